@@ -15,7 +15,7 @@ import { LiveRuns } from './conversation/live-runs.ts';
 import type { BotParts } from './conversation/parts.ts';
 import { QueueNotices } from './conversation/queue-notices.ts';
 import { deleteLeftGuilds } from './events/left-guilds.ts';
-import { type Listeners, listen } from './events/listeners.ts';
+import { type CatchUpOptions, Listeners } from './events/listeners.ts';
 import { Connection } from './gateway/connection.ts';
 import { type HealthServer, serveHealth } from './health.ts';
 import { Claims } from './store/claims.ts';
@@ -24,7 +24,7 @@ import { SettingsStore } from './store/guild-settings.ts';
 import { History } from './store/history.ts';
 import { ConversationOwnership } from './store/ownership.ts';
 import { Processes } from './store/processes.ts';
-import { openBotStore } from './store/schema.ts';
+import { type BotDatabase, openBotStore } from './store/schema.ts';
 import { Spending } from './store/spending.ts';
 import { Catalogue } from './toolbox/catalogue.ts';
 import { McpServers } from './toolbox/mcp-servers.ts';
@@ -42,10 +42,17 @@ const EDIT_INTERVAL_MS = 1_000;
 /** Users who wait longer than this many edits get a notice. */
 const NOTICE_EDITS = 3;
 
+type Tools = Pick<BotParts, 'catalogue' | 'servers' | 'fetch'>;
+
+interface Opened extends Tools, Pick<BotParts, 'client' | 'ownership' | 'claims'> {
+  db: BotDatabase;
+}
+
 export class Bot {
   readonly client: Client;
   readonly #options: BotOptions;
   readonly #logger: Logger;
+  readonly #agentLogger: Logger;
   readonly #models: Models;
   readonly #connection: Connection;
   readonly #runs = new LiveRuns();
@@ -62,6 +69,7 @@ export class Bot {
     checkOptions(options);
     this.#options = { ...options };
     this.#logger = options.logger ?? jsonLogger();
+    this.#agentLogger = { ...this.#logger, info: this.#logger.debug };
     this.#models = new Models(options.models, options);
     this.#closed.promise.catch(() => {}); // avoids an unhandled rejection
     this.#connection = new Connection(this.#options, this.#logger);
@@ -112,69 +120,103 @@ export class Bot {
   }
 
   async #start(): Promise<void> {
-    const { client } = this;
-    const options = this.#options;
-    const logger = this.#logger;
-    const { leaseMs = LEASE_MS, catchUpMs = CATCH_UP_MS, closeGraceMs = CLOSE_GRACE_MS } = options;
-    const agentLogger: Logger = { ...logger, info: logger.debug };
-    const [models, runs] = [this.#models, this.#runs];
-    await this.#unlessClosed(models.checkAll(logger));
-    const opening = openBotStore(options.database);
+    const { catchUpMs = CATCH_UP_MS } = this.#options;
+    await this.#unlessClosed(this.#models.checkAll(this.#logger));
+    const db = await this.#openDatabase();
+    const tools = await this.#openTools();
+    await this.#serveHealth(db);
+    this.#closers.push(() => this.#disconnect());
+    const { ownership, claims } = await this.#joinProcesses(db);
+    // read before new messages arrive, which would hide missed ones
+    const checkpoints = await claims.checkpoints({ until: Date.now(), lastMs: catchUpMs });
+    const client = await this.#unlessClosed(this.#connection.open());
+    // nothing may be awaited until the bot listens: no one else receives messages that arrive now
+    const parts = this.#assemble({ client, db, ownership, claims, ...tools });
+    const listeners = this.#listen(parts, { db, catchUpMs, checkpoints });
+    if (client.ws.shards.has(0)) await this.#unlessClosed(registerCommands(client));
+    await claims.deleteOld();
+    await deleteLeftGuilds(db, client);
+    await this.#takeOver(claims);
+    await this.#unlessClosed(listeners.caughtUp);
+    this.#logger.info('Ready', {
+      bot: client.user.id,
+      guilds: client.guilds.cache.size,
+      shards: [...client.ws.shards.keys()],
+      pid: process.pid,
+      ...tools.catalogue.report(),
+    });
+  }
+
+  async #openDatabase(): Promise<BotDatabase> {
+    const opening = openBotStore(this.#options.database);
     this.#closers.push(async () => (await opening.catch(() => undefined))?.close());
-    const store = await this.#unlessClosed(opening);
-    const { db } = store;
-    const processes = new Processes(db, { leaseMs, logger });
+    return (await this.#unlessClosed(opening)).db;
+  }
+
+  /** Tool folders, MCP servers, and the fetch for attachments. */
+  async #openTools(): Promise<Tools> {
+    const options = this.#options;
     const catalogue = new Catalogue({
       directories: options.toolDirectories ?? [],
       defaultCapability: options.defaultCapability,
-      context: ({ meta }: { meta: Readonly<Record<string, unknown>> }) => runs.contextOf(meta.discord_claim),
-      logger,
+      context: ({ meta }: { meta: Readonly<Record<string, unknown>> }) => this.#runs.contextOf(meta.discord_claim),
+      logger: this.#logger,
     });
     this.#closers.push(() => catalogue.close());
     await this.#unlessClosed(catalogue.load());
     const servers = new McpServers({
       own: options.mcpServers ?? {},
       hosts: options.mcpHosts ?? [],
-      logger: agentLogger,
+      logger: this.#agentLogger,
     });
     this.#closers.push(() => servers.close());
     const fetch = makeFetch({ allowHosts: fileHosts(options), maxBytes: MAX_FILE_BYTES, timeoutMs: FILE_TIMEOUT_MS });
     this.#closers.push(() => fetch.close());
-    if (options.healthPort !== undefined) {
-      const health = await serveHealth(options.healthPort, { client, db, runs });
-      this.#health = health;
-      this.#closers.push(() => health.close());
-    }
-    this.#closers.push(() => this.#disconnect());
+    return { catalogue, servers, fetch };
+  }
+
+  async #serveHealth(db: BotDatabase): Promise<void> {
+    const { healthPort } = this.#options;
+    if (healthPort === undefined) return;
+    const health = await serveHealth(healthPort, { client: this.client, db, runs: this.#runs });
+    this.#health = health;
+    this.#closers.push(() => health.close());
+  }
+
+  /** Starts the heartbeat of this process, which then may own conversations. */
+  async #joinProcesses(db: BotDatabase): Promise<Pick<BotParts, 'ownership' | 'claims'>> {
+    const processes = new Processes(db, { leaseMs: this.#options.leaseMs ?? LEASE_MS, logger: this.#logger });
     const ownership = new ConversationOwnership(db, processes.id);
     const claims = new Claims(db, ownership);
     this.#closers.push(() => processes.stop());
     await processes.start(() => void this.#logFailure('taking over conversations', this.#takeOver(claims)));
-    // read before new messages arrive, which would hide missed ones
-    const checkpoints = await claims.checkpoints({ until: Date.now(), lastMs: catchUpMs });
-    const ready = await this.#unlessClosed(this.#connection.open());
-    // nothing may be awaited until the bot listens: no one else receives messages that arrive now
+    return { ownership, claims };
+  }
+
+  #assemble({ db, ...opened }: Opened): BotParts {
+    const options = this.#options;
+    const logger = this.#logger;
+    const { client, claims, ownership } = opened;
     const afterMs = NOTICE_EDITS * (options.reply?.editIntervalMs ?? EDIT_INTERVAL_MS);
-    const notices = new QueueNotices({ client: ready, claims, logger, afterMs });
-    const parts: BotParts = {
-      client: ready,
+    return {
+      ...opened,
       options,
       logger,
-      agentLogger,
-      runs,
-      models,
-      catalogue,
-      servers,
-      fetch,
+      agentLogger: this.#agentLogger,
+      runs: this.#runs,
+      models: this.#models,
       closing: this.#closing.signal,
-      ownership,
-      claims,
-      notices,
+      notices: new QueueNotices({ client, claims, logger, afterMs }),
       history: new History(db, ownership),
       spending: new Spending(db),
       settings: new SettingsStore(db),
       approvals: new Approvals(logger),
     };
+  }
+
+  #listen(parts: BotParts, { db, ...catchUp }: CatchUpOptions & { db: BotDatabase }): Listeners {
+    const { claims, notices } = parts;
+    const { closeGraceMs = CLOSE_GRACE_MS } = this.#options;
     const queue = new QuestionQueue(parts);
     this.#queue = queue;
     const cleanup = setInterval(() => void this.#logFailure('cleanup', claims.deleteOld()), CLEANUP_MS).unref();
@@ -185,21 +227,10 @@ export class Bot {
       await queue.stopGuild(guildId);
       await deleteGuildData(db, guildId);
     };
-    const listeners = listen(parts, { queue, catchUpMs, checkpoints, onGuildLeft });
+    const listeners = new Listeners(parts, { ...catchUp, queue, onGuildLeft });
     this.#listeners = listeners;
     this.#closers.push(() => listeners.stopMessages());
-    if (client.ws.shards.has(0)) await this.#unlessClosed(registerCommands(ready));
-    await claims.deleteOld();
-    await deleteLeftGuilds(db, ready);
-    await this.#takeOver(claims);
-    await this.#unlessClosed(listeners.caughtUp);
-    logger.info('Ready', {
-      bot: ready.user.id,
-      guilds: ready.guilds.cache.size,
-      shards: [...client.ws.shards.keys()],
-      pid: process.pid,
-      ...catalogue.report(),
-    });
+    return listeners;
   }
 
   async #unlessClosed<Result>(work: Promise<Result>): Promise<Result> {

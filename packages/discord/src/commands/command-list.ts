@@ -6,7 +6,7 @@ import { costCommand } from './cost.ts';
 import { helpCommand } from './help.ts';
 import { messageApps } from './message-apps.ts';
 import { modelCommand } from './model.ts';
-import { setupCommand } from './setup.ts';
+import { setupCommand } from './setup/setup.ts';
 import { summarizeCommand } from './summarize.ts';
 import { sweepCommand } from './sweep.ts';
 

@@ -13,110 +13,141 @@ import { isForThisBot, notifyNotSaved, onMessage } from './on-message.ts';
 /** Messages that wait to be saved. */
 const MAX_WAITING = 1_000;
 
-interface ListenOptions {
-  queue: QuestionQueue;
+export interface CatchUpOptions {
   /** How far back missed questions are searched, and how long saving one is retried. */
   catchUpMs: number;
   /** Channels to search for missed questions, and from where on. */
   checkpoints: readonly Checkpoint[];
+}
+
+interface ListenOptions extends CatchUpOptions {
+  queue: QuestionQueue;
   /** The bot was removed from a guild. */
   onGuildLeft(guildId: string): Promise<void>;
 }
 
-export interface Listeners {
+export class Listeners {
   /** Resolves when all missed questions are saved. */
   readonly caughtUp: Promise<void>;
-  /** Accepts no more questions; resolves when all received ones are saved. */
-  stopMessages(): Promise<void>;
   /** Accepts no more commands and buttons. */
-  stopInteractions(): void;
-  /** Resolves when all received commands and buttons are answered. */
-  idle(): Promise<void>;
-}
-
-export function listen(parts: BotParts, { queue, catchUpMs, checkpoints, onGuildLeft }: ListenOptions): Listeners {
-  const { client, logger, claims } = parts;
-  const [messages, answers] = [new KeyedQueue(), new KeyedQueue()];
-  const closed = new AbortController();
-  const { signal } = closed;
+  readonly stopInteractions: () => void;
+  readonly #parts: BotParts;
+  readonly #options: ListenOptions;
+  readonly #messages = new KeyedQueue();
+  readonly #answers = new KeyedQueue();
+  readonly #closed = new AbortController();
   /** Channels that are catching up. New messages there wait, because a saved one would hide missed ones from the next start. */
-  const catchingUp = new Set<string>();
+  readonly #catchingUp = new Set<string>();
   /** When each shard lost its connection. */
-  const disconnectedAt = new Map<number, number>();
-  let waiting = 0;
-  const logFailure = (what: string, error: unknown) => logger.error(`Failed: ${what}`, { reason: messageOf(error) });
-  const retrying = <Result>(what: string, work: () => Promise<Result>, until = Date.now() + catchUpMs) =>
-    retry(work, {
-      until,
-      signal,
-      onWait: (error) => logger.warn(`Retrying: ${what}`, { reason: messageOf(error) }),
-    });
+  readonly #disconnectedAt = new Map<number, number>();
+  readonly #unsubscribe: readonly (() => void)[];
+  #waiting = 0;
 
-  const notSaved = (message: Message, error: unknown) => {
-    logFailure('a message', error);
-    void answers.run(message.id, () => notifyNotSaved(parts, message));
-  };
-  const receive = async (message: Message) => {
+  constructor(parts: BotParts, options: ListenOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#unsubscribe = this.#subscribe();
+    this.stopInteractions = on(parts.client, Events.InteractionCreate, (interaction) => {
+      void this.#answers.run(interaction.id, () => onInteraction(parts, options.queue, interaction));
+    });
+    this.caughtUp = this.#catchUpFrom(options.checkpoints);
+  }
+
+  /** Accepts no more questions; resolves when all received ones are saved. */
+  async stopMessages(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#closed.abort();
+    await this.#messages.idle();
+  }
+
+  /** Resolves when all received commands and buttons are answered. */
+  idle(): Promise<void> {
+    return this.#answers.idle();
+  }
+
+  #subscribe(): (() => void)[] {
+    const { client } = this.#parts;
+    const disconnectedAt = this.#disconnectedAt;
+    return [
+      on(client, Events.MessageCreate, (message) => void this.#receive(message)),
+      on(client, Events.ShardReconnecting, (shard) => {
+        if (!disconnectedAt.has(shard)) disconnectedAt.set(shard, Date.now());
+      }),
+      on(client, Events.ShardResume, (shard) => void disconnectedAt.delete(shard)),
+      // a new session means that events were missed
+      on(client, Events.ShardReady, (shard) => {
+        const time = disconnectedAt.get(shard) ?? Date.now();
+        this.#catchUpAfter(time).catch((error) => this.#logFailure('catching up', error));
+        disconnectedAt.delete(shard);
+      }),
+      on(client, Events.GuildDelete, ({ id }) => {
+        this.#options.onGuildLeft(id).catch((error) => this.#logFailure('deleting data of a guild', error));
+      }),
+    ];
+  }
+
+  async #receive(message: Message): Promise<void> {
+    const parts = this.#parts;
     if (!isForThisBot(parts, message)) return;
-    if (waiting >= MAX_WAITING) return notSaved(message, new Error('too many messages wait'));
-    const until = Date.now() + catchUpMs;
+    if (this.#waiting >= MAX_WAITING) {
+      this.#notSaved(message, new Error('too many messages wait'));
+      return;
+    }
+    const until = Date.now() + this.#options.catchUpMs;
     const save = async () => {
       // the bot closed during catch-up; the next start finds this message after the missed ones
-      if (catchingUp.has(message.channelId)) return;
-      await retrying('a message', () => onMessage(parts, queue, message), until);
+      if (this.#catchingUp.has(message.channelId)) return;
+      await this.#retrying('a message', () => onMessage(parts, this.#options.queue, message), until);
     };
-    waiting++;
-    await messages.run(message.channelId, save).catch((error) => notSaved(message, error));
-    waiting--;
-  };
+    this.#waiting++;
+    await this.#messages.run(message.channelId, save).catch((error) => this.#notSaved(message, error));
+    this.#waiting--;
+  }
 
-  const catchUpIn = async (checkpoint: Checkpoint) => {
+  #notSaved(message: Message, error: unknown): void {
+    this.#logFailure('a message', error);
+    void this.#answers.run(message.id, () => notifyNotSaved(this.#parts, message));
+  }
+
+  /** Uses checkpoints from before the disconnect, because newer messages were saved already. */
+  async #catchUpAfter(time: number): Promise<void> {
+    const { claims } = this.#parts;
+    const lastMs = this.#options.catchUpMs;
+    await this.#catchUpFrom(await this.#retrying('catching up', () => claims.checkpoints({ until: time, lastMs })));
+  }
+
+  async #catchUpFrom(checkpoints: readonly Checkpoint[]): Promise<void> {
+    const own = checkpoints.filter((checkpoint) => isOurs(this.#parts, checkpoint));
+    await Promise.all(own.map((checkpoint) => this.#catchUpIn(checkpoint)));
+  }
+
+  async #catchUpIn(checkpoint: Checkpoint): Promise<void> {
     const { channelId } = checkpoint;
-    catchingUp.add(channelId);
-    const search = () => catchUp(parts, queue, { checkpoint, since: Date.now() - catchUpMs, signal });
-    await messages.run(channelId, async () => {
-      const isComplete = await retrying('catching up', search).catch((error) => {
-        logFailure('catching up', error);
+    const { queue, catchUpMs } = this.#options;
+    const { signal } = this.#closed;
+    this.#catchingUp.add(channelId);
+    const search = () => catchUp(this.#parts, queue, { checkpoint, since: Date.now() - catchUpMs, signal });
+    await this.#messages.run(channelId, async () => {
+      const isComplete = await this.#retrying('catching up', search).catch((error) => {
+        this.#logFailure('catching up', error);
         return !signal.aborted;
       });
-      if (isComplete) catchingUp.delete(channelId);
+      if (isComplete) this.#catchingUp.delete(channelId);
     });
-  };
-  const catchUpFrom = async (from: readonly Checkpoint[]) => {
-    await Promise.all(from.filter((checkpoint) => isOurs(parts, checkpoint)).map(catchUpIn));
-  };
-  /** Uses checkpoints from before the disconnect, because newer messages were saved already. */
-  const catchUpAfter = async (time: number) =>
-    catchUpFrom(await retrying('catching up', () => claims.checkpoints({ until: time, lastMs: catchUpMs })));
+  }
 
-  const unsubscribe = [
-    on(client, Events.MessageCreate, (message) => void receive(message)),
-    on(client, Events.ShardReconnecting, (shard) => {
-      if (!disconnectedAt.has(shard)) disconnectedAt.set(shard, Date.now());
-    }),
-    on(client, Events.ShardResume, (shard) => void disconnectedAt.delete(shard)),
-    // a new session means that events were missed
-    on(client, Events.ShardReady, (shard) => {
-      catchUpAfter(disconnectedAt.get(shard) ?? Date.now()).catch((error) => logFailure('catching up', error));
-      disconnectedAt.delete(shard);
-    }),
-    on(client, Events.GuildDelete, ({ id }) => {
-      onGuildLeft(id).catch((error) => logFailure('deleting data of a guild', error));
-    }),
-  ];
-  const stopInteractions = on(client, Events.InteractionCreate, (interaction) => {
-    void answers.run(interaction.id, () => onInteraction(parts, queue, interaction));
-  });
-  return {
-    caughtUp: catchUpFrom(checkpoints),
-    async stopMessages() {
-      for (const off of unsubscribe) off();
-      closed.abort();
-      await messages.idle();
-    },
-    stopInteractions,
-    idle: () => answers.idle(),
-  };
+  #retrying<Result>(
+    what: string,
+    work: () => Promise<Result>,
+    until = Date.now() + this.#options.catchUpMs,
+  ): Promise<Result> {
+    const onWait = (error: unknown) => this.#parts.logger.warn(`Retrying: ${what}`, { reason: messageOf(error) });
+    return retry(work, { until, signal: this.#closed.signal, onWait });
+  }
+
+  #logFailure(what: string, error: unknown): void {
+    this.#parts.logger.error(`Failed: ${what}`, { reason: messageOf(error) });
+  }
 }
 
 function on<Event extends keyof ClientEvents>(

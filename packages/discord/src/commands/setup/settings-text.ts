@@ -1,8 +1,8 @@
 // The settings of a guild as text for its admins, without secrets of MCP servers.
 import { type Guild, RESTJSONErrorCodes } from 'discord.js';
-import { hasErrorCode } from '../base/discord-errors.ts';
-import type { BotParts } from '../conversation/parts.ts';
-import type { GuildSettings } from '../store/guild-settings.ts';
+import { hasErrorCode } from '../../base/discord-errors.ts';
+import type { BotParts } from '../../conversation/parts.ts';
+import type { GuildSettings } from '../../store/guild-settings.ts';
 
 interface ShownSettings {
   guild: Guild | null;
