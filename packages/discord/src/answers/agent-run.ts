@@ -1,5 +1,12 @@
 // Runs an agent for one question, with its history, tools, access profile and budget.
-import { type ApprovalAnswer, type ApprovalRequest, PocketAgent, type UserInput } from 'pocket-agent';
+import {
+  type ApprovalAnswer,
+  type ApprovalRequest,
+  type Message,
+  PocketAgent,
+  type PocketAgentClient,
+  type UserInput,
+} from 'pocket-agent';
 import { needsApproval, profileOf } from '../access/profile.ts';
 import { contextTokens, seesImages } from '../config/models.ts';
 import type { ModelChoice } from '../config/options.ts';
@@ -14,6 +21,7 @@ import type { TurnLog } from '../conversation/turn-log.ts';
 import type { LiveReply } from '../reply/live-reply.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 import type { Claim } from '../store/schema.ts';
+import type { Spender } from '../store/spending.ts';
 import type { Progress } from './progress.ts';
 import type { QuestionSource } from './question-source.ts';
 
@@ -32,56 +40,16 @@ interface RunInput {
 }
 
 export async function runAgent(parts: BotParts, input: RunInput): Promise<void> {
-  const { claim, source, settings, signal, reply, progress, log } = input;
-  const { options, agentLogger: logger, catalogue, servers, history } = parts;
-  const {
-    runTimeoutMs = RUN_TIMEOUT_MS,
-    maxSteps = MAX_STEPS,
-    approvalTimeoutMs = APPROVAL_TIMEOUT_MS,
-  } = options.limits ?? {};
-  const spender = { userId: claim.user_id, guildId: claim.guild_id };
-  const runBudget = new RunBudget(parts, { spender, settings });
-  const { conversation } = claim;
-  const preferences = await history.preferences(conversation);
-  const model = parts.models.pick(preferences.model, settings);
-  const turns = (await history.turns(conversation)).filter((turn) => !source.replaces.includes(turn.claim));
-  const { kept, dropped } = trimTurns(turns, contextTokens(model));
-  const compaction = { conversation, turns: dropped, summary: preferences.summary, model, spender, settings, signal };
-  const summary = await compactHistory(parts, compaction);
+  const { claim, settings, signal, reply, progress, log } = input;
+  const runBudget = new RunBudget(parts, { spender: spenderOf(claim), settings });
+  const conversation = await loadConversation(parts, input);
   // after the summary, which costs money too
-  const limits = { maxSteps, timeoutMs: runTimeoutMs, ...(await runBudget.limit()) };
-  const chosen = preferences.tools ?? [...catalogue.ids, ...servers.choices(settings.mcpServers).map(({ id }) => id)];
-  const lease = servers.lease({ place: claim.guild_id ?? conversation, ids: chosen, guild: settings.mcpServers });
-  const agent = new PocketAgent({
-    agentConfig: {
-      llmModel: model.model ?? model.name,
-      ...modelOptions(model),
-      name: parts.client.user.username,
-      allowImages: seesImages(model),
-      messages: kept.flatMap(({ messages }) => messages),
-      systemPrompt: systemPrompt({
-        own: options.systemPrompt,
-        bot: parts.client.user,
-        guildName: source.guild?.name,
-        summary,
-      }),
-    },
-    tools: catalogue.sources(chosen),
-    ...(lease ? { mcpClient: lease.client } : {}),
-    access: { profile: profileOf(source.member, settings), confirm: 'always', approvalTimeoutMs },
-    approve: (request) => approved(parts, input, request),
-    // a tool call that is not stored could run twice, after a crash or in another process
-    hooks: {
-      preStep: ({ agent: asking }) => runBudget.charge(asking.totals.usage),
-      preToolCall: async () => void (await log.written()),
-    },
-    toolCallMetadata: { discord_claim: claim.id },
-    limits,
-    logger,
-    ...(options.prices ? { prices: options.prices } : {}),
-  });
+  const costLimit = await runBudget.limit();
+  const place = claim.guild_id ?? claim.conversation;
+  const lease = parts.servers.lease({ place, ids: conversation.toolIds, guild: settings.mcpServers });
+  const agent = createAgent(parts, input, { ...conversation, runBudget, costLimit, mcpClient: lease?.client });
   try {
-    await agent.run(await inputFor(parts, input, model), {
+    await agent.run(await inputFor(parts, input, conversation.model), {
       signal,
       onEvent: (event) => {
         if (event.type === 'new_message' && !event.meta.isSubAgent) log.add(event.data);
@@ -93,8 +61,81 @@ export async function runAgent(parts: BotParts, input: RunInput): Promise<void> 
   }
 }
 
+function spenderOf({ user_id, guild_id }: Claim): Spender {
+  return { userId: user_id, guildId: guild_id };
+}
+
+interface Conversation {
+  model: ModelChoice;
+  /** The turns that fit into the context window. */
+  messages: Message[];
+  /** The summary of turns that no longer fit. */
+  summary: string | null;
+  /** The chosen tool folders and MCP servers; all until a user chooses. */
+  toolIds: readonly string[];
+}
+
+async function loadConversation(parts: BotParts, { claim, source, settings, signal }: RunInput): Promise<Conversation> {
+  const { catalogue, servers, history, models } = parts;
+  const { conversation } = claim;
+  const preferences = await history.preferences(conversation);
+  const model = models.pick(preferences.model, settings);
+  const turns = (await history.turns(conversation)).filter((turn) => !source.replaces.includes(turn.claim));
+  const { kept, dropped } = trimTurns(turns, contextTokens(model));
+  const summary = await compactHistory(parts, {
+    conversation,
+    turns: dropped,
+    summary: preferences.summary,
+    model,
+    spender: spenderOf(claim),
+    settings,
+    signal,
+  });
+  const messages = kept.flatMap((turn) => turn.messages);
+  const toolIds = preferences.tools ?? [...catalogue.ids, ...servers.choices(settings.mcpServers).map(({ id }) => id)];
+  return { model, messages, summary, toolIds };
+}
+
+interface AgentParts extends Conversation {
+  runBudget: RunBudget;
+  costLimit: { maxCostUsd?: number };
+  mcpClient: PocketAgentClient | undefined;
+}
+
+function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): PocketAgent {
+  const { claim, source, settings, log } = input;
+  const { model, messages, summary, toolIds, runBudget, costLimit, mcpClient } = agentParts;
+  const { options, agentLogger: logger, catalogue, client } = parts;
+  const { runTimeoutMs = RUN_TIMEOUT_MS, maxSteps = MAX_STEPS } = options.limits ?? {};
+  const { approvalTimeoutMs = APPROVAL_TIMEOUT_MS } = options.limits ?? {};
+  const guildName = source.guild?.name;
+  return new PocketAgent({
+    agentConfig: {
+      llmModel: model.model ?? model.name,
+      ...modelOptions(model),
+      name: client.user.username,
+      allowImages: seesImages(model),
+      messages,
+      systemPrompt: systemPrompt({ own: options.systemPrompt, bot: client.user, guildName, summary }),
+    },
+    tools: catalogue.sources(toolIds),
+    ...(mcpClient ? { mcpClient } : {}),
+    access: { profile: profileOf(source.member, settings), confirm: 'always', approvalTimeoutMs },
+    approve: (request) => approve(parts, input, request),
+    hooks: {
+      preStep: ({ agent }) => runBudget.charge(agent.totals.usage),
+      // a tool call that is not stored could run twice, after a crash or in another process
+      preToolCall: async () => void (await log.written()),
+    },
+    toolCallMetadata: { discord_claim: claim.id },
+    limits: { maxSteps, timeoutMs: runTimeoutMs, ...costLimit },
+    logger,
+    ...(options.prices ? { prices: options.prices } : {}),
+  });
+}
+
 /** Called right before each tool call. Throws if another process took over. */
-async function approved(
+async function approve(
   { approvals, claims }: BotParts,
   { claim, source }: RunInput,
   request: ApprovalRequest,

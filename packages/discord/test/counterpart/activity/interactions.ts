@@ -5,7 +5,7 @@ import type { Channel, StoredInteraction, StoredMessage } from '../state/records
 import { channelJson, memberJson, messageJson } from '../state/to-json.ts';
 import type { World } from '../state/world.ts';
 
-export interface NewInteraction {
+interface NewInteraction {
   type: InteractionType;
   user: APIUser;
   channel: Channel;

@@ -5,7 +5,7 @@ import { can } from '../state/permissions.ts';
 import type { Channel, Pinged, StoredMessage } from '../state/records.ts';
 import type { World } from '../state/world.ts';
 
-export interface MentionContext {
+interface MentionContext {
   channel: Channel;
   authorId: string;
   content: string;

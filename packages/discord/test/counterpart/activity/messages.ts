@@ -19,7 +19,7 @@ import type { World } from '../state/world.ts';
 import { pingedBy } from './mentions.ts';
 import { previewed } from './previews.ts';
 
-export interface NewMessage {
+interface NewMessage {
   channel: Channel;
   author: APIUser;
   body: MessageBody;

@@ -10,7 +10,7 @@ import type { World } from '../state/world.ts';
 const KINDS = 20;
 const EMOJI = /^(\p{RGI_Emoji}|[0-9#*]\u{FE0F}?\u{20E3}|\p{Emoji}\u{FE0F}?|\w{2,32}:\d+)$/v;
 
-export interface Reaction {
+interface Reaction {
   message: StoredMessage;
   user: APIUser;
   emoji: string;

@@ -13,7 +13,7 @@ import type { Channel, StoredMessage } from '../state/records.ts';
 import { channelJson, threadMemberJson } from '../state/to-json.ts';
 import type { World } from '../state/world.ts';
 
-export interface NewThread {
+interface NewThread {
   parent: Channel;
   name: string;
   ownerId: string;

@@ -20,7 +20,7 @@ import type { Dispatch, World } from '../state/world.ts';
 import { hasIntent, hears, PRIVILEGED, readable } from './intents.ts';
 import { Session, type Shard } from './session.ts';
 
-export interface GatewayOptions {
+interface GatewayOptions {
   token: string;
   heartbeatIntervalMs: number;
   /** Privileged intents that are turned on for the application. */
@@ -38,7 +38,7 @@ export interface DropOptions {
   until?: Promise<unknown>;
 }
 
-export interface GatewayLogEntry {
+interface GatewayLogEntry {
   at: number;
   kind: 'identify' | 'resume' | 'invalid-session' | 'closed' | 'dropped' | 'refused';
   shard?: Shard;

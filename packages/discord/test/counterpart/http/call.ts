@@ -17,7 +17,7 @@ export type Handler = (call: Call) => object | undefined;
 /** Handlers by route, such as `'POST /channels/:channel/messages'`. */
 export type Routes = Record<string, Handler>;
 
-export interface ReadBody {
+interface ReadBody {
   text: string;
   files: UploadedFile[];
 }

@@ -1,7 +1,7 @@
 // Rate-limit buckets like Discord's, and a record of every request that exceeded one.
 import { createHash } from 'node:crypto';
 
-export interface RateLimit {
+interface RateLimit {
   limit: number;
   perMs: number;
 }
@@ -17,7 +17,7 @@ export interface Violation {
   retryAfterMs: number;
 }
 
-export interface Verdict {
+interface Verdict {
   headers: Record<string, string>;
   /** Set if the request is refused. */
   refused?: { global: boolean; retryAfterSeconds: number };

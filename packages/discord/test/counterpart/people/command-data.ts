@@ -11,7 +11,7 @@ import type { World } from '../state/world.ts';
 
 export type OptionValue = string | number | boolean | UploadedFile;
 
-export interface Typed {
+interface Typed {
   command: StoredCommand;
   /** The names of the group and subcommand, if any. */
   path: string[];
@@ -21,7 +21,7 @@ export interface Typed {
   focused?: string;
 }
 
-export interface Resolved {
+interface Resolved {
   users: Record<string, object>;
   members: Record<string, object>;
   roles: Record<string, object>;

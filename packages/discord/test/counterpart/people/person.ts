@@ -33,7 +33,7 @@ export interface Said {
   attachments?: UploadedFile[];
 }
 
-export interface CommandUse {
+interface CommandUse {
   channel: ChannelRef;
   options?: Record<string, OptionValue>;
 }

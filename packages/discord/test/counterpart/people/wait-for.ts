@@ -9,10 +9,13 @@ export interface WaitOptions {
   seen?: () => string;
 }
 
+/** Five seconds, scaled like all polls of the tests. */
+const DEFAULT_TIMEOUT_MS = 5_000 * Number(process.env.TEST_PATIENCE ?? 2);
+
 export function waitFor<Found>(
   world: World,
   look: () => Found | undefined | null | false,
-  { timeoutMs = 60_000, what = 'it', seen }: WaitOptions = {},
+  { timeoutMs = DEFAULT_TIMEOUT_MS, what = 'it', seen }: WaitOptions = {},
 ): Promise<Found> {
   return new Promise((resolve, reject) => {
     let planned: NodeJS.Immediate | undefined;

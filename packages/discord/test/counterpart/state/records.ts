@@ -29,7 +29,7 @@ export interface Guild {
   members: Map<string, Member>;
 }
 
-export interface ThreadState {
+interface ThreadState {
   ownerId: string;
   archived: boolean;
   locked: boolean;
@@ -74,7 +74,7 @@ export interface Pinged {
 }
 
 /** One version of a message, valid from `at` on. */
-export interface MessageVersion {
+interface MessageVersion {
   at: number;
   content: string;
   embeds: APIEmbed[];

@@ -20,7 +20,7 @@ export interface ChannelSeed {
   deny?: Record<string, PermissionName[]>;
 }
 
-export interface RoleSeed {
+interface RoleSeed {
   name: string;
   permissions?: PermissionName[];
   mentionable?: boolean;

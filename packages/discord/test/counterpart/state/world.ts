@@ -30,7 +30,7 @@ export interface Sight {
   interaction?: StoredInteraction;
 }
 
-export interface WorldLimits {
+interface WorldLimits {
   interactionTimeoutMs: number;
   interactionTokenMs: number;
   maxFileBytes: number;
