@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The command `agent3`: loads and runs a subcommand.
+import { requireNode } from '@pocket-agent/kit/require-node';
 
 interface Command {
   command(args: readonly string[]): Promise<number>;
@@ -43,9 +44,5 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-// checked first, because an older Node cannot load the commands
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(`agent3 needs Node 22.18 or newer; this is ${process.version}.\n`);
-  process.exitCode = 2;
-} else process.exitCode = await main(process.argv.slice(2));
+requireNode('agent3');
+process.exitCode = await main(process.argv.slice(2));

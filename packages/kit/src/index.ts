@@ -53,4 +53,4 @@ export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUnd
 export { redactError, redactErrorText, redactSecrets } from './redaction.ts';
 export { retryAfterHeader } from './retry-after.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
-export { closest, describeAvailable, didYouMean, httpUrlHint } from './suggest.ts';
+export { closest, describeAvailable, didYouMean, editDistance, httpUrlHint } from './suggest.ts';

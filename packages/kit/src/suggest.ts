@@ -49,7 +49,7 @@ function normalized(word: string): string {
 }
 
 /** The number of letters added, removed, replaced, or swapped with a neighbour (Damerau-Levenshtein). */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let above: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...a].entries()) {

@@ -1,15 +1,8 @@
 // Tasks and messages as the client returns them, whatever version of A2A and binding the agent speaks.
 
-/** Has one of `text`, `raw` (base64), `url` and `data`. */
-export interface Part {
-  text?: string;
-  raw?: string;
-  url?: string;
-  data?: unknown;
-  mediaType?: string;
-  filename?: string;
-  metadata?: Metadata;
-}
+import type { Part } from '../wire/wire.ts';
+
+export type { Part };
 
 export type Metadata = Record<string, unknown>;
 

@@ -2,6 +2,7 @@
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import type { Authorize } from '@pocket-agent/http/mcp';
+import { isRecord } from '@pocket-agent/kit';
 import type { OwnerTokens } from '../base/owner-tokens.ts';
 import type { Caller } from '../base/types.ts';
 import { refuse } from './errors.ts';
@@ -88,7 +89,7 @@ export function mcpCaller(auth: AuthInfo | undefined): Caller {
 }
 
 function isCaller(value: unknown): value is Caller {
-  return typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
+  return isRecord(value) && typeof value.id === 'string';
 }
 
 function passwordIn(basic: string): string {

@@ -1,6 +1,6 @@
 // Errors as HTTP responses: `{ error: { code, message } }`, without internal details.
 
-import type { Logger } from '@pocket-agent/kit';
+import { errorText, type Logger } from '@pocket-agent/kit';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Agent3Error, type Agent3ErrorCode } from '../base/agent3-error.ts';
@@ -40,6 +40,6 @@ export function toRefusal(error: unknown, logger: Logger): Refusal {
     const { code, message } = error;
     return { status: statuses[code], code, message };
   }
-  logger.error('a request failed', { reason: error instanceof Error ? error.message : String(error) });
+  logger.error('a request failed', { reason: errorText(error) });
   return { status: 500, code: 'INTERNAL', message: 'The hub failed; its log says why.' };
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { makeSchemaCheck } from '@pocket-agent/a2a/client';
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
+import { errorText } from '@pocket-agent/kit';
 import { type CallFailure, isExpected, toFailure } from '../base/call-failure.ts';
 import { cleanLine } from '../base/clean-text.ts';
 import { localOwner } from '../base/owner-tokens.ts';
@@ -309,7 +310,7 @@ class A2aBridge implements Bridge {
   }
 
   #logError(what: string, { callId, agentId, redactor }: PendingCall, error: unknown): void {
-    const reason = redactor.redact(error instanceof Error ? error.message : String(error));
+    const reason = redactor.redact(errorText(error));
     this.#options.logger.error(what, { callId, agentId, reason });
   }
 

@@ -1,5 +1,6 @@
 // Fetches cards and signing keys, with limits of size and time and with HTTP caching.
 import { FetchError, type HttpFetch, isHost } from '@pocket-agent/http/fetch';
+import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/types.ts';
 import type { SigningKey } from './signature.ts';
@@ -90,7 +91,7 @@ export class CardSource {
     // an open redirect would let any host answer for this one
     if (!isSameOrigin(url, response)) throw unavailable(url, 'it redirects to another host, whose keys do not count');
     const { keys } = parseObject(text, url);
-    return Array.isArray(keys) ? keys.filter((key) => typeof key === 'object' && key !== null) : [];
+    return recordsIn(keys);
   }
 
   /** Whether the server answers with anything but a 5xx status. */
@@ -135,7 +136,7 @@ async function boundedText(response: Response): Promise<string> {
 function parseObject(text: string, url: string): CardJson {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+    if (isRecord(value)) return value;
   } catch {}
   throw unavailable(url, 'it did not send a JSON object');
 }

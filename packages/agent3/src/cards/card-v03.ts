@@ -1,4 +1,5 @@
 // Converts cards of A2A 0.3 to the shape of 1.0. Signatures are checked on the original card, not on this.
+import { isRecord } from '@pocket-agent/kit';
 import type { CardJson } from '../base/types.ts';
 
 export function isV03(card: CardJson): boolean {
@@ -77,5 +78,5 @@ function list(value: unknown): CardJson[] {
 }
 
 function record(value: unknown): CardJson {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+  return isRecord(value) ? value : {};
 }

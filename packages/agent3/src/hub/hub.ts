@@ -1,6 +1,6 @@
 // A hub: HTTP API, web pages and MCP on one address.
 import { type HttpServer, serveHttp } from '@pocket-agent/http/mcp';
-import { type Logger, stderrLogger } from '@pocket-agent/kit';
+import { errorText, type Logger, stderrLogger } from '@pocket-agent/kit';
 import { Hono } from 'hono';
 import { compress } from 'hono/compress';
 import { makeApi } from '../api/api.ts';
@@ -70,5 +70,5 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
 
 /** An address that cannot be used, such as a port in use, is a configuration error. */
 function refuseAddress(cause: unknown): never {
-  throw new Agent3Error('CONFIG_INVALID', cause instanceof Error ? cause.message : String(cause), { cause });
+  throw new Agent3Error('CONFIG_INVALID', errorText(cause), { cause });
 }

@@ -11,6 +11,7 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { isRecord } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 import { digestOf } from '../base/canonical-json.ts';
 import { cleanLine } from '../base/clean-text.ts';
@@ -176,5 +177,5 @@ function unaskableText(asked: readonly Terms[], { confirm, caller, spendingLimit
 function canBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
   const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const declared = sent ?? server.server.getClientCapabilities();
-  return typeof declared === 'object' && declared !== null && 'elicitation' in declared;
+  return isRecord(declared) && 'elicitation' in declared;
 }

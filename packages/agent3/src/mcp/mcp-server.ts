@@ -1,6 +1,6 @@
 // Agent3 as an MCP server, created per connection or per request.
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { type Logger, stderrLogger } from '@pocket-agent/kit';
+import { errorText, type Logger, stderrLogger } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 import { localOwner } from '../base/owner-tokens.ts';
 import type { Agent3, Caller, CallProgress } from '../base/types.ts';
@@ -53,7 +53,7 @@ function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOption
       } catch (error) {
         if (error instanceof Agent3Error) return failed(error.message);
         // unexpected errors may hold internal details; they go to the log only
-        logger.error(`${name} failed`, { reason: error instanceof Error ? error.message : String(error) });
+        logger.error(`${name} failed`, { reason: errorText(error) });
         return failed('Agent3 failed; its log says why.');
       }
     },

@@ -1,5 +1,6 @@
 // What authentication a call needs and whether the vault has it, without secrets.
 
+import { isRecord } from '@pocket-agent/kit';
 import type { Credential, Invocation, ListedAgent } from '../../base/types.ts';
 import { readCard } from '../../cards/card.ts';
 import { plannedCredentials } from '../../credentials/authorization.ts';
@@ -14,8 +15,7 @@ function kindOf(scheme: Record<string, unknown>): string {
   const [name = 'unknown'] = Object.keys(scheme);
   const content = scheme[name];
   if (name !== 'httpAuthSecurityScheme') return kindOfScheme[name] ?? name.replace(/SecurityScheme$/, '');
-  const http = typeof content === 'object' && content !== null && 'scheme' in content ? String(content.scheme) : '';
-  return http.toLowerCase();
+  return isRecord(content) && 'scheme' in content ? String(content.scheme).toLowerCase() : '';
 }
 
 export function authenticationOf(agent: ListedAgent, credentials: readonly Credential[]): Invocation['authentication'] {

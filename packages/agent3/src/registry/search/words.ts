@@ -1,4 +1,5 @@
 // Splits texts and queries into words, and corrects misspelt words of queries.
+import { editDistance } from '@pocket-agent/kit';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import type { RegistrySchema } from '../records/schema.ts';
@@ -136,7 +137,7 @@ async function nearest(db: Kysely<RegistrySchema>, word: string): Promise<string
     .execute();
   let best: { word: string; edits: number } | undefined;
   for (const candidate of candidates) {
-    const edits = editsBetween(word, candidate.word);
+    const edits = editDistance(word, candidate.word);
     if (edits <= max && (!best || edits < best.edits)) best = { word: candidate.word, edits };
   }
   return best?.word;
@@ -150,23 +151,4 @@ function maxEdits(word: string): number {
 function gramsOf(word: string): string[] {
   const padded = `^${word}$`;
   return [...new Set(Array.from({ length: padded.length - 2 }, (_, index) => padded.slice(index, index + 3)))];
-}
-
-/** Edit distance that counts a swap of neighbours as one edit. */
-function editsBetween(a: string, b: string): number {
-  let before: number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let least = Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        least = Math.min(least, (before[j - 2] ?? 0) + 1);
-      next.push(least);
-    }
-    before = row;
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
