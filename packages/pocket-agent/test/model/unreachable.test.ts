@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,12 +18,20 @@ const models = [
 
 test('an address that accepts no connection is named within 5 seconds, whatever the provider', async () => {
   const baseUrl = await unreachableServer();
+  let connecting = 0;
+  const count = () => void connecting++;
+  subscribe('undici:client:beforeConnect', count);
+  onTestFinished(() => void unsubscribe('undici:client:beforeConnect', count));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const errors = models.map((llmModel) => {
     const modelSettings = { baseUrl, apiKey: 'sk-test' };
     const { agent } = scriptedAgent([], { agentConfig: { llmModel, modelSettings }, limits: { modelRetries: 0 } });
     return agent.run('Hello').catch(String);
   });
   const { host } = new URL(baseUrl);
+  while (connecting < models.length) await turn();
+  vi.advanceTimersByTime(4_500);
   expect(await Promise.all(errors)).toEqual(
     models.map(() => expect.stringContaining(`Connect Timeout Error: ${host} accepted no connection within 5 seconds`)),
   );

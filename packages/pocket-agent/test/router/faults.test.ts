@@ -8,7 +8,17 @@ import type { FakeAnswer } from '../fixtures/providers/fake-dialect.ts';
 import { FakeProviders } from '../fixtures/providers/fake-providers.ts';
 import { type KeyRecord, RateLimitedProvider } from '../fixtures/providers/rate-limited-provider.ts';
 import { silent } from '../helpers.ts';
-import { ask, eventsOf, failureOf, generated, partsOf, shownText, streamed, watchedRouter } from './calls.ts';
+import {
+  ask,
+  eventsOf,
+  failureOf,
+  fastForward,
+  generated,
+  partsOf,
+  shownText,
+  streamed,
+  watchedRouter,
+} from './calls.ts';
 
 const KEY_A = 'sk-secret-of-deployment-a';
 const KEY_B = 'sk-secret-of-deployment-b';
@@ -272,7 +282,7 @@ describe('a failing deployment', () => {
       const fault = { status: 429, headers: { 'retry-after': value } };
       a.faults.push(fault, fault, fault);
       const { router, model } = single();
-      await generated(model, ask('Hello'));
+      await fastForward(router, () => generated(model, ask('Hello')));
       expect(eventsOf(router, 'failed').map(({ cooldownMs }) => cooldownMs)).toEqual([100, 200, 400]);
     },
   );
@@ -309,10 +319,10 @@ describe('a failing deployment', () => {
   test('is left alone twice as long each time, until it recovers', async () => {
     a.faults.push({ status: 500 }, { status: 500 }, { status: 500 });
     const { router, model } = single({ cooldownMs: 20, allowedFailures: 0 });
-    expect(await generated(model, ask('Hello'))).toBe('Answer to: Hello');
+    expect(await fastForward(router, () => generated(model, ask('Hello')))).toBe('Answer to: Hello');
     expect(eventsOf(router, 'failed').map(({ cooldownMs }) => cooldownMs)).toEqual([20, 40, 80]);
     a.faults.push({ status: 500 });
-    await generated(model, ask('Hello'));
+    await fastForward(router, () => generated(model, ask('Hello')));
     expect(eventsOf(router, 'failed').at(-1)).toMatchObject({ cooldownMs: 20 });
   });
 
@@ -375,7 +385,7 @@ describe('a failing deployment', () => {
     const { router, model } = pair();
     a.faults.push({ status: 500 }, { status: 500 });
     b.faults.push({ status: 429, headers: { 'retry-after': '40' } });
-    expect(await generated(model, ask('One'))).toBe('Answer to: One');
+    expect(await fastForward(router, () => generated(model, ask('One')))).toBe('Answer to: One');
     expect(eventsOf(router, 'chosen').map(({ deployment }) => deployment)).toEqual(['a', 'b', 'a', 'a']);
   });
 
@@ -383,7 +393,7 @@ describe('a failing deployment', () => {
     a.faults.push({ status: 401 });
     b.faults.push({ status: 500 }, { status: 500 });
     const { router, model } = pair({ cooldownMs: 1 });
-    expect(await generated(model, ask('One'))).toBe('Answer to: One');
+    expect(await fastForward(router, () => generated(model, ask('One')))).toBe('Answer to: One');
     expect(eventsOf(router, 'chosen').map(({ deployment }) => deployment)).toEqual(['a', 'b', 'b', 'b']);
   });
 
@@ -428,13 +438,14 @@ describe('waiting', () => {
   });
 
   test('ends in the order in which it began', async () => {
-    const { router, model } = single({ windowMs: 1_200, arrivalMarginMs: 20 }, { rpm: 2 });
-    await Promise.all(['1', '2', '3', '4', '5'].map((text) => generated(model, ask(text))));
-    expect(a.asked).toEqual(['1', '2', '3', '4', '5']);
+    const { router, model } = single({ windowMs: 12_000 }, { rpm: 2 });
+    const texts = ['1', '2', '3', '4', '5'];
+    await fastForward(router, () => Promise.all(texts.map((text) => generated(model, ask(text)))));
+    expect(a.asked).toEqual(texts);
     const waits = eventsOf(router, 'chosen').map(({ waitedMs }) => waitedMs);
-    expect(waits[0]).toBeLessThan(800);
-    expect(waits[2]).toBeGreaterThanOrEqual(800);
-    expect(waits[4]).toBeGreaterThanOrEqual(2_000);
+    expect(waits[1]).toBeLessThan(1_000);
+    expect(waits[2]).toBeGreaterThanOrEqual(12_000);
+    expect(waits[4]).toBeGreaterThanOrEqual(24_000);
   });
 
   test('ends with the end of the router', async () => {
