@@ -127,7 +127,7 @@ describe('an approval question at the terminal', () => {
     await run;
     expect(ran).toEqual([{ id: 2 }]);
     expect(person.seen).toMatch(/That is not JSON: .*Arguments must be a JSON object\./s);
-    expect(resultText(agent)).toContain('changed its arguments to {"id":2}');
+    expect(resultText(agent)).toContain('changed the arguments of this call to {"id":2}');
   });
 
   test('other words and empty lines repeat the question', async () => {

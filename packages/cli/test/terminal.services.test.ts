@@ -60,7 +60,7 @@ describe('one prompt in a terminal', () => {
     expect(screen).toContain('All done.');
     const results = sent('tool');
     expect(results[0]).toContain('said no');
-    expect(results[1]).toMatch(/changed its arguments.*fixed/s);
+    expect(results[1]).toMatch(/changed the arguments.*fixed/s);
     expect(results[2]).toBe('third');
   });
 

@@ -1,9 +1,9 @@
-// The tool folders that come with this package.
+// The included tool folders.
 import { fileURLToPath } from 'node:url';
 
 export const bundledFolders = ['web', 'github', 'notes'] as const;
 
-/** Where one of them is; undefined for another name. */
+/** The path of an included folder; undefined for other names. */
 export function bundledFolderPath(name: string): string | undefined {
   const found = bundledFolders.find((bundled) => bundled === name);
   return found && fileURLToPath(new URL(`./folders/${found}`, import.meta.url));

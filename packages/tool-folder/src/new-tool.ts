@@ -1,4 +1,4 @@
-// A tool folder to start from: it works as it is, and has a test.
+// Creates a working tool folder with a test.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorText, PocketError } from '@pocket-agent/kit';
@@ -10,12 +10,12 @@ export interface NewTool {
   files: readonly string[];
 }
 
-/** Writes `<directory>/<name>` with manifest.yaml, tool.ts, tool.test.ts and package.json; refuses when there is something already. */
+/** Creates `<directory>/<name>` with manifest.yaml, tool.ts, tool.test.ts and package.json. Fails if it exists. */
 export async function writeNewTool(directory: string, name: string): Promise<NewTool> {
   if (!/^[A-Za-z][A-Za-z0-9_-]{0,49}$/.test(name) || name === 'node_modules') {
     throw new PocketError(
       'CONFIG_INVALID',
-      `"${name}" cannot be the name of a tool folder: it begins with a letter and has up to 50 letters, digits, _ and -.`,
+      `"${name}" is not a valid name for a tool folder: start with a letter and use at most 50 letters, digits, _ and -.`,
     );
   }
   const path = join(resolve(directory), name);
@@ -23,17 +23,15 @@ export async function writeNewTool(directory: string, name: string): Promise<New
   try {
     await mkdir(path);
   } catch (error) {
-    const reason = errorText(error).includes('EEXIST')
-      ? 'there is something already; choose another name'
-      : errorText(error);
-    throw new PocketError('CONFIG_INVALID', `${path} cannot be made: ${reason}.`, { cause: error });
+    const reason = errorText(error).includes('EEXIST') ? 'it already exists; choose another name' : errorText(error);
+    throw new PocketError('CONFIG_INVALID', `Cannot create ${path}: ${reason}.`, { cause: error });
   }
   const tool = snakeCase(name);
   const contents = {
     'manifest.yaml': manifest(name, tool),
     'tool.ts': code(tool),
     'tool.test.ts': test(tool),
-    // whatever the project around it says: npm init makes CommonJS of what has no word of its own
+    // without it, the package.json of the project around it may make this folder CommonJS
     'package.json': '{ "private": true, "type": "module" }\n',
   };
   const files = Object.entries(contents).map(([file, text]) => ({ file: join(path, file), text }));
@@ -50,18 +48,18 @@ function snakeCase(name: string): string {
 }
 
 function manifest(name: string, tool: string): string {
-  return `# What people and models see of this folder. Every key: docs/tool-folders.md of pocket-agent.
+  return `# What users and models see of this folder. All keys: docs/tool-folders.md of pocket-agent.
 tool_human_name: ${JSON.stringify(name)}
 tool_list:
   - name: ${tool}
-    description: Repeats a text. Say here what the tool does and when a model should use it.
+    description: Repeats a string. Say here what the tool does and when a model should use it.
     capability: read # read, write, create or delete
-    parameters: # any JSON Schema of an object
+    parameters: # a JSON Schema for an object
       type: object
       properties:
         text:
           type: string
-          description: The text to repeat
+          description: The string to repeat
         times:
           type: integer
           minimum: 1
@@ -72,7 +70,7 @@ tool_list:
 }
 
 function code(tool: string): string {
-  return `// The code of the tools in manifest.yaml: one method for each, tool_<name>.
+  return `// The code of the tools in manifest.yaml: one method tool_<name> for each.
 import type { ToolContext } from '@pocket-agent/tool-folder';
 
 export class Tools {
@@ -96,14 +94,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadToolFolder } from '@pocket-agent/tool-folder';
 
-test('${tool} repeats a text', async (context) => {
+test('${tool} repeats a string', async (context) => {
   const folder = loadToolFolder(import.meta.dirname, { strict: true });
   context.after(() => folder.close());
   const { content } = await folder.callTool('${tool}', { text: 'hi', times: 2 });
   assert.deepEqual(content, [{ type: 'text', text: 'hi hi' }]);
 });
 
-test('${tool} refuses what its manifest does not allow', async (context) => {
+test('${tool} refuses arguments that its manifest does not allow', async (context) => {
   const folder = loadToolFolder(import.meta.dirname, { strict: true });
   context.after(() => folder.close());
   await assert.rejects(folder.callTool('${tool}', { text: 'hi', times: 11 }), /times must be <= 10/);

@@ -1,28 +1,28 @@
-// The names under which tools of several folders are offered together.
+// Unique names for the tools of several folders.
 
 import type { Logger } from '@pocket-agent/kit';
 import { validToolName } from 'pocket-agent/internal';
 
 export class OfferedNames {
   readonly #logger: Logger;
-  /** Names that were given once, by folder and tool. */
-  readonly #given = new Map<string, string>();
+  /** The assigned names, by folder and tool. */
+  readonly #assigned = new Map<string, string>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** As the manifest says, unless another folder came first with that name; it stays the same ever after. */
+  /** The name in the manifest, unless another folder already uses it. The result never changes. */
   nameFor(folder: string, tool: string): string {
     const key = `${folder}/${tool}`;
-    const known = this.#given.get(key);
+    const known = this.#assigned.get(key);
     if (known !== undefined) return known;
-    const taken = new Set(this.#given.values());
+    const taken = new Set(this.#assigned.values());
     let name = validToolName(tool);
     for (let count = 1; taken.has(name); count++) {
       name = validToolName(`${folder}_${tool}${count === 1 ? '' : `_${count}`}`);
     }
-    this.#given.set(key, name);
+    this.#assigned.set(key, name);
     if (name !== tool) this.#logger.warn(`Tool "${tool}" of tool folder "${folder}" is offered as "${name}".`);
     return name;
   }

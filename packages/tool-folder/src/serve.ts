@@ -1,4 +1,4 @@
-// Tool folders as an MCP server, on stdio or HTTP, in both protocol eras.
+// Serves tool folders over MCP on stdio or HTTP, in both protocol eras.
 import {
   type CallToolResult,
   ProtocolError,
@@ -16,9 +16,9 @@ import type { FolderCallContext } from './running/running-folder.ts';
 import type { ToolFolder } from './tool-folder.ts';
 
 export interface ToolFolderServerOptions {
-  /** What clients may call at most; the profile of a token narrows it further. */
+  /** What clients may call; the profile of a token can only narrow it. */
   profile?: ProfileName | Profile;
-  /** What clients are told the server is. Default: the name of the folder. */
+  /** The name and version that clients see. Default: the name of the folder. */
   serverInfo?: { name: string; version: string };
 }
 
@@ -33,7 +33,7 @@ export class ToolFolderServer {
     this.#profile = options.profile === undefined ? undefined : readProfile(options.profile);
   }
 
-  /** A server of the MCP SDK for one connection or one request: the factory behind `serveStdio` and `listen`. */
+  /** Creates an MCP SDK server for one connection or one request; used by `serveStdio` and `listen`. */
   createServer(): Server {
     const { serverInfo = { name: this.#tools.name, version: packageVersion() } } = this.#options;
     const server = new Server(serverInfo, { capabilities: { tools: { listChanged: true }, logging: {} } });
@@ -44,7 +44,7 @@ export class ToolFolderServer {
     return server;
   }
 
-  /** Speaks MCP on stdin and stdout until the client goes away or the process is told to stop; then closes the folders. */
+  /** Serves MCP on stdin and stdout until the client disconnects or the process is stopped; then closes the folders. */
   async serveStdio(): Promise<void> {
     await this.#tools.load();
     const stops: (() => void)[] = [];
@@ -62,12 +62,14 @@ export class ToolFolderServer {
     });
   }
 
-  /** Serves HTTP until `close()` of what it returns; the folders stay. */
+  /** Serves HTTP until the returned server is closed; the folders stay open. */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
     await this.#tools.load();
     const { host = '127.0.0.1', token, tokens } = options;
     if (token === undefined && tokens === undefined && !/^(127\.|::1$|localhost$)/.test(host)) {
-      this.#tools.logger.warn(`${this.#tools.name} listens on ${host} without a token: whoever gets there may use it.`);
+      this.#tools.logger.warn(
+        `${this.#tools.name} listens on ${host} without a token: anyone who can reach it can use it.`,
+      );
     }
     const server = await serveHttp(() => this.createServer(), {
       onError: (error) => this.#logError(error),
@@ -86,35 +88,35 @@ export class ToolFolderServer {
   async #call(name: string, args: Record<string, unknown>, served: ServerContext): Promise<CallToolResult> {
     const { id, signal, _meta: meta, notify, log } = served.mcpReq;
     const progressToken = meta?.progressToken;
-    // a client that has gone away needs neither progress nor log; its call is cancelled by the transport
-    const lost = () => {};
+    // a client that disconnected needs no progress or log; the transport cancels its call
+    const ignore = () => {};
     const context: FolderCallContext = {
       toolCallId: String(id),
       signal,
       meta: ownMeta(meta),
       progress: (update) => {
         if (progressToken === undefined) return;
-        notify({ method: 'notifications/progress', params: { progressToken, ...update } }).catch(lost);
+        notify({ method: 'notifications/progress', params: { progressToken, ...update } }).catch(ignore);
       },
-      log: (level, data) => void log(level === 'warn' ? 'warning' : level, data, name).catch(lost),
+      log: (level, data) => void log(level === 'warn' ? 'warning' : level, data, name).catch(ignore),
     };
     try {
       const tool = (await this.#offered(served)).find((offered) => offered.name === name);
       if (tool) return await this.#tools.callTool(name, args, context);
     } catch (error) {
-      return { isError: true, content: [{ type: 'text', text: this.#textFor(name, error) }] };
+      return { isError: true, content: [{ type: 'text', text: this.#errorTextFor(name, error) }] };
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool "${name}" not found`);
   }
 
-  /** What a tool says of itself is for its caller; what a server or a model behind it said is for the log. */
-  #textFor(name: string, error: unknown): string {
+  /** Errors of a tool are for its caller; errors of a server or a model behind it are logged. */
+  #errorTextFor(name: string, error: unknown): string {
     if (!isPocketError(error) || isPocketError(error, 'TOOL_FAILED')) return errorText(error);
     if (!isPublicError(error)) this.#tools.logger.error(`Tool "${name}" of ${this.#tools.name}: ${errorText(error)}`);
     return publicErrorText(error, `Tool "${name}"`);
   }
 
-  /** What this client may see and call. */
+  /** The tools that this client may see and call. */
   async #offered({ http, mcpReq: { signal } }: ServerContext): Promise<Tool[]> {
     const ofToken = http?.authInfo?.extra?.profile as Profile | undefined;
     const profiles = [this.#profile, ofToken].filter((profile) => profile !== undefined);
@@ -130,7 +132,7 @@ export class ToolFolderServer {
   }
 }
 
-/** Without what belongs to the connection with this client: the meta may travel on to another server. */
+/** The meta without entries of this connection, because it may be passed on to another server. */
 function ownMeta(meta: Record<string, unknown> = {}): Record<string, unknown> {
   const isOfConnection = (key: string) => key === 'progressToken' || key.startsWith('io.modelcontextprotocol/');
   return Object.fromEntries(Object.entries(meta).filter(([key]) => !isOfConnection(key)));

@@ -1,7 +1,7 @@
-// Folders with manifest.yaml and tool.ts as one source of tools; which of them are offered can change at any time.
+// ToolFolder: folders with manifest.yaml and tool.ts as one ToolSource. Folders can be activated at any time.
 import { basename, resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { closest, errorText, type Logger, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
+import { didYouMean, errorText, type Logger, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
 import { type Capability, type Judgement, judge, type ListWait, type ToolSource } from 'pocket-agent';
 import { checkCapability } from 'pocket-agent/internal';
 import { problemText } from './manifest/problem.ts';
@@ -12,30 +12,30 @@ import type { HostContext } from './running/tool-context.ts';
 import type { ToolFolderServer, ToolFolderServerOptions } from './serve.ts';
 
 export interface ToolFolderOptions {
-  /** The folders that are offered at first, by the names of their directories. Default all. */
+  /** The folders that are active at first, by directory name. Default: all. */
   active?: readonly string[] | 'all';
-  /** True: listing throws when any folder has a problem. Default false: it is logged, and the others are offered. */
+  /** True: listing throws if a folder has a problem. Default false: problems are logged and the other folders work. */
   strict?: boolean;
-  /** True: folders that are edited, added or removed are noticed. Default false. */
+  /** True: reload folders that are edited, added or removed. Default false. */
   watch?: boolean;
-  /** What tools get beside what every tool gets; a function is asked at each call. */
+  /** Added to the context of every tool; a function is called for each call. */
   context?: HostContext;
-  /** What tools can do whose manifest says nothing of it, in folders that you wrote. Default `delete`. */
+  /** The capability of tools whose manifest declares none; for your own folders. Default `delete`. */
   defaultCapability?: Capability;
-  /** Where `env` of a manifest is looked up. Default `process.env`. */
+  /** The variables that `env` of a manifest can name. Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>>;
   logger?: Logger;
-  /** A call is given up after this long without a sign of life; progress counts as one. Default 60,000. */
+  /** Time limit of a call; progress restarts it. Default 60,000. */
   timeoutMs?: number;
-  /** A call is given up after this long whatever happens. Default 600,000. */
+  /** Time limit of a call in total. Default 600,000. */
   maxTimeoutMs?: number;
-  /** The import of a tool.ts is given up after this long. Default 10,000. */
+  /** Time limit for importing a tool.ts. Default 10,000. */
   loadTimeoutMs?: number;
-  /** What a tool may return, in bytes of JSON. Default 4,000,000; more is cut, with a note. */
+  /** The size limit of a result, in bytes of JSON. Longer results are truncated with a note. Default 4,000,000. */
   maxResultBytes?: number;
 }
 
-/** Reads nothing yet: that happens when tools are first listed, or with `load()`. */
+/** The folders are read when tools are first listed, or by `load()`. */
 export function loadToolFolder(path: string, options: ToolFolderOptions = {}): ToolFolder {
   return new ToolFolder(path, options);
 }
@@ -72,7 +72,7 @@ export class ToolFolder implements ToolSource {
     this.#active = copyNames(options.active ?? 'all');
   }
 
-  /** The folders as they were last seen; none before the first `load()`. */
+  /** The folders as last read; empty before the first `load()`. */
   get folders(): readonly FolderState[] {
     return this.#set?.states ?? [];
   }
@@ -85,7 +85,7 @@ export class ToolFolder implements ToolSource {
     for (const { client } of this.#set?.running ?? []) client?.refresh(isRunStart);
   }
 
-  /** Reads all folders, once; with `watch` they are read again when they are edited. */
+  /** Reads all folders once; with `watch`, edited folders are read again. */
   async load(): Promise<readonly FolderState[]> {
     this.#assertOpen();
     this.#loading ??= this.#inOrder(() => this.#start());
@@ -99,7 +99,7 @@ export class ToolFolder implements ToolSource {
     return this.folders;
   }
 
-  /** Offers these folders and no others. Takes effect at the next step of an agent; its conversation stays. */
+  /** Makes exactly these folders active, from the next step of an agent on. */
   async activate(names: readonly string[] | 'all'): Promise<void> {
     const wanted = copyNames(names);
     await this.load();
@@ -113,7 +113,7 @@ export class ToolFolder implements ToolSource {
 
   async listTools(signal?: AbortSignal, wait?: ListWait): Promise<readonly Tool[]> {
     await this.load();
-    if (this.#options.strict) this.#assertSound();
+    if (this.#options.strict) this.#assertNoProblems();
     const { revision } = this;
     const running = this.#set?.running ?? [];
     const lists = await Promise.all(running.map((folder) => folder.listTools(signal, wait)));
@@ -159,25 +159,25 @@ export class ToolFolder implements ToolSource {
     return ownName === tool.name ? judgement : { ownName, ...judgement };
   }
 
-  /** Calls `listener` whenever a folder was reloaded, added, removed or switched. Returns what ends that. */
+  /** Calls `listener` when a folder is reloaded, added, removed or (de)activated. Returns a function to unsubscribe. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** These folders as an MCP server, on stdio or HTTP, for any other host. */
+  /** An MCP server for these folders, on stdio or HTTP. */
   async asMcpServer(options: ToolFolderServerOptions = {}): Promise<ToolFolderServer> {
     const { ToolFolderServer } = await import('./serve.ts');
     return new ToolFolderServer(this, options);
   }
 
-  /** Ends the calls under way, unloads all folders and stops watching. */
+  /** Aborts running calls, unloads all folders and stops watching. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#listeners.clear();
     await this.#set?.close();
     await this.#lastWork.catch(() => {});
-    // a folder may have been on its way in
+    // a folder may have been loaded in between
     await this.#set?.close();
   }
 
@@ -205,10 +205,10 @@ export class ToolFolder implements ToolSource {
       this.#run();
       this.#changed();
     });
-    reading.catch((error) => this.logger.warn(`${this.path} could not be read again: ${errorText(error)}`));
+    reading.catch((error) => this.logger.warn(`Cannot reload ${this.path}: ${errorText(error)}`));
   }
 
-  /** One at a time: reading, switching, reading again. */
+  /** Runs loading, activation and reloading one at a time. */
   #inOrder<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = this.#lastWork.then(work, work);
     this.#lastWork = done.catch(() => {});
@@ -227,7 +227,7 @@ export class ToolFolder implements ToolSource {
       try {
         listener();
       } catch (error) {
-        this.logger.warn(`A listener to ${this.path} failed: ${errorText(error)}`);
+        this.logger.warn(`A change listener of ${this.path} failed: ${errorText(error)}`);
       }
     }
   }
@@ -246,15 +246,14 @@ export class ToolFolder implements ToolSource {
     const known = this.#set?.names ?? [];
     const unknown = names.find((name) => !known.includes(name));
     if (unknown === undefined) return;
-    const meant = closest(unknown, known);
-    const hint = meant ? ` Did you mean "${meant}"?` : '';
+    const hint = didYouMean(unknown, known);
     throw new PocketError(
       'CONFIG_INVALID',
       `There is no tool folder "${unknown}" in ${this.path}.${hint} Available: ${known.join(', ') || 'none'}.`,
     );
   }
 
-  #assertSound(): void {
+  #assertNoProblems(): void {
     const problems = this.folders.flatMap((folder) => folder.problems);
     if (problems.length === 0) return;
     throw new PocketError('CONFIG_INVALID', problems.map(problemText).join('\n'), { details: { problems } });

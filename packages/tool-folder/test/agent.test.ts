@@ -24,7 +24,7 @@ function twoFolders(): string {
   });
 }
 
-test('folders are switched between steps, and the conversation stays', async () => {
+test('folders can be switched between steps of a conversation', async () => {
   const folder = open(twoFolders(), { active: ['Web'] });
   const { agent, model } = scriptedAgent(
     [
@@ -51,7 +51,7 @@ test('folders are switched between steps, and the conversation stays', async () 
   await agent.close();
 });
 
-test('two folders at once never share a name, and a name once given stays', async () => {
+test('tool names of two folders are unique and never change', async () => {
   const { logger, lines } = recordLog();
   const folder = open(twoFolders(), { logger });
   expect(await namesOf(folder)).toEqual(['search', 'Web_search']);
@@ -64,14 +64,14 @@ test('two folders at once never share a name, and a name once given stays', asyn
   expect(lines).toEqual(['warn: Tool "search" of tool folder "Web" is offered as "Web_search".']);
 });
 
-test('a tool that was just switched on can be called before anybody lists it', async () => {
+test('a tool of a newly activated folder can be called before it is listed', async () => {
   const folder = open(twoFolders(), { active: ['Web'] });
   expect(await namesOf(folder)).toEqual(['search']);
   await folder.activate(['Git']);
   expect((await folder.callTool('Git_search', {})).content).toEqual([{ type: 'text', text: 'a commit' }]);
 });
 
-test('a name that no folder has cannot be activated, and nothing changes', async () => {
+test('activating an unknown folder fails and changes nothing', async () => {
   const folder = open(twoFolders(), { active: ['Git'] });
   const { revision } = folder;
   await expect(folder.activate(['Git', 'Wbe'])).rejects.toThrow(/no tool folder "Wbe" in .*Available: Git, Web\./);
@@ -84,7 +84,7 @@ test('a name that no folder has cannot be activated, and nothing changes', async
   await expect(open(twoFolders(), { active: ['Nope'] }).listTools()).rejects.toThrow('no tool folder "Nope"');
 });
 
-test('a tool is made when its folder is active, once, and closed when it is not any more', async () => {
+test('Tools is constructed once when its folder becomes active and closed when it becomes inactive', async () => {
   const root = writeFiles({
     'A/manifest.yaml': manifestOf('a'),
     'A/tool.ts': `export class Tools {
@@ -106,7 +106,7 @@ test('a tool is made when its folder is active, once, and closed when it is not 
   await expect(folder.callTool('a', {})).rejects.toMatchObject({ code: 'TOOL_UNKNOWN' });
 });
 
-test('a folder whose constructor failed is tried again when it is switched on again', async () => {
+test('a failed constructor is tried again at the next activation', async () => {
   const root = writeFiles({
     'A/manifest.yaml': manifestOf('a'),
     'A/tool.ts': 'export class Tools { constructor({ host }) { host.connect(); } async a() { return "a"; } }',
@@ -123,7 +123,7 @@ test('a folder whose constructor failed is tried again when it is switched on ag
   expect((await folder.callTool('a', {})).content).toEqual([{ type: 'text', text: 'a' }]);
 });
 
-test('a profile holds for tools of folders by the capability in their manifest', async () => {
+test('a profile applies to folder tools by their declared capability', async () => {
   const folder = open(fixtures, { active: ['Places', 'Kinds'] });
   const { agent, model } = scriptedAgent(['Nothing to do.'], { tools: [folder], access: { profile: 'reader' } });
   await agent.run('Hello');
@@ -131,13 +131,13 @@ test('a profile holds for tools of folders by the capability in their manifest',
   await agent.close();
 });
 
-test('a tool that fails or returns no JSON is an answer that the model can read', async () => {
+test('a tool that throws or returns a value that is not JSON gives a readable error', async () => {
   const folder = open(fixtures);
   const calls = [{ name: 'fail' }, { name: 'give', arguments: { kind: 'cycle' } }, { name: 'give' }];
   const { agent } = scriptedAgent([{ toolCalls: calls }, 'Sorry.'], { tools: [folder] });
   expect(await agent.run('Try.')).toBe('Sorry.');
   expect(resultText(agent, 0)).toBe('the disk is full');
-  expect(resultText(agent, 1)).toContain('no JSON: an object that contains itself');
+  expect(resultText(agent, 1)).toContain('not JSON: an object that contains itself');
   expect(resultText(agent, 2)).toMatch(
     /Bad arguments for "give": must have required property 'kind'[\s\S]*JSON Schema/,
   );
@@ -145,7 +145,7 @@ test('a tool that fails or returns no JSON is an answer that the model can read'
   await agent.close();
 });
 
-test('an agent that is stopped ends the tool it waits for', async () => {
+test('stopping an agent aborts its running tool', async () => {
   const folder = open(join(fixtures, 'Trouble'));
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'hang' }] }], { tools: [folder] });
   const controller = new AbortController();
@@ -156,7 +156,7 @@ test('an agent that is stopped ends the tool it waits for', async () => {
   await agent.close();
 });
 
-test('a folder may bring an MCP server, which runs while the folder is active', async () => {
+test('an MCP server of a folder runs while the folder is active', async () => {
   const served = await open(join(fixtures, 'Places')).asMcpServer();
   const server = await served.listen();
   onTestFinished(() => server.close());

@@ -13,7 +13,7 @@ function open(path: string, options: ToolFolderOptions = {}) {
 
 const fixture = (name: string, options?: ToolFolderOptions) => open(join(fixtures, name), options);
 
-test('arguments are filled with defaults, also deep inside, and the caller keeps its own', async () => {
+test("nested defaults are filled in without changing the caller's arguments", async () => {
   const places = fixture('Places');
   const args = { name: 'Rome', via: [{ x: 1 }, {}], pair: ['a', { y: 2 }] };
   const before = structuredClone(args);
@@ -48,7 +48,7 @@ test.each([
   });
 });
 
-test('defaults that contain themselves and each other end, and so does a schema that is its own part', async () => {
+test('recursive schemas and defaults are handled', async () => {
   const child = "{ $ref: '#', default: {} }";
   const root = writeFiles({
     'A/manifest.yaml': `${manifestOf('a')}    parameters: { allOf: [{ $ref: '#/$defs/it' }, { $ref: '#/$defs/it' }],
@@ -63,7 +63,7 @@ test('defaults that contain themselves and each other end, and so does a schema 
   });
 });
 
-test('a tool may write into its arguments, which are its own', async () => {
+test('a tool may change its arguments, which are a copy', async () => {
   const root = writeFiles({
     'A/manifest.yaml': `${manifestOf('a')}    parameters: { properties: { list: { type: array } } }\n`,
     'A/tool.ts': 'export class Tools { async a({ list }) { list[0].name = "changed"; return list; } }',
@@ -119,10 +119,10 @@ test.each([
   ['symbol', 'a symbol'],
   ['cycle', 'an object that contains itself'],
   ['map', 'a Map at "found"'],
-])('a %s is no JSON, which is said', async (kind, what) => {
+])('returning a %s is an error, because it is not JSON', async (kind, what) => {
   await expect(fixture('Kinds').callTool('give', { kind })).rejects.toMatchObject({
     code: 'TOOL_FAILED',
-    message: `Tool "give" returned something that is no JSON: ${what}. It may return text, numbers, objects, lists or MCP content.`,
+    message: `Tool "give" returned a value that is not JSON: ${what}. Return a string, number, object, list or MCP content.`,
   });
 });
 
@@ -132,11 +132,11 @@ test.each(['big', 'big text of control characters', 'big object', 'big picture']
     const result = await fixture('Kinds').callTool('give', { kind });
     const whole = JSON.stringify(result);
     expect(whole.length).toBeLessThan(4_001_000);
-    expect(whole).toMatch(/\[\d+ bytes of (text|image) were too much: a tool may return 4000000 bytes\]/);
+    expect(whole).toMatch(/\[truncated: \d+ bytes of (text|image), the limit is 4000000 bytes\]/);
   },
 );
 
-test('a tool knows its folder, its variables, the call and what the host adds', async () => {
+test('the context has the folder, variables, call and additions of the host', async () => {
   const root = writeFiles({
     'A/manifest.yaml': `${manifestOf('tell')}env: [A_KEY, { name: B_KEY, optional: true }]\n`,
     'A/tool.ts': `export class Tools {
@@ -170,7 +170,7 @@ test('a tool knows its folder, its variables, the call and what the host adds', 
   expect(lines).toEqual(['info: [A] made for Some tools']);
 });
 
-test('a hundred calls at once on one instance each have their own progress, log and signal', async () => {
+test('a hundred concurrent calls of one instance have separate progress, log and signal', async () => {
   const trouble = fixture('Trouble');
   const calls = Array.from({ length: 100 }, async (_, index) => {
     const heard: unknown[] = [];
@@ -189,13 +189,13 @@ test('a hundred calls at once on one instance each have their own progress, log 
   }
 });
 
-test('what a tool throws is the error of its call and of no other', async () => {
+test('an error of a tool affects only its own call', async () => {
   const trouble = fixture('Trouble');
   await expect(trouble.callTool('fail', {})).rejects.toThrow('the disk is full');
   expect((await trouble.callTool('work', {})).content).toEqual([text('3 steps')]);
 });
 
-test('a tool that never returns ends with the signal of its call, and is told', async () => {
+test('aborting a call ends a tool that never returns and aborts its signal', async () => {
   const trouble = fixture('Trouble');
   const controller = new AbortController();
   const hanging = trouble.callTool(
@@ -212,7 +212,7 @@ test('a tool that never returns ends with the signal of its call, and is told', 
   expect((await trouble.callTool('ended', {})).content).toEqual([text('1')]);
 });
 
-test('a tool that gives no sign of life is given up; one that reports progress is not', async () => {
+test('a call times out unless it reports progress', async () => {
   const trouble = fixture('Trouble', { timeoutMs: 400 });
   await expect(trouble.callTool('hang', {})).rejects.toMatchObject({ code: 'TOOL_TIMEOUT' });
   expect((await trouble.callTool('work', { steps: 6, ms: 100 })).content).toEqual([text('6 steps')]);
@@ -220,7 +220,7 @@ test('a tool that gives no sign of life is given up; one that reports progress i
   await expect(capped.callTool('work', { steps: 1000, ms: 5 })).rejects.toThrow('ran longer than 50 ms');
 });
 
-test('closing ends the calls under way, then the tools themselves', async () => {
+test('closing aborts running calls, then closes the tools', async () => {
   const root = writeFiles({
     'A/manifest.yaml': manifestOf('hang'),
     'A/tool.ts': `export class Tools {
@@ -254,7 +254,7 @@ test('closing ends the calls under way, then the tools themselves', async () => 
   await expect(folder.listTools()).rejects.toMatchObject({ code: 'AGENT_CLOSED' });
 });
 
-test('a name that no folder has is unknown, whatever objects have of themselves', async () => {
+test('names of Object.prototype are unknown tools', async () => {
   const kinds = fixture('Kinds');
   for (const name of ['constructor', '__proto__', 'toString', 'tool_give', '']) {
     await expect(kinds.callTool(name, {})).rejects.toMatchObject({ code: 'TOOL_UNKNOWN' });

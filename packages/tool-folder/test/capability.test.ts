@@ -16,7 +16,7 @@ function load(files: Record<string, string>, options: ToolFolderOptions = {}) {
 
 const seed = { 'Multiply/manifest.yaml': SEED_MANIFEST, 'Multiply/tool.mjs': SEED_TOOLS };
 
-test('a tool without a capability works, counts as delete, and is reported once with the way out', async () => {
+test('a tool without a capability works, counts as delete, and is reported once with advice', async () => {
   const { folder, lines, undeclared } = load(seed);
   const [tool] = await folder.listTools();
   expect(tool && folder.judge(tool)).toEqual({ capability: 'delete', from: 'nothing' });
@@ -24,14 +24,14 @@ test('a tool without a capability works, counts as delete, and is reported once 
   expect(content).toEqual([{ type: 'text', text: '42' }]);
   expect(lines).toEqual([]);
   expect(undeclared).toEqual([
-    'warn: Tool folder "Multiplication Tool": no capability for "multiply", treated like delete (only the profile admin sees it, and it needs approval). Add "capability: read" (or write, create, delete) to the manifest; for folders you wrote yourself defaultCapability sets a default.',
+    'warn: Tool folder "Multiplication Tool": no capability for "multiply", treated like delete (only the profile admin may use it, and calls need approval). Add "capability: read" (or write, create, delete) to the manifest; for your own folders defaultCapability sets a default.',
   ]);
   const [state] = folder.folders;
   expect(state?.undeclared).toEqual(['multiply']);
   expect(state && undeclaredText(state)).toContain('"multiply"');
 });
 
-test('a default capability is that of tools that do not say what they can do, and only of those', async () => {
+test('the default capability applies only to tools that declare none', async () => {
   const declared = manifestOf('erase', 'look').replace('Does erase', 'Erases\n    capability: delete');
   const annotated = declared.replace('Does look', 'Looks\n    annotations: { destructiveHint: true }');
   const { folder, undeclared } = load(
@@ -49,14 +49,14 @@ test('a default capability is that of tools that do not say what they can do, an
   expect(undeclared).toEqual([]);
 });
 
-test('a default capability that is none is refused with the one that was meant', () => {
+test('an invalid default capability is refused with a suggestion', () => {
   const options = { defaultCapability: 'raed' } as unknown as ToolFolderOptions;
   expect(() => loadToolFolder('tools', options)).toThrow(
     'defaultCapability is "raed"; it must be one of read, write, create, delete (did you mean "read"?).',
   );
 });
 
-test('a misspelt capability in a manifest is a problem that names the right one', async () => {
+test('a misspelt capability in a manifest is a problem with a suggestion', async () => {
   const manifest = manifestOf('look').replace('Does look', 'Looks\n    capability: raed');
   const { folder } = load({ 'A/manifest.yaml': manifest, 'A/tool.mjs': 'export class Tools { look() {} }' });
   const [state] = await folder.load();
@@ -65,7 +65,7 @@ test('a misspelt capability in a manifest is a problem that names the right one'
   );
 });
 
-test('an edit that takes the capability away is reported', async () => {
+test('an edit that removes the capability is reported', async () => {
   const manifest = (capability: string) => manifestOf('look').replace('Does look', `Looks${capability}`);
   const files = {
     'A/manifest.yaml': manifest('\n    capability: read'),
@@ -101,20 +101,20 @@ describe('a constructor with several parameters', () => {
     return JSON.stringify(content);
   };
 
-  test('gets what the host has under their names, for each call its own', async () => {
+  test('gets the host values of the same names, separate for each call', async () => {
     expect(await looked('return this.ctx.channel + this.bot.name()')).toContain('#generalJakey');
     expect(
       await looked('return this.ctx.channel + this.bot.name()', { parameters: 'discordCtx, discordBot' }),
     ).toContain('#generalJakey');
   });
 
-  test('gets the whole context first where that has no such name', async () => {
+  test('gets the whole context as the first parameter if the host has no such value', async () => {
     expect(await looked('return this.ctx.folder.name', { parameters: 'context, discord_bot' })).toContain('A');
   });
 
-  test('says what is missing when it is used', async () => {
+  test('reports a missing value when it is used', async () => {
     await expect(looked('return this.bot.name()', { context: {} })).rejects.toThrow(
-      '"discord_bot", a parameter of the constructor of Tools: the program that runs this tool folder gives it no such value. The usual form is constructor(context), with one context object.',
+      'Constructor parameter "discord_bot" of Tools: the program that runs this tool folder does not provide it. The usual form is constructor(context), with one context object.',
     );
   });
 });

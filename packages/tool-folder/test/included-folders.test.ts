@@ -44,7 +44,7 @@ async function call(name: string, args: Record<string, unknown>) {
   return { text: first?.type === 'text' ? first.text : '', first, data: structuredContent, isError: isError === true };
 }
 
-test('all three load without a key, and every tool says what it can do', async () => {
+test('all three load without a key, and every tool declares its capability', async () => {
   folder = loadToolFolder(shipped, { strict: true });
   const tools = await folder.listTools();
   expect(tools.map(({ name, _meta: meta }) => [name, meta?.capability])).toEqual([
@@ -62,13 +62,13 @@ test('all three load without a key, and every tool says what it can do', async (
 });
 
 describe('web', () => {
-  test('a model that knows web_fetch as url_browse finds it', async () => {
+  test('web_fetch mentions the name url_browse', async () => {
     folder = loadToolFolder(shipped, { strict: true });
     const tools = await folder.listTools();
     expect(tools.find(({ description }) => description?.includes('url_browse'))?.name).toBe('web_fetch');
   });
 
-  test('a page comes as text with links, marked as written by strangers, in parts', async () => {
+  test('a page is returned as text with links, marked as untrusted, in parts', async () => {
     vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1');
     const page = '<title>Owls &amp; us</title><script>evil()</script><h1>Owls</h1><p>They <a href="/fly">fly</a>.</p>';
     const base = await serve((_request, response) =>
@@ -76,14 +76,14 @@ describe('web', () => {
     );
     open('web');
     const { text } = await call('web_fetch', { url: `${base}/owls`, max_characters: 500 });
-    expect(text).toContain(`[${base}/owls, “Owls & us”: written by strangers]\n# Owls\n\nThey [fly](${base}/fly).`);
+    expect(text).toContain(`[${base}/owls, “Owls & us”: untrusted content]\n# Owls\n\nThey [fly](${base}/fly).`);
     expect(text).not.toContain('evil');
     const start = Number(/start=(\d+)/.exec(text)?.[1]);
     expect(start).toBe(500);
     expect((await call('web_fetch', { url: `${base}/owls`, start })).text).toMatch(/x{100}/);
   });
 
-  test('private addresses are refused, by number and by name', async () => {
+  test('private addresses are refused, as a number and as a name', async () => {
     vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '');
     let asked = 0;
     const base = await serve((_request, response) => {
@@ -99,7 +99,7 @@ describe('web', () => {
     expect(asked).toBe(0);
   });
 
-  test('what is no text is refused, a picture comes as a picture, and a status is told', async () => {
+  test('images are returned as images, other binary types are refused, and error statuses are reported', async () => {
     vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1');
     const types: Record<string, string> = {
       '/a.zip': 'application/zip',
@@ -110,7 +110,7 @@ describe('web', () => {
       response.writeHead(url in types ? 200 : 404, { 'content-type': types[url] ?? 'text/html' }).end('{"a":1}'),
     );
     open('web');
-    expect((await call('web_fetch', { url: `${base}/a.zip` })).text).toContain('application/zip, which is no text');
+    expect((await call('web_fetch', { url: `${base}/a.zip` })).text).toContain('application/zip, which is not text');
     expect((await call('web_fetch', { url: `${base}/b.png` })).first).toMatchObject({
       type: 'image',
       mimeType: 'image/png',
@@ -119,7 +119,7 @@ describe('web', () => {
     expect((await call('web_fetch', { url: `${base}/d` })).text).toContain('answered 404');
   });
 
-  test('without a provider search says which variables there are', async () => {
+  test('without a provider, web_search names the variables to set', async () => {
     for (const name of ['BRAVE_API_KEY', 'TAVILY_API_KEY', 'SEARXNG_URL']) vi.stubEnv(name, '');
     open('web');
     const { text, isError } = await call('web_search', { query: 'owls' });
@@ -127,7 +127,7 @@ describe('web', () => {
     expect(text).toMatch(/BRAVE_API_KEY.*TAVILY_API_KEY.*SEARXNG_URL/);
   });
 
-  test('search asks the provider there is, and its key or address is not in the answer', async () => {
+  test('web_search uses the configured provider and does not reveal its key or URL', async () => {
     for (const name of ['BRAVE_API_KEY', 'TAVILY_API_KEY']) vi.stubEnv(name, '');
     const asked: string[] = [];
     const base = await serve(({ url = '' }, response) => {
@@ -151,7 +151,7 @@ describe('web', () => {
     ['links in links', `${'<a href="/x">'.repeat(50_000)}text${'</a>'.repeat(50_000)}`],
     ['elements in elements', '<div>'.repeat(200_000)],
     ['spaces', `<p>${' '.repeat(1_000_000)}x`],
-  ])('a page full of %s is read in a moment', async (_what, html) => {
+  ])('a page full of %s is read in linear time', async (_what, html) => {
     const begun = process.cpuUsage(); // on the clock a machine that is shared takes any time
     await htmlToText(html, 'https://x.example');
     expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
@@ -212,7 +212,7 @@ describe('github', () => {
     expect(seen[0]).toBe('/search/repositories?q=owls+stars%3A%3E1&page=1&per_page=20 nobody');
   });
 
-  test('code is searched with a token only, which is sent and never shown', async () => {
+  test('code search needs a token, which is sent and never shown', async () => {
     expect((await call('github_search', { query: 'x', kind: 'code' })).text).toContain('set GITHUB_TOKEN');
     await folder.close();
     vi.stubEnv('GITHUB_TOKEN', 'ghp_secret');
@@ -221,13 +221,13 @@ describe('github', () => {
     expect(seen).toEqual(['/search/code?q=x&page=1&per_page=20 Bearer ghp_secret']);
   });
 
-  test('says what is wrong and what to do', async () => {
+  test('errors say what to do', async () => {
     const list = async (path: string) => (await call('github_list_files', { repo: 'ann/owls', path })).text;
-    expect(await list('gone')).toContain('no such thing, or it is private: set GITHUB_TOKEN');
+    expect(await list('gone')).toContain('Not found on GitHub, or private: set GITHUB_TOKEN');
     expect(await list('busy')).toContain('Try again in 7 s. GITHUB_TOKEN raises the limit.');
-    expect(await list('../../user')).toContain('must not hold');
+    expect(await list('../../user')).toContain('must not contain');
     expect((await call('github_list_files', { repo: 'ann' })).isError).toBe(true);
-    expect((await call('github_list_files', { repo: '../user' })).text).toContain('must not hold');
+    expect((await call('github_list_files', { repo: '../user' })).text).toContain('must not contain');
     const beyond = { repo: 'ann/owls', path: 'src/a b.ts', ref: 'main', first_line: 9 };
     expect((await call('github_read_file', beyond)).text).toContain('has only 3 lines');
   });
@@ -243,7 +243,7 @@ describe('notes', () => {
   });
   afterEach(() => rm(home, { recursive: true }));
 
-  test('are found by their words after a restart, changed and deleted', async () => {
+  test('can be found after a restart, changed and deleted', async () => {
     await call('save_note', { title: 'Owls', text: 'They hunt at night.', tags: ['birds'] });
     await call('save_note', { title: 'Cats', text: 'They sleep at night and by day.' });
     await folder.close();
@@ -265,7 +265,7 @@ describe('notes', () => {
     expect((await stat(join(home, 'deep', 'notes.db'))).mode & 0o077).toBe(0);
   });
 
-  test('words that mean something to the search engine are words', async () => {
+  test('operators of the search engine are plain words', async () => {
     await call('save_note', { title: 'x', text: 'rock AND roll "quoted" -minus' });
     for (const words of ['AND', '"', 'roll"', '-minus', 'NEAR(', '*', "'; DROP TABLE notes"])
       expect((await call('find_notes', { words })).isError, words).toBe(false);

@@ -1,4 +1,4 @@
-// What is said of a tool folder that cannot work: where, what was found, what belongs there.
+// Problems of tool folders: position, what was found, what is expected.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadToolFolder, problemText } from '@pocket-agent/tool-folder';
@@ -29,9 +29,9 @@ const faults: Fault[] = [
     problems: ['manifest.yaml:1:1: found 250077 bytes; expected at most 250000'],
   },
   {
-    fault: 'YAML that is none',
+    fault: 'invalid YAML',
     manifest: 'tool_human_name: "open\ntool_list: []\n',
-    problems: ['manifest.yaml:3:1: found no good YAML (Missing closing "quote); expected YAML'],
+    problems: ['manifest.yaml:3:1: found invalid YAML (Missing closing "quote); expected YAML'],
   },
   {
     fault: 'an empty file',
@@ -46,7 +46,7 @@ const faults: Fault[] = [
   {
     fault: 'several documents',
     manifest: `${HEAD}---\na: 1\n`,
-    problems: ['manifest.yaml:5:1: found a second YAML document; expected one document; leave out the ---'],
+    problems: ['manifest.yaml:5:1: found a second YAML document; expected one document; remove the ---'],
   },
   {
     fault: 'a list instead of a mapping',
@@ -75,19 +75,19 @@ const faults: Fault[] = [
   {
     fault: 'a key twice',
     manifest: `${HEAD}tool_human_name: again\n`,
-    problems: ['manifest.yaml:5:1: found no good YAML (Map keys must be unique); expected YAML'],
+    problems: ['manifest.yaml:5:1: found invalid YAML (Map keys must be unique); expected YAML'],
   },
   {
-    fault: 'no name for people',
+    fault: 'no name for users',
     manifest: HEAD.replace(/^.*\n/, ''),
     problems: [
-      'manifest.yaml:1:1: found no "tool_human_name"; expected a name for people, as tool_human_name (or tool_name)',
+      'manifest.yaml:1:1: found no "tool_human_name"; expected a name for users, as tool_human_name (or tool_name)',
     ],
   },
   {
-    fault: 'a name for people that is a number',
+    fault: 'a name that is a number',
     manifest: HEAD.replace('Some tools', '42'),
-    problems: ['manifest.yaml:1:18: found 42; expected a text that people see, for example "Multiplication Tool"'],
+    problems: ['manifest.yaml:1:18: found 42; expected a name for users, for example "Multiplication Tool"'],
   },
   {
     fault: 'no tools',
@@ -104,7 +104,7 @@ const faults: Fault[] = [
     fault: 'a tool without a description',
     manifest: 'tool_human_name: x\ntool_list:\n  - name: a\n',
     problems: [
-      'manifest.yaml:3:5: found no "description"; expected a text that tells the model what the tool does and when to use it',
+      'manifest.yaml:3:5: found no "description"; expected a description for the model: what the tool does and when to use it',
     ],
   },
   {
@@ -117,7 +117,7 @@ const faults: Fault[] = [
   {
     fault: 'a name twice',
     manifest: `${HEAD}  - name: a\n    description: Again\n`,
-    problems: ['manifest.yaml:5:11: found "a" again; expected another name for each tool'],
+    problems: ['manifest.yaml:5:11: found "a" again; expected a different name for each tool'],
   },
   {
     fault: 'an unknown capability',
@@ -140,11 +140,11 @@ const faults: Fault[] = [
     fault: 'parameters that are a list',
     manifest: `${HEAD}    parameters: [a]\n`,
     problems: [
-      'manifest.yaml:5:17: found a list; expected a JSON Schema of an object (2020-12, or the draft that its $schema names)',
+      'manifest.yaml:5:17: found a list; expected a JSON Schema for an object (2020-12, or the draft in its $schema)',
     ],
   },
   {
-    fault: 'parameters that are no object',
+    fault: 'parameters that are not an object',
     manifest: `${HEAD}    parameters:\n      type: array\n`,
     problems: ['manifest.yaml:6:13: found "array"; expected "object": a method takes one object'],
   },
@@ -163,10 +163,10 @@ const faults: Fault[] = [
     ],
   },
   {
-    fault: 'a text cut off by its comma',
+    fault: 'an unquoted comma',
     manifest: `${HEAD}    parameters: { properties: { x: { type: string, default: '', description: A name, without .md } } }\n`,
     problems: [
-      'manifest.yaml:5:86: found "without .md" without a value; expected a value; a text with a comma in it belongs in quotes',
+      'manifest.yaml:5:86: found "without .md" without a value; expected a value; put a string with a comma in quotes',
     ],
   },
   {
@@ -187,43 +187,43 @@ const faults: Fault[] = [
     fault: 'an MCP server without command and url',
     manifest: `${HEAD}mcp_servers:\n  remote:\n    type: http\n`,
     problems: [
-      'manifest.yaml:7:5: found an entry that cannot work; expected MCP server "remote" needs a "command" (a program to start) or a "url" (a remote server).',
+      'manifest.yaml:7:5: found an invalid entry; expected MCP server "remote" needs a "command" (a program to start) or a "url" (a remote server).',
     ],
   },
   {
     fault: 'an MCP server with a wrong header, whose value is not repeated',
     manifest: `${HEAD}mcp_servers:\n  remote:\n    url: http://x\n    headers: { authorization: 12345678 }\n`,
-    problems: ['manifest.yaml:8:31: found a number; expected a text'],
+    problems: ['manifest.yaml:8:31: found a number; expected a string'],
   },
   {
-    fault: 'aliases without end',
+    fault: 'recursive aliases',
     manifest: `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c]\n`,
     problems: [
-      'manifest.yaml:1:1: found aliases that cannot be followed (Excessive alias count indicates a resource exhaustion attack); expected fewer aliases',
+      'manifest.yaml:1:1: found aliases that cannot be resolved (Excessive alias count indicates a resource exhaustion attack); expected fewer aliases',
     ],
   },
   {
-    fault: 'a method that is missing',
+    fault: 'a missing method',
     code: 'export class Tools { async tool_b() {} }',
     problems: [
-      'manifest.yaml:3:11: found "a", which tool.ts has no method for; expected a method tool_a or a of class Tools',
-      'tool.ts:1:1: found the method tool_b without a manifest entry; expected an entry for it in tool_list; a method that is no tool is called #name or _name',
+      'manifest.yaml:3:11: found "a", but tool.ts has no method for it; expected a method tool_a or a of class Tools',
+      'tool.ts:1:1: found the method tool_b without a manifest entry; expected an entry for it in tool_list; name a method that is not a tool #name or _name',
     ],
   },
   {
-    fault: 'a method with a slip of the pen',
+    fault: 'a misspelt method',
     manifest: manifestOf('search'),
     code: 'export class Tools { async tool_serach() {} }',
     problems: [
-      'manifest.yaml:3:11: found "search", which tool.ts has no method for; expected a method tool_search or search of class Tools',
-      'tool.ts:1:1: found the method tool_serach without a manifest entry; expected an entry for it in tool_list (did you mean "search"?); a method that is no tool is called #name or _name',
+      'manifest.yaml:3:11: found "search", but tool.ts has no method for it; expected a method tool_search or search of class Tools',
+      'tool.ts:1:1: found the method tool_serach without a manifest entry; expected an entry for it in tool_list (did you mean "search"?); name a method that is not a tool #name or _name',
     ],
   },
   {
     fault: 'a bare method without an entry',
     code: 'export class Tools {\n  async a() {}\n  async other() {}\n  async _own() {}\n}',
     problems: [
-      'tool.ts:3:1: found the method other without a manifest entry; expected an entry for it in tool_list; a method that is no tool is called #name or _name',
+      'tool.ts:3:1: found the method other without a manifest entry; expected an entry for it in tool_list; name a method that is not a tool #name or _name',
     ],
   },
   {
@@ -231,9 +231,9 @@ const faults: Fault[] = [
     manifest: manifestOf('constructor', 'toString', '__proto__'),
     code: 'export class Tools {}',
     problems: [
-      'manifest.yaml:3:11: found "constructor", which tool.ts has no method for; expected a method tool_constructor or constructor of class Tools',
-      'manifest.yaml:5:11: found "toString", which tool.ts has no method for; expected a method tool_toString or toString of class Tools',
-      'manifest.yaml:7:11: found "__proto__", which tool.ts has no method for; expected a method tool___proto__ or __proto__ of class Tools',
+      'manifest.yaml:3:11: found "constructor", but tool.ts has no method for it; expected a method tool_constructor or constructor of class Tools',
+      'manifest.yaml:5:11: found "toString", but tool.ts has no method for it; expected a method tool_toString or toString of class Tools',
+      'manifest.yaml:7:11: found "__proto__", but tool.ts has no method for it; expected a method tool___proto__ or __proto__ of class Tools',
     ],
   },
   {
@@ -278,13 +278,15 @@ const faults: Fault[] = [
   {
     fault: 'a module that never finishes',
     code: 'await new Promise(() => {});\nexport class Tools {}',
-    problems: ['tool.ts:1:1: found a module that was not imported within 2000 ms; expected one that loads'],
+    problems: ['tool.ts:1:1: found a module that did not load within 2000 ms; expected a module that loads'],
     loadTimeoutMs: 2_000,
   },
   {
     fault: 'a constructor that throws',
     code: 'export class Tools { constructor() { throw new Error("no token"); } async tool_a() {} }',
-    problems: ['tool.ts:1:1: found a constructor of Tools that throws: no token; expected one that returns'],
+    problems: [
+      'tool.ts:1:1: found an error in the constructor of Tools: no token; expected a constructor that does not throw',
+    ],
   },
 ];
 
@@ -327,7 +329,7 @@ test('a folder without a manifest, without code, or with two manifests', async (
   ]);
 });
 
-test('TypeScript inside node_modules is told to be compiled, and what it was compiled to is used', async () => {
+test('TypeScript inside node_modules is a problem unless it is compiled', async () => {
   const root = writeFiles({
     'node_modules/x/A/manifest.yaml': manifestOf('a'),
     'node_modules/x/A/tool.ts': CODE,
@@ -342,7 +344,7 @@ test('TypeScript inside node_modules is told to be compiled, and what it was com
   ]);
 });
 
-test('a strict source throws all problems of all folders when it is listed', async () => {
+test('strict listing throws all problems of all folders', async () => {
   const root = writeFiles({ 'A/manifest.yaml': '', 'B/manifest.yaml': '- x' });
   const folder = loadToolFolder(root, { strict: true, logger: silent });
   await expect(folder.listTools()).rejects.toMatchObject({
@@ -352,13 +354,13 @@ test('a strict source throws all problems of all folders when it is listed', asy
   });
 });
 
-test('a path that is not there is an error that names it', async () => {
+test('a missing path is an error that names it', async () => {
   await expect(loadToolFolder('/nowhere/at/all', { logger: silent }).listTools()).rejects.toThrow(
-    'There is no folder of tools at /nowhere/at/all',
+    'Cannot read the tool folder /nowhere/at/all',
   );
 });
 
-test('anchors and merge keys are fine, and tool_name is the same as tool_human_name', async () => {
+test('anchors and merge keys work, and tool_name is an alias of tool_human_name', async () => {
   const root = writeFiles({
     'A/manifest.yml': `tool_name: Numbers
 tool_list:
@@ -376,7 +378,7 @@ tool_list:
   expect(state).toMatchObject({ name: 'A', humanName: 'Numbers', problems: [], tools: [{ name: 'a' }, { name: 'b' }] });
 });
 
-test('the values of variables are in no problem and no text of a state', async () => {
+test('values of variables do not appear in problems or states', async () => {
   const root = writeFiles({
     'A/manifest.yaml': `${HEAD}env: [POCKET_TEST_SECRET, POCKET_TEST_UNSET]\n`,
     'A/tool.ts': CODE,
@@ -388,7 +390,7 @@ test('the values of variables are in no problem and no text of a state', async (
   expect(lines.join()).not.toContain('hunter2');
 });
 
-test('the schema for editors is the description that manifests are read by', () => {
+test('manifest.schema.json is up to date', () => {
   const file = new URL('../src/manifest/manifest.schema.json', import.meta.url);
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(JSON.parse(JSON.stringify(manifestJsonSchema())));
 });

@@ -7,7 +7,7 @@ import { loadToolFolder, writeNewTool } from '@pocket-agent/tool-folder';
 import { expect, test } from 'vitest';
 import { writeFiles, writeInto } from './files.ts';
 
-test('the folder works, and so does its test', async () => {
+test('the new folder and its test work', async () => {
   // as npm init leaves it
   const root = writeFiles({ 'package.json': '{ "type": "commonjs" }' });
   // so that `pocket-agent` is found
@@ -29,9 +29,9 @@ test('the folder works, and so does its test', async () => {
   expect(status).toBe(0);
 });
 
-test('what is there already is left alone', async () => {
+test('an existing folder is left unchanged', async () => {
   const root = writeFiles({ 'Mine/tool.ts': 'mine' });
-  await expect(writeNewTool(root, 'Mine')).rejects.toThrow('there is something already; choose another name');
+  await expect(writeNewTool(root, 'Mine')).rejects.toThrow('it already exists; choose another name');
   expect(readFileSync(join(root, 'Mine/tool.ts'), 'utf8')).toBe('mine');
   expect(readdirSync(join(root, 'Mine'))).toEqual(['tool.ts']);
   mkdirSync(join(root, 'Empty'));
@@ -53,7 +53,7 @@ test.each([
   'with space',
   'node_modules',
   'x'.repeat(51),
-])('%j is no name for a folder', async (name) => {
+])('%j is refused as a name', async (name) => {
   const root = writeFiles({});
   await expect(writeNewTool(root, name)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   expect(readdirSync(root)).toEqual([]);

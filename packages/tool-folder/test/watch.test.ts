@@ -30,7 +30,7 @@ const say = async (folder: ToolFolder) => {
 };
 const namesOf = async (folder: ToolFolder) => (await folder.listTools()).map(({ name }) => name);
 
-test('an edited tool serves the next call, and an agent sees another revision', async () => {
+test('the next call uses the edited code, and the revision changes', async () => {
   const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
   const folder = watch(root);
   expect(await say(folder)).toBe('one');
@@ -45,7 +45,7 @@ test('an edited tool serves the next call, and an agent sees another revision', 
   expect(await namesOf(folder)).toEqual(['say', 'shout']);
 });
 
-test('a call under way ends on the code it began with, which is closed only then', async () => {
+test('a running call finishes with its old code, which is closed afterwards', async () => {
   const code = (word: string) => `export class Tools {
     constructor({ log }) { this.log = log; }
     async say() { return "${word}"; }
@@ -68,14 +68,14 @@ test('a call under way ends on the code it began with, which is closed only then
 });
 
 test.each([
-  ['manifest.yaml', 'tool_list: [', 'no good YAML'],
+  ['manifest.yaml', 'tool_list: [', 'invalid YAML'],
   ['tool.ts', 'export class Tools {', 'an error: '],
   [
     'tool.ts',
     'export class Tools { constructor() { throw new Error("no"); } async say() {} }',
-    'a constructor of Tools',
+    'the constructor of Tools',
   ],
-])('an edit that breaks %s is said, and what worked goes on until it is mended', async (file, broken, found) => {
+])('an edit that breaks %s is reported, and the old code works until it is fixed', async (file, broken, found) => {
   const good = { 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') };
   const root = writeFiles(good);
   const folder = watch(root);
@@ -99,7 +99,7 @@ test.each([
   expect(await say(folder)).toBe('two');
 });
 
-test('a folder that was broken from the start is offered when it is mended', async () => {
+test('a folder that was broken from the start is offered once it is fixed', async () => {
   const root = writeFiles({ 'A/manifest.yaml': '', 'A/tool.ts': saying('one') });
   const folder = watch(root);
   expect(await namesOf(folder)).toEqual([]);
@@ -107,7 +107,7 @@ test('a folder that was broken from the start is offered when it is mended', asy
   expect(await say(folder)).toBe('one');
 });
 
-test('folders come and go', async () => {
+test('folders can be added and removed', async () => {
   const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
   const folder = watch(root);
   expect(await namesOf(folder)).toEqual(['say']);
@@ -122,7 +122,7 @@ test('folders come and go', async () => {
   expect(folder.folders.map(({ name }) => name)).toEqual(['B']);
 });
 
-test('one that another takes the place of is watched like the first', async () => {
+test('a replaced folder is watched like the first one', async () => {
   const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
   const prepared = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('two') });
   const folder = watch(root);
@@ -136,7 +136,7 @@ test('one that another takes the place of is watched like the first', async () =
   expect(await say(folder)).toBe('three');
 });
 
-test('the whole path may go and come back', async () => {
+test('the whole path can be removed and created again', async () => {
   const parent = writeFiles({ 'tools/A/manifest.yaml': manifestOf('say'), 'tools/A/tool.ts': saying('one') });
   const warned = Promise.withResolvers<void>();
   const logger = { ...silent, warn: () => warned.resolve() };
@@ -150,7 +150,7 @@ test('the whole path may go and come back', async () => {
   expect(await say(folder)).toBe('two');
 });
 
-test('a tool that writes beside its code, and a file that is only touched, reload nothing', async () => {
+test('data files and unchanged files do not cause a reload', async () => {
   const counting = 'export class Tools { #n = 0; async say() { return String(++this.#n); } }';
   const root = writeFiles({
     'A/manifest.yaml': manifestOf('say'),
@@ -169,7 +169,7 @@ test('a tool that writes beside its code, and a file that is only touched, reloa
   expect(await say(folder)).toBe('2');
 });
 
-test('files that a tool imports from its folder are read again with it', async () => {
+test('files that a tool imports from its folder are reloaded with it', async () => {
   const root = writeFiles({
     'A/manifest.yaml': manifestOf('say'),
     'A/tool.ts': 'import { word } from "./words/word.ts"; export class Tools { async say() { return word; } }',
@@ -186,7 +186,7 @@ test('files that a tool imports from its folder are read again with it', async (
   await expect.poll(said).toEqual([{ type: 'text', text: 'two' }]);
 });
 
-test('a file above the folders is one for all of them, and stays as it is when one of them is edited', async () => {
+test('a file outside the folders is shared and not reloaded', async () => {
   const counting = (name: string, word: string) => `import { counter } from '../counter.ts';
     export class Tools { async ${name}() { return '${word} ' + ++counter.count; } }`;
   const root = writeFiles({
@@ -218,7 +218,7 @@ test('a file above the folders is one for all of them, and stays as it is when o
   expect(counts).toEqual(counts.map((_, index) => String(3 + index)));
 });
 
-test('after close nothing is read again', async () => {
+test('nothing is reloaded after close', async () => {
   const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
   const folder = loadToolFolder(root, { logger: silent, watch: true });
   const other = watch(root);

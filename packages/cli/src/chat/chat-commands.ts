@@ -180,7 +180,7 @@ async function save(state: ChatState, name: string): Promise<void> {
     state.session = session;
   }
   await state.session.save(state.agent.messages);
-  state.print(`Saved in ${state.session.file} after each message; --session ${name} resumes it.`);
+  state.print(`Saved after each message; --session ${name} resumes it. File: ${state.session.file}`);
 }
 
 async function showSessions({ print }: ChatState): Promise<void> {

@@ -1,11 +1,11 @@
-// What may stand in a manifest: one description, for reading it, for the texts of problems and for editors.
+// The schema of a manifest, used for reading it, for problem texts and for editors.
 
 import { capabilities } from 'pocket-agent/internal';
 import { z } from 'zod';
 
 export const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-const humanName = () => z.string().min(1).describe('a text that people see, for example "Multiplication Tool"');
+const humanName = () => z.string().min(1).describe('a name for users, for example "Multiplication Tool"');
 const environmentName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
@@ -13,16 +13,16 @@ const environmentName = z
 
 const annotations = z
   .strictObject({
-    title: z.string().describe('a title for people').optional(),
+    title: z.string().describe('a title for users').optional(),
     readOnlyHint: z.boolean().describe('true or false: the tool changes nothing').optional(),
     destructiveHint: z.boolean().describe('true or false: the tool may destroy something').optional(),
     idempotentHint: z
       .boolean()
-      .describe('true or false: a second call with the same arguments adds nothing')
+      .describe('true or false: a second call with the same arguments has no further effect')
       .optional(),
-    openWorldHint: z.boolean().describe('true or false: the tool reaches things outside').optional(),
+    openWorldHint: z.boolean().describe('true or false: the tool reaches external systems').optional(),
   })
-  .describe('the annotations of MCP: title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint');
+  .describe('the MCP annotations: title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint');
 
 const tool = z
   .strictObject({
@@ -30,11 +30,11 @@ const tool = z
       .string()
       .regex(TOOL_NAME)
       .describe('a name of 1 to 64 letters, digits, _ and -; the method is tool_<name> or <name>'),
-    description: z.string().min(1).describe('a text that tells the model what the tool does and when to use it'),
+    description: z.string().min(1).describe('a description for the model: what the tool does and when to use it'),
     parameters: z
       .record(z.string(), z.unknown())
       .meta({ allOf: [{ $ref: 'http://json-schema.org/draft-07/schema#' }] })
-      .describe('a JSON Schema of an object (2020-12, or the draft that its $schema names)')
+      .describe('a JSON Schema for an object (2020-12, or the draft in its $schema)')
       .optional(),
     annotations: annotations.optional(),
     capability: z
@@ -50,20 +50,20 @@ const environmentEntry = z
     z.strictObject({
       name: environmentName,
       optional: z.boolean().describe('true or false: the folder also works without it').optional(),
-      description: z.string().describe('a text: what it is for').optional(),
+      description: z.string().describe('what the variable is for').optional(),
     }),
   ])
   .describe('the name of an environment variable, or a mapping with name, optional and description');
 
-// which entries make sense is checked where all others are: readMcpConfig
+// readMcpConfig checks which entries are valid
 const server = z
   .looseObject({
     command: z.string().describe('a program to start').optional(),
-    args: z.array(z.string().describe('a text')).describe('a list of texts').optional(),
-    env: z.record(z.string(), z.string().describe('a text')).describe('a mapping of names to texts').optional(),
-    cwd: z.string().describe('a folder; without it the tool folder itself').optional(),
-    url: z.string().describe('the address of a remote server').optional(),
-    headers: z.record(z.string(), z.string().describe('a text')).describe('a mapping of names to texts').optional(),
+    args: z.array(z.string().describe('a string')).describe('a list of strings').optional(),
+    env: z.record(z.string(), z.string().describe('a string')).describe('a mapping of names to strings').optional(),
+    cwd: z.string().describe('a folder; default: the tool folder').optional(),
+    url: z.string().describe('the URL of a remote server').optional(),
+    headers: z.record(z.string(), z.string().describe('a string')).describe('a mapping of names to strings').optional(),
     type: z.string().describe('http, streamable-http or sse').optional(),
     disabled: z.boolean().describe('true or false').optional(),
   })
@@ -81,7 +81,7 @@ export const manifestSchema = z
 
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** The JSON Schema that gives editors completion; `manifest.schema.json` is this, written down. */
+/** The JSON Schema for completion in editors; `manifest.schema.json` is a copy of it. */
 export function manifestJsonSchema(): Record<string, unknown> {
   return { title: 'Tool folder manifest', ...z.toJSONSchema(manifestSchema, { target: 'draft-7' }) };
 }
@@ -95,7 +95,7 @@ interface Described {
 
 let described: Described | undefined;
 
-function innermost(path: readonly PropertyKey[]): Described[] {
+function schemasAlong(path: readonly PropertyKey[]): Described[] {
   described ??= manifestJsonSchema();
   const passed = [described];
   for (const step of path) {
@@ -108,12 +108,12 @@ function innermost(path: readonly PropertyKey[]): Described[] {
   return passed;
 }
 
-/** What belongs at a place of a manifest, in words. */
+/** A description of the value that is expected at a path of a manifest. */
 export function expectedAt(path: readonly PropertyKey[]): string {
-  return innermost(path).findLast(({ description }) => description)?.description ?? 'something else';
+  return schemasAlong(path).findLast(({ description }) => description)?.description ?? 'another value';
 }
 
-/** The keys that may stand in the mapping at a place of a manifest. */
+/** The allowed keys of the mapping at a path of a manifest. */
 export function keysAt(path: readonly PropertyKey[]): string[] {
-  return Object.keys(innermost(path).at(-1)?.properties ?? {});
+  return Object.keys(schemasAlong(path).at(-1)?.properties ?? {});
 }

@@ -1,4 +1,4 @@
-// manifest.yaml, read: what it says, and every fault in it with its place.
+// Reads manifest.yaml and reports every problem with its line and column.
 
 import { closest, errorText } from '@pocket-agent/kit';
 import { expectedCapability } from 'pocket-agent/internal';
@@ -20,11 +20,11 @@ import { type ManifestProblem, shown } from './problem.ts';
 
 type Path = readonly PropertyKey[];
 
-/** A manifest with the places of what stands in it. */
+/** A parsed manifest that knows the position of every value. */
 export class ManifestFile {
   readonly file: string;
   readonly problems: ManifestProblem[] = [];
-  /** Only what fits the description; undefined when there are problems. */
+  /** Undefined if the manifest does not match its schema. */
   readonly manifest: Manifest | undefined;
   readonly #lines = new LineCounter();
   readonly #document: Document | undefined;
@@ -36,12 +36,12 @@ export class ManifestFile {
     if (value !== undefined) this.manifest = this.#check(value);
   }
 
-  /** Notes a fault of the value at `path`, or of its key; a missing one is a fault of what it is missing from. */
+  /** Reports a problem at the value or the key of `path`. If it is missing, the position is that of its parent. */
   report(path: Path, { found, expected }: { found: string; expected: string }, of: 'key' | 'value' = 'value'): void {
-    this.#note(this.#offset(path, of), found, expected);
+    this.#addProblem(this.#offset(path, of), found, expected);
   }
 
-  #note(offset: number, found: string, expected: string): void {
+  #addProblem(offset: number, found: string, expected: string): void {
     const { line, col } = this.#lines.linePos(offset);
     this.problems.push({ file: this.file, line: Math.max(line, 1), column: Math.max(col, 1), found, expected });
   }
@@ -52,31 +52,31 @@ export class ManifestFile {
     const [first, second] = documents;
     for (const { errors, warnings } of documents) {
       for (const fault of [...errors, ...warnings]) {
-        this.#note(fault.pos[0], `no good YAML (${fault.message})`, 'YAML');
+        this.#addProblem(fault.pos[0], `invalid YAML (${fault.message})`, 'YAML');
       }
     }
     if (this.problems.length > 0) return undefined;
-    if (!first || (!second && first.contents === null)) this.#note(0, 'an empty file', expectedAt([]));
-    else if (second) this.#note(second.range[0], 'a second YAML document', 'one document; leave out the ---');
-    else this.#findCutTexts(first);
+    if (!first || (!second && first.contents === null)) this.#addProblem(0, 'an empty file', expectedAt([]));
+    else if (second) this.#addProblem(second.range[0], 'a second YAML document', 'one document; remove the ---');
+    else this.#findUnquotedCommas(first);
     return this.problems.length > 0 ? undefined : first;
   }
 
-  /** `{ description: one, or more }` is a text and a key without a value, and nobody means that. */
-  #findCutTexts(document: Document): void {
+  /** Finds unquoted commas: `{ description: one, or more }` parses as a description and a key without a value. */
+  #findUnquotedCommas(document: Document): void {
     visit(document, {
       Pair: (_index, { key, value }, path) => {
         const map = path.at(-1);
-        const isCut =
+        const isEmptyKey =
           isMap(map) &&
           map.flow &&
           isScalar(key) &&
           (value === null || (isScalar(value) && value.value === null && value.source === ''));
-        if (isCut)
-          this.#note(
+        if (isEmptyKey)
+          this.#addProblem(
             startOf(key) ?? 0,
             `${shown(key.value)} without a value`,
-            'a value; a text with a comma in it belongs in quotes',
+            'a value; put a string with a comma in quotes',
           );
       },
     });
@@ -86,7 +86,7 @@ export class ManifestFile {
     try {
       return document.toJS({ maxAliasCount: 100 });
     } catch (error) {
-      this.#note(0, `aliases that cannot be followed (${errorText(error)})`, 'fewer aliases');
+      this.#addProblem(0, `aliases that cannot be resolved (${errorText(error)})`, 'fewer aliases');
       return undefined;
     }
   }
@@ -115,7 +115,7 @@ export class ManifestFile {
       this.report(path, { found: `no "${String(path.at(-1) ?? '')}"`, expected });
       return;
     }
-    // an MCP server may have secrets in its headers and variables
+    // headers and variables of an MCP server may contain secrets
     const isSecret = path[0] === 'mcp_servers' && path.length > 2;
     this.report(path, { found: isSecret ? `a ${typeof input}` : shown(input), expected });
   }

@@ -1,4 +1,4 @@
-// What is wrong with a tool folder, where, and what should be there instead.
+// A problem of a tool folder: its position, what was found and what is expected.
 
 export interface ManifestProblem {
   file: string;
@@ -19,14 +19,14 @@ interface Undeclared {
   undeclared: readonly string[];
 }
 
-/** A warning, when tools of a folder do not say what they can do. `option` sets a default for folders of one's own. */
+/** A warning if tools of a folder declare no capability. `option` is the name of the option that sets a default. */
 export function undeclaredText({ humanName, undeclared }: Undeclared, option = 'defaultCapability') {
   if (undeclared.length === 0) return undefined;
   const names = undeclared.map((name) => `"${name}"`).join(', ');
-  return `Tool folder "${humanName}": no capability for ${names}, treated like delete (only the profile admin sees it, and it needs approval). Add "capability: read" (or write, create, delete) to the manifest; for folders you wrote yourself ${option} sets a default.`;
+  return `Tool folder "${humanName}": no capability for ${names}, treated like delete (only the profile admin may use it, and calls need approval). Add "capability: read" (or write, create, delete) to the manifest; for your own folders ${option} sets a default.`;
 }
 
-/** A value of a manifest in a few words. */
+/** A short description of a value. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

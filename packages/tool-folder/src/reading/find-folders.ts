@@ -1,4 +1,4 @@
-// Which directories are tool folders, which of them to watch, and whether the code in one has changed.
+// Finds tool folders, the directories to watch, and a digest of a folder's code.
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
@@ -6,10 +6,10 @@ import { errorText, PocketError } from '@pocket-agent/kit';
 import { folderFiles } from './read-folder.ts';
 
 const CODE = /^manifest\.ya?ml$|\.[cm]?[jt]s$/;
-/** Nobody watches a whole disk by mistake. */
-const MOST_DIRECTORIES = 1_000;
+/** Protects against watching a whole disk by mistake. */
+const MAX_DIRECTORIES = 1_000;
 
-/** `root` itself when it has a manifest or a tool module, else those of its directories that have. */
+/** `root` itself if it has a manifest or a tool module, else its subdirectories that have one. */
 export async function findFolders(root: string): Promise<string[]> {
   if (await isToolFolder(root)) return [root];
   const directories = await directoriesIn(root);
@@ -33,7 +33,7 @@ async function namesIn(root: string): Promise<string[]> {
   try {
     return await readdir(root);
   } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `There is no folder of tools at ${root}: ${errorText(error)}`, {
+    throw new PocketError('CONFIG_INVALID', `Cannot read the tool folder ${root}: ${errorText(error)}`, {
       cause: error,
     });
   }
@@ -51,23 +51,23 @@ async function isDirectory(path: string): Promise<boolean> {
   }
 }
 
-/** `root` and the directories in it, down to the last. */
+/** `root` and all directories below it. */
 async function directoriesUnder(root: string): Promise<string[]> {
   const found = [root];
   for (const directory of found) {
-    if (found.length >= MOST_DIRECTORIES) break;
-    // one that is gone again by now has nothing to say
+    if (found.length >= MAX_DIRECTORIES) break;
+    // a directory may have been deleted in between
     found.push(...(await directoriesIn(directory).catch(() => [])));
   }
   return found;
 }
 
-/** Those under `root`; when it is not there, where it would come back. */
+/** All directories of `root`, or its parent if `root` does not exist. */
 export async function directoriesToWatch(root: string): Promise<string[]> {
   return (await isDirectory(root)) ? directoriesUnder(root) : [dirname(root)];
 }
 
-/** Of the manifest and all code in the folder; data that a tool writes beside its code is not looked at. */
+/** A digest of the manifest and the code of a folder; other files, which tools may write, are ignored. */
 export async function digestOf(folder: string): Promise<string> {
   const hash = createHash('sha256');
   for (const directory of await directoriesUnder(folder)) {

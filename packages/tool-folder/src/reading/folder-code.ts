@@ -1,4 +1,4 @@
-// The tools of a manifest and the methods of a class, matched: each must have the other.
+// Matches the tools of a manifest with the methods of the class; each needs the other.
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
@@ -16,9 +16,9 @@ import {
   type ToolsClass,
 } from './tools-module.ts';
 
-/** A tool as the manifest has it. */
+/** A tool of the manifest. */
 export interface ToolDefinition {
-  /** Its place in `tool_list`. */
+  /** The index in `tool_list`. */
   index: number;
   definition: Tool;
   check: ArgumentCheck;
@@ -37,7 +37,7 @@ interface Code {
   file: string | undefined;
 }
 
-/** Imports the module and finds a method for every tool; what does not fit is reported. */
+/** Imports the module, finds a method for every tool and reports mismatches. */
 export async function readCode(
   { source, definitions, file }: Code,
   options: ImportOptions,
@@ -62,7 +62,7 @@ export async function readCode(
     const line = await lineOf(file, name);
     const meant = closest(name.replace(/^tool_/, ''), [...definitions.keys()]);
     const hint = meant && !tools.has(meant) ? ` (did you mean "${meant}"?)` : '';
-    const expected = `an entry for it in tool_list${hint}; a method that is no tool is called #name or _name`;
+    const expected = `an entry for it in tool_list${hint}; name a method that is not a tool #name or _name`;
     source.problems.push({ file, line, column: 1, found: `the method ${name} without a manifest entry`, expected });
   }
   return { Tools, tools };
@@ -78,7 +78,7 @@ function matchMethods(
   for (const [name, { index, definition, check }] of definitions) {
     const method = all.get(`tool_${name}`) ?? all.get(name);
     if (!method) {
-      const found = `${shown(name)}, which ${file} has no method for`;
+      const found = `${shown(name)}, but ${file} has no method for it`;
       source.report(['tool_list', index, 'name'], {
         found,
         expected: `a method tool_${name} or ${name} of class Tools`,
@@ -92,7 +92,7 @@ function matchMethods(
   return tools;
 }
 
-/** Methods that look like tools. In a class with tool_ methods the others are its own business. */
+/** Methods that look like tools. In a class with tool_ methods, only those count. */
 function strayMethods({ all, own }: Methods, named: ReadonlySet<string>): string[] {
   const names = [...all.keys()];
   const prefixed = names.filter((name) => name.startsWith('tool_'));
@@ -101,7 +101,7 @@ function strayMethods({ all, own }: Methods, named: ReadonlySet<string>): string
   return [...own].filter((name) => !named.has(name) && !name.startsWith('_') && name !== 'close');
 }
 
-/** Where a method begins, as far as a look at the text tells. */
+/** The line of a method, found by a text search. */
 async function lineOf(file: string, method: string): Promise<number> {
   const lines = (await readFile(file, 'utf8')).split('\n');
   const found = lines.findIndex((line) => new RegExp(`(?:^|[\\s*])${method}\\s*\\(`).test(line));

@@ -1,41 +1,41 @@
-// The parameters that a method is written with, compared with those its manifest promises.
+// Compares the parameters in a method's source with the schema in the manifest.
 import { isSchema, resolveReference, type Schema } from 'pocket-agent/internal';
 
 type Method = (...args: never[]) => unknown;
 
 interface Parameters {
-  /** The plain names, in order; empty when the first one is taken apart. */
+  /** The parameter names in order; empty if the first one is destructured. */
   positional: string[];
-  /** The names that the first parameter is taken apart into; undefined when it is not. */
-  taken: string[] | undefined;
-  /** Whether `taken` is all that can be seen: no `...rest`, no computed names. */
-  isWhole: boolean;
+  /** The names that the first parameter is destructured into; undefined if it is not. */
+  destructured: string[] | undefined;
+  /** Whether `destructured` is complete: no `...rest`, no computed names. */
+  isComplete: boolean;
 }
 
-/** Undefined when they agree, or when nobody can tell. */
+/** Undefined if they match, or if the source cannot be analysed. */
 export function parameterMismatch(method: Method, schema: Schema): { found: string; expected: string } | undefined {
   const written = readParameters(Function.prototype.toString.call(method));
   if (!written) return undefined;
-  const { names, isOpen } = promised(schema);
-  const { positional, taken, isWhole } = written;
+  const { names, isOpen } = propertiesOf(schema);
+  const { positional, destructured, isComplete } = written;
   const expected = `one object: ${method.name}({ ${[...names].join(', ')} }, call)`;
-  if (taken === undefined) {
+  if (destructured === undefined) {
     const [first, second] = positional;
     const isSpread = positional.length > 2 || [first, second].some((name) => name !== undefined && names.has(name));
     if (isSpread) return { found: `${method.name}(${positional.join(', ')})`, expected };
     if (first === undefined && names.size > 0) return { found: `${method.name}() without parameters`, expected };
     return undefined;
   }
-  const found = `${method.name}({ ${taken.join(', ')} })`;
-  const unknown = isOpen ? [] : taken.filter((name) => !names.has(name));
+  const found = `${method.name}({ ${destructured.join(', ')} })`;
+  const unknown = isOpen ? [] : destructured.filter((name) => !names.has(name));
   if (unknown.length > 0) return { found: `${found}, where the manifest has no ${unknown.join(', ')}`, expected };
-  const unused = isWhole ? [...names].filter((name) => !taken.includes(name)) : [];
+  const unused = isComplete ? [...names].filter((name) => !destructured.includes(name)) : [];
   if (unused.length > 0) return { found: `${found}, which does not take ${unused.join(', ')}`, expected };
   return undefined;
 }
 
-/** The names of all properties that a schema speaks of, and whether it says that there may be others. */
-function promised(root: Schema): { names: Set<string>; isOpen: boolean } {
+/** The names of all properties in a schema, and whether it allows others. */
+function propertiesOf(root: Schema): { names: Set<string>; isOpen: boolean } {
   const names = new Set<string>();
   const seen = new Set<unknown>();
   let isOpen = false;
@@ -45,9 +45,9 @@ function promised(root: Schema): { names: Set<string>; isOpen: boolean } {
     for (const name of Object.keys(isSchema(schema.properties) ? schema.properties : {})) names.add(name);
     const { additionalProperties, patternProperties, $ref: reference } = schema;
     const referred = resolveReference(schema, root);
-    const leadsElsewhere = reference !== undefined && !referred;
+    const isExternal = reference !== undefined && !referred;
     if (additionalProperties === true || isSchema(additionalProperties)) isOpen = true;
-    if (patternProperties !== undefined || leadsElsewhere) isOpen = true;
+    if (patternProperties !== undefined || isExternal) isOpen = true;
     const parts = [schema.allOf, schema.anyOf, schema.oneOf].flat();
     for (const part of [referred, ...parts, schema.if, schema.then, schema.else]) visit(part);
   };
@@ -55,7 +55,7 @@ function promised(root: Schema): { names: Set<string>; isOpen: boolean } {
   return { names, isOpen };
 }
 
-/** The names of the parameters of a class's constructor, or of its base class if it declares none. */
+/** The parameter names of a class's constructor, or of its base class if it declares none. */
 export function constructorParameters(Class: unknown): string[] {
   if (typeof Class !== 'function' || Class === Function.prototype) return [];
   const source = Function.prototype.toString.call(Class);
@@ -72,12 +72,12 @@ function readParameters(source: string): Parameters | undefined {
   if (first.startsWith('...') || first.startsWith('[')) return undefined;
   if (!first.startsWith('{')) {
     const positional = pieces.map((piece) => nameOf(piece) ?? piece);
-    return { positional, taken: undefined, isWhole: true };
+    return { positional, destructured: undefined, isComplete: true };
   }
   const inner = piecesIn(first, 0);
   if (!inner) return undefined;
-  const taken = inner.flatMap((piece) => nameOf(piece) ?? []);
-  return { positional: [], taken, isWhole: taken.length === inner.length };
+  const destructured = inner.flatMap((piece) => nameOf(piece) ?? []);
+  return { positional: [], destructured, isComplete: destructured.length === inner.length };
 }
 
 /** `a`, `a = 1`, `a: b` and `'a-b': c` have a name; `...rest` and `[computed]` do not. */
@@ -86,7 +86,7 @@ function nameOf(piece: string): string | undefined {
   return match ? (match[1] ?? match[2] ?? match[3]) : undefined;
 }
 
-/** What stands between the bracket at `open` and its partner, split at the commas of that level. */
+/** The text between the bracket at `open` and its closing bracket, split at commas. */
 function piecesIn(source: string, open: number): string[] | undefined {
   const token = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\[\s\S]|[^`\\])*`|[\s\S]/gy;
   token.lastIndex = open + 1;

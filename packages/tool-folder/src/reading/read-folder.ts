@@ -1,4 +1,4 @@
-// One tool folder, read and checked from end to end; nothing of it is running yet.
+// Reads and checks one tool folder without running it.
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
@@ -17,29 +17,29 @@ export interface ReadFolder {
   humanName: string;
   path: string;
   env: Record<string, string>;
-  /** Undefined when the folder has no code of its own. */
+  /** Undefined if the folder has no code. */
   Tools: ToolsClass | undefined;
-  /** For the lines of problems that show only when it runs. */
+  /** For problems that occur only when the folder runs. */
   codeFile: string;
   tools: ReadonlyMap<string, FolderTool>;
-  /** Names of its tools that say nothing of what they can do, and so count as `delete`. */
+  /** The tools that declare no capability and count as `delete`. */
   undeclared: string[];
   mcpServers: Record<string, McpServerEntry>;
   problems: ManifestProblem[];
 }
 
 export interface ReadOptions extends ImportOptions {
-  /** Of tools whose manifest says nothing of it. */
+  /** The capability of tools that declare none. */
   defaultCapability: Capability | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }
 
 const MANIFESTS = ['manifest.yaml', 'manifest.yml'];
 const MODULES = ['tool.ts', 'tool.js', 'tool.mjs'];
-/** A hostile manifest of this size takes about two seconds to parse; a real one has a few kilobytes. */
-const LARGEST_MANIFEST = 250_000;
+/** In bytes. A hostile manifest of this size takes about two seconds to parse; normal ones have a few kilobytes. */
+const MAX_MANIFEST = 250_000;
 
-/** Which of a folder's own files are there; one that has none is no tool folder. */
+/** The manifests and modules in a folder. A folder without any is not a tool folder. */
 export async function folderFiles(path: string): Promise<{ manifests: string[]; modules: string[] }> {
   const present = async (names: readonly string[]) => {
     const found = await Promise.all(names.map((name) => isFile(join(path, name))));
@@ -51,7 +51,7 @@ export async function folderFiles(path: string): Promise<{ manifests: string[]; 
   };
 }
 
-/** Inside node_modules Node loads no TypeScript, so what it was compiled to goes first. */
+/** Node does not load TypeScript inside node_modules, so compiled files come first there. */
 function isInstalled(path: string): boolean {
   return path.split(sep).includes('node_modules');
 }
@@ -64,7 +64,7 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** A folder that cannot even be read is one with a problem. */
+/** Never throws: a folder that cannot be read has a problem. */
 export async function readFolder(path: string, options: ReadOptions): Promise<ReadFolder> {
   const name = basename(path);
   const file = join(path, 'manifest.yaml');
@@ -87,19 +87,19 @@ export async function readFolder(path: string, options: ReadOptions): Promise<Re
   try {
     const { manifests, modules } = await folderFiles(path);
     const [first, second] = manifests;
-    if (!first) return failed('no manifest.yaml', 'one beside tool.ts');
+    if (!first) return failed('no manifest.yaml', 'a manifest.yaml beside tool.ts');
     if (second) return failed(`both ${first} and ${second}`, 'one of them');
     const { size } = await stat(join(path, first));
-    if (size > LARGEST_MANIFEST) return failed(`${size} bytes`, `at most ${LARGEST_MANIFEST}`);
+    if (size > MAX_MANIFEST) return failed(`${size} bytes`, `at most ${MAX_MANIFEST}`);
     const source = new ManifestFile(join(path, first), await readFile(join(path, first), 'utf8'));
     if (!source.manifest) return { ...failed('', ''), problems: source.problems };
-    return await readWhole(source, source.manifest, { path, module: modules[0], options });
+    return await readManifest(source, source.manifest, { path, module: modules[0], options });
   } catch (error) {
     return failed(`an error: ${errorText(error)}`, 'a folder that can be read');
   }
 }
 
-async function readWhole(
+async function readManifest(
   source: ManifestFile,
   manifest: Manifest,
   { path, module, options }: { path: string; module: string | undefined; options: ReadOptions },
@@ -107,7 +107,7 @@ async function readWhole(
   const name = basename(path);
   const humanName = manifest.tool_human_name ?? manifest.tool_name ?? name;
   const codeFile = join(path, module ?? 'tool.ts');
-  checkWhole(source, manifest);
+  checkManifest(source, manifest);
   const env = readEnvironment(source, manifest, options.env);
   const mcpServers = readServers(source, manifest, path);
   const definitions = await readTools(source, manifest, options.defaultCapability);
@@ -119,11 +119,11 @@ async function readWhole(
   return { name, humanName, path, env, Tools, codeFile, tools, undeclared, mcpServers, problems: source.problems };
 }
 
-function checkWhole(source: ManifestFile, manifest: Manifest): void {
+function checkManifest(source: ManifestFile, manifest: Manifest): void {
   if (manifest.tool_human_name === undefined && manifest.tool_name === undefined) {
     source.report([], {
       found: 'no "tool_human_name"',
-      expected: 'a name for people, as tool_human_name (or tool_name)',
+      expected: 'a name for users, as tool_human_name (or tool_name)',
     });
   }
   const { tool_list: list = [], mcp_servers: servers = {} } = manifest;
@@ -154,13 +154,13 @@ function readServers(source: ManifestFile, manifest: Manifest, cwd: string): Rec
       const read = readMcpConfig({ mcpServers: { [name]: server as McpServerEntry } });
       for (const [key, value] of read) servers[key] = value;
     } catch (error) {
-      source.report(['mcp_servers', name], { found: 'an entry that cannot work', expected: errorText(error) });
+      source.report(['mcp_servers', name], { found: 'an invalid entry', expected: errorText(error) });
     }
   }
   return servers;
 }
 
-/** The tools of the manifest that could be called, by name. */
+/** The valid tools of the manifest, by name. */
 async function readTools(
   source: ManifestFile,
   manifest: Manifest,
@@ -174,7 +174,7 @@ async function readTools(
     if (tools.has(name)) {
       source.report(['tool_list', index, 'name'], {
         found: `${shown(name)} again`,
-        expected: 'another name for each tool',
+        expected: 'a different name for each tool',
       });
       continue;
     }

@@ -1,4 +1,4 @@
-// tool.ts, tool.js or tool.mjs of a folder: imported within a time limit, its class found, its methods matched.
+// Imports tool.ts, tool.js or tool.mjs of a folder within a time limit, and finds its class and methods.
 import { realpath } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { basename, dirname, sep } from 'node:path';
@@ -9,14 +9,14 @@ export type ToolMethod = (args: Record<string, unknown>, context: object) => unk
 export type ToolsClass = new (...context: object[]) => object;
 
 export interface Methods {
-  /** Of the class and its base classes, by name. */
+  /** Methods of the class and its base classes, by name. */
   all: ReadonlyMap<string, ToolMethod>;
-  /** Of the class itself. */
+  /** Names of the methods of the class itself. */
   own: ReadonlySet<string>;
 }
 
-/** A fault of the module, at a line of it where that is known. */
-export interface ModuleFault {
+/** A problem of the module, with its line if known. */
+export interface ModuleProblem {
   line: number;
   found: string;
   expected: string;
@@ -24,19 +24,19 @@ export interface ModuleFault {
 
 export interface ImportOptions {
   timeoutMs: number;
-  /** Another one imports the module again, with all that it imports from its own folder. */
+  /** A new version imports the module again, with everything it imports from its own folder. */
   version?: string;
 }
 
 const CLASS_EXPECTED = 'export class Tools { … }, a class that takes one context object';
 
 const MODULE_EXPECTED =
-  'an ES module: the package.json nearest to it makes it CommonJS; put one with { "type": "module" } beside it';
+  'an ES module: the nearest package.json makes it CommonJS; put one with { "type": "module" } beside it';
 
 export async function importTools(
   file: string,
   { timeoutMs, version }: ImportOptions,
-): Promise<ToolsClass | ModuleFault> {
+): Promise<ToolsClass | ModuleProblem> {
   if (file.endsWith('.ts') && (await realpath(file)).includes(`${sep}node_modules${sep}`)) {
     const found = 'TypeScript inside node_modules, which Node does not load';
     return { line: 1, found, expected: 'tool.js or tool.mjs (compile tool.ts before the package is published)' };
@@ -51,26 +51,26 @@ export async function importTools(
     const loading: Promise<unknown> = import(pathToFileURL(file).href + query);
     const module = await Promise.race([loading, late]);
     if (module === 'late') {
-      return { line: 1, found: `a module that was not imported within ${timeoutMs} ms`, expected: 'one that loads' };
+      return { line: 1, found: `a module that did not load within ${timeoutMs} ms`, expected: 'a module that loads' };
     }
     return toolsClass(module);
   } catch (error) {
     return {
       line: lineIn(error, file),
       found: `an error: ${oneLine(errorText(error))}`,
-      expected: isTakenForCommonJs(error) ? MODULE_EXPECTED : 'a module that loads',
+      expected: isLoadedAsCommonJs(error) ? MODULE_EXPECTED : 'a module that loads',
     };
   } finally {
     clearTimeout(timer);
   }
 }
 
-function isTakenForCommonJs(error: unknown): boolean {
+function isLoadedAsCommonJs(error: unknown): boolean {
   if (!(error instanceof SyntaxError)) return false;
   return /Unexpected token 'export'|Cannot use import statement outside a module/.test(error.message);
 }
 
-function toolsClass(module: unknown): ToolsClass | ModuleFault {
+function toolsClass(module: unknown): ToolsClass | ModuleProblem {
   const exported: Record<string, unknown> = { ...(module as object) };
   const found = exported.Tools ?? exported.default;
   if (typeof found === 'function' && /^class\b/.test(Function.prototype.toString.call(found))) {
@@ -80,10 +80,11 @@ function toolsClass(module: unknown): ToolsClass | ModuleFault {
   return { line: 1, found: `exports of ${names}`, expected: CLASS_EXPECTED };
 }
 
-/** Everything that could be called, down to but not including what every object has. */
+/** All methods, including inherited ones but not those of Object. */
 export function methodsOf(tools: ToolsClass): Methods {
   const all = new Map<string, ToolMethod>();
-  for (let level: unknown = tools.prototype; isObject(level) && level !== Object.prototype; level = parentOf(level)) {
+  let level: object | null = tools.prototype;
+  for (; level !== null && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
       if (name !== 'constructor' && typeof value === 'function' && !all.has(name)) all.set(name, value);
     }
@@ -91,15 +92,7 @@ export function methodsOf(tools: ToolsClass): Methods {
   return { all, own: new Set(Object.getOwnPropertyNames(tools.prototype).filter((name) => all.has(name))) };
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
-function parentOf(value: object): unknown {
-  return Object.getPrototypeOf(value);
-}
-
-/** Node and others name the place of an error as `tool.ts:3` or `tool.ts?…:3`. */
+/** The line in a stack or message that names `tool.ts:3` or `tool.ts?…:3`. */
 function lineIn(error: unknown, file: string): number {
   const text = error instanceof Error ? `${error.stack} ${error.message}` : '';
   const place = new RegExp(`${basename(file).replace('.', '\\.')}(?:\\?[^:\\s]*)?:(\\d+)`).exec(text);
@@ -113,15 +106,15 @@ function oneLine(text: string): string {
 const VERSION = 'pocket-agent-version';
 let isFollowing = false;
 
-/** Names the folder too, as Node names what is in it: without the links that lead there. */
+/** Includes the real path of the folder, as in the URLs of its modules. */
 async function versionQuery(version: string, folder: string): Promise<string> {
   const { href } = pathToFileURL((await realpath(folder)) + sep);
   return `?${VERSION}=${version}&folder=${encodeURIComponent(href)}`;
 }
 
 /**
- * What a module with a version imports by a relative path from its tool folder gets the same version: Node never
- * forgets a module. What is outside belongs to others too, and stays one module for all.
+ * Relative imports inside the tool folder get the version of the importing module, because Node never unloads a
+ * module. Modules outside the folder may be shared and stay as they are.
  */
 function followVersions(): void {
   if (isFollowing) return;

@@ -1,11 +1,11 @@
-// Directories under watch: one call when what happened in them has settled.
+// Watches directories and reports once when changes have settled.
 import { type FSWatcher, statSync, watch } from 'node:fs';
 import { errorText, type Logger } from '@pocket-agent/kit';
 
 /** Editors write a file in several steps. */
 const SETTLE_MS = 50;
-/** Where something is written all the time, nobody waits for the end of it. */
-const LONGEST_MS = 1_000;
+/** With constant changes, report after this time. */
+const MAX_WAIT_MS = 1_000;
 
 interface Watched {
   watcher: FSWatcher;
@@ -17,7 +17,7 @@ export class FolderWatcher {
   readonly #onChange: () => void;
   readonly #watchers = new Map<string, Watched>();
   #timer: NodeJS.Timeout | undefined;
-  /** When the first of what has not settled yet happened. */
+  /** The time of the first change that was not reported yet. */
   #since: number | undefined;
   #isClosed = false;
 
@@ -26,11 +26,11 @@ export class FolderWatcher {
     this.#onChange = onChange;
   }
 
-  /** Watches exactly these. */
+  /** Watches exactly these directories. */
   watch(directories: readonly string[]): void {
     if (this.#isClosed) return;
     for (const [directory, { identity }] of this.#watchers) {
-      // another one of the same name says nothing to the watcher of the first
+      // a new directory with the same name needs a new watcher
       if (!directories.includes(directory) || identityOf(directory) !== identity) this.#forget(directory);
     }
     for (const directory of directories) if (!this.#watchers.has(directory)) this.#add(directory);
@@ -52,7 +52,7 @@ export class FolderWatcher {
       });
       this.#watchers.set(directory, { watcher, identity });
     } catch (error) {
-      this.#logger.warn(`${directory} cannot be watched: ${errorText(error)}`);
+      this.#logger.warn(`Cannot watch ${directory}: ${errorText(error)}`);
     }
   }
 
@@ -65,7 +65,7 @@ export class FolderWatcher {
     if (this.#isClosed) return;
     const now = performance.now();
     this.#since ??= now;
-    if (now - this.#since > LONGEST_MS) return;
+    if (now - this.#since > MAX_WAIT_MS) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#since = undefined;
@@ -74,7 +74,7 @@ export class FolderWatcher {
   }
 }
 
-/** Undefined when it cannot be seen. */
+/** Undefined if the directory does not exist. */
 function identityOf(directory: string): string | undefined {
   try {
     const { dev, ino, birthtimeMs } = statSync(directory);

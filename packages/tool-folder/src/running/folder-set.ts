@@ -1,4 +1,4 @@
-// The tool folders of one path: read, read again when they were edited, started and stopped.
+// The tool folders of one path: reads, reloads, starts and stops them.
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { errorText, type Logger } from '@pocket-agent/kit';
@@ -9,19 +9,19 @@ import { type ReadFolder, readFolder } from '../reading/read-folder.ts';
 import { FolderWatcher } from '../reading/watcher.ts';
 import { RunningFolder, type RunningOptions } from './running-folder.ts';
 
-/** One folder as it is now. */
+/** The current state of one folder. */
 export interface FolderState {
-  /** The name of its directory. */
+  /** The name of the directory. */
   readonly name: string;
   readonly humanName: string;
   readonly path: string;
-  /** Whether its tools are offered, as far as it has any that work. */
+  /** Whether the folder is active; its tools are offered if they work. */
   readonly active: boolean;
-  /** Of its manifest; those of its MCP servers are known when they are listed. */
+  /** The tools of the manifest; tools of its MCP servers are known only when they are listed. */
   readonly tools: readonly Tool[];
-  /** Names of its tools that say nothing of what they can do, and so count as `delete`. */
+  /** The tools that declare no capability and count as `delete`. */
   readonly undeclared: readonly string[];
-  /** Of its files as they are now; after an edit that broke it, its tools are those from before. */
+  /** The problems of the current files. After an edit that broke the folder, `tools` are those from before. */
   readonly problems: readonly ManifestProblem[];
 }
 
@@ -32,16 +32,16 @@ export interface FolderSetOptions {
   defaultCapability: Capability | undefined;
   loadTimeoutMs: number;
   running: RunningOptions;
-  /** Called when files under `path` have changed; without it nobody watches. */
+  /** Called when files under `path` have changed; without it they are not watched. */
   onEdit?: (() => void) | undefined;
 }
 
 interface Slot {
-  /** The newest version without problems; before there is one, the newest. */
+  /** The newest version without problems, or the newest one if there is none. */
   read: ReadFolder;
-  /** Of the files as they are now. */
+  /** The problems of the current files. */
   problems: readonly ManifestProblem[];
-  /** Why `read` did not start. */
+  /** Why `read` could not start. */
   failure: ManifestProblem | undefined;
   digest: string;
   running: RunningFolder | undefined;
@@ -50,12 +50,12 @@ interface Slot {
 export class FolderSet {
   readonly #options: FolderSetOptions;
   readonly #watcher: FolderWatcher | undefined;
-  /** By name, in the order of the names. */
+  /** By name, sorted. */
   #slots = new Map<string, Slot>();
   readonly #retiring = new Map<RunningFolder, Promise<void>>();
   #isActive: (name: string) => boolean = () => false;
-  /** What clients that are gone had counted: a sum must never go back. */
-  #counted = 0;
+  /** Revisions of stopped folders, so that the sum never decreases. */
+  #pastRevisions = 0;
 
   constructor(options: FolderSetOptions) {
     this.#options = options;
@@ -84,15 +84,15 @@ export class FolderSet {
     return this.#slots.get(name)?.running;
   }
 
-  /** Changes with the lists of the MCP servers of running folders. */
+  /** Increases when the tool list of an MCP server of a running folder changes. */
   get revision(): number {
-    return this.running.reduce((sum, { client }) => sum + (client?.revision ?? 0), this.#counted);
+    return this.running.reduce((sum, { client }) => sum + (client?.revision ?? 0), this.#pastRevisions);
   }
 
-  /** Reads what is new or was edited, and forgets what is gone; whether there was any of that. */
+  /** Reads new and edited folders and removes deleted ones. True if anything changed. */
   async scan(): Promise<boolean> {
     const { path } = this.#options;
-    // before anything is read: what changes meanwhile is noticed
+    // watch before reading, so that no change is missed
     this.#watcher?.watch(await directoriesToWatch(path));
     const paths = await findFolders(path);
     const gone = [...this.#slots].filter(([, { read }]) => !paths.includes(read.path));
@@ -108,7 +108,7 @@ export class FolderSet {
     return gone.length + changes.length > 0;
   }
 
-  /** Starts the folders that are active and have no problems, in their newest version, and stops the others. */
+  /** Starts the newest version of active folders without problems, and stops the others. */
   run(isActive: (name: string) => boolean): void {
     this.#isActive = isActive;
     for (const [name, slot] of this.#slots) {
@@ -157,15 +157,15 @@ export class FolderSet {
       slot.failure = undefined;
       this.#retire(before);
     } catch (error) {
-      const found = `a constructor of Tools that throws: ${errorText(error)}`;
-      slot.failure = { file: read.codeFile, line: 1, column: 1, found, expected: 'one that returns' };
+      const found = `an error in the constructor of Tools: ${errorText(error)}`;
+      slot.failure = { file: read.codeFile, line: 1, column: 1, found, expected: 'a constructor that does not throw' };
       this.#options.logger.warn(problemText(slot.failure));
     }
   }
 
   #retire(running: RunningFolder | undefined): void {
     if (!running) return;
-    this.#counted += 1 + (running.client?.revision ?? 0);
+    this.#pastRevisions += 1 + (running.client?.revision ?? 0);
     const retired = running.retire().then(() => void this.#retiring.delete(running));
     this.#retiring.set(running, retired);
   }

@@ -1,7 +1,7 @@
-// An object that stands for what the call under way has under a name, for constructors that take several parameters.
+// A proxy for a value of the current call's context, for constructors with several parameters.
 import { PocketError } from '@pocket-agent/kit';
 
-/** `find` is called on every use of the object; it throws or returns the reason if the object is missing. */
+/** `find` is called on every use and throws if the value is missing. */
 export function liveValue(find: () => object): object {
   return new Proxy(
     {},
@@ -9,7 +9,7 @@ export function liveValue(find: () => object): object {
       get(_target, key) {
         const value = find();
         const found = Reflect.get(value, key);
-        // methods may reach for private fields, which a proxy has not
+        // methods may use private fields, which a proxy does not have
         return typeof found === 'function' ? found.bind(value) : found;
       },
       set: (_target, key, given) => Reflect.set(find(), key, given),
@@ -18,7 +18,7 @@ export function liveValue(find: () => object): object {
   );
 }
 
-/** Also under the name as Python writes it: `discordBot` is `discord_bot`. */
+/** Also finds the Python spelling of a name: `discord_bot` for `discordBot`. */
 export function namedIn(context: object | undefined, name: string): object | undefined {
   const python = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const found = context && (Reflect.get(context, name) ?? Reflect.get(context, python));
@@ -27,10 +27,10 @@ export function namedIn(context: object | undefined, name: string): object | und
 
 export function noSuchValue(name: string, isCalled: boolean): PocketError {
   const why = isCalled
-    ? 'the program that runs this tool folder gives it no such value'
-    : 'it can only be used while one of the tools is called';
+    ? 'the program that runs this tool folder does not provide it'
+    : 'it can be used only during a call';
   return new PocketError(
     'TOOL_FAILED',
-    `"${name}", a parameter of the constructor of Tools: ${why}. The usual form is constructor(context), with one context object.`,
+    `Constructor parameter "${name}" of Tools: ${why}. The usual form is constructor(context), with one context object.`,
   );
 }

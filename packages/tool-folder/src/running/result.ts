@@ -1,11 +1,11 @@
-// What a method returned, as an MCP result: only JSON, and not more of it than anybody can carry.
+// Converts the return value of a tool method to an MCP result of limited size.
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { errorText, PocketError } from '@pocket-agent/kit';
 import type { ToolReturn } from 'pocket-agent';
 import { isContentBlock, toCallToolResult } from 'pocket-agent/internal';
 
 export function toResult(tool: string, value: unknown, maxBytes: number): CallToolResult {
-  return bounded(asResult(tool, value), maxBytes);
+  return truncated(asResult(tool, value), maxBytes);
 }
 
 function asResult(tool: string, value: unknown): CallToolResult {
@@ -16,7 +16,7 @@ function asResult(tool: string, value: unknown): CallToolResult {
   return toCallToolResult(plain as ToolReturn);
 }
 
-/** JSON, or an error that says what is none; `JSON.stringify` alone would leave some of it out without a word. */
+/** Throws for values that `JSON.stringify` would silently leave out. */
 function jsonText(tool: string, value: unknown): string {
   try {
     return JSON.stringify(value, (key, item: unknown) => {
@@ -26,8 +26,8 @@ function jsonText(tool: string, value: unknown): string {
     });
   } catch (error) {
     const reason = /circular/i.test(errorText(error)) ? 'an object that contains itself' : errorText(error);
-    const message = `Tool "${tool}" returned something that is no JSON: ${reason}.`;
-    throw new PocketError('TOOL_FAILED', `${message} It may return text, numbers, objects, lists or MCP content.`);
+    const message = `Tool "${tool}" returned a value that is not JSON: ${reason}.`;
+    throw new PocketError('TOOL_FAILED', `${message} Return a string, number, object, list or MCP content.`);
   }
 }
 
@@ -40,12 +40,12 @@ function notJson(value: unknown): string | undefined {
   return value instanceof Promise ? 'a promise' : undefined;
 }
 
-function bounded(result: CallToolResult, maxBytes: number): CallToolResult {
+function truncated(result: CallToolResult, maxBytes: number): CallToolResult {
   const { structuredContent, ...rest } = result;
   if (sizeOf(result) <= maxBytes) return result;
   if (structuredContent !== undefined) {
     const text: ContentBlock = { type: 'text', text: JSON.stringify(structuredContent) };
-    return bounded({ ...rest, content: rest.content.length > 0 ? rest.content : [text] }, maxBytes);
+    return truncated({ ...rest, content: rest.content.length > 0 ? rest.content : [text] }, maxBytes);
   }
   let left = maxBytes;
   const content = rest.content.map((block): ContentBlock => {
@@ -54,7 +54,7 @@ function bounded(result: CallToolResult, maxBytes: number): CallToolResult {
       left -= own;
       return block;
     }
-    const note = `[${own} bytes of ${block.type} were too much: a tool may return ${maxBytes} bytes]`;
+    const note = `[truncated: ${own} bytes of ${block.type}, the limit is ${maxBytes} bytes]`;
     const kept = block.type === 'text' ? beginning(block.text, left / own) : '';
     left = 0;
     return { type: 'text', text: kept ? `${kept}\n${note}` : note };
@@ -62,7 +62,7 @@ function bounded(result: CallToolResult, maxBytes: number): CallToolResult {
   return { ...rest, content };
 }
 
-/** A cut inside a character decodes to the replacement character, which is dropped. */
+/** A character that was cut in half decodes to the replacement character, which is dropped. */
 function beginning(text: string, part: number): string {
   const bytes = Buffer.from(text);
   return bytes

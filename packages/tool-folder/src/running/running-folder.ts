@@ -1,4 +1,4 @@
-// A tool folder at work: one instance of its class, its MCP servers, and the calls under way.
+// A running tool folder: an instance of its class, its MCP servers and its running calls.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
@@ -19,12 +19,12 @@ export interface RunningOptions {
   maxResultBytes: number;
 }
 
-/** A call, with a way to the log of whoever made it. */
+/** The context of a call, with the log of its caller. */
 export interface FolderCallContext extends ToolCallContext {
   log?(level: ToolLogLevel, data: unknown): void;
 }
 
-/** A tool that does not come to an end does not keep its host from ending. */
+/** A tool that does not close must not block its host. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
 interface Disposal {
@@ -39,7 +39,7 @@ export class RunningFolder {
   readonly #unloaded = new AbortController();
   readonly #calls = new AsyncLocalStorage<ToolContext>();
   readonly #instance: object | undefined;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #runningCalls = new Set<Promise<unknown>>();
 
   /** Throws what the constructor of `Tools` throws. */
   constructor(folder: ReadFolder, options: RunningOptions) {
@@ -70,19 +70,19 @@ export class RunningFolder {
 
   callTool(name: string, args: Record<string, unknown>, context: FolderCallContext): Promise<CallToolResult> {
     const calling = this.#call(name, args, context);
-    this.#underWay.add(calling);
-    const done = () => void this.#underWay.delete(calling);
+    this.#runningCalls.add(calling);
+    const done = () => void this.#runningCalls.delete(calling);
     calling.then(done, done);
     return calling;
   }
 
-  /** Waits for the calls under way, then closes; what fails on the way is logged. */
+  /** Waits for the running calls, then closes. */
   async retire(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#runningCalls);
     await this.close();
   }
 
-  /** Ends the calls under way and closes. */
+  /** Aborts the running calls and closes. Errors are logged. */
   async close(): Promise<void> {
     if (this.#unloaded.signal.aborted) return;
     this.#unloaded.abort(new PocketError('ABORTED', `Tool folder "${this.folder.name}" was unloaded.`));
@@ -149,7 +149,7 @@ export class RunningFolder {
     return { folder: { name, humanName, path }, env };
   }
 
-  /** One context; a constructor with more parameters gets what the context has under their names. */
+  /** One context object, or, for several parameters, the values of the context with their names. */
   #constructorArguments(Tools: ToolsClass): object[] {
     const context = this.#liveContext();
     const names = constructorParameters(Tools);
@@ -166,7 +166,7 @@ export class RunningFolder {
     );
   }
 
-  /** The context of the constructor: in a call it is that of the call. */
+  /** The context for the constructor: during a call, it is the context of that call. */
   #liveContext(): ToolContext {
     const { context } = this.#options;
     const outside: ToolContext = {

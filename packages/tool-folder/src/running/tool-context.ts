@@ -1,35 +1,35 @@
-// What a tool knows beside its arguments: its folder, its variables, and the call that is going on.
+// ToolContext: the folder, variables and current call of a tool.
 import type { LoggingLevel } from '@modelcontextprotocol/client';
 import type { Logger } from '@pocket-agent/kit';
 import type { ToolProgress } from 'pocket-agent';
 
 export type ToolLogLevel = LoggingLevel | 'warn';
 
-/** Given to the constructor of `Tools`, where it always means the call that is going on, and to each call as its own. */
+/** Passed to the constructor of `Tools`, where it always reflects the current call, and to each call. */
 interface CallContext {
   readonly folder: { readonly name: string; readonly humanName: string; readonly path: string };
   /** Only the variables that the manifest names. */
   readonly env: Readonly<Record<string, string>>;
-  /** To the client that called, or to the log of the host. */
+  /** Logs to the client that called, or to the log of the host. */
   log(level: ToolLogLevel, ...data: unknown[]): void;
-  /** Also a sign of life: a call that reports progress is not given up. */
+  /** Also restarts the time limit of the call. */
   progress(update: ToolProgress): void;
-  /** Aborted when nobody waits for the call any more; outside a call, when the folder is unloaded. */
+  /** Aborted when the call is cancelled; outside of a call, when the folder is unloaded. */
   readonly signal: AbortSignal;
   readonly toolCallId: string;
-  /** Ids and names of call and agent, trace context, what the host added. */
+  /** Ids and names of the call and the agent, trace context, and additions of the host. */
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-/** `Host` is what the program that loads the folder adds, for example `{ discord: { channel } }`. */
+/** `Host` is the part that the host program adds, for example `{ discord: { channel } }`. */
 export type ToolContext<Host extends object = object> = CallContext & Readonly<Host>;
 
-/** What a host adds to every context: the same for all calls, or made for each. */
+/** Added by the host to every context: one object for all calls, or a function called for each. */
 export type HostContext =
   | object
   | ((call: { toolName: string; toolCallId: string; meta: Readonly<Record<string, unknown>> }) => object);
 
-/** Data of any kind as one line of a log. */
+/** Any data as one line of a log. */
 export function logText(data: readonly unknown[]): string {
   return data.map((item) => (typeof item === 'string' ? item : safeJson(item))).join(' ');
 }

@@ -1,12 +1,13 @@
-// The folder `github`: search, folders and files of repositories, with or without a token.
+// The tool folder `github`: searches GitHub and reads files of repositories.
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
+import { isRecord } from '@pocket-agent/kit';
 import type { ToolContext } from '../../index.ts';
 
-const LARGEST_BYTES = 5_000_000;
-const TIME_LIMIT_MS = 20_000;
-const MOST_LINES = 800;
+const MAX_BYTES = 5_000_000;
+const TIMEOUT_MS = 20_000;
+const MAX_LINES = 800;
 const RESULTS = 20;
-const LONGEST_TEXT = 300;
+const MAX_TEXT = 300;
 
 interface Place {
   repo: string;
@@ -20,13 +21,13 @@ export class Tools {
 
   constructor(context: ToolContext) {
     this.#context = context;
-    // the address is the owner's, so it may be inside
-    this.#fetch = makeFetch({ guard: 'none', maxBytes: LARGEST_BYTES, timeoutMs: TIME_LIMIT_MS, redirects: 'follow' });
+    // the owner chose the URL, so it may be private
+    this.#fetch = makeFetch({ guard: 'none', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, redirects: 'follow' });
   }
 
   async github_search({ query, kind, page }: { query: string; kind: keyof typeof summaries; page: number }) {
     if (kind === 'code' && !this.#context.env.GITHUB_TOKEN) {
-      throw new Error('GitHub searches code only for those who are logged in: set GITHUB_TOKEN.');
+      throw new Error('Code search needs a token: set GITHUB_TOKEN.');
     }
     const parameters = new URLSearchParams({ q: query, page: String(page), per_page: String(RESULTS) });
     const found = record(await this.#json(`search/${kind}?${parameters}`));
@@ -36,18 +37,18 @@ export class Tools {
 
   async github_list_files({ repo, path, ref }: Place) {
     const entries = await this.#json(contents({ repo, path, ref }));
-    if (!Array.isArray(entries)) throw new Error(`${path} is a file: read it with github_read_file.`);
+    if (!Array.isArray(entries)) throw new Error(`${path} is a file; use github_read_file.`);
     return entries.map(record).map(({ name, type, size }) => (type === 'dir' ? `${name}/` : `${name} (${size} bytes)`));
   }
 
   async github_read_file(place: Place & { first_line: number; last_line?: number }) {
-    const { repo, path, first_line: first, last_line: last = first + MOST_LINES - 1 } = place;
+    const { repo, path, first_line: first, last_line: last = first + MAX_LINES - 1 } = place;
     if (last < first) throw new Error(`last_line ${last} is before first_line ${first}.`);
     const text = await (await this.#get(contents(place), 'application/vnd.github.raw+json')).text();
-    if (text.includes('\0')) throw new Error(`${path} is no text.`);
+    if (text.includes('\0')) throw new Error(`${path} is not a text file.`);
     const lines = text.split('\n');
     if (first > lines.length) throw new Error(`${path} has only ${lines.length} lines.`);
-    const shown = lines.slice(first - 1, Math.min(last, first + MOST_LINES - 1));
+    const shown = lines.slice(first - 1, Math.min(last, first + MAX_LINES - 1));
     const end = first + shown.length - 1;
     return `[${repo}/${path}, lines ${first} to ${end} of ${lines.length}]\n${shown.join('\n')}`;
   }
@@ -72,7 +73,7 @@ export class Tools {
         ...(env.GITHUB_TOKEN ? { authorization: `Bearer ${env.GITHUB_TOKEN}` } : {}),
       },
     });
-    if (!response.ok) throw await refusal(response, env.GITHUB_TOKEN !== undefined);
+    if (!response.ok) throw await errorFor(response, env.GITHUB_TOKEN !== undefined);
     return response;
   }
 }
@@ -99,35 +100,32 @@ const summaries = {
 type Item = Record<string, unknown>;
 
 function record(value: unknown): Item {
-  return typeof value === 'object' && value !== null ? (value as Item) : {};
+  return isRecord(value) ? value : {};
 }
 
 function brief(text: unknown): string {
-  return typeof text === 'string' ? text.slice(0, LONGEST_TEXT) : '';
+  return typeof text === 'string' ? text.slice(0, MAX_TEXT) : '';
 }
 
 function contents({ repo, path, ref }: { repo: string; path: string; ref?: string | undefined }): string {
   const steps = path.split('/').filter((step) => step !== '');
-  const climbs = [...repo.split('/'), ...steps].some((step) => step === '.' || step === '..');
-  if (climbs) throw new Error(`"${repo}" and "${path}" must not hold . or ..`);
+  const leavesRepository = [...repo.split('/'), ...steps].some((step) => step === '.' || step === '..');
+  if (leavesRepository) throw new Error(`"${repo}" and "${path}" must not contain . or ..`);
   const query = ref === undefined ? '' : `?${new URLSearchParams({ ref })}`;
   return `repos/${repo}/contents/${steps.map(encodeURIComponent).join('/')}${query}`;
 }
 
-async function refusal(response: Response, hasToken: boolean): Promise<Error> {
+async function errorFor(response: Response, hasToken: boolean): Promise<Error> {
   const { status, headers } = response;
   await response.body?.cancel();
-  const isUsedUp = headers.get('x-ratelimit-remaining') === '0' || status === 429;
-  if (isUsedUp && (status === 403 || status === 429)) {
+  const isRateLimited = headers.get('x-ratelimit-remaining') === '0' || status === 429;
+  if (isRateLimited && (status === 403 || status === 429)) {
     const seconds = Number(headers.get('retry-after') ?? Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000);
     const wait = seconds > 0 ? ` Try again in ${Math.ceil(seconds)} s.` : '';
-    return new Error(
-      `GitHub allows no more requests just now.${wait}${hasToken ? '' : ' GITHUB_TOKEN raises the limit.'}`,
-    );
+    return new Error(`The rate limit of GitHub is reached.${wait}${hasToken ? '' : ' GITHUB_TOKEN raises the limit.'}`);
   }
-  if (status === 401) return new Error('GitHub does not accept GITHUB_TOKEN.');
-  if (status === 404)
-    return new Error(`GitHub has no such thing, or it is private${hasToken ? ' to others' : ': set GITHUB_TOKEN'}.`);
-  if (status === 422) return new Error('GitHub does not understand this query.');
+  if (status === 401) return new Error('GitHub rejected GITHUB_TOKEN.');
+  if (status === 404) return new Error(`Not found on GitHub, or private${hasToken ? '' : ': set GITHUB_TOKEN'}.`);
+  if (status === 422) return new Error('GitHub rejected the query as invalid.');
   return new Error(`GitHub answered ${status}.`);
 }

@@ -1,4 +1,4 @@
-// The folder `notes`: what an agent wants to remember, in a SQLite file of the user.
+// The tool folder `notes`: notes in a SQLite file of the user.
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,7 +12,7 @@ interface Note {
   tags: string[];
 }
 
-const EXCERPT = 200;
+const EXCERPT_LENGTH = 200;
 
 const schema = `
   CREATE TABLE IF NOT EXISTS notes (
@@ -53,7 +53,7 @@ export class Tools {
       : ['notes WHERE', 'changed DESC, id DESC'];
     const rows = this.#database
       .prepare(
-        `SELECT notes.id, notes.title, notes.tags, substr(notes.text, 1, ${EXCERPT}) AS excerpt, notes.changed FROM ${from}
+        `SELECT notes.id, notes.title, notes.tags, substr(notes.text, 1, ${EXCERPT_LENGTH}) AS excerpt, notes.changed FROM ${from}
          (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(notes.tags) WHERE value = :tag)) ORDER BY ${order} LIMIT :limit`,
       )
       .all({ ...(match ? { match } : {}), tag: tag ?? null, limit });
@@ -79,7 +79,7 @@ export class Tools {
   async delete_note({ id }: { id: number }) {
     const { changes } = this.#database.prepare('DELETE FROM notes WHERE id = ?').run(id);
     if (changes === 0) throw missing(id);
-    return `Note ${id} is deleted.`;
+    return `Deleted note ${id}.`;
   }
 
   close(): void {
@@ -87,7 +87,7 @@ export class Tools {
     this.#opened = undefined;
   }
 
-  /** Opened by the first call, so that looking at the tools writes nothing. */
+  /** Opened by the first call, so that listing the tools writes nothing. */
   get #database(): DatabaseSync {
     if (this.#opened) return this.#opened;
     mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
@@ -104,5 +104,5 @@ function now(): string {
 }
 
 function missing(id: number): Error {
-  return new Error(`There is no note ${id}; find_notes lists those there are.`);
+  return new Error(`There is no note ${id}; use find_notes to list the notes.`);
 }

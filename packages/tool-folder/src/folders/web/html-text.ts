@@ -1,4 +1,4 @@
-// HTML as plain text with a little Markdown.
+// Converts HTML to text with simple Markdown.
 import { setImmediate } from 'node:timers/promises';
 import { Parser } from 'htmlparser2';
 
@@ -8,13 +8,13 @@ const blocks = new Set(
     ' ',
   ),
 );
-/** Written when they open. */
-const leaves = new Set(['br', 'img', 'hr']);
+/** Elements without content: written when they open. */
+const voidElements = new Set(['br', 'img', 'hr']);
 
-const LONGEST_TITLE = 300;
-/** A deeper page is cut there: the parser takes time for every element that is open. */
-const DEEPEST = 1_000;
-const PIECE = 100_000;
+const MAX_TITLE = 300;
+/** Deeper pages are cut off: the parser takes time for every open element. */
+const MAX_DEPTH = 1_000;
+const CHUNK_LENGTH = 100_000;
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -30,7 +30,7 @@ export async function htmlToText(html: string, base: string): Promise<Page> {
   let hiding = 0;
   const parser = new Parser({
     onopentag(name, attributes) {
-      if (++depth > DEEPEST) parser.pause();
+      if (++depth > MAX_DEPTH) parser.pause();
       if (hidden.has(name)) hiding++;
       else if (hiding === 0) writer.tag(name, false, attributes);
     },
@@ -40,11 +40,11 @@ export async function htmlToText(html: string, base: string): Promise<Page> {
     onclosetag(name) {
       depth--;
       if (hidden.has(name)) hiding--;
-      else if (hiding === 0 && !leaves.has(name)) writer.tag(name, true, {});
+      else if (hiding === 0 && !voidElements.has(name)) writer.tag(name, true, {});
     },
   });
-  for (let at = 0; at < html.length && depth <= DEEPEST; at += PIECE) {
-    parser.write(html.slice(at, at + PIECE));
+  for (let at = 0; at < html.length && depth <= MAX_DEPTH; at += CHUNK_LENGTH) {
+    parser.write(html.slice(at, at + CHUNK_LENGTH));
     await setImmediate(); // a large page does not block other work
   }
   parser.end();
@@ -96,7 +96,7 @@ class Writer {
       .join('\n')
       .replace(/\n{3,}/g, '\n\n')
       .trim();
-    return { title: this.#title.replace(/\s+/g, ' ').trim().slice(0, LONGEST_TITLE), text };
+    return { title: this.#title.replace(/\s+/g, ' ').trim().slice(0, MAX_TITLE), text };
   }
 
   #write(text: string): void {

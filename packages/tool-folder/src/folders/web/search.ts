@@ -1,5 +1,6 @@
-// Search providers: what each is asked, and where its answer has the results.
+// Search providers: the request of each, and where its response has the results.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
+import { isRecord } from '@pocket-agent/kit';
 
 interface SearchOptions {
   query: string;
@@ -19,12 +20,12 @@ interface Provider {
   name: string;
   variable: string;
   request(value: string, options: SearchOptions): [url: URL, init?: RequestInit];
-  /** The way to the list of results, and the name of the text in each. */
+  /** The path to the list of results, and the field with the text of each. */
   results: readonly string[];
   text: string;
 }
 
-const LONGEST_TEXT = 500;
+const MAX_TEXT = 500;
 
 const providers: readonly Provider[] = [
   {
@@ -68,8 +69,8 @@ const providers: readonly Provider[] = [
 export async function search(options: SearchOptions): Promise<{ provider: string; results: Found[] }> {
   const provider = providers.find(({ variable }) => options.env[variable]);
   if (!provider) {
-    const ways = providers.map(({ name, variable }) => `${variable} (${name})`).join(', ');
-    throw new Error(`There is no search provider. Set one of ${ways}; web_fetch works without.`);
+    const choices = providers.map(({ name, variable }) => `${variable} (${name})`).join(', ');
+    throw new Error(`No search provider is configured. Set one of ${choices}; web_fetch works without one.`);
   }
   const { name, variable } = provider;
   const [url, init] = provider.request(options.env[variable] ?? '', options);
@@ -90,10 +91,6 @@ function readResults(answer: unknown, { results, text }: Provider): Found[] {
     const { title, url } = entry;
     if (typeof url !== 'string') return [];
     const description = String(entry[text] ?? '').replace(/<[^>]{0,200}>/g, '');
-    return [{ title: String(title ?? url), url, description: description.slice(0, LONGEST_TEXT) }];
+    return [{ title: String(title ?? url), url, description: description.slice(0, MAX_TEXT) }];
   });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
