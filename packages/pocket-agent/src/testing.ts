@@ -1,4 +1,4 @@
-// Counterparts for tests: a model that follows a script and fails loudly when used otherwise, a server, a recorder.
+// Helpers for tests: a model that follows a script, an MCP server in the same process, a recorder of events.
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -16,22 +16,22 @@ import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
 export interface ScriptedCall {
   name: string;
-  /** An object, or text to be taken as the model wrote it, broken JSON included. */
+  /** An object, or a string that is passed on as it is, even if it is not valid JSON. */
   arguments?: Record<string, unknown> | string;
   id?: string;
 }
 
-/** One answer: text, tool calls, parts as a provider would give them, or an error to throw. */
+/** One answer: text, tool calls, parts as a provider returns them, or an error to throw. */
 export interface ScriptedAnswer {
   text?: string;
   reasoning?: string;
   toolCalls?: readonly ScriptedCall[];
   content?: readonly LanguageModelV4Content[];
   finishReason?: LanguageModelV4FinishReason['unified'];
-  /** In tokens. Default 10 and 5. */
+  /** Tokens. Default 10 and 5. */
   usage?: { input?: number; output?: number };
   error?: unknown;
-  /** Waits before it answers, unless it is aborted. */
+  /** The delay before the answer. */
   delayMs?: number;
 }
 
@@ -59,7 +59,6 @@ const anAnswer: OptionRule = { expected: 'a string, a function or { text, toolCa
 
 const answerName = (index: number) => `Answer ${index + 1} of a ScriptedModel`;
 
-/** A test whose script is not what it looks like would test something else. */
 function checkAnswer(answer: Scripted, what: string): void {
   if (typeof answer === 'string' || typeof answer === 'function') return;
   checkValue(what, answer, anAnswer);
@@ -72,16 +71,16 @@ function checkAnswer(answer: Scripted, what: string): void {
 }
 
 /**
- * Gives the answers of a script in order. One call too many is an error, and `assertDone()` (also `using`) fails when
- * answers are left over.
+ * Returns the answers of a script in order. A call too many is an error, and `assertDone()` (also `using`) fails if answers
+ * are left over.
  */
 export class ScriptedModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
   readonly provider: string;
   readonly modelId: string;
-  /** Takes pictures by address, so that none is downloaded in a test. */
+  /** Accepts images by URL, so that tests download nothing. */
   readonly supportedUrls = { '*/*': [/./] };
-  /** What the model was asked, one entry per call, as it was at that time. */
+  /** The options of every call. */
   readonly calls: LanguageModelV4CallOptions[] = [];
   readonly #script: readonly Scripted[];
   #callIds = 0;
@@ -110,10 +109,10 @@ export class ScriptedModel implements LanguageModelV4 {
     return { stream: ReadableStream.from(parts) as LanguageModelV4StreamResult['stream'] };
   }
 
-  /** Throws when the script was not used to its end. */
+  /** Throws if answers are left over. */
   assertDone(): void {
     const left = this.#script.length - this.calls.length;
-    if (left > 0) throw new Error(`ScriptedModel: ${left} of ${this.#script.length} answers were never asked for.`);
+    if (left > 0) throw new Error(`ScriptedModel: ${left} of ${this.#script.length} answers were not used.`);
   }
 
   [Symbol.dispose](): void {
@@ -152,7 +151,7 @@ export class ScriptedModel implements LanguageModelV4 {
   }
 }
 
-/** A factory of real MCP servers with the given tools, for `mcpConfig`: each agent gets its own. */
+/** Creates real MCP servers with the given tools, for `mcpConfig`. Each agent gets a server of its own. */
 export async function scriptedServer(tools: readonly FunctionTool[], name = 'scripted'): Promise<() => McpServer> {
   const { McpServer, fromJsonSchema } = await import('@modelcontextprotocol/server');
   const source = functionTools(tools);
@@ -181,7 +180,7 @@ export async function scriptedServer(tools: readonly FunctionTool[], name = 'scr
   };
 }
 
-/** Hooks that keep every event. */
+/** Hooks that record every event. */
 export function recordEvents(): { onEvent(event: AgentEvent): void; events: AgentEvent[]; types(): string[] } {
   const events: AgentEvent[] = [];
   return { events, onEvent: (event) => void events.push(event), types: () => events.map((event) => event.type) };

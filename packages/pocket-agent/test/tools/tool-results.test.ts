@@ -341,6 +341,6 @@ describe('ScriptedModel', () => {
   test('fails when it is asked once too often, and when answers are left over', async () => {
     const over = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
     await expect(over.run('x')).rejects.toThrow(/called 1 times, but the script has 0/);
-    expect(() => new ScriptedModel(['unused']).assertDone()).toThrow(/1 of 1 answers were never asked for/);
+    expect(() => new ScriptedModel(['unused']).assertDone()).toThrow(/1 of 1 answers were not used/);
   });
 });
