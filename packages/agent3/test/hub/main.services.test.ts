@@ -205,7 +205,8 @@ test('a Node that is too old gets an error before anything else is loaded', asyn
   const asIfOld = `
     import { registerHooks } from 'node:module';
     Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });
-    const resolve = (name, context, next) => (context.parentURL ? next('not:loadable') : next(name, context));
+    const isFirst = ({ parentURL }, name) => parentURL === undefined || name.endsWith('/require-node');
+    const resolve = (name, context, next) => (isFirst(context, name) ? next(name, context) : next('not:loadable'));
     registerHooks({ resolve });`;
   const preload = `data:text/javascript,${encodeURIComponent(asIfOld)}`;
   const { errors, ended } = start([], await home(), ['--import', preload]);
