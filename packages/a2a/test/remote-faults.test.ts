@@ -56,7 +56,7 @@ describe('an answer of more than 250,000 values is refused', () => {
   const artifact = { artifactId: 'a', parts: [{ data: Array.from({ length: 250_001 }, () => ({})) }] };
   const TOO_MANY = 'The A2A agent Foreigner broke the A2A protocol: it sent a message of more than 250000 values';
 
-  test('when it is an event', async () => {
+  test('as an event', async () => {
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) => {
         reply.event({ task: task('TASK_STATE_WORKING') });
@@ -67,7 +67,7 @@ describe('an answer of more than 250,000 values is refused', () => {
     await expect((await call(agent)).result).rejects.toThrow(TOO_MANY);
   });
 
-  test('when it is the answer of an agent that does not stream', async () => {
+  test('as the answer of an agent that does not stream', async () => {
     const done = task('TASK_STATE_COMPLETED', { artifacts: [artifact] });
     const agent = await foreign(
       { SendMessage: (_params, reply) => reply.result({ task: done }) },
@@ -94,7 +94,7 @@ describe('an answer of 20 MB is cut at maxResultBytes', () => {
     cut(await (await call(agent, { maxResultBytes: 1_000 })).result);
   });
 
-  test('when it is the answer of an agent that does not stream', async () => {
+  test('as the answer of an agent that does not stream', async () => {
     const done = task('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a', parts: [{ text: LONG }] }] });
     const agent = await foreign(
       { SendMessage: (_params, reply) => reply.result({ task: done }) },
@@ -130,7 +130,7 @@ describe('an answer of 20 MB is cut at maxResultBytes', () => {
     await expect((await call(agent)).result).rejects.toThrow('its response is too large');
   });
 
-  test('but one of millions of parts is refused at once, and its task is not asked for again', async () => {
+  test('but one of millions of parts is refused, and its task is not read again', async () => {
     const parts = `[${'{"text":""},'.repeat(2 * MEGABYTE)}{"text":""}]`;
     const done = JSON.stringify(task('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a', parts: [] }] }));
     const agent = await foreign(
@@ -146,7 +146,7 @@ describe('an answer of 20 MB is cut at maxResultBytes', () => {
 });
 
 describe('an event that never ends', () => {
-  test('but has only empty lines is given up, and the task read as a whole', async () => {
+  test('with only empty lines is given up, and the task is read instead', async () => {
     const done = task('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a', parts: [{ text: 'whole' }] }] });
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) => {
@@ -174,7 +174,7 @@ describe('an event that never ends', () => {
   });
 });
 
-describe('an agent that breaks the protocol is an error at once, and its task is cancelled', () => {
+describe('an agent that breaks the protocol is an error, and its task is canceled', () => {
   test.each<[string, string]>([
     ['an event that is not JSON', 'data: {"jsonrpc": "2.0", oops\n\n'],
     ['an event of another request', 'data: {"jsonrpc":"2.0","id":99,"result":{}}\n\n'],
@@ -209,7 +209,7 @@ describe('an agent that breaks the protocol is an error at once, and its task is
     expect(agent.methods()).toEqual(['SendStreamingMessage']);
   });
 
-  test('an error in the stream is told as the agent tells it', async () => {
+  test('an error in the stream is reported with the message of the agent', async () => {
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) => {
         reply.event({ task: task('TASK_STATE_WORKING') });
@@ -241,7 +241,7 @@ describe('an agent that breaks the protocol is an error at once, and its task is
 });
 
 describe('an agent whose card hangs', () => {
-  test('does not hold up runs, and its tool joins once the card is there', async () => {
+  test('does not delay runs, and its tool joins when the card arrives', async () => {
     const agent = await foreign({
       SendMessage: (_params, reply) => reply.result({ task: task('TASK_STATE_COMPLETED') }),
     });
@@ -266,7 +266,7 @@ describe('an agent whose card hangs', () => {
 describe('an agent that hangs', () => {
   const silentAgent = () => foreign({ SendStreamingMessage: () => {}, CancelTask: () => {} });
 
-  test('before it names a task is left when the time is up, and closing waits for nothing', async () => {
+  test('before it names a task is given up after the timeout, and closing does not wait', async () => {
     const { result, source } = await call(await silentAgent(), { timeoutMs: 50 });
     const started = performance.now();
     await expect(result).rejects.toMatchObject({ code: 'TIMEOUT' });
@@ -274,7 +274,7 @@ describe('an agent that hangs', () => {
     expect(performance.now() - started).toBeLessThan(4_000);
   });
 
-  test('when it is told to cancel does not hold up the abort, nor closing', async () => {
+  test('when it is told to cancel delays neither the abort nor closing', async () => {
     const reached = Promise.withResolvers<void>();
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) => {
@@ -304,7 +304,7 @@ describe('a file', () => {
     },
   });
 
-  test('of text reaches the model as text, others by name', async () => {
+  test('of text reaches the model as text, other files by name', async () => {
     const agent = await foreign(
       sends(
         file('hello', { filename: 'f.txt', mediaType: 'text/plain' }),

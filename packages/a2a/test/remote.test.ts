@@ -77,7 +77,7 @@ const begins = {
 };
 const status = (state: string, more: object = {}) => ({ statusUpdate: { ...ofTask, status: { state, ...more } } });
 
-test('an agent of ours behind A2A is a tool, which keeps the conversation and shows what it does', async () => {
+test('a Pocket Agent behind A2A is a tool that keeps the conversation and reports progress', async () => {
   const model = new ScriptedModel(['the first answer', 'the second']);
   const poet = world.keep(
     new PocketAgent({ agentConfig: { llmModel: model, name: 'Poet', roleDescription: 'Writes verse' } }),
@@ -101,7 +101,7 @@ test('an agent of ours behind A2A is a tool, which keeps the conversation and sh
   expectValidHistory(agent);
 });
 
-test('it is taken for something that can delete unless told otherwise', async () => {
+test('its capability is delete unless configured', async () => {
   const { agent } = world.cleaner();
   const { url } = await world.serve(agent);
   const careful = world.agent([], { tools: [remoteAgent(url)] });
@@ -110,7 +110,7 @@ test('it is taken for something that can delete unless told otherwise', async ()
   expect((await told.listTools()).map(({ capability, from }) => [capability, from])).toEqual([['read', 'config']]);
 });
 
-test('the forks of an agent have conversations of their own', async () => {
+test('forks of an agent have their own conversations', async () => {
   const model = new ScriptedModel(['for one', 'for the other']);
   const poet = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Poet' } }));
   const { url } = await world.serve(poet);
@@ -123,7 +123,7 @@ test('the forks of an agent have conversations of their own', async () => {
   expect(model.calls.map(({ prompt }) => prompt.length)).toEqual([1, 1]);
 });
 
-test('a question is answered by naming its task', async () => {
+test('a question is answered with its task id', async () => {
   const wanted = z.object({ count: z.int() });
   const server = () => {
     const made = new McpServer({ name: 'shop', version: '1' });
@@ -146,7 +146,7 @@ test('a question is answered by naming its task', async () => {
   expect((await answer({ taskId })).content).toMatchObject([{ text: 'ordered' }]);
 });
 
-describe('an agent of strangers', () => {
+describe('a third-party agent', () => {
   test('may answer with a message instead of a task', async () => {
     const { url } = await foreign({
       SendStreamingMessage: justSays('just so'),
@@ -156,7 +156,7 @@ describe('an agent of strangers', () => {
     expect(await result).toEqual({ content: [{ type: 'text', text: 'just so' }] });
   });
 
-  test('is read by what it made, not by what it said on the way', async () => {
+  test('returns its artifacts, not its status messages', async () => {
     const { url } = await foreign({
       SendStreamingMessage: (_params, reply) => {
         reply.event({ task: task('TASK_STATE_SUBMITTED') });
@@ -172,7 +172,7 @@ describe('an agent of strangers', () => {
     expect(told).toEqual(['thinking', 'the ', 'result']);
   });
 
-  test('is followed on when its stream is cut, and nothing is sent twice', async () => {
+  test('is followed after its stream broke, and nothing is sent twice', async () => {
     const made = { artifacts: [{ artifactId: 'a', parts: [{ text: 'half ' }] }] };
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) => {
@@ -193,7 +193,7 @@ describe('an agent of strangers', () => {
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'GetTask', 'SubscribeToTask']);
   });
 
-  test('is asked again and again when it does not stream', async () => {
+  test('is polled if it does not stream', async () => {
     let asked = 0;
     const agent = await foreign(
       {
@@ -218,7 +218,7 @@ describe('an agent of strangers', () => {
     expect(agent.calls[0]?.params).toMatchObject({ configuration: { returnImmediately: true } });
   });
 
-  test('that cannot be subscribed to is asked again as well', async () => {
+  test('that does not support subscribing is polled, too', async () => {
     const states = ['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED'];
     const agent = await foreign({
       ...begins,
@@ -230,7 +230,7 @@ describe('an agent of strangers', () => {
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'GetTask', 'SubscribeToTask', 'GetTask']);
   });
 
-  test('that has too much to do for a while keeps its task, and is sent nothing twice', async () => {
+  test('that is busy for a while keeps its task, and nothing is sent twice', async () => {
     let asked = 0;
     const agent = await foreign({
       ...begins,
@@ -244,7 +244,7 @@ describe('an agent of strangers', () => {
     expect(agent.methods().slice(-5)).toEqual(['GetTask', 'SubscribeToTask', 'GetTask', 'SubscribeToTask', 'GetTask']);
   });
 
-  test('that has too much to do is asked again when it says, at the latest after a minute', async () => {
+  test('that is busy is asked again after Retry-After, at most a minute later', async () => {
     const asked: number[] = [];
     const waits = [20, 999_999_999];
     const { url } = await foreign({
@@ -262,7 +262,7 @@ describe('an agent of strangers', () => {
     expect(third - second).toBeGreaterThanOrEqual(60_000);
   });
 
-  test('that has too much to do until we give up is told to stop', async () => {
+  test('that is busy until the call is aborted is told to cancel', async () => {
     const controller = new AbortController();
     const cancelled: unknown[] = [];
     let asked = 0;
@@ -283,7 +283,7 @@ describe('an agent of strangers', () => {
     expect(cancelled).toEqual(['t1']);
   });
 
-  test('that has too much to do to take an answer is given it later', async () => {
+  test('that is busy when it is sent an answer gets it later', async () => {
     const about = { question: 'q1', 'pocket-agent/approval': { tool: 'erase' } };
     let sent = 0;
     const agent = await foreign({
@@ -302,7 +302,7 @@ describe('an agent of strangers', () => {
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'SendMessage', 'SendMessage', 'GetTask']);
   });
 
-  test('that breaks off now and then is followed on, however often it does', async () => {
+  test('that closes connections now and then is followed, however often it does', async () => {
     let asked = 0;
     const { url } = await foreign(
       {
@@ -318,7 +318,7 @@ describe('an agent of strangers', () => {
     expect((await result).content).toEqual([{ type: 'text', text: 'at last' }]);
   });
 
-  test('that is away for good leaves a task of which nobody knows what it came to', async () => {
+  test('that stays unreachable leaves a task with an unknown outcome', async () => {
     const { url } = await foreign({ ...begins, GetTask: (_params, reply) => reply.cut() });
     const { result } = await hurriedCall({ url });
     await expect(result).rejects.toMatchObject({
@@ -327,7 +327,7 @@ describe('an agent of strangers', () => {
     });
   });
 
-  test('of version 0.3 is spoken to in its own way', async () => {
+  test('of version 0.3 gets messages of 0.3', async () => {
     const agent = await foreign(
       {
         'message/send': (_params, reply) =>
@@ -358,7 +358,7 @@ describe('an agent of strangers', () => {
     expect(agent.calls[0]?.params).toMatchObject({ message: { parts: [{ kind: 'text', text: 'hello' }] } });
   });
 
-  test('is addressed by the exact url, version and tenant of its card', async () => {
+  test('is called with the exact URL, version and tenant of its card', async () => {
     const agent = await foreign({ SendStreamingMessage: justSays('x') }, (url: string) => ({
       name: 'Tenant',
       description: 'x',
@@ -376,7 +376,7 @@ describe('an agent of strangers', () => {
     expect(agent.calls[0]?.params.tenant).toBe('acme');
   });
 
-  test('that wants a login, or fails, is told so', async () => {
+  test('that requires a login or fails is reported', async () => {
     const answer = (state: string, text: string) => ({
       SendStreamingMessage: (_params: object, reply: Reply) => {
         reply.event({ task: task(state, said(text)) });
@@ -394,7 +394,7 @@ describe('an agent of strangers', () => {
     await expect((await call({ url: none.url, name: 'None' })).result).rejects.toThrow(/None at 127.* on fire/);
   });
 
-  test('cannot fill the memory of who asks', async () => {
+  test('cannot fill the memory of the caller', async () => {
     const { url } = await foreign({
       SendStreamingMessage: justSays('x'.repeat(5_000)),
     });
@@ -403,7 +403,7 @@ describe('an agent of strangers', () => {
     expect(JSON.stringify(content)).toContain('cut');
   });
 
-  test('does not get our credentials at an address of its choice', async () => {
+  test('does not get credentials at other hosts that its card names', async () => {
     const other = await foreign({ SendStreamingMessage: justSays('x') });
     const { host } = new URL(other.url);
     const liar = await foreign(
@@ -416,7 +416,7 @@ describe('an agent of strangers', () => {
     expect(other.calls[0]?.headers.authorization).toBe('Bearer secret');
   });
 
-  test('does not get our credentials without TLS where it was named with it', async () => {
+  test('does not get credentials over plain http if its URL is https', async () => {
     const heard: string[] = [];
     const server = await listenWithTlsOrNot(({ headers, socket }, response) => {
       const isSecure = socket instanceof TLSSocket;
@@ -431,7 +431,7 @@ describe('an agent of strangers', () => {
     expect(heard).toEqual(['https Bearer secret', 'http undefined']);
   });
 
-  test('is told to stop when we do, also when it takes too long', async () => {
+  test('is told to cancel after an abort and after a timeout', async () => {
     const cancelled: string[] = [];
     const reached = Promise.withResolvers<void>();
     const agent = await foreign({
@@ -450,13 +450,13 @@ describe('an agent of strangers', () => {
     await reached.promise;
     controller.abort();
     await expect(stopped.result).rejects.toMatchObject({ code: 'ABORTED' });
-    const late = await call({ url: agent.url, timeoutMs: 100 });
+    const late = await call({ url: agent.url, timeoutMs: 2_000 });
     await expect(late.result).rejects.toMatchObject({ code: 'TIMEOUT' });
     await Promise.all([stopped.source.close(), late.source.close()]);
     expect(cancelled).toEqual(['t1', 't1']);
   });
 
-  test('that is away has no tools, and the agent that wanted it runs without', async () => {
+  test('that is unreachable has no tools, and runs continue without it', async () => {
     const warned: string[] = [];
     const gone = await foreign({});
     await gone.close();
@@ -467,7 +467,7 @@ describe('an agent of strangers', () => {
     expect(warned.join()).toMatch(/127\.0\.0\.1:\d+ did not answer: .*ECONNREFUSED/);
   });
 
-  test('that has moved is found again by its card', async () => {
+  test('that has moved is found by its card', async () => {
     const other = await foreign({ SendStreamingMessage: justSays('over here') });
     const { host } = new URL(other.url);
     const places = ['http://127.0.0.1:9/rpc', other.url];
@@ -484,7 +484,7 @@ describe('an agent of strangers', () => {
     expect((await again()).content).toEqual([{ type: 'text', text: 'over here' }]);
   });
 
-  test('whose token is wrong says so, without the token', async () => {
+  test('that refuses the token is reported without the token', async () => {
     const { url } = await world.serve(world.agent([]), {}, { token: 'right' });
     const { result } = await call({ url, token: 'wrong-secret' });
     const error: Error = await result.then(
@@ -501,7 +501,7 @@ describe('an agent of strangers', () => {
   });
 });
 
-test('an address that is none is refused when it is given', () => {
+test('an invalid URL is refused at once', () => {
   expect(() => remoteAgent('not a url')).toThrow(/needs the address of an A2A agent/);
 });
 
@@ -520,7 +520,7 @@ test.each([
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(words) }));
 });
 
-test('a remote agent that is back is used by the very next run', async () => {
+test('a remote agent that is reachable again is used by the next run', async () => {
   const served = scriptedAgent([], { agentConfig: { name: 'Remote' } }).agent;
   const server = served.asA2aServer();
   const first = await server.listen();
@@ -536,7 +536,7 @@ test('a remote agent that is back is used by the very next run', async () => {
   expect(model.calls.map(({ tools = [] }) => tools.length)).toEqual([0, 1]);
 });
 
-test('a picture that is too large for an event is read with the task', async () => {
+test('an image that is too large for an event is read with the task', async () => {
   class Painter extends PocketAgent<object> {
     override async run() {
       return { content: [{ type: 'image' as const, mimeType: 'image/png', data: 'A'.repeat(6_000_000) }] };

@@ -42,24 +42,24 @@ async function startEndless() {
 }
 
 test.each<[string, Partial<BridgeOptions>, { maxCost?: number }]>([
-  ['maxCost', {}, { maxCost: 1 }],
-  ['a budget', { budget: { perDay: 1 } }, {}],
-  ['a budget for each caller', { budget: { perCallerPerDay: 1 } }, {}],
+  ['maxCost', {}, { maxCost: 2 }],
+  ['a budget', { budget: { perDay: 2 } }, {}],
+  ['a budget for each caller', { budget: { perCallerPerDay: 2 } }, {}],
 ])('with %s, the task of an agent that charges by the minute ends with the call', async (_limit, options, limit) => {
   const agent = await startEndless();
   const { say, directory } = setUp(agent, options);
-  const late = await say('hello', { metadata: { timeout: 500, ...limit } });
+  const late = await say('hello', { metadata: { timeout: 2_000, ...limit } });
   expect(late).toMatchObject({ errorCode: 'TIMEOUT', error: expect.stringContaining('Its task was canceled') });
   expect(late.task).toBeUndefined();
   expect(agent.canceled).toEqual(['t1']);
-  expect(late.metadata.cost).toBe(0.5);
-  for (const spent of directory.spent.values()) expect(spent).toBe(0.5);
+  expect(late.metadata.cost).toBe(2);
+  for (const spent of directory.spent.values()) expect(spent).toBe(2);
 });
 
 test('without a limit, the task of an agent that charges by the minute continues', async () => {
   const agent = await startEndless();
   const { say } = setUp(agent);
-  const late = await say('hello', { metadata: { timeout: 500 } });
+  const late = await say('hello', { metadata: { timeout: 2_000 } });
   expect(late).toMatchObject({ errorCode: 'TIMEOUT', task: { state: 'working' } });
   expect(agent.canceled).toEqual([]);
 });
@@ -99,10 +99,10 @@ test('a reply that times out ends its task if its cost is limited', async () => 
   });
   const { bridge, say, directory } = setUp({ card: cardOf(url), price: byTheMinute });
   const taskHandle = (await say('hello')).task?.taskHandle ?? '';
-  const reply = { action: 'reply', taskHandle, message: 'large', timeout: 200 } as const;
-  expect(await bridge.task({ ...reply, maxCost: 0.1 }, me)).toMatchObject({ errorCode: 'BUDGET' });
+  const reply = { action: 'reply', taskHandle, message: 'large', timeout: 2_000 } as const;
+  expect(await bridge.task({ ...reply, maxCost: 1 }, me)).toMatchObject({ errorCode: 'BUDGET' });
   expect(canceled).toEqual([]);
-  expect(await bridge.task({ ...reply, maxCost: 1 }, me)).toMatchObject({ errorCode: 'TIMEOUT' });
+  expect(await bridge.task({ ...reply, maxCost: 2 }, me)).toMatchObject({ errorCode: 'TIMEOUT' });
   expect(canceled).toEqual(['t1']);
   expect(directory.tasks.get(taskHandle)?.state).toBe('canceled');
 });
@@ -125,7 +125,7 @@ test('a started task is read, waited for until the timeout, and canceled', async
   expect(started).toMatchObject({ success: true });
   const taskHandle = started.task?.taskHandle ?? '';
   expect(await bridge.task({ action: 'get', taskHandle }, me)).toMatchObject({ success: true, task: { taskHandle } });
-  const waited = await bridge.task({ action: 'wait', taskHandle, timeout: 500 }, me);
+  const waited = await bridge.task({ action: 'wait', taskHandle, timeout: 2_000 }, me);
   expect(waited).toMatchObject({ success: false, errorCode: 'TIMEOUT', task: { taskHandle, state: 'working' } });
   const canceled = await bridge.task({ action: 'cancel', taskHandle }, me);
   expect(canceled).toMatchObject({ success: true, task: { taskHandle, state: 'canceled' } });

@@ -312,12 +312,12 @@ test('the question names the timeout of an agent that charges by the minute, and
   const { id: agentId } = await agent3.register({ card, price: { perMinute: 6, currency: 'USD' } }, alice);
   const questions: string[] = [];
   const { call } = await connect({ agent3, elicit: (question) => questions.push(question) > 0 });
-  const { data } = await call('agent3_call', { agentId, message: 'wait', metadata: { timeout: 500 } });
-  expect(data).toMatchObject({ errorCode: 'TIMEOUT', metadata: { cost: 0.05 } });
+  const { data } = await call('agent3_call', { agentId, message: 'wait', metadata: { timeout: 2_000 } });
+  expect(data).toMatchObject({ errorCode: 'TIMEOUT', metadata: { cost: 0.2 } });
   expect(canceled).toHaveLength(1);
   await call('agent3_call', { agentId, message: 'ask', mode: 'start' });
   expect(questions).toEqual([
-    expect.stringContaining('$6 a minute (at most 0.5 s), at most $0.05: wait'),
+    expect.stringContaining('$6 a minute (at most 2 s), at most $0.2: wait'),
     expect.stringContaining('$6 a minute (as long as its task takes): ask'),
   ]);
 });
