@@ -39,14 +39,14 @@ export class Names {
 
   /** Usernames by id. Names that cannot be fetched are left out, so that the result is still usable. */
   async users(ids: Iterable<string | null | undefined>): Promise<Map<string, string>> {
-    const wanted = distinct(ids);
-    const missing = wanted.filter((id) => !this.#users.find(id));
+    const uniqueIds = distinct(ids);
+    const missing = uniqueIds.filter((id) => !this.#users.find(id));
     const batches = Array.from({ length: Math.ceil(missing.length / USERS_PER_REQUEST) }, (_, index) =>
       missing.slice(index * USERS_PER_REQUEST, (index + 1) * USERS_PER_REQUEST),
     );
     await Promise.all(batches.map((batch) => this.#loadUsers(batch)));
     const names = new Map<string, string>();
-    for (const id of wanted) {
+    for (const id of uniqueIds) {
       const name = await this.#users.find(id);
       if (name !== undefined) names.set(id, name);
     }
@@ -72,12 +72,12 @@ export class Names {
 
   /** Labels by channel id. Labels that cannot be fetched are left out. */
   async labels(ids: Iterable<string | null | undefined>): Promise<Map<string, string>> {
-    const wanted = distinct(ids);
-    const known = wanted.filter((id) => this.#channels.find(id));
-    const asked = wanted.filter((id) => !known.includes(id)).slice(0, MAX_CHANNEL_LOOKUPS);
+    const uniqueIds = distinct(ids);
+    const cached = uniqueIds.filter((id) => this.#channels.find(id));
+    const fetched = uniqueIds.filter((id) => !cached.includes(id)).slice(0, MAX_CHANNEL_LOOKUPS);
     const labels = new Map<string, string>();
     await Promise.all(
-      [...known, ...asked].map(async (id) => {
+      [...cached, ...fetched].map(async (id) => {
         const label = await this.#orUndefined(async () => this.label(await this.channel(id)));
         if (label !== undefined) labels.set(id, label);
       }),

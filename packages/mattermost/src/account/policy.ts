@@ -131,9 +131,9 @@ export class Policy {
 }
 
 function namesOf({ id, name, type }: ListedChannel, team: readonly string[]): string[] {
-  const own = [id, name].flatMap((one) => one || []);
+  const ownNames = [id, name].flatMap((one) => one || []);
   const kind = KINDS[type ?? ''];
-  return [...own, ...own.flatMap((one) => team.map((part) => `${part}/${one}`)), ...(kind ? [kind] : [])];
+  return [...ownNames, ...ownNames.flatMap((one) => team.map((part) => `${part}/${one}`)), ...(kind ? [kind] : [])];
 }
 
 function isUsed(lists: AccessLists): boolean {
@@ -142,7 +142,7 @@ function isUsed(lists: AccessLists): boolean {
 
 /** The message repeats only what the caller sent, so that ids do not reveal names of hidden channels. */
 function refusal(purpose: Purpose, what: string): MattermostError {
-  const doing = purpose === 'read' ? 'reading' : 'writing';
-  const text = `Refused: the policy of this server does not allow ${doing} in ${what}. Use another one, or ask the operator of the server.`;
+  const activity = purpose === 'read' ? 'reading' : 'writing';
+  const text = `Refused: the policy of this server does not allow ${activity} in ${what}. Use another one, or ask the operator of the server.`;
   return new MattermostError('REFUSED', text);
 }

@@ -141,8 +141,8 @@ export class Login {
   #find(request: Request, key: string): LoginRequest | undefined {
     const login = this.#requests.get(key);
     const cookies = request.headers.get('cookie')?.split(/;\s*/) ?? [];
-    const shown = cookies.find((cookie) => cookie.startsWith(`${cookieName(key)}=`))?.split('=', 2)[1];
-    return login && shown !== undefined && isSame(login.secret, shown) ? login : undefined;
+    const cookieSecret = cookies.find((cookie) => cookie.startsWith(`${cookieName(key)}=`))?.split('=', 2)[1];
+    return login && cookieSecret !== undefined && isSame(login.secret, cookieSecret) ? login : undefined;
   }
 
   #cookie(key: string, secret: string): string {

@@ -70,14 +70,14 @@ export class TokenEndpoint {
   #fromCode(form: URLSearchParams, clientId: string): TokenResponse {
     const { codes, grants } = this.#options;
     const code = form.get('code') ?? '';
-    const found = codes.take(code);
-    if (!found) {
+    const codeGrant = codes.take(code);
+    if (!codeGrant) {
       const grantId = this.#usedCodes.get(code);
       // a code that is used twice was stolen, so its grant is revoked
       if (grantId !== undefined) grants.revoke(grantId);
       throw invalidGrant('The code is no longer valid');
     }
-    const { grant, redirectUri, challenge } = found;
+    const { grant, redirectUri, challenge } = codeGrant;
     const redirect = form.get('redirect_uri') ?? redirectUri;
     if (grant.clientId !== clientId || redirect !== redirectUri) {
       throw invalidGrant('The code was issued to another client or redirect_uri');

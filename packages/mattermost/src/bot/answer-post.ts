@@ -47,7 +47,7 @@ export class AnswerPost {
   #sending: Promise<void> | undefined;
   #isFinished = false;
   /** A post may exist although creating it failed. */
-  #isUnclear = false;
+  #isOutcomeUnknown = false;
 
   constructor(options: AnswerPostOptions) {
     this.#options = options;
@@ -125,11 +125,11 @@ export class AnswerPost {
     const { api, channelId, rootId, questionId, pendingId } = this.#options;
     const key = `${pendingId}:${index}`;
     const search = { channelId, after: questionId, prop: ANSWER_PROP, key };
-    const found = this.#isUnclear ? await api.findOwnPost(search) : undefined;
-    this.#isUnclear = true;
+    const found = this.#isOutcomeUnknown ? await api.findOwnPost(search) : undefined;
+    this.#isOutcomeUnknown = true;
     const post: NewPost = { channel_id: channelId, root_id: rootId, message, pending_post_id: key };
     const created = found ?? (await api.createPost(post, ANSWER_PROP));
-    this.#isUnclear = false;
+    this.#isOutcomeUnknown = false;
     const written = { id: created.id, message: created.message ?? message };
     this.#posts.push(written);
     return written;

@@ -220,7 +220,7 @@ class Bot implements MattermostBot {
       editMs,
       signal: closing.signal,
       linkHosts: new LinkHosts(allowLinkHosts, options.config.url),
-      makeAgent: ({ channelId, isDirect, rootId, username }) =>
+      createAgent: ({ channelId, isDirect, rootId, username }) =>
         this.#agents.create({ channelId, isDirect, username, rootId: isDirect ? undefined : rootId }),
       typing: ({ channelId, rootId }) => this.#socket.send('user_typing', { channel_id: channelId, parent_id: rootId }),
       mayStop: ({ userId }, stopper) => stopper !== me.id && (mayStop === 'everyone' || stopper === userId),

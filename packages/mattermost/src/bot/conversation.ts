@@ -14,7 +14,7 @@ export interface ConversationOptions {
   questions: Questions;
   log: Log;
   editMs: number;
-  makeAgent(question: Question): Promise<PocketAgent<unknown>>;
+  createAgent(question: Question): Promise<PocketAgent<unknown>>;
   /** Shows the typing indicator. */
   typing(question: Question): void;
   mayStop(question: Question, userId: string): boolean;
@@ -54,7 +54,7 @@ export class Conversation {
     if (this.#isClosed) return;
     this.lastUsed = Date.now();
     if (this.#queue.length >= MAX_QUEUED) {
-      this.#options.log.warning('question_dropped', { post_id: question.postId, waiting: MAX_QUEUED });
+      this.#options.log.warning('question_dropped', { post_id: question.postId, queued: MAX_QUEUED });
       return;
     }
     this.#queue.push(question);
@@ -121,9 +121,9 @@ export class Conversation {
   }
 
   async #runAgent(question: Question, signal: AbortSignal, text: RunText, answer: AnswerPost): Promise<unknown> {
-    const { questions, makeAgent } = this.#options;
+    const { questions, createAgent } = this.#options;
     const earlier = this.#agent ? '' : await questions.earlier(question);
-    this.#agent ??= await makeAgent(question);
+    this.#agent ??= await createAgent(question);
     const message = `${question.username}: ${question.text}`;
     signal.throwIfAborted();
     return this.#agent.run(earlier === '' ? message : `Earlier messages:\n${earlier}\n\nNew message:\n${message}`, {

@@ -13,14 +13,14 @@ interface ErrorResponse {
 export function statusError({ status, body, location, retryAfterMs }: ErrorResponse): MattermostError {
   const { message, errorId } = readErrorBody(body);
   const suffix = `(status=${status}${errorId ? ` error_id=${errorId}` : ''})`;
-  const said = (title: string) => `${title}${message ? `: ${message}` : ''} ${suffix}`;
+  const describe = (title: string) => `${title}${message ? `: ${message}` : ''} ${suffix}`;
   const options = { status, errorId };
   if (status === 401) {
-    const text = `${said('Authentication failed')}. The token is invalid or expired: stop and ask for the configuration to be fixed.`;
+    const text = `${describe('Authentication failed')}. The token is invalid or expired: stop and ask for the configuration to be fixed.`;
     return new MattermostError('AUTHENTICATION_FAILED', text, options);
   }
   if (status === 404) {
-    const text = `${said('Resource not found')}. Check the id; get valid ids from resolve, list or search tools.`;
+    const text = `${describe('Resource not found')}. Check the id; get valid ids from resolve, list or search tools.`;
     return new MattermostError('NOT_FOUND', text, options);
   }
   if (status === 429) {
@@ -28,14 +28,14 @@ export function statusError({ status, body, location, retryAfterMs }: ErrorRespo
     return new MattermostError('RATE_LIMITED', `Rate limit exceeded ${suffix}. ${wait}, then try again.`, options);
   }
   if (status === 501) {
-    const text = `${said('Client error')}. This feature is disabled on this Mattermost server. Do not retry; only an administrator can enable it.`;
+    const text = `${describe('Client error')}. This feature is disabled on this Mattermost server. Do not retry; only an administrator can enable it.`;
     return new MattermostError('CLIENT_ERROR', text, options);
   }
   if (status >= 500) {
-    return new MattermostError('SERVER_ERROR', `${said('Server error')}. Try again after a while.`, options);
+    return new MattermostError('SERVER_ERROR', `${describe('Server error')}. Try again after a while.`, options);
   }
   if (status >= 400)
-    return new MattermostError('CLIENT_ERROR', `${said('Client error')}. ${adviceFor(status)}`, options);
+    return new MattermostError('CLIENT_ERROR', `${describe('Client error')}. ${adviceFor(status)}`, options);
   const target = location === undefined ? 'elsewhere' : `to ${location.slice(0, 200)}`;
   const text = `Mattermost redirects ${target} ${suffix}: set MATTERMOST_URL to that address.`;
   return new MattermostError('ANSWER_INVALID', text, options);

@@ -60,16 +60,16 @@ export const channelTools = [
     output: listOf('channels', record('id', 'display_name', 'unread_msg_count', 'mention_count', 'last_viewed')),
     async run({ team_id, channel_types, only_unread, collapsed_threads, full }, context) {
       const mine = await readMyChannels(context, await context.team(team_id));
-      const wanted = mine.filter((one) => {
+      const selected = mine.filter((one) => {
         if (channel_types && !channel_types.some((type) => type === one.channel.type)) return false;
         return !only_unread || unreadCounts(one, collapsed_threads).isUnread;
       });
       const presented = await presentChannels(
         context,
-        wanted.map(({ channel }) => channel),
+        selected.map(({ channel }) => channel),
         full,
       );
-      const channels = wanted.map((one, index) => {
+      const channels = selected.map((one, index) => {
         const { isUnread: _, ...counts } = unreadCounts(one, collapsed_threads);
         const viewed = full
           ? { last_viewed_at: one.member?.last_viewed_at }

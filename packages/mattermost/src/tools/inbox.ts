@@ -46,12 +46,14 @@ export const inboxTools = [
       const failures: Failure[] = [];
       const teams = team_id ? [team_id] : (await readMyTeams(context)).map((team) => team.id);
       const unread = await readUnreadChannels(context, { teams, collapsed_threads, failures });
-      const shown = unread.slice(0, max_channels);
-      const share = (total: number) => Math.floor(total / Math.max(1, shown.length));
+      const shownChannels = unread.slice(0, max_channels);
+      const share = (total: number) => Math.floor(total / Math.max(1, shownChannels.length));
       const count = Math.min(messages_per_channel, share(MAX_LISTED_POSTS));
       const characters = share(MAX_LIST_CHARACTERS);
       const channels = await Promise.all(
-        shown.map((one) => presentUnread(context, one, { count, collapsed_threads, full, characters, failures })),
+        shownChannels.map((one) =>
+          presentUnread(context, one, { count, collapsed_threads, full, characters, failures }),
+        ),
       );
       const threads = await readUnreadThreads(context, { teams, full, failures });
       return {
@@ -59,7 +61,7 @@ export const inboxTools = [
         threads: threads.items,
         total_unread_channels: unread.length,
         total_mentions: unread.reduce((sum, { mentions }) => sum + mentions, 0),
-        truncated: unread.length > shown.length || threads.isTruncated,
+        truncated: unread.length > shownChannels.length || threads.isTruncated,
         ...(failures.length > 0 ? { failures } : {}),
       };
     },

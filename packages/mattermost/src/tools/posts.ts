@@ -40,10 +40,10 @@ export const postTools = [
     async run({ post_id, emoji_name, full }, context) {
       const { id: user_id } = await context.names.me();
       const body = { user_id, post_id, emoji_name: withoutColons(emoji_name) };
-      const made = await changePost(context, post_id, ({ api }) =>
+      const created = await changePost(context, post_id, ({ api }) =>
         explainUnknownEmoji(api.post<ReactionRecord>('/reactions', body)),
       );
-      const [added = {}] = await presentReactions(context, [made], full);
+      const [added = {}] = await presentReactions(context, [created], full);
       return added;
     },
   }),

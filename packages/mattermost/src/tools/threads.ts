@@ -40,11 +40,11 @@ export const threadTools = [
       });
       const { posts, isTruncated } = readThread(list, { per_page, from_post, from_create_at });
       const last = posts.at(-1);
-      const asked = list.posts?.[post_id];
+      const requested = list.posts?.[post_id];
       const messages = await presentPosts(context, posts, { full });
       const next = { per_page, from_post: last?.id, from_create_at: last?.create_at };
-      const place = { root_id: asked?.root_id || post_id, channel_id: asked?.channel_id };
-      return { ...place, messages, ...pageEnd({ isTruncated }, next) };
+      const location = { root_id: requested?.root_id || post_id, channel_id: requested?.channel_id };
+      return { ...location, messages, ...pageEnd({ isTruncated }, next) };
     },
   }),
   defineTool({

@@ -1,19 +1,18 @@
 // Channels as resources: read and watched in both protocol versions over HTTP, through lost and dead connections.
-import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type MattermostConfig, startHttp } from '@pocket-agent/mattermost';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { configFor, connect, type Era, eras, newClient } from '../connect.ts';
+import { configFor, connectForTest, type Era, eras, newClient } from '../connect.ts';
 import type { FakeMattermost, FakeOptions } from '../fake/fake-mattermost.ts';
 import { selfSigned } from '../fake/self-signed.ts';
 import { userOf } from '../fake/test-client.ts';
-import { fakeForTest, memoryLog } from '../resources.ts';
+import { fakeForTest, folderForTest, memoryLog } from '../resources.ts';
 import { until } from '../until.ts';
 import { caughtUp, listening, open, uriOf, type Watching, watching } from './watching.ts';
 
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
 });
 
@@ -46,6 +45,16 @@ async function connectTo({ fake, url }: World, era: Era, user = 'alice'): Promis
   return watching(client, era);
 }
 
+/** Connects a client that watches town-square, and waits until it gets events. */
+async function watchTownSquare(era: Era, options: WorldOptions = {}) {
+  const place = await world(options);
+  const watcher = await connectTo(place, era);
+  const uri = uriOf(place.fake, 'town-square');
+  await watcher.subscribe(uri);
+  await listening(place.fake);
+  return { ...place, watcher, uri };
+}
+
 describe.each(eras)('a client of the %s protocol', (era) => {
   test('reads the latest messages of a channel', async () => {
     const place = await world();
@@ -63,12 +72,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
   });
 
   test('is notified of posts, edits and deletions only in the channel it watches', async () => {
-    const place = await world();
-    const { fake } = place;
-    const watcher = await connectTo(place, era);
-    const uri = uriOf(fake, 'town-square');
-    await watcher.subscribe(uri);
-    await listening(fake);
+    const { fake, watcher, uri } = await watchTownSquare(era);
     fake.say('bob', 'off-topic', 'elsewhere');
     const post = fake.say('bob', 'town-square', 'first');
     await until(() => watcher.updates).toEqual([uri]);
@@ -91,16 +95,16 @@ describe.each(eras)('a client of the %s protocol', (era) => {
       await connectTo(place, era, 'bob'),
     ];
     expect(fake.socketCount).toBe(0);
-    const endings = [
+    const unsubscribe = [
       await alice.subscribe(uriOf(fake, 'town-square')),
       await again.subscribe(uriOf(fake, 'off-topic')),
       await bob.subscribe(uriOf(fake, 'town-square')),
     ];
     await open(fake, 2);
-    await endings[0]?.();
-    await endings[2]?.();
+    await unsubscribe[0]?.();
+    await unsubscribe[2]?.();
     await open(fake, 1);
-    await endings[1]?.();
+    await unsubscribe[1]?.();
     await open(fake, 0);
   });
 
@@ -133,12 +137,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
   });
 
   test('a dead connection is detected and replaced', async () => {
-    const place = await world({ config: { pingMs: 100 } });
-    const { fake, logLines } = place;
-    const watcher = await connectTo(place, era);
-    const uri = uriOf(fake, 'town-square');
-    await watcher.subscribe(uri);
-    await listening(fake);
+    const { fake, logLines, watcher, uri } = await watchTownSquare(era, { config: { pingMs: 100 } });
     logLines.length = 0;
     fake.freezeSockets();
     fake.say('bob', 'town-square', 'said to the dead');
@@ -148,12 +147,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
   });
 
   test('missing events are detected by their sequence numbers', async () => {
-    const place = await world();
-    const { fake } = place;
-    const watcher = await connectTo(place, era);
-    const uri = uriOf(fake, 'town-square');
-    await watcher.subscribe(uri);
-    await listening(fake);
+    const { fake, watcher, uri } = await watchTownSquare(era);
     fake.freezeSockets();
     fake.say('bob', 'town-square', 'lost');
     fake.freezeSockets(false);
@@ -183,12 +177,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
   });
 
   test('missed changes are notified although Mattermost fails at first', async () => {
-    const place = await world();
-    const { fake } = place;
-    const watcher = await connectTo(place, era);
-    const uri = uriOf(fake, 'town-square');
-    await watcher.subscribe(uri);
-    await listening(fake);
+    const { fake, watcher, uri } = await watchTownSquare(era);
     const outage = fake.fail({ path: /since=/, status: 500, times: 3 });
     fake.disconnectSockets();
     fake.say('bob', 'town-square', 'missed');
@@ -197,12 +186,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
   });
 
   test('missed changes are notified although a stale cache of Mattermost hides them', async () => {
-    const place = await world();
-    const { fake } = place;
-    const watcher = await connectTo(place, era);
-    const uri = uriOf(fake, 'town-square');
-    await watcher.subscribe(uri);
-    await listening(fake);
+    const { fake, watcher, uri } = await watchTownSquare(era);
     const { publish } = fake.world;
     fake.world.publish = () => {}; // suppress events from here on
     const { id, create_at } = fake.channel('town-square');
@@ -214,12 +198,9 @@ describe.each(eras)('a client of the %s protocol', (era) => {
   });
 
   test('a change is notified as soon as the access check succeeds', async () => {
-    const place = await world({ environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' } });
-    const { fake } = place;
-    const watcher = await connectTo(place, era);
-    const uri = uriOf(fake, 'town-square');
-    await watcher.subscribe(uri);
-    await listening(fake);
+    const { fake, watcher, uri } = await watchTownSquare(era, {
+      environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' },
+    });
     // wait until the cached channel has expired
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 120_000 });
     const outage = fake.fail({ path: /channels\/\w+$/, status: 500, times: 3 });
@@ -229,12 +210,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
   });
 
   test('is notified of added and removed reactions', async () => {
-    const place = await world();
-    const { fake } = place;
-    const watcher = await connectTo(place, era);
-    const uri = uriOf(fake, 'town-square');
-    await watcher.subscribe(uri);
-    await listening(fake);
+    const { fake, watcher, uri } = await watchTownSquare(era);
     const [bob, post_id] = [userOf(fake, 'bob'), fake.post('plan').id];
     await bob.post('/reactions', { user_id: fake.user('bob').id, post_id, emoji_name: 'rocket' });
     await until(() => watcher.updates).toEqual([uri]);
@@ -316,8 +292,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
 });
 
 test('a client that subscribes twice is notified once and unsubscribes once', async () => {
-  const { client, fake, close } = await connect({ era: '2025' });
-  onTestFinished(close);
+  const { client, fake } = await connectForTest({ era: '2025' });
   const watcher = watching(client, '2025');
   const uri = uriOf(fake, 'town-square');
   await watcher.subscribe(uri);
@@ -330,14 +305,11 @@ test('a client that subscribes twice is notified once and unsubscribes once', as
 });
 
 test('the socket trusts configured certificates', async () => {
-  const { key, cert } = selfSigned();
-  const file = join(tmpdir(), `mattermost-listener-${process.pid}.pem`);
-  writeFileSync(file, cert);
-  const place = await world({ fake: { tls: { key, cert } }, environment: { MATTERMOST_EXTRA_CA_CERTS: file } });
-  const watcher = await connectTo(place, '2026');
-  const uri = uriOf(place.fake, 'town-square');
-  await watcher.subscribe(uri);
-  await listening(place.fake);
-  place.fake.say('bob', 'town-square', 'over TLS');
+  const tls = selfSigned();
+  const file = join(await folderForTest(), 'ca.pem');
+  await writeFile(file, tls.cert);
+  const environment = { MATTERMOST_EXTRA_CA_CERTS: file };
+  const { fake, watcher, uri } = await watchTownSquare('2026', { fake: { tls }, environment });
+  fake.say('bob', 'town-square', 'over TLS');
   await until(() => watcher.updates).toEqual([uri]);
 });

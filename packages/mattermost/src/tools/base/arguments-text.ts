@@ -32,14 +32,14 @@ function describeIssue(issue: Issue, value: unknown): string[] {
 
 function isMissing({ path }: Issue, value: unknown): boolean {
   if (path.length === 0) return false;
-  let found = value;
-  for (const key of path) found = isRecord(found) || Array.isArray(found) ? Reflect.get(found, key) : undefined;
-  return found === undefined;
+  let current = value;
+  for (const key of path) current = isRecord(current) || Array.isArray(current) ? Reflect.get(current, key) : undefined;
+  return current === undefined;
 }
 
 function acceptedArguments(name: string, { properties, required }: JsonSchema): string {
   const names = isRecord(properties) ? Object.keys(properties) : [];
   const mandatory = Array.isArray(required) ? required : [];
-  const shown = names.map((one) => (mandatory.includes(one) ? one : `${one} (optional)`));
-  return shown.length === 0 ? `${name} takes no arguments` : `${name} takes: ${shown.join(', ')}`;
+  const labels = names.map((one) => (mandatory.includes(one) ? one : `${one} (optional)`));
+  return labels.length === 0 ? `${name} takes no arguments` : `${name} takes: ${labels.join(', ')}`;
 }

@@ -64,7 +64,7 @@ async function readWholeMilliseconds(reading: Reading): Promise<PostPage> {
 /** New posts between two requests shift the pages, so a post can appear twice or out of order. */
 async function readSplitMillisecond({ read, page, perPage, isForward }: Reading): Promise<PostPage> {
   const posts = await read(page, perPage);
-  const known = new Set(posts.map(({ id }) => id));
+  const seen = new Set(posts.map(({ id }) => id));
   const millisecond = posts.at(-1)?.create_at ?? 0;
   const isLater = ({ create_at }: PostRecord) => (isForward ? 1 : -1) * ((create_at ?? 0) - millisecond) > 0;
   let isFull = posts.length >= perPage;
@@ -73,8 +73,8 @@ async function readSplitMillisecond({ read, page, perPage, isForward }: Reading)
     if (!following) break;
     if (isLater(following)) return { posts, isTruncated: true };
     const more = await read(next, perPage);
-    const same = more.filter(({ id, create_at }) => create_at === millisecond && !known.has(id));
-    for (const { id } of same) known.add(id);
+    const same = more.filter(({ id, create_at }) => create_at === millisecond && !seen.has(id));
+    for (const { id } of same) seen.add(id);
     posts.push(...same);
     if (more.some(isLater)) return { posts, isTruncated: true };
     isFull = more.length >= perPage;

@@ -56,8 +56,8 @@ async function resolveInRoots(roots: readonly string[], path: string): Promise<s
     );
   }
   const trueRoots = await Promise.all(roots.map((root) => orFileError(root, realpath(root))));
-  const wanted = resolve(trueRoots[0] ?? '', path);
-  const real = await realpath(wanted).catch((error) => error);
+  const absolute = resolve(trueRoots[0] ?? '', path);
+  const real = await realpath(absolute).catch((error) => error);
   if (typeof real === 'string' && trueRoots.some((root) => isInside(root, real))) return real;
   // one message for missing and forbidden paths, so that callers cannot probe the file system
   const text = `Refused: "${path}" does not exist or is not inside ${roots.join(', ')} (MATTERMOST_FILE_ROOTS).`;
