@@ -2,6 +2,7 @@
 import { messageOf } from '../base/errors.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { SENDING } from '../conversation/queue-notices.ts';
+import { receivesMessagesOf } from '../gateway/shard-events.ts';
 import { guildPrefix } from '../store/conversation-key.ts';
 import type { Claim } from '../store/schema.ts';
 import { answer } from './answer.ts';
@@ -44,8 +45,7 @@ export class QuestionQueue {
     const owned = await ownership.owned(running);
     runs.abandonIn(running.filter((conversation) => !owned.has(conversation)));
     for (const { conversation, guild_id } of await ownership.pending()) {
-      const isOurs = guild_id === null ? client.ws.shards.has(0) : client.guilds.cache.has(guild_id);
-      if (isOurs) this.process(conversation);
+      if (receivesMessagesOf(client, guild_id)) this.process(conversation);
     }
   }
 

@@ -1,10 +1,9 @@
 // "This is next" notices: sent to users who wait for more than a moment, and removed when their turn comes.
-import { type Client, type Message, RESTJSONErrorCodes, type SendableChannels } from 'discord.js';
+import type { Client, Message, SendableChannels } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { hasErrorCode } from '../base/discord-errors.ts';
 import { messageOf } from '../base/errors.ts';
 import { buttons } from '../reply/buttons.ts';
-import { ownMessagesAfter } from '../reply/own-messages.ts';
+import { deleteMessage, ownMessagesAfter } from '../reply/own-messages.ts';
 import type { Claims } from '../store/claims.ts';
 import type { Claim } from '../store/schema.ts';
 
@@ -82,10 +81,4 @@ async function noticesOf(claim: Claim, channel: SendableChannels): Promise<strin
   return own
     .filter(({ content, reference }) => content === QUEUED_TEXT && reference?.messageId === claim.id)
     .map(({ id }) => id);
-}
-
-async function deleteMessage(channel: SendableChannels, id: string): Promise<void> {
-  await channel.messages.delete(id).catch((error) => {
-    if (!hasErrorCode(error, RESTJSONErrorCodes.UnknownMessage)) throw error; // already deleted
-  });
 }

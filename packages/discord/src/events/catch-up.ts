@@ -41,11 +41,6 @@ export async function catchUp(
   return true;
 }
 
-/** Whether this process receives events of the channel. */
-export function isOurs({ client }: BotParts, { guildId }: Checkpoint): boolean {
-  return guildId === null ? client.ws.shards.has(0) : client.guilds.cache.has(guildId);
-}
-
 /** Empty if the channel cannot be read, so that new messages there do not have to wait. */
 async function pageOf(
   { client, logger }: BotParts,

@@ -5,8 +5,9 @@ import { messageOf } from '../base/errors.ts';
 import { KeyedQueue } from '../base/keyed-queue.ts';
 import { retry } from '../base/retry.ts';
 import type { BotParts } from '../conversation/parts.ts';
+import { receivesMessagesOf } from '../gateway/shard-events.ts';
 import type { Checkpoint } from '../store/claims.ts';
-import { catchUp, isOurs } from './catch-up.ts';
+import { catchUp } from './catch-up.ts';
 import { onInteraction } from './on-interaction.ts';
 import { isForThisBot, notifyNotSaved, onMessage } from './on-message.ts';
 
@@ -117,7 +118,7 @@ export class Listeners {
   }
 
   async #catchUpFrom(checkpoints: readonly Checkpoint[]): Promise<void> {
-    const own = checkpoints.filter((checkpoint) => isOurs(this.#parts, checkpoint));
+    const own = checkpoints.filter(({ guildId }) => receivesMessagesOf(this.#parts.client, guildId));
     await Promise.all(own.map((checkpoint) => this.#catchUpIn(checkpoint)));
   }
 

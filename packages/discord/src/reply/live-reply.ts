@@ -1,6 +1,6 @@
 // An answer that grows in Discord: one message, edited about once a second, split when it is complete.
 
-import { setTimeout as passed } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SendableChannels } from 'discord.js';
 import { AttachmentBuilder, type MessageCreateOptions, RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pocket-agent';
@@ -10,6 +10,7 @@ import type { ReplyOptions } from '../config/options.ts';
 import { finalParts, growingParts, joinNote, type Part, refusalNote, truncateNote, withNote } from './answer-parts.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
 import { inertLinks, previewFlags } from './inert-links.ts';
+import { deleteMessage } from './own-messages.ts';
 import { findUnrecordedReply } from './unrecorded-reply.ts';
 
 interface ReplyTarget {
@@ -114,7 +115,7 @@ export class LiveReply {
         if (isRefusal(error)) return { state: 'refused', visibleText: this.#visibleText, reason: refusalReason(error) };
         if (count === FINAL_ATTEMPTS || error instanceof DiscordBotError)
           return { state: 'failed', visibleText: '', reason: '' };
-        await passed((this.#intervalMs / 2) * count);
+        await sleep((this.#intervalMs / 2) * count);
       }
     }
   }
@@ -199,12 +200,10 @@ export class LiveReply {
   async #placeNote({ parts, index, final, reason }: RefusedPart): Promise<boolean> {
     const { note, actions } = final;
     const isLast = index === parts.length - 1;
-    const told = refusalNote(parts.length === 1 ? 'this answer' : 'this part of the answer', reason);
+    const refusal = refusalNote(parts.length === 1 ? 'this answer' : 'this part of the answer', reason);
+    const shown = isLast ? joinNote(refusal, truncateNote(note), '\n') : refusal;
     try {
-      await this.#place(
-        index,
-        withNote(isLast ? joinNote(told, truncateNote(note), '\n') : told, { actions: isLast ? actions : [] }),
-      );
+      await this.#place(index, withNote(shown, { actions: isLast ? actions : [] }));
       return true;
     } catch (error) {
       if (!isRefusal(error) || index === 0) throw error;
@@ -231,7 +230,7 @@ export class LiveReply {
   async #deleteFrom(from: number): Promise<void> {
     if (this.#ids.length <= from) return;
     for (const id of this.#ids.slice(from).reverse()) {
-      await this.#delete(id);
+      await deleteMessage(this.#target.channel, id);
       this.#ids.pop();
       this.#shown.length = Math.min(this.#shown.length, this.#ids.length);
     }
@@ -241,18 +240,12 @@ export class LiveReply {
   async #findUnrecorded(parts: readonly Part[]): Promise<void> {
     const { channel, claim, replyTo, onIds } = this.#target;
     const ids = this.#ids;
-    const stray = await findUnrecordedReply({ channel, claim, replyTo, ids, content: parts[ids.length]?.content });
-    if (stray !== undefined) {
-      await onIds([...ids, stray]);
-      ids.push(stray);
+    const unrecorded = await findUnrecordedReply({ channel, claim, replyTo, ids, content: parts[ids.length]?.content });
+    if (unrecorded !== undefined) {
+      await onIds([...ids, unrecorded]);
+      ids.push(unrecorded);
     }
     this.#hasSearched = true;
-  }
-
-  async #delete(id: string): Promise<void> {
-    await this.#target.channel.messages.delete(id).catch((error) => {
-      if (!hasErrorCode(error, RESTJSONErrorCodes.UnknownMessage)) throw error; // already deleted
-    });
   }
 
   /** False if the message was deleted. */

@@ -1,5 +1,6 @@
-// Finds messages of the bot after an id: a killed process may have sent some that it did not record.
-import type { Message, SendableChannels } from 'discord.js';
+// Finds and deletes messages of the bot. A killed process may have sent some that it did not record.
+import { type Message, RESTJSONErrorCodes, type SendableChannels } from 'discord.js';
+import { hasErrorCode } from '../base/discord-errors.ts';
 
 /** The maximum of one request. */
 const PAGE_SIZE = 100;
@@ -7,4 +8,11 @@ const PAGE_SIZE = 100;
 export async function ownMessagesAfter(channel: SendableChannels, id: string): Promise<Message[]> {
   const found = await channel.messages.fetch({ after: id, limit: PAGE_SIZE });
   return [...found.values()].filter(({ author, client }) => author.id === client.user.id);
+}
+
+/** Does nothing if the message was deleted already. */
+export async function deleteMessage(channel: SendableChannels, id: string): Promise<void> {
+  await channel.messages.delete(id).catch((error) => {
+    if (!hasErrorCode(error, RESTJSONErrorCodes.UnknownMessage)) throw error;
+  });
 }

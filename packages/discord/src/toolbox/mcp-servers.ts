@@ -1,5 +1,6 @@
 // Connections to MCP servers of the operator and of guilds, shared by all runs of one place.
 import { type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
+import { httpUrlHint } from '@pocket-agent/kit';
 import { type Logger, type McpServerEntry, PocketAgentClient } from 'pocket-agent';
 import { DiscordBotError } from '../base/errors.ts';
 import type { GuildServer } from '../store/guild-settings.ts';
@@ -11,7 +12,7 @@ const CONNECT_MS = 10_000;
 const GUILD_CONNECT_MS = 3_000;
 const MAX_IDLE_MS = 600_000;
 /** Idle connections above this number are closed, the longest idle first. */
-const MAX_IDLE = 10;
+const MAX_IDLE_CONNECTIONS = 10;
 
 type ServerEntries = Readonly<Record<string, McpServerEntry>>;
 
@@ -97,7 +98,7 @@ export class McpServers {
     this.#open.set(key, open);
     open.idle = setTimeout(() => this.#end(key, open), MAX_IDLE_MS).unref();
     const idle = [...this.#open].filter(([, { uses }]) => uses === 0);
-    for (const [oldest, closing] of idle.slice(0, -MAX_IDLE)) this.#end(oldest, closing);
+    for (const [oldest, closing] of idle.slice(0, -MAX_IDLE_CONNECTIONS)) this.#end(oldest, closing);
   }
 
   #end(key: string, { client, idle }: OpenConnection): void {
@@ -124,11 +125,10 @@ interface ServerForm {
 
 /** Checks the form of a guild admin: a remote server on an allowed host, without environment variables. */
 export function parseGuildServer({ url, headers, hosts }: ServerForm): GuildServer {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) {
+  if (httpUrlHint(url) !== undefined) {
     throw new DiscordBotError('REFUSED', 'That is not the URL of an MCP server. Example: https://example.com/mcp');
   }
-  if (!isOnAllowedHost(hosts, parsed)) {
+  if (!isOnAllowedHost(hosts, new URL(url))) {
     const allowed = hosts.join(', ') || 'none yet';
     throw new DiscordBotError(
       'REFUSED',

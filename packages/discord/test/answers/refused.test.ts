@@ -185,7 +185,7 @@ test('the history keeps the tool calls of a refused answer', async () => {
 });
 
 test.each([403, 404, 408])(
-  'the page of a proxy with status %i is no refusal: the answer is sent again',
+  'an HTML page of a proxy with status %i does not count as a refusal, and the answer is sent again',
   async (proxy) => {
     const model = new PacedModel();
     const { discord } = await startBot({ model, leaseMs: 300 });

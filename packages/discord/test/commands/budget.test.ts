@@ -99,7 +99,7 @@ test("parallel answers see each other's spending", async () => {
   });
   const wait = tool({
     name: 'wait',
-    description: 'Waits until somebody else has spent something',
+    description: 'Waits until another user has spent something',
     annotations: { readOnlyHint: true },
     run: () => spent.promise.then(() => 'they have'),
   });

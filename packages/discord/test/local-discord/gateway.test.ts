@@ -13,7 +13,7 @@ async function listening(discord: LocalDiscord): Promise<string[]> {
   return read;
 }
 
-const noted = (discord: LocalDiscord, kind: string) => discord.gateway.log.filter((entry) => entry.kind === kind);
+const logged = (discord: LocalDiscord, kind: string) => discord.gateway.log.filter((entry) => entry.kind === kind);
 
 const WAYS: [string, (discord: LocalDiscord) => unknown][] = [
   ['the connection is cut', (discord) => discord.dropGateway()],
@@ -24,7 +24,7 @@ const WAYS: [string, (discord: LocalDiscord) => unknown][] = [
 
 /** Resolves when the client was refused once. */
 function refused(discord: LocalDiscord): Promise<unknown> {
-  return discord.waitFor(() => noted(discord, 'refused').length > 0);
+  return discord.waitFor(() => logged(discord, 'refused').length > 0);
 }
 
 test.each(WAYS)('when %s, RESUME replays missed events in order', async (_, drop) => {
@@ -36,10 +36,10 @@ test.each(WAYS)('when %s, RESUME replays missed events in order', async (_, drop
   drop(discord);
   ann.say('general', 'meanwhile');
   ann.say('general', 'and then');
-  await discord.waitFor(() => noted(discord, 'resume').length > 0);
+  await discord.waitFor(() => logged(discord, 'resume').length > 0);
   ann.say('general', 'after');
   await eventually(() => read, ['before', 'meanwhile', 'and then', 'after']);
-  expect(noted(discord, 'identify')).toHaveLength(1);
+  expect(logged(discord, 'identify')).toHaveLength(1);
 });
 
 test('a lost session identifies again, and events in between are lost', async () => {
@@ -47,7 +47,7 @@ test('a lost session identifies again, and events in between are lost', async ()
   const read = await listening(discord);
   discord.dropGateway({ resumable: false, how: 'invalid' });
   discord.user('ann').say('general', 'lost');
-  await discord.waitFor(() => noted(discord, 'identify').length === 2);
+  await discord.waitFor(() => logged(discord, 'identify').length === 2);
   discord.user('ann').say('general', 'heard');
   await eventually(() => read, ['heard']);
 });
@@ -56,11 +56,11 @@ test('a client reconnects when heartbeats are not acknowledged', async () => {
   const discord = await start({ heartbeatIntervalMs: 150 });
   const read = await listening(discord);
   discord.gateway.acknowledgesHeartbeats = false;
-  await discord.waitFor(() => noted(discord, 'closed').length > 0);
+  await discord.waitFor(() => logged(discord, 'closed').length > 0);
   discord.gateway.acknowledgesHeartbeats = true;
   discord.user('ann').say('general', 'still there?');
   await eventually(() => read, ['still there?']);
-  expect(noted(discord, 'identify')).toHaveLength(1);
+  expect(logged(discord, 'identify')).toHaveLength(1);
 });
 
 test('each shard gets events of its guilds, and the first one direct messages', async () => {
@@ -120,7 +120,7 @@ test('changes of guilds, channels, members and roles reach the bot', async () =>
 
 const IDENTIFY = { token: 'x', intents: 1, properties: {} };
 const CLOSING: [string, number, (token: string) => string[]][] = [
-  ['no JSON', 4002, () => ['{']],
+  ['invalid JSON', 4002, () => ['{']],
   ['an unknown opcode', 4001, () => [JSON.stringify({ op: 99 })]],
   ['a presence before IDENTIFY', 4003, () => [JSON.stringify({ op: 3, d: {} })]],
   ['a wrong token', 4004, () => [JSON.stringify({ op: 2, d: IDENTIFY })]],

@@ -279,5 +279,5 @@ test('the demo lets you talk to the bot with your own tools', async () => {
 test('the demo names the option when a tool directory is missing', async () => {
   const { shown, ended } = spawnDemo('--tools', 'nope');
   expect(await ended).toBe(2);
-  expect(shown.errors).toBe('--tools: there is no directory nope. Make it, or name another.\n');
+  expect(shown.errors).toBe('--tools: there is no directory nope. Create it, or name another.\n');
 });

@@ -104,7 +104,7 @@ test.each([
   { what: 'one in the middle', question: 'asks for much', diesAfter: '-1"', pieces: 3 },
   { what: 'the last of several', question: 'asks for much', diesAfter: '-2"', pieces: 3 },
 ])(
-  'killed when Discord had taken $what of an answer, it is not sent again, also minutes later',
+  'after a kill when Discord had accepted $what of an answer, it is not sent again, even minutes later',
   async ({ question, diesAfter, pieces }) => {
     const database = { file: join(await temporaryFolder(), 'bot.db') };
     const discord = await start({ users: [{ name: 'ann' }], guilds: [] });
