@@ -2,6 +2,7 @@
 // busy agent is asked again later, so that the task is not lost.
 import { delay, errorText, PocketError } from '@pocket-agent/kit';
 import { A2aError } from '../client/a2a-error.ts';
+import { followTask } from '../client/follow-task.ts';
 import { isAtRest, type OutgoingMessage, type Part, type Update } from '../client/task.ts';
 import { TaskCollector } from '../client/task-collector.ts';
 import { OMITTED, textOfParts } from '../wire/wire.ts';
@@ -88,11 +89,22 @@ export class RemoteCall {
   /** Waits until the task has ended or waits for the caller. */
   async follow(): Promise<void> {
     const { collected } = this;
-    for (let wait = FIRST_WAIT_MS; !collected.isAnswered && collected.taskId; wait = nextWait(wait)) {
-      await this.refresh();
-      const problem = await this.#watch(collected.taskId);
-      if (!collected.isAnswered) await delay(waitAfter(problem, wait), this.#signal);
-    }
+    const { client, isStreaming } = this.#link;
+    let wait = 0;
+    if (!collected.isAnswered)
+      await followTask({
+        client,
+        collected,
+        signal: this.#signal,
+        streams: isStreaming,
+        take: (update) => this.#take(update),
+        pause: async (problem) => {
+          await delay(waitAfter(problem, wait), this.#signal);
+          wait = nextWait(wait);
+        },
+        readTask: (taskId) => this.#insist(() => client.getTask(taskId, this.#signal)),
+        canStreamAfter: (error) => this.#canStreamAfter(error),
+      });
     if (this.#hasOmitted) await this.refresh();
   }
 
@@ -103,18 +115,11 @@ export class RemoteCall {
     await this.#link.client.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
   }
 
-  /** Reads the stream of the task, if the agent has one. Returns the error that ended the stream. */
-  async #watch(taskId: string): Promise<unknown> {
-    if (this.collected.isAnswered || !this.#link.isStreaming) return undefined;
-    try {
-      for await (const update of this.#link.client.subscribe(taskId, this.#signal)) this.#take(update);
-      return undefined;
-    } catch (error) {
-      this.#signal.throwIfAborted();
-      // an agent may not let clients subscribe; then its task is polled
-      if (isResumable(error) || (error instanceof A2aError && error.rpcCode !== undefined)) return error;
-      throw error;
-    }
+  #canStreamAfter(error: unknown): boolean {
+    this.#signal.throwIfAborted();
+    // an agent may refuse subscriptions; then its task is polled
+    if (isResumable(error) || (error instanceof A2aError && error.rpcCode !== undefined)) return true;
+    throw error;
   }
 
   /** Repeats a request until it is answered: the task goes on even if the agent cannot be reached. */
@@ -172,7 +177,7 @@ function isBusy(error: unknown): error is A2aError {
 }
 
 function nextWait(wait: number): number {
-  return Math.min(wait * 2, MAX_WAIT_MS);
+  return Math.min(wait * 2 || FIRST_WAIT_MS, MAX_WAIT_MS);
 }
 
 function waitAfter(problem: unknown, wait: number): number {

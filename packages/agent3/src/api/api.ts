@@ -1,4 +1,4 @@
-// The HTTP API: `Agent3` behind paths. Reading is for everybody unless the hub is private; the rest needs a token.
+// The HTTP API: paths for the methods of `Agent3`. Reading needs no token unless the hub is private; everything else does.
 import { requestFault } from '@pocket-agent/http/json-weight';
 import type { Logger } from '@pocket-agent/kit';
 import { type Context, Hono } from 'hono';

@@ -1,7 +1,7 @@
 // Sends a message to an agent and follows its task until there is an answer, by streaming and by polling.
-import type { OutgoingMessage, Update } from '@pocket-agent/a2a/client';
+import { followTask, type OutgoingMessage, type Update } from '@pocket-agent/a2a/client';
 import { withCutStrings } from '@pocket-agent/http/fetch';
-import { CallFailure, toFailure } from '../base/call-failure.ts';
+import { type CallFailure, toFailure } from '../base/call-failure.ts';
 import type { ConnectedAgent, PendingCall } from './pending-call.ts';
 import { withRetries } from './retry.ts';
 
@@ -46,7 +46,7 @@ interface FollowOptions extends DeliveryOptions {
 /** Takes updates until there is an answer. A stream that breaks is resumed, otherwise the task is polled. */
 export async function follow(pending: PendingCall, agent: ConnectedAgent, options: FollowOptions): Promise<void> {
   try {
-    await followTask(pending, agent, options);
+    await followPending(pending, agent, options);
   } catch (error) {
     if (toFailure(error).code === 'TOO_LARGE') await readState(pending, agent);
     throw error;
@@ -69,46 +69,39 @@ async function readState(
   }
 }
 
-async function followTask(pending: PendingCall, { client }: ConnectedAgent, options: FollowOptions): Promise<void> {
+function followPending(pending: PendingCall, { client }: ConnectedAgent, options: FollowOptions): Promise<void> {
   const { collected, deadline } = pending;
-  const { retries, retryDelayMs, nextNotification } = options;
-  let { streams, updates } = options;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.8, MAX_PAUSE_MS)) {
-    if (updates) streams = (await takeAll(pending, updates)) && streams;
-    updates = undefined;
-    if (collected.isAnswered) return;
-    const { taskId } = collected;
-    if (taskId === undefined) throw new CallFailure('PROTOCOL', 'it answered with neither a task nor a message.');
-    await deadline.sleep(pause, nextNotification());
-    const task = await withRetries(() => client.getTask(taskId, deadline.signal), {
-      retries,
-      delayMs: retryDelayMs,
-      deadline,
-      isSafe: (failure) => failure.isNotStarted || isOutcomeUnknown(failure),
-      onRetry: () => pending.retryCount++,
-    });
-    pending.take({ kind: 'task', task });
-    if (collected.isAnswered) return;
-    if (streams) updates = client.subscribe(taskId, deadline.signal);
-  }
+  const { retries, retryDelayMs, streams, updates, nextNotification } = options;
+  const { signal } = deadline;
+  let pauseMs = FIRST_PAUSE_MS;
+  return followTask({
+    client,
+    collected,
+    signal,
+    streams,
+    updates,
+    take: (update) => pending.take(update),
+    pause: async () => {
+      await deadline.sleep(pauseMs, nextNotification());
+      pauseMs = Math.min(pauseMs * 1.8, MAX_PAUSE_MS);
+    },
+    readTask: (taskId) =>
+      withRetries(() => client.getTask(taskId, signal), {
+        retries,
+        delayMs: retryDelayMs,
+        deadline,
+        isSafe: (failure) => failure.isNotStarted || isOutcomeUnknown(failure),
+        onRetry: () => pending.retryCount++,
+      }),
+    canStreamAfter: (error) => canStreamAfter(error, pending),
+  });
 }
 
-/** Returns whether the stream can be resumed. */
-async function takeAll(pending: PendingCall, updates: AsyncGenerator<Update>): Promise<boolean> {
-  try {
-    while (!pending.collected.isAnswered) {
-      const { value, done } = await updates.next();
-      if (done) return true;
-      pending.take(value);
-    }
-    await updates.return(undefined);
-    return true;
-  } catch (error) {
-    const failure = toFailure(error);
-    if (pending.collected.taskId === undefined || pending.deadline.signal.aborted) throw failure;
-    if (failure.code === 'TOO_LARGE' || failure.code === 'PROTOCOL' || failure.code === 'BUDGET') throw failure;
-    return failure.code === 'UNREACHABLE';
-  }
+function canStreamAfter(error: unknown, { collected, deadline }: PendingCall): boolean {
+  const failure = toFailure(error);
+  if (collected.taskId === undefined || deadline.signal.aborted) throw failure;
+  if (failure.code === 'TOO_LARGE' || failure.code === 'PROTOCOL' || failure.code === 'BUDGET') throw failure;
+  return failure.code === 'UNREACHABLE';
 }
 
 function isOutcomeUnknown({ code, statusCode = 0 }: CallFailure): boolean {
