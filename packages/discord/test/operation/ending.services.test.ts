@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as passed } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DefaultRestOptions } from 'discord.js';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -25,7 +25,7 @@ test('shards that cannot start print the reason once and end with its exit code'
   const stranger = shards({ DISCORD_API_URL: discord.apiUrl, DISCORD_TOKEN: 'wrong' });
   expect(await unreached.ended).toBe(1);
   expect(unreached.output.stderr).toBe(
-    `Discord could not be reached at ${nowhere} (ECONNREFUSED). That address is set in DISCORD_API_URL.\n`,
+    `Discord could not be reached at ${nowhere} (ECONNREFUSED). The address comes from DISCORD_API_URL.\n`,
   );
   expect(await keyless.ended).toBe(2);
   expect(keyless.output.stderr).toMatch(/^The model "anthropic\/claude-x" cannot be used: .*ANTHROPIC_API_KEY.*\n$/);
@@ -83,7 +83,7 @@ test('a second signal forces the exit', async () => {
   const { child, ended } = spawnProgram({ DISCORD_TOKEN: 'x', DATABASE_URL: `postgres://me@127.0.0.1:${port}/bot` });
   await once(silent, 'connection');
   child.kill('SIGTERM');
-  await passed(400); // two signals at the same time count as one, because npm repeats them
+  await sleep(400); // two signals at the same time count as one, because npm repeats them
   child.kill('SIGTERM');
   expect(await ended).toBe(130);
 });

@@ -206,7 +206,7 @@ test('a failed command is logged under the id that the user sees, without user t
   const ann = discord.user('ann');
   const said = ann.say('general', 'hidden thing');
   const { content } = await ann.messageCommand('Explain this message', said).reply();
-  const [, id] = /in the log as (\d+)/.exec(content) ?? [];
+  const [, id] = /details under (\d+)/.exec(content) ?? [];
   const entries = lines.map((line): unknown => JSON.parse(line));
   expect(entries).toContainEqual(expect.objectContaining({ message: 'Command failed', interaction: id }));
   expect(lines.join('')).not.toContain('hidden thing');

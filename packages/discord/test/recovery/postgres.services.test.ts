@@ -53,7 +53,7 @@ test('the bot continues after the database was unavailable', async () => {
   await discord.waitFor(() => discord.botMessages(ann.dm).length === 1);
   await postgres.restart();
   ann.say(ann.dm, 'still there?');
-  await discord.waitFor(() => discord.botMessages(ann.dm).length === 2);
+  await discord.waitFor(() => discord.botMessages(ann.dm).length === 2, { timeoutMs: 60_000 });
 });
 
 /** A proxy to the database that can refuse connections. */
@@ -120,8 +120,8 @@ test('questions during a database outage are answered afterwards, once and in or
     const messages = discord.botMessages(channel);
     return messages.length === count && messages.every(({ content }) => !content.startsWith('-#'));
   };
-  await discord.waitFor(areAnswers(ann.dm, 4));
-  await discord.waitFor(areAnswers('general', 1));
+  await discord.waitFor(areAnswers(ann.dm, 4), { timeoutMs: 60_000 });
+  await discord.waitFor(areAnswers('general', 1), { timeoutMs: 60_000 });
   expect(discord.botMessages('general')[0]?.replyTo?.messageId).toBe(first.id);
   await bot.close();
   await runBot(options);
@@ -145,7 +145,7 @@ test('users are told if their question cannot be saved because the database stay
   await bot.close();
   await discord.waitFor(() => discord.botMessages('general').length === 2);
   for (const [index, { id }] of [early, late].entries()) {
-    expect(discord.botMessages('general')[index]?.content).toContain('Ask me again');
+    expect(discord.botMessages('general')[index]?.content).toContain('Ask again in a few minutes');
     expect(discord.botMessages('general')[index]?.replyTo?.messageId).toBe(id);
   }
 });

@@ -63,7 +63,7 @@ test('200 conversations, three processes on PostgreSQL, one killed: each questio
   onTestFinished(close);
 
   const { answered, expectAnswered } = askAll(discord, 200, ['asks one', 'asks two', 'asks three']);
-  await discord.waitFor(() => answered() >= 100, { what: 'some answers', seen: () => '' });
+  await discord.waitFor(() => answered() >= 100, { what: 'some answers', timeoutMs: 60_000, seen: () => '' });
   for (const child of children) child.kill('SIGSTOP'); // to inspect what they own
   const held = await db
     .selectFrom('discord_claims')

@@ -65,14 +65,14 @@ test('after kill -9 and a restart nothing is lost or doubled, and interrupted an
     for (const person of people) person.say(person.dm, question);
   const shown = () => people.flatMap(({ dm }) => discord.botMessages(dm));
   const answered = () => shown().filter(({ content }) => content.startsWith('answer'));
-  await discord.waitFor(() => answered().length >= 8, { what: 'some answers' });
+  await discord.waitFor(() => answered().length >= 8, { what: 'some answers', timeoutMs: 60_000 });
   await killed(first);
   expect(answered().length).toBeLessThan(36);
   for (const person of people.slice(0, 4)) person.say(person.dm, 'asks four');
 
   await spawnBot(given);
   const isWhole = () => answered().length === 40 && shown().length === 40;
-  await discord.waitFor(isWhole, { what: 'all answers' });
+  await discord.waitFor(isWhole, { what: 'all answers', timeoutMs: 60_000 });
   for (const [index, { dm }] of people.entries()) {
     const wanted = ['asks one', 'asks two', 'asks three', ...(index < 4 ? ['asks four'] : [])];
     const questions = discord.messages(dm).filter(({ author }) => !author.bot);
@@ -84,7 +84,7 @@ test('after kill -9 and a restart nothing is lost or doubled, and interrupted an
   // a run with a tool call is not repeated
   const cutOff = await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('I was restarted'));
   expect(cutOff.content).toContain('I begin.');
-  expect(cutOff.content).toContain('ask again if you still want to know');
+  expect(cutOff.content).toContain('ask again if you still need the answer');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'answer to asks next');
   ann.say(ann.dm, 'asks more');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'answer to asks more');
@@ -108,7 +108,7 @@ test.each(moments)('a command whose process is killed $when is answered exactly 
   await ended;
   await spawnBot(given);
   const answer = '> asks something\nanswer to asks something';
-  await discord.waitForBotMessage('general', ({ content }) => content === answer);
+  await discord.waitForBotMessage('general', ({ content }) => content === answer, { timeoutMs: 60_000 });
   expect(discord.botMessages('general')).toHaveLength(1);
 });
 
