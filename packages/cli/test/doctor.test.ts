@@ -63,7 +63,7 @@ describe('pocket-agent doctor', () => {
   });
 
   test('reports a Node version that is too old', () => {
-    expect(checkNode('22.17.1')).toMatchObject({ state: 'broken', fix: expect.stringContaining('22.18 or newer') });
+    expect(checkNode('22.17.1')).toMatchObject({ state: 'broken', text: expect.stringContaining('22.18 or newer') });
     expect(checkNode('22.18.0').state).toBe('ok');
     expect(checkNode('24.1.0').state).toBe('ok');
     expect(checkNode('20.19.0').state).toBe('broken');
@@ -113,7 +113,9 @@ describe('pocket-agent new-tool', () => {
   test('creates a folder whose tool can be called; an existing folder is refused', async () => {
     const made = await folder.command(['new-tool', 'MyTool', '--dir', 'mine']);
     expect(made).toMatchObject({ code: 0, stdout: `${join(folder.path, 'mine', 'MyTool')}\n` });
-    expect(made.stderr).toMatch(/pocket-agent tools --tools mine\n.*need the package.*: npm install pocket-agent\n$/);
+    expect(made.stderr).toMatch(
+      /pocket-agent tools --tools mine\nTest it: node .*--test mine\/MyTool\n.*: npm install @pocket-agent\/tool-folder\n$/,
+    );
     const { code, stdout } = await folder.command(['call', '--tools', 'mine', 'MyTool', 'my_tool', 'text=echo']);
     expect(code).toBe(0);
     expect(stdout).toContain('echo');
@@ -121,10 +123,12 @@ describe('pocket-agent new-tool', () => {
   });
 
   test('says what to type next, with npm start in a checkout', async () => {
-    await mkdir(join(folder.path, 'project', 'node_modules', 'pocket-agent'), { recursive: true });
+    await mkdir(join(folder.path, 'project', 'node_modules', '@pocket-agent', 'tool-folder'), { recursive: true });
     const options = { cwd: join(folder.path, 'project'), env: { npm_lifecycle_event: 'start' } };
     const { stderr } = await folder.spawned(['new-tool', 'MyTool'], options);
-    expect(stderr).toBe('Try it: npm start --silent -- tools --tools tools\n');
+    expect(stderr).toBe(
+      'Try it: npm start --silent -- tools --tools tools\nTest it: node -C pocket-agent/source --test tools/MyTool\n',
+    );
   });
 });
 

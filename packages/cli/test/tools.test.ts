@@ -208,6 +208,11 @@ describe('pocket-agent tools', () => {
       code: 2,
       stderr: expect.stringContaining('broken.json is not JSON'),
     });
+    await writeFile(file, '{\n  "mcpServers": {\n    "one": nope\n  }\n}');
+    expect(await command(['tools', '--config', file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('broken.json is not JSON: unexpected "o" (line 3 column 13)'),
+    });
     await writeFile(file, '{ "tests": 3 }');
     expect(await command(['tools', '--config', file])).toMatchObject({
       code: 2,
@@ -299,6 +304,7 @@ describe('pocket-agent call', () => {
     [['onee', 'echo'], '"onee". Did you mean "one"? Available: builtin, one, two. For a tool folder, add --tools'],
     [['one', 'ecko'], 'There is no tool "ecko". Did you mean "echo"?'],
     [['one', 'echo', '{"text":'], 'Invalid arguments: '],
+    [['one', 'echo', 'txet=hi'], 'tool "echo" has no argument "txet". Did you mean "text"?'],
     [['one', 'echo', 'text'], '"text" is neither a JSON object nor key=value'],
   ])('wrong usage is explained: %j', async (args, message) => {
     const { code, stderr } = await command(['call', '--mcp', await servers(), ...args]);

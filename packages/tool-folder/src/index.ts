@@ -1,7 +1,7 @@
 // The public names of `@pocket-agent/tool-folder`.
 export { bundledFolderPath, bundledFolders } from './bundled.ts';
 export { type ManifestProblem, problemText, undeclaredText } from './manifest/problem.ts';
-export { type NewTool, writeNewTool } from './new-tool.ts';
+export { type NewTool, testCommand, writeNewTool } from './new-tool.ts';
 export type { FolderState } from './running/folder-set.ts';
 export type { FolderCallContext } from './running/running-folder.ts';
 export type { HostContext, ToolContext, ToolLogLevel } from './running/tool-context.ts';

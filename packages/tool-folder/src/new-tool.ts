@@ -3,6 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorText, PocketError } from '@pocket-agent/kit';
 
+/** Runs the test of a tool folder. In a checkout the packages are used from source, so no build is needed. */
+export const testCommand = import.meta.url.endsWith('.ts') ? 'node -C pocket-agent/source --test' : 'node --test';
+
 export interface NewTool {
   path: string;
   /** The name of its one tool. */
@@ -89,7 +92,7 @@ export class Tools {
 }
 
 function test(tool: string): string {
-  return `// node --test
+  return `// Run it in this folder: ${testCommand}
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadToolFolder } from '@pocket-agent/tool-folder';

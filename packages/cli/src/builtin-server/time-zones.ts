@@ -1,4 +1,5 @@
 // Finds the IANA time zone for a city, a country, an abbreviation or an offset.
+import { editDistance } from '@pocket-agent/kit';
 
 const ALIASES: Record<string, string> = {
   'America/New_York':
@@ -136,24 +137,10 @@ function suggestions(wanted: string): string[] {
   return Intl.supportedValuesOf('timeZone')
     .map((zone) => ({
       zone,
-      distance: wanted.length > 2 && cityOf(zone).includes(wanted) ? 0 : distance(wanted, cityOf(zone)),
+      distance: wanted.length > 2 && cityOf(zone).includes(wanted) ? 0 : editDistance(wanted, cityOf(zone)),
     }))
     .filter((candidate) => candidate.distance <= limit)
     .sort((left, right) => left.distance - right.distance)
     .slice(0, 3)
     .map((candidate) => candidate.zone);
-}
-
-/** Levenshtein distance. */
-export function distance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
 }

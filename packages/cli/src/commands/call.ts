@@ -60,7 +60,9 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
         tools.map((each) => ownName(source, each)),
       );
     const bars = new ProgressBars();
-    const called = { name: tool.name, arguments: readToolArguments(words, tool) };
+    const args = readToolArguments(words, tool);
+    refuseMisspelt(toolName, args, tool);
+    const called = { name: tool.name, arguments: args };
     const result = await callOnce(called, signal, {
       tools: [source],
       access: request.access,
@@ -171,6 +173,16 @@ export function readToolArguments(words: readonly string[], tool: Pick<Tool, 'in
   );
 }
 
+/** Servers often ignore unknown arguments, so a misspelt one is named here. */
+function refuseMisspelt(name: string, args: Record<string, unknown>, { inputSchema }: Tool): void {
+  const known = Object.keys(inputSchema.properties ?? {});
+  const missing = known.filter((key) => !Object.hasOwn(args, key));
+  for (const key of Object.keys(args)) {
+    const suggestion = known.includes(key) ? '' : didYouMean(key, missing);
+    if (suggestion) throw wrongArguments(`tool "${name}" has no argument "${key}".${suggestion}`);
+  }
+}
+
 function parseObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
@@ -183,7 +195,7 @@ function parseObject(text: string): Record<string, unknown> {
 }
 
 function wrongArguments(reason: string): PocketError {
-  return new PocketError('CONFIG_INVALID', `Invalid arguments: ${reason}.`);
+  return new PocketError('CONFIG_INVALID', `Invalid arguments: ${reason}${/[.?]$/.test(reason) ? '' : '.'}`);
 }
 
 function readValue(text: string, schema: unknown): unknown {

@@ -4,6 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText, printable } from '@pocket-agent/kit';
 import { dataFolder, makePrivateFolder } from '@pocket-agent/kit/private-files';
+import { nodeVersionProblem } from '@pocket-agent/kit/require-node';
 import { PocketAgentClient, resolveModel } from 'pocket-agent';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
@@ -26,8 +27,6 @@ interface Finding {
   /** How to fix it. */
   fix?: string;
 }
-
-const OLDEST_NODE = [22, 18] as const;
 
 const keys = [
   'ANTHROPIC_API_KEY',
@@ -79,15 +78,9 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
 }
 
 export function checkNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [oldestMajor, oldestMinor] = OLDEST_NODE;
-  const isNew = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
-  if (isNew) return { state: 'ok', text: `Node ${version}` };
-  return {
-    state: 'broken',
-    text: `Node ${version} is too old`,
-    fix: `Install Node ${OLDEST_NODE.join('.')} or newer from https://nodejs.org`,
-  };
+  const problem = nodeVersionProblem('pocket-agent', version);
+  if (problem === undefined) return { state: 'ok', text: `Node ${version}` };
+  return { state: 'broken', text: problem, fix: 'Install a newer Node from https://nodejs.org' };
 }
 
 /** Reports only whether keys are set. */

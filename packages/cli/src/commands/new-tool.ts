@@ -7,6 +7,7 @@ import { readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 
 const DEFAULT_DIRECTORY = 'tools';
+const PACKAGE = '@pocket-agent/tool-folder';
 
 export async function command(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, { dir: { type: 'string' } });
@@ -14,18 +15,20 @@ export async function command(args: readonly string[]): Promise<number> {
   if (name === undefined || more.length > 0) {
     throw new PocketError('CONFIG_INVALID', 'Give one name: pocket-agent new-tool NAME');
   }
-  const { writeNewTool } = await import('@pocket-agent/tool-folder');
+  const { testCommand, writeNewTool } = await import('@pocket-agent/tool-folder');
   const directory = values.dir ?? DEFAULT_DIRECTORY;
   const { path } = await writeNewTool(directory, name);
   process.stdout.write(`${path}\n`);
-  process.stderr.write(`Try it: ${program} tools --tools ${directory}\n`);
+  process.stderr.write(
+    `Try it: ${program} tools --tools ${directory}\nTest it: ${testCommand} ${join(directory, name)}\n`,
+  );
   if (!hasPackage(path)) {
-    process.stderr.write('Its test and its types need the package in that project: npm install pocket-agent\n');
+    process.stderr.write(`The test and the types need a package in that project: npm install ${PACKAGE}\n`);
   }
   return 0;
 }
 
 function hasPackage(folder: string): boolean {
-  const places = createRequire(join(folder, 'tool.ts')).resolve.paths('pocket-agent') ?? [];
-  return places.some((place) => existsSync(join(place, 'pocket-agent')));
+  const places = createRequire(join(folder, 'tool.ts')).resolve.paths(PACKAGE) ?? [];
+  return places.some((place) => existsSync(join(place, PACKAGE)));
 }

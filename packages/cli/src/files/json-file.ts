@@ -22,17 +22,44 @@ export async function readJsonFile(file: string, advice: string): Promise<unknow
 /** Comments, trailing commas and a byte order mark are allowed, as in VS Code. */
 export function parseJson(file: string, content: string): unknown {
   try {
-    return parseLeniently(content);
-  } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `${file} is not JSON: ${errorText(error)}`, { cause: error });
+    return JSON.parse(content);
+  } catch {
+    return parseLeniently(file, withoutTrailingCommas(withoutComments(content)));
   }
 }
 
-function parseLeniently(content: string): unknown {
+function parseLeniently(file: string, json: string): unknown {
   try {
-    return JSON.parse(content);
-  } catch {
-    return JSON.parse(withoutTrailingCommas(withoutComments(content)));
+    return JSON.parse(json);
+  } catch (error) {
+    const reason = unexpectedToken(json) ?? errorText(error);
+    throw new PocketError('CONFIG_INVALID', `${file} is not JSON: ${reason}`, { cause: error });
+  }
+}
+
+/**
+ * The character and its position for V8's error "Unexpected token", which has no position. The error occurs in every
+ * prefix that contains the character and in no shorter one, so a binary search finds it.
+ */
+function unexpectedToken(json: string): string | undefined {
+  if (!isUnexpectedToken(json)) return undefined;
+  let before = 0;
+  let end = json.length;
+  while (end - before > 1) {
+    const middle = Math.floor((before + end) / 2);
+    if (isUnexpectedToken(json.slice(0, middle))) end = middle;
+    else before = middle;
+  }
+  const lines = json.slice(0, end).split('\n');
+  return `unexpected ${JSON.stringify(json[end - 1])} (line ${lines.length} column ${lines.at(-1)?.length})`;
+}
+
+function isUnexpectedToken(json: string): boolean {
+  try {
+    JSON.parse(json);
+    return false;
+  } catch (error) {
+    return errorText(error).startsWith('Unexpected token');
   }
 }
 
