@@ -110,7 +110,7 @@ describe('cold start', () => {
     const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
     const { stderr } = spawnSync(node, ['--import', preload, ...start, flag], { env: folder.env, encoding: 'utf8' });
     const files = stderr.split('\n').filter((url) => url.startsWith('file:'));
-    const own = flag === '--help' ? 'command-line/help.ts' : 'version.ts';
+    const own = flag === '--help' ? 'command-line/help.ts' : 'command-line/version.ts';
     expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
       [own, 'main.ts', 'require-node.ts', 'run-command.ts'].sort(),
     );

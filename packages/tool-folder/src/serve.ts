@@ -8,12 +8,11 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { errorText, isPocketError, isPublicError, publicErrorText } from '@pocket-agent/kit';
-import type { HttpServer, HttpServerOptions, Profile, ProfileName } from 'pocket-agent';
+import { errorText, isPocketError, isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
+import type { HttpServer, HttpServerOptions, Judgement, Profile, ProfileName } from 'pocket-agent';
 import { packageVersion, readProfile, refusalBy } from 'pocket-agent/internal';
 import { serveHttp } from 'pocket-agent/internal/serve';
 import type { FolderCallContext } from './running/running-folder.ts';
-import type { ToolFolder } from './tool-folder.ts';
 
 export interface ToolFolderServerOptions {
   /** What clients may call; the profile of a token can only narrow it. */
@@ -22,12 +21,24 @@ export interface ToolFolderServerOptions {
   serverInfo?: { name: string; version: string };
 }
 
+/** The part of a ToolFolder that is served. */
+interface ServedTools {
+  readonly name: string;
+  readonly logger: Logger;
+  load(): Promise<unknown>;
+  listTools(signal?: AbortSignal): Promise<readonly Tool[]>;
+  callTool(name: string, args: Record<string, unknown>, context: FolderCallContext): Promise<CallToolResult>;
+  judge(tool: Tool): Judgement;
+  onChange(listener: () => void): () => void;
+  close(): Promise<void>;
+}
+
 export class ToolFolderServer {
-  readonly #tools: ToolFolder;
+  readonly #tools: ServedTools;
   readonly #options: ToolFolderServerOptions;
   readonly #profile: Profile | undefined;
 
-  constructor(tools: ToolFolder, options: ToolFolderServerOptions) {
+  constructor(tools: ServedTools, options: ToolFolderServerOptions) {
     this.#tools = tools;
     this.#options = { ...options };
     this.#profile = options.profile === undefined ? undefined : readProfile(options.profile);

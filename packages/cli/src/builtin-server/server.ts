@@ -1,7 +1,7 @@
 // The built-in MCP server: read-only tools for arithmetic, time, units and the text files of one folder.
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { packageVersion } from '../version.ts';
+import { packageVersion } from '../command-line/version.ts';
 import { calculate, formatNumber } from './calculator.ts';
 import { listFiles, readTextFile, searchTextFiles } from './files.ts';
 import { convertTime, describeConversion, describeTime, timeIn } from './time.ts';

@@ -9,6 +9,7 @@ import { PocketAgentClient, resolveModel } from 'pocket-agent';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
+import { packageVersion } from '../command-line/version.ts';
 import { type AgentRequest, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { findConfigs } from '../setup/found-configs.ts';
@@ -19,7 +20,6 @@ import { Screen } from '../terminal/screen.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
 import { canMoveCursor, hasColour, makeStyle } from '../terminal/style.ts';
 import { plural } from '../terminal/usage-line.ts';
-import { packageVersion } from '../version.ts';
 
 interface Finding {
   state: 'ok' | 'note' | 'broken';

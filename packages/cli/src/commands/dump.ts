@@ -5,8 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { errorText, PocketError } from '@pocket-agent/kit';
 import { readArguments } from '../command-line/arguments.ts';
+import { packageVersion } from '../command-line/version.ts';
 import { plural } from '../terminal/usage-line.ts';
-import { packageVersion } from '../version.ts';
 
 interface DumpedFile {
   /** The path relative to the root, with slashes. */
