@@ -27,7 +27,7 @@ export interface Gate {
   routes?(request: Request): Promise<Response | undefined>;
 }
 
-export interface Identity {
+interface Identity {
   token: string;
   profile: Profile;
 }

@@ -16,7 +16,7 @@ export type MattermostErrorCode =
   | 'TOO_LARGE'
   | 'FILE_FAILED';
 
-export interface MattermostErrorOptions {
+interface MattermostErrorOptions {
   cause?: unknown;
   /** HTTP status, if Mattermost responded. */
   status?: number | undefined;

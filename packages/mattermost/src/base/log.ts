@@ -15,7 +15,7 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   level: LogLevel;
   format: LogFormat;
   write?: (line: string) => void;

@@ -9,7 +9,7 @@ import type { LinkHosts } from './link-hosts.ts';
 import type { Question, Questions } from './questions.ts';
 import { RunText } from './run-text.ts';
 
-export interface ConversationOptions {
+interface ConversationOptions {
   context: ToolContext;
   questions: Questions;
   log: Log;

@@ -20,7 +20,7 @@ const DEDUPLICATION_WINDOW_MS = 25_000;
 /** How many recent posts are searched for a post that may have been stored. */
 const RECENT_POSTS = 200;
 
-export interface ApiOptions {
+interface ApiOptions {
   pool: HttpPool;
   config: MattermostConfig;
   /** Undefined for requests without authentication. */

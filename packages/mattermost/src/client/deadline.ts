@@ -2,7 +2,7 @@
 import { delay as delayOrAbort, onAbort } from '@pocket-agent/kit';
 import { MattermostError } from '../base/errors.ts';
 
-export interface Deadline {
+interface Deadline {
   signal: AbortSignal;
   release(): void;
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 
-export interface MultipartFile {
+interface MultipartFile {
   field: string;
   filename: string;
   size: number;
@@ -10,7 +10,7 @@ export interface MultipartFile {
   open(): AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
-export interface Multipart {
+interface Multipart {
   type: string;
   length: number;
   open(): Readable;

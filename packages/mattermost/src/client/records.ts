@@ -97,7 +97,7 @@ export interface PostRecord {
 }
 
 /** The preview of a link in a message. A permalink embeds the linked message. */
-export interface EmbedRecord {
+interface EmbedRecord {
   type?: Maybe<string>;
   data?: Maybe<{ post?: Maybe<PostRecord> }>;
 }

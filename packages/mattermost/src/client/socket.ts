@@ -15,7 +15,7 @@ export interface SocketEvent {
   broadcast: Readonly<Record<string, unknown>>;
 }
 
-export interface SocketOptions {
+interface SocketOptions {
   config: MattermostConfig;
   token: string;
   log: Log;

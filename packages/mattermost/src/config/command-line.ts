@@ -17,7 +17,7 @@ Mattermost as an MCP server on stdio or HTTP.
 Requires MATTERMOST_URL and MATTERMOST_TOKEN in the environment or in a .env file in this folder.
 `;
 
-export type Command =
+type Command =
   | { kind: 'help' }
   | { kind: 'version' }
   | { kind: 'serve'; environment: Environment; labels: Record<string, string> };

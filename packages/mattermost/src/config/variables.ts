@@ -26,7 +26,7 @@ import {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export const authModes = ['static_token', 'client_token', 'oauth_proxy'] as const;
+const authModes = ['static_token', 'client_token', 'oauth_proxy'] as const;
 export type AuthMode = (typeof authModes)[number];
 
 const PREFIX = 'MATTERMOST_';

@@ -1,7 +1,7 @@
 // The channel resources a client has subscribed to; each is watched once, regardless of the number of subscriptions.
 
 /** Resolves with a function that ends the watch. */
-export type Watch = (uri: string) => Promise<() => void>;
+type Watch = (uri: string) => Promise<() => void>;
 
 export class Subscriptions {
   readonly #watch: Watch;

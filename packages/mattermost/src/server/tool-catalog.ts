@@ -4,7 +4,7 @@ import { allows, type Profile } from '../base/access.ts';
 import { allTools } from '../tools/all.ts';
 import type { Tool } from '../tools/base/tool.ts';
 
-export interface CatalogTool {
+interface CatalogTool {
   tool: Tool;
   /** A tool outside the profile is not listed; calling it explains why it is refused. */
   isAllowed: boolean;

@@ -20,7 +20,7 @@ export async function readMyChannels({ api, names, policy }: ToolContext, team: 
   return readable.map((channel) => ({ channel, member: memberOf.get(channel.id) }));
 }
 
-export interface UnreadCounts {
+interface UnreadCounts {
   unread_msg_count: number;
   mention_count: number;
   unread_msg_count_root: number;

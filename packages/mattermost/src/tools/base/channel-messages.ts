@@ -7,7 +7,7 @@ import type { PostListRecord, PostRecord } from '../../client/records.ts';
 import { newestPostTime, type PostPage, readCreatedSince, readPostPage } from './post-pages.ts';
 import { orderedPosts } from './present.ts';
 
-export interface ChannelMessagesRequest {
+interface ChannelMessagesRequest {
   channel_id: string;
   unread_only: boolean;
   since?: number | string | undefined;

@@ -103,7 +103,7 @@ export function compactBookmark(bookmark: BookmarkRecord): Compact {
   return omitEmpty({ id, channel_id, display_name, type, link_url, image_url, emoji, file_id, sort_order, deleted });
 }
 
-export interface PostFacts {
+interface PostFacts {
   user?: string | undefined;
   channel?: string | undefined;
   /** For posts in a list: longer texts are cut to this length, and user ids are replaced by names. */

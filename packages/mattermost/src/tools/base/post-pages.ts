@@ -6,7 +6,7 @@ import type { PostListRecord, PostRecord } from '../../client/records.ts';
 import { MAX_PAGE_SIZE } from './paging.ts';
 import { orderedPosts } from './present.ts';
 
-export interface PostPageRequest {
+interface PostPageRequest {
   before?: string | undefined;
   after?: string | undefined;
   page?: number | undefined;

@@ -8,7 +8,7 @@ import type { JsonSchema } from './schemas.ts';
 import { id } from './schemas.ts';
 
 /** What a call does: only reads; has the same effect when repeated; adds data; destroys data. */
-export type Effect = 'read' | 'idempotent' | 'additive' | 'destructive';
+type Effect = 'read' | 'idempotent' | 'additive' | 'destructive';
 
 const annotationsOf: Readonly<Record<Effect, ToolAnnotations>> = {
   read: { readOnlyHint: true, idempotentHint: true },

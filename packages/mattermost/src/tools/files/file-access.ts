@@ -5,7 +5,7 @@ import { type FileHandle, link, open, readlink, realpath, rename, stat, unlink }
 import { basename, extname, join, resolve, sep } from 'node:path';
 import { errorText, MattermostError } from '../../base/errors.ts';
 
-export interface OpenedFile extends AsyncDisposable {
+interface OpenedFile extends AsyncDisposable {
   name: string;
   size: number;
   /** Yields exactly `size` bytes from the start; can be called repeatedly. */
@@ -80,7 +80,7 @@ async function isUnchanged(handle: FileHandle, real: string, findAgain: () => Pr
 export const conflictRules = ['error', 'rename', 'overwrite'] as const;
 export type ConflictRule = (typeof conflictRules)[number];
 
-export interface NewFile {
+interface NewFile {
   roots: readonly string[];
   /** Inside a root; empty for the first root. */
   folder: string;
@@ -89,7 +89,7 @@ export interface NewFile {
 }
 
 /** A file being written; throws if a write is incomplete. */
-export interface PartialFile {
+interface PartialFile {
   empty(): Promise<void>;
   append(chunk: Buffer): Promise<void>;
 }
