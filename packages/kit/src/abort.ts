@@ -100,6 +100,7 @@ export function onAbort(signal: AbortSignal, listener: AbortListener): () => voi
     listener(signal.reason);
     return () => {};
   }
+  if (signal === neverAborted) return () => {};
   const listeners = listenersOf.get(signal) ?? listenTo(signal);
   const own: AbortListener = (reason) => listener(reason); // the same function may wait twice
   listeners.add(own);

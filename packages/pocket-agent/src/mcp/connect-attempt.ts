@@ -63,7 +63,7 @@ export async function attempt(
       }),
       request.signal,
     );
-    routeMessages(transport, listener);
+    routeMessages(transport, listener, client.getProtocolEra() === 'modern');
     return { client, transport };
   } catch (error) {
     await transport.close().catch(() => {}); // the first error is the one that matters

@@ -1,5 +1,5 @@
 // One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
-import type { CallToolResult, Client, Progress, Tool } from '@modelcontextprotocol/client';
+import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
 import {
   abortable,
   delay,
@@ -11,7 +11,7 @@ import {
   startDeadline,
 } from '@pocket-agent/kit';
 import type { ServerStatus } from '../run/events.ts';
-import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/tools.ts';
+import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext, type ToolProgress } from '../tools/tools.ts';
 import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
 import { brokenOff, type Connected } from './connect-attempt.ts';
 import { childHint } from './connect-child.ts';
@@ -45,8 +45,6 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 // how long a server that was just lost gets to start again before whoever waits for it is told
 const RESTART_MS = 3_000;
-/** The SDK reports by `onprogress` also that it answers a question of the server. */
-const SDK_NOTE = 'Fulfilling input required by ';
 const LOGS = { 'io.modelcontextprotocol/logLevel': 'info' };
 // a server that does not answer the end of its session must not hold up ours
 const END_SESSION_MS = 2_000;
@@ -396,21 +394,17 @@ export class McpConnection {
       timeoutMs,
       maxTimeoutMs,
       startedAt: attempts.startedAt,
+      onProgress: (update) => this.#tellProgress(update, context),
     });
     const { signal } = call.clock;
-    const onprogress = (update: Progress) => {
-      call.clock.extend();
-      this.#tellProgress(update, context);
-    };
-    const _meta = live.logs ? { ...LOGS, ...context.meta } : context.meta;
+    const _meta = { ...(live.logs ? LOGS : {}), ...context.meta, progressToken: call.token };
     // the SDK reads from it which arguments must be sent as headers too; results are checked below
     const toolDefinition = { name: tool.name, inputSchema: (attempts.relisted ?? tool).inputSchema };
     const check = { tool, server: this.name, origin: client, signal };
     try {
       if (tool.outputSchema) await checkSchema(check);
       const params = { name: tool.name, arguments: args, _meta };
-      const options = { signal, onprogress, timeout: LONGEST_TIMER_MS, toolDefinition };
-      const result = await call.run(() => client.callTool(params, options));
+      const result = await client.callTool(params, { signal, timeout: LONGEST_TIMER_MS, toolDefinition });
       if (tool.outputSchema) await checkOutput(result, check);
       return result;
     } catch (error) {
@@ -423,16 +417,9 @@ export class McpConnection {
     }
   }
 
-  #tellProgress({ progress, total, message }: Progress, context: ToolCallContext): void {
-    if (message?.startsWith(SDK_NOTE)) return;
+  #tellProgress(update: ToolProgress, { toolCallId, progress }: ToolCallContext): void {
     const { logger, handlers } = this.#options;
-    const { toolCallId } = context;
-    const update = {
-      progress,
-      ...(total === undefined ? {} : { total }),
-      ...(message === undefined ? {} : { message }),
-    };
-    tell(logger, 'The progress of a call', () => context.progress(update));
+    tell(logger, 'The progress of a call', () => progress(update));
     tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
   }
 

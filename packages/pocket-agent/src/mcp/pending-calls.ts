@@ -1,75 +1,86 @@
-// The tool calls under way to one server: their timeouts, which progress and questions extend, and the runs they are
-// part of, which the server may ask something.
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { JSONRPCResponse } from '@modelcontextprotocol/client';
-import { currentRun, inRun, type RunAgent, type RunContext } from '../run/run-context.ts';
+// The tool calls under way to one server: their clocks, which progress and questions extend, and the runs they are part
+// of, which the server may ask something.
+import type { JSONRPCMessage, JSONRPCRequest, ProgressNotification } from '@modelcontextprotocol/client';
+import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { CallClock, type CallClockOptions } from '../tools/call-clock.ts';
+import type { ToolProgress } from '../tools/tools.ts';
+
+interface CallOptions extends CallClockOptions {
+  onProgress(update: ToolProgress): void;
+}
 
 /** Elicitations and sampling requests of one server that are open at a time. */
 const MOST_QUESTIONS = 100;
 /** A server may still ask something about a cancelled call for this long. */
 const ABANDONED_MS = 60_000;
 
-/** The call that the code running now belongs to, where it is known. */
-const currentCall = new AsyncLocalStorage<PendingCall | undefined>();
-
 export class PendingCalls {
-  readonly #calls = new Set<PendingCall>();
-  /** By the ids of their requests. */
+  /** By progress token. */
+  readonly #calls = new Map<unknown, PendingCall>();
+  /** By the ids of their requests, for servers of 2026. */
   readonly #byId = new Map<unknown, PendingCall>();
   /** Cancelled before the server answered: it may still ask something about them. */
   #abandoned: { owner: WeakRef<RunAgent> | undefined; isForOther: boolean; until: number }[] = [];
   /** Questions of the server that are not answered yet. */
   #questions = 0;
+  #count = 0;
 
-  start(options: CallClockOptions): PendingCall {
-    const call = new PendingCall(options, this);
-    this.#calls.add(call);
+  start(options: CallOptions): PendingCall {
+    const call = new PendingCall(`call-${++this.#count}`, { ...options, isPaused: () => this.#questions > 0 });
+    this.#calls.set(call.token, call);
     return call;
   }
 
   end(call: PendingCall): void {
     call.clock.stop();
-    this.#calls.delete(call);
+    this.#calls.delete(call.token);
     for (const id of call.ids) this.#byId.delete(id);
   }
 
   /** For a call that was cancelled: its server may not have noticed yet. */
-  abandon({ frame }: PendingCall): void {
+  abandon({ run }: PendingCall): void {
     this.#forgetOld();
-    const root = rootOf(frame);
+    const root = rootOf(run);
     const until = performance.now() + ABANDONED_MS;
-    this.#abandoned.push({ owner: root && new WeakRef(root), isForOther: frame?.elicit !== undefined, until });
+    this.#abandoned.push({ owner: root && new WeakRef(root), isForOther: run?.elicit !== undefined, until });
   }
 
-  /** A request was sent for the current call. */
-  noteSent(id: string | number): void {
-    const call = currentCall.getStore();
-    if (call?.calls !== this) return;
+  progress({ progressToken, progress, total, message }: ProgressNotification['params']): void {
+    const call = this.#calls.get(progressToken);
+    if (!call) return;
+    call.clock.extend();
+    const optional = { ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
+    call.onProgress({ progress, ...optional });
+  }
+
+  /** A server of 2026 may answer this request with a question. */
+  noteSent({ id, params }: JSONRPCRequest): void {
+    const call = this.#calls.get(params?._meta?.progressToken);
+    if (!call) return;
     call.ids.push(id);
     this.#byId.set(id, call);
   }
 
-  /** Handles an answer as part of the call it is for: over stdio it arrives wherever the connection was opened. */
-  inCallOf(answer: JSONRPCResponse, work: () => void): void {
-    const call = this.#byId.get(answer.id) ?? this.#byId.get(Number(answer.id)); // some servers return ids as strings
+  /**
+   * Handles an answer of a 2026 server. A question in it is put to the run of its call, although over stdio it arrives
+   * where the connection was opened.
+   */
+  answered(message: JSONRPCMessage, handle: () => void): void {
+    const asks = 'result' in message && message.result.resultType === 'input_required';
+    const call = asks ? (this.#byId.get(message.id) ?? this.#byId.get(Number(message.id))) : undefined;
     if (!call) {
-      work();
+      handle();
       return;
     }
-    call.hasStarted ||= 'result' in answer && answer.result.resultType === 'input_required';
-    call.run(work);
+    call.hasStarted = true;
+    inRun(call.run, handle);
   }
 
   /** Whether calls are under way for runs that answer the questions of servers themselves. */
   get areForOthers(): boolean {
     this.#forgetOld();
-    const isForOther = ({ frame }: PendingCall) => frame?.elicit !== undefined;
-    return [...this.#calls].some(isForOther) || this.#abandoned.some((call) => call.isForOther);
-  }
-
-  get areAsked(): boolean {
-    return this.#questions > 0;
+    const isForOther = ({ run }: PendingCall) => run?.elicit !== undefined;
+    return [...this.#calls.values()].some(isForOther) || this.#abandoned.some((call) => call.isForOther);
   }
 
   /**
@@ -84,7 +95,7 @@ export class PendingCalls {
       return await inRun(this.#asker(), answer);
     } finally {
       this.#questions--;
-      for (const { clock } of this.#calls) clock.extend();
+      for (const { clock } of this.#calls.values()) clock.extend();
     }
   }
 
@@ -93,17 +104,18 @@ export class PendingCalls {
    * if all of them belong to one agent and its sub-agents, that agent is asked; if not, nobody is.
    */
   #asker(): RunContext | undefined {
-    const current = currentCall.getStore();
-    if (current?.calls === this) return this.#isPending(current) ? current.frame : undefined;
+    const calls = [...this.#calls.values()];
+    const here = lastRun();
+    if (here?.toolCallId !== undefined) {
+      const own = calls.find(({ run }) => run === here);
+      if (own) return own.clock.signal.aborted ? undefined : here;
+      if (here.finished) return undefined; // its call is over
+    }
     this.#forgetOld();
-    const frames = [...this.#calls].map(({ frame }) => frame);
-    const owners = new Set(frames.map(rootOf));
+    const runs = calls.map(({ run }) => run);
+    const owners = new Set(runs.map(rootOf));
     for (const { owner } of this.#abandoned) owners.add(owner?.deref());
-    return owners.size === 1 ? frames.at(-1) : undefined;
-  }
-
-  #isPending(call: PendingCall): boolean {
-    return this.#calls.has(call) && !call.clock.signal.aborted;
+    return owners.size === 1 ? runs.at(-1) : undefined;
   }
 
   #forgetOld(): void {
@@ -114,28 +126,26 @@ export class PendingCalls {
 
 /** The SDK's own timeouts cannot wait for a person who answers a question, so calls have a clock of ours. */
 export class PendingCall {
-  readonly calls: PendingCalls;
+  /** The progress token of its requests. */
+  readonly token: string;
   readonly clock: CallClock;
+  readonly onProgress: CallOptions['onProgress'];
   /** The run that made it. */
-  readonly frame = currentRun();
-  /** Of the requests that were sent for it: one, and one more for each question of a 2026 server. */
+  readonly run = currentRun();
+  /** Of its requests to a server of 2026: one, and one more for each question. */
   readonly ids: (string | number)[] = [];
   /** The server has run a part of the call and asked something. */
   hasStarted = false;
 
-  constructor(options: CallClockOptions, calls: PendingCalls) {
-    this.calls = calls;
-    this.clock = new CallClock({ ...options, isPaused: () => calls.areAsked });
-  }
-
-  /** Does something as part of this call. */
-  run<Value>(work: () => Value): Value {
-    return currentCall.run(this, work);
+  constructor(token: string, options: CallOptions) {
+    this.token = token;
+    this.clock = new CallClock(options);
+    this.onProgress = options.onProgress;
   }
 }
 
-function rootOf(frame: RunContext | undefined): RunAgent | undefined {
-  let root = frame;
+function rootOf(run: RunContext | undefined): RunAgent | undefined {
+  let root = run;
   while (root?.parent) root = root.parent;
   return root?.agent;
 }

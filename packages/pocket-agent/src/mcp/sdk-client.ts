@@ -62,6 +62,8 @@ export function makeClient(
     logger,
     whileAsked: (answer) => pending.whileAsked(answer),
   });
+  // the SDK's own handler, behind `onprogress`, misses progress that arrives together with the result
+  client.setNotificationHandler('notifications/progress', ({ params }) => pending.progress(params));
   client.onerror = (error) => {
     logger.debug(`MCP server "${name}": ${errorText(error)}`);
     if (STREAM_GIVEN_UP.test(error.message) && client.getProtocolEra() !== 'modern') tools.unheard(client);
@@ -78,20 +80,20 @@ export function hearMessages(transport: Transport, listener: Listener): void {
   };
 }
 
-/** To be called once the client is connected: ties messages to the calls they belong to, and refuses excessive ones. */
-export function routeMessages(transport: Transport, { pending, tools }: Listener): void {
+/** To be called once the client is connected: refuses excessive answers, and ties questions to their calls. */
+export function routeMessages(transport: Transport, { pending, tools }: Listener, isModern: boolean): void {
   const { onmessage: deliver } = transport;
+  transport.onmessage = (message, extra) => {
+    tools.weigh(message);
+    const checked = withFewBlocks(message);
+    if (isModern) pending.answered(checked, () => deliver?.(checked, extra));
+    else deliver?.(checked, extra);
+  };
+  if (!isModern) return;
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
-    if ('id' in message && 'method' in message && message.method === 'tools/call') pending.noteSent(message.id);
+    if ('id' in message && 'method' in message) pending.noteSent(message);
     return send(message, options);
-  };
-  transport.onmessage = (message, extra) => {
-    if ('method' in message) deliver?.(message, extra);
-    else {
-      tools.weigh(message);
-      pending.inCallOf(message, () => deliver?.(withFewBlocks(message), extra));
-    }
   };
 }
 

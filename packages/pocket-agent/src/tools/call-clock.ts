@@ -31,7 +31,7 @@ export class CallClock {
     this.#options = options;
     this.#latest = (options.startedAt ?? this.#lastSign) + options.maxTimeoutMs;
     this.#removeListener = onAbort(options.signal, (reason) => this.#controller.abort(reason));
-    this.#startTimer();
+    this.#startTimer(this.#dueAt - this.#lastSign);
   }
 
   /** Aborted when the call is cancelled or has timed out. */
@@ -50,8 +50,7 @@ export class CallClock {
     this.#removeListener();
   }
 
-  #startTimer(): void {
-    const leftMs = this.#dueAt - performance.now();
+  #startTimer(leftMs: number): void {
     this.#timer = setTimeout(() => this.#checkTime(), Math.min(Math.max(0, leftMs), LONGEST_TIMER_MS));
   }
 
@@ -60,7 +59,7 @@ export class CallClock {
     if (isPaused?.()) this.extend();
     const now = performance.now();
     if (now < this.#dueAt) {
-      this.#startTimer();
+      this.#startTimer(this.#dueAt - now);
       return;
     }
     const why = now < this.#latest ? `gave no sign of life for ${timeoutMs}` : `ran longer than ${maxTimeoutMs}`;

@@ -120,29 +120,25 @@ export class ChildTransport implements Transport {
 
   #read(chunk: Buffer): void {
     try {
-      void this.#deliver(this.#lines.push(chunk));
+      this.#deliver(this.#lines.push(chunk));
     } catch (error) {
       this.#breakOff(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
   /** Pauses the child when its messages take long, so that a flood of them does not block this process. */
-  async #deliver(lines: readonly string[]): Promise<void> {
-    let sliceStartedAt = performance.now();
+  #deliver(lines: readonly string[]): void {
+    const startedAt = performance.now();
     for (const [index, line] of lines.entries()) {
       if (this.#closed || this.brokenOff) return;
-      if (index > 0 && performance.now() - sliceStartedAt > SLICE_MS) {
-        this.#isBehind = true;
+      this.#isBehind = index > 0 && performance.now() - startedAt > SLICE_MS;
+      if (this.#isBehind) {
         this.#child?.stdout?.pause();
-        await new Promise((resolve) => setImmediate(resolve));
-        sliceStartedAt = performance.now();
-        if (this.#closed || this.brokenOff) return;
+        setImmediate(() => this.#deliver(lines.slice(index)));
+        return;
       }
       this.#deliverLine(line);
-      // the SDK handles a notification in the next microtask: progress must reach a call before its result does
-      await undefined;
     }
-    this.#isBehind = false;
     this.#child?.stdout?.resume();
   }
 

@@ -7,13 +7,13 @@ import { eventually, open, testClient, textOfResult } from '../../fixtures/world
 
 interface Call {
   id: number;
-  progressToken: number;
+  progressToken: string;
   response: ServerResponse;
   answer: string;
 }
 
 const event = (message: object) => `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
-const progress = (progressToken: number) =>
+const progress = (progressToken: string) =>
   event({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } });
 
 /** How each tool writes its answer. */
@@ -90,7 +90,7 @@ async function connect({ isDeaf = false } = {}) {
         response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
         return;
       }
-      const { name, _meta } = params as unknown as { name: string; _meta: { progressToken: number } };
+      const { name, _meta } = params as unknown as { name: string; _meta: { progressToken: string } };
       const answer = event({ id, result: { content: [{ type: 'text', text: `é ${name}` }] } });
       if (name === 'cut_off') resumed = answer;
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).flushHeaders();
