@@ -1,12 +1,12 @@
 // The body of a response: decompressed, limited in size, and read ahead so that a small one frees its connection.
 import type { IncomingMessage } from 'node:http';
-import { pipeline, Readable, type Transform } from 'node:stream';
+import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type Zlib } from 'node:zlib';
 import { FetchError } from './fetch-error.ts';
 
 interface BodyOptions {
-  /** Of `content-encoding`. */
-  decoders: readonly (Transform & Zlib)[];
+  /** The value of `content-encoding`, if the body is to be decoded. */
+  encoding: string | undefined;
   maxBytes: number | undefined;
   /** Called when nothing more is read from the connection. */
   onEnd(): void;
@@ -26,62 +26,110 @@ const encodings = new Map<string, () => Transform & Zlib>([
   ['br', createBrotliDecompress],
 ]);
 
-/** Destroying the returned stream stops the decoders and the connection. */
-export function readBody(message: IncomingMessage, { decoders, maxBytes, onEnd }: BodyOptions): Readable {
-  const source = decoded(message, decoders);
-  let timer: NodeJS.Timeout | undefined;
-  const body = new Readable({
-    highWaterMark: READ_AHEAD_BYTES,
-    read: () => void source.resume(),
-    destroy(error, done) {
-      clearTimeout(timer);
-      source.destroy();
-      message.destroy();
-      onEnd();
-      done(error);
-    },
-  });
-  body.on('error', () => {}); // its reader gets the error
-  const letGo = () => {
-    if (body.readableDidRead) return;
-    body.destroy(
-      new FetchError('TIMEOUT', `The body was not read within ${UNREAD_MS} ms, so its connection was closed`),
-    );
-  };
-  let size = 0;
-  source.on('data', (chunk: Buffer) => {
-    size += chunk.byteLength;
-    if (maxBytes !== undefined && size > maxBytes) {
-      body.destroy(new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`));
-    } else if (!body.push(chunk)) {
-      source.pause();
-      if (!body.readableDidRead) timer ??= setTimeout(letGo, UNREAD_MS).unref();
+export class Body {
+  readonly #message: IncomingMessage;
+  readonly #source: Readable;
+  readonly #options: BodyOptions;
+  /** Arrived, but not read yet. */
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #hasBeenRead = false;
+  #end: { error?: unknown } | undefined;
+  /** Wakes up the reader that waits for more. */
+  #wake: (() => void) | undefined;
+  #unreadTimer: NodeJS.Timeout | undefined;
+
+  constructor(message: IncomingMessage, options: BodyOptions) {
+    this.#message = message;
+    this.#options = options;
+    const decoders = decodersOf(options.encoding);
+    this.#source = decoded(message, decoders ?? []);
+    this.#source.on('data', (chunk: Buffer) => this.#add(chunk));
+    this.#source.on('end', () => this.#finish({}));
+    this.#source.on('error', (error: NodeJS.ErrnoException) => {
+      const isEmpty = error.code === 'Z_BUF_ERROR' && decoders?.[0]?.bytesWritten === 0;
+      this.#finish(isEmpty ? {} : { error: terminated(error) });
+    });
+    if (!decoders) this.destroy(terminated(new Error(`The answer has more than ${MOST_ENCODINGS} encodings`)));
+  }
+
+  /** Whether the chunks are no longer encoded as they were sent. */
+  get isDecoded(): boolean {
+    return this.#source !== this.#message;
+  }
+
+  /** The next chunk, or undefined at the end. Only one reader may wait at a time. */
+  async read(): Promise<Uint8Array | undefined> {
+    while (this.#chunks.length === 0 && !this.#end) {
+      this.#source.resume();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     }
-  });
-  source.on('end', () => {
-    clearTimeout(timer);
-    onEnd();
-    body.push(null);
-  });
-  source.on('error', (error: NodeJS.ErrnoException) => {
-    const isEmpty = error.code === 'Z_BUF_ERROR' && decoders[0]?.bytesWritten === 0;
-    if (isEmpty) body.push(null);
-    else body.destroy(terminated(error));
-  });
-  return body;
+    this.#hasBeenRead = true;
+    const chunk = this.#chunks.shift();
+    if (chunk) return chunk;
+    if (this.#end && 'error' in this.#end) throw this.#end.error;
+    return undefined;
+  }
+
+  /** Stops decoding and closes the connection; reading then fails with the error. Nothing happens at the end. */
+  destroy(error: unknown): void {
+    if (this.#end) return;
+    this.#chunks = [];
+    this.#finish({ error });
+    this.#source.destroy();
+    this.#message.destroy();
+  }
+
+  #add(chunk: Buffer): void {
+    if (this.#end) return;
+    this.#size += chunk.byteLength;
+    const { maxBytes } = this.#options;
+    if (maxBytes !== undefined && this.#size > maxBytes) {
+      this.destroy(new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`));
+      return;
+    }
+    this.#chunks.push(chunk);
+    if (this.#wake) this.#wakeReader();
+    else if (this.#hasBeenRead || this.#size > READ_AHEAD_BYTES) this.#pause();
+  }
+
+  #pause(): void {
+    this.#source.pause();
+    if (!this.#hasBeenRead) this.#unreadTimer ??= setTimeout(() => this.#letGo(), UNREAD_MS).unref();
+  }
+
+  #letGo(): void {
+    if (this.#hasBeenRead) return;
+    const text = `The body was not read within ${UNREAD_MS} ms, so its connection was closed`;
+    this.destroy(new FetchError('TIMEOUT', text));
+  }
+
+  #finish(end: { error?: unknown }): void {
+    if (this.#end) return;
+    this.#end = end;
+    clearTimeout(this.#unreadTimer);
+    this.#options.onEnd();
+    this.#wakeReader();
+  }
+
+  #wakeReader(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
 }
 
 /**
- * The decoders of a body, in the order in which they are applied. None for an encoding that is not known, which is
- * passed on as it is. Throws when there are more encodings than anyone needs.
+ * In the order in which they are applied. None for an encoding that is not known, which is passed on as it is.
+ * Undefined if there are more of them than anyone needs.
  */
-export function decodersOf(encoding: string | undefined): (Transform & Zlib)[] {
+function decodersOf(encoding: string | undefined): (Transform & Zlib)[] | undefined {
   if (encoding === undefined) return [];
   const makers = encoding.split(',').map((name) => encodings.get(name.trim().toLowerCase()));
   if (!makers.every((make) => make !== undefined)) return [];
-  if (makers.length > MOST_ENCODINGS)
-    throw terminated(new Error(`The answer has more than ${MOST_ENCODINGS} encodings`));
-  return makers.reverse().map((make) => make());
+  return makers.length > MOST_ENCODINGS ? undefined : makers.reverse().map((make) => make());
 }
 
 function decoded(message: IncomingMessage, decoders: readonly Transform[]): Readable {

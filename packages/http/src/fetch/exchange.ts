@@ -2,7 +2,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Agents, Target } from './agents.ts';
-import { decodersOf, readBody } from './body.ts';
+import { Body } from './body.ts';
 import type { FetchOptions } from './fetch.ts';
 import { FetchError } from './fetch-error.ts';
 import type { RequestParts } from './request.ts';
@@ -74,9 +74,9 @@ export class Exchange {
     if (this.#method === 'HEAD' || status === 204 || status === 205 || status === 304) {
       message.once('close', () => this.release());
       this.discard(message);
-      return new HttpResponse(message, { ...parts, body: null, isDecoded: false });
+      return new HttpResponse(message, { ...parts, body: null });
     }
-    return new HttpResponse(message, { ...parts, ...this.#bodyOf(message) });
+    return new HttpResponse(message, { ...parts, body: this.#bodyOf(message) });
   }
 
   /** Reads a small body to its end; of a larger one the connection is closed. */
@@ -145,18 +145,18 @@ export class Exchange {
     });
   }
 
-  #bodyOf(message: IncomingMessage): { body: Readable; isDecoded: boolean } {
+  #bodyOf(message: IncomingMessage): Body {
     const request = this.#request;
-    const encoding = this.#decodes ? message.headers['content-encoding'] : undefined;
-    const { decoders, error } = tryDecodersOf(encoding);
-    const onEnd = () => {
-      this.release();
-      closeIfUnsent(request);
-    };
-    const body = readBody(message, { decoders, maxBytes: this.#options.maxBytes, onEnd });
-    if (error) body.destroy(error);
-    this.#stop = (reason) => body.destroy(toError(reason));
-    return { body, isDecoded: decoders.length > 0 };
+    const body = new Body(message, {
+      encoding: this.#decodes ? message.headers['content-encoding'] : undefined,
+      maxBytes: this.#options.maxBytes,
+      onEnd: () => {
+        this.release();
+        closeIfUnsent(request);
+      },
+    });
+    this.#stop = (reason) => body.destroy(reason);
+    return body;
   }
 
   #mayRepeat(): boolean {
@@ -166,25 +166,12 @@ export class Exchange {
   }
 }
 
-function tryDecodersOf(encoding: string | undefined) {
-  try {
-    return { decoders: decodersOf(encoding), error: undefined };
-  } catch (error) {
-    return { decoders: [], error: toError(error) };
-  }
-}
-
 /**
  * A request that was answered before it was sent whole would keep its connection forever. Over TLS Node reports late
  * that a request was sent.
  */
 function closeIfUnsent(request: ClientRequest | undefined): void {
   if (request?.writableFinished === false) setImmediate(() => void (request.writableFinished || request.destroy()));
-}
-
-/** Streams are destroyed with errors only; the reason of an abort may be any value. */
-function toError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason), { cause: reason });
 }
 
 function networkError(cause: unknown): TypeError {

@@ -50,6 +50,13 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     return { url, host, lookup: lookupPublic };
   };
 
+  // most calls go to the address of the one before
+  let last: Target | undefined;
+  const targetAt = (address: string): Target => {
+    if (last?.url.href !== address) last = targetOf(new URL(address));
+    return last;
+  };
+
   const follow = async (exchange: Exchange, first: Target, mode: RequestInit['redirect']): Promise<Response> => {
     let target = first;
     for (let count = 0; ; count++) {
@@ -73,7 +80,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
 
   const fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
     const given = input instanceof Request ? input : undefined;
-    const target = targetOf(new URL(given ? given.url : input));
+    const target = targetAt(given ? given.url : String(input));
     const exchange = new Exchange(readRequest(input, init), options);
     try {
       return await follow(exchange, target, init.redirect ?? given?.redirect ?? 'follow');

@@ -1,12 +1,9 @@
 // Limits what a server sends, after decompression: a whole body, or each event of an event stream.
-import { setImmediate } from 'node:timers/promises';
 import { JsonWeight, MOST_JSON_PARTS } from '../json-weight.ts';
-import { type Chunks, HttpResponse, streamOf } from './response.ts';
+import { HttpResponse, type Split, splitting, streamOf } from './response.ts';
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-/** Chunks are passed on for this long at a time; then other work of the process gets a turn. */
-const SLICE_MS = 10;
 const BYTES_PER_MB = 1_024 * 1_024;
 
 export interface ResponseLimits {
@@ -18,7 +15,6 @@ export interface ResponseLimits {
 
 /** Throws for a message that is too large. */
 type Check = (chunk: Uint8Array) => void;
-type Split = (chunk: Uint8Array) => Iterable<Uint8Array>;
 
 /** The response; reading it fails once its body, or one event of it, is too large or holds too many JSON values. */
 export function limitedResponse(response: Response, limits: ResponseLimits = {}): Response {
@@ -26,16 +22,17 @@ export function limitedResponse(response: Response, limits: ResponseLimits = {})
   // a page of HTML may have any number of commas
   const mostParts = isStream || isJson(response) ? MOST_JSON_PARTS : Number.POSITIVE_INFINITY;
   const makeCheck = () => checkOf(limits, mostParts);
-  const limit = (chunks: Chunks) => paced(chunks, isStream ? eventSplitter(makeCheck) : checkedWhole(makeCheck()));
+  const split = isStream ? eventSplitter(makeCheck) : checkedWhole(makeCheck());
   if (response instanceof HttpResponse) {
-    response.pass(limit);
+    response.pass(split);
     return response;
   }
   if (!response.body) return response;
   const { status, statusText, headers } = response;
   const reader = response.body.getReader();
-  const body = streamOf(limit(chunksOf(reader)), (reason) => reader.cancel(reason));
-  return new Response(body, { status, statusText, headers });
+  const cancel = (reason: unknown) => reader.cancel(reason).catch(() => {}); // the stream may have failed already
+  const read = splitting(async () => (await reader.read()).value, split, cancel);
+  return new Response(streamOf(read, cancel), { status, statusText, headers });
 }
 
 export function isEventStream(response: Response): boolean {
@@ -48,14 +45,6 @@ function isJson(response: Response): boolean {
 
 function contentType({ headers }: Response): string {
   return headers.get('content-type') ?? '';
-}
-
-async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
-  } finally {
-    reader.cancel().catch(() => {}); // the stream may have failed already
-  }
 }
 
 function checkOf({ mostBytes = Number.POSITIVE_INFINITY, onTooLarge }: ResponseLimits, mostParts: number): Check {
@@ -108,17 +97,4 @@ function eventSplitter(makeCheck: () => Check): Split {
     check(rest);
     if (rest.length > 0) yield rest;
   };
-}
-
-async function* paced(chunks: Chunks, split: Split): AsyncGenerator<Uint8Array, void> {
-  let startedAt = performance.now();
-  for await (const chunk of chunks) {
-    for (const piece of split(chunk)) {
-      if (performance.now() - startedAt > SLICE_MS) {
-        await setImmediate();
-        startedAt = performance.now();
-      }
-      yield piece;
-    }
-  }
 }

@@ -1,19 +1,23 @@
 // A `Response` over an answer of node:http. Web streams and Headers cost more than the rest of a small call, so they
 // are made only when they are used.
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { Body } from './body.ts';
 
 interface ResponseParts {
   url: string;
   redirected: boolean;
-  body: Readable | null;
-  /** The body is no longer encoded as the headers say. */
-  isDecoded: boolean;
+  body: Body | null;
 }
 
-export type Chunks = AsyncIterable<Uint8Array>;
+/** Splits a chunk into the pieces that are passed on; throws to refuse it. */
+export type Split = (chunk: Uint8Array) => Iterable<Uint8Array>;
+/** Returns the next chunk, or undefined at the end. */
+export type ReadChunk = () => Promise<Uint8Array | undefined>;
 
 const BYTE_ORDER_MARK = '\uFEFF';
+/** Pieces are passed on for this long at a time; then other work of the process gets a turn. */
+const SLICE_MS = 10;
 
 export class HttpResponse implements Response {
   readonly status: number;
@@ -23,11 +27,13 @@ export class HttpResponse implements Response {
   readonly redirected: boolean;
   readonly #message: IncomingMessage;
   readonly #parts: ResponseParts;
+  #read: ReadChunk;
   #headers: Headers | undefined;
-  #chunks: Chunks | null;
-  #isRead = false;
-  /** Once a web stream was asked for. */
-  #streamed: Response | undefined;
+  /** The body has been read, or is being read. */
+  #isUsed = false;
+  #stream: ReadableStream<Uint8Array> | undefined;
+  /** In place of the body, for methods of the built-in Response and for clones. */
+  #builtIn: Response | undefined;
 
   constructor(message: IncomingMessage, parts: ResponseParts) {
     inheritResponse();
@@ -37,7 +43,8 @@ export class HttpResponse implements Response {
     this.redirected = parts.redirected;
     this.#message = message;
     this.#parts = parts;
-    this.#chunks = parts.body;
+    const { body } = parts;
+    this.#read = () => body?.read() ?? Promise.resolve(undefined);
   }
 
   get ok(): boolean {
@@ -49,21 +56,33 @@ export class HttpResponse implements Response {
     return this.#headers;
   }
 
-  /** Passes the body through a generator. Must be called before the body is read. */
-  pass(through: (chunks: Chunks) => Chunks): void {
-    if (this.#chunks) this.#chunks = through(this.#chunks);
+  /** Passes the chunks of the body through `split`. Must be called before the body is read. */
+  pass(split: Split): void {
+    this.#read = splitting(this.#read, split, (error) => this.#parts.body?.destroy(error));
   }
 
   get body(): Response['body'] {
-    return this.#onStream().body;
+    if (this.#builtIn) return this.#builtIn.body;
+    const { body } = this.#parts;
+    if (!body || (this.#isUsed && !this.#stream)) return null;
+    this.#stream ??= streamOf(
+      () => {
+        this.#isUsed = true;
+        return this.#read();
+      },
+      () => {
+        this.#isUsed = true;
+        body.destroy(new Error('The body was cancelled'));
+      },
+    );
+    return this.#stream as Response['body'];
   }
 
   get bodyUsed(): boolean {
-    return this.#streamed ? this.#streamed.bodyUsed : this.#isRead && this.#parts.body !== null;
+    return this.#builtIn ? this.#builtIn.bodyUsed : this.#isUsed && this.#parts.body !== null;
   }
 
   async text(): Promise<string> {
-    if (this.#streamed) return this.#streamed.text();
     const text = (await this.#bytes()).toString();
     return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
   }
@@ -73,7 +92,7 @@ export class HttpResponse implements Response {
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return new Uint8Array(this.#streamed ? await this.#streamed.arrayBuffer() : await this.#bytes());
+    return new Uint8Array(await this.#bytes());
   }
 
   async arrayBuffer(): Promise<ArrayBuffer> {
@@ -81,37 +100,33 @@ export class HttpResponse implements Response {
   }
 
   blob(): Promise<Blob> {
-    return this.#onStream().blob();
+    return this.#asBuiltIn().blob();
   }
 
   formData(): Promise<FormData> {
-    return this.#onStream().formData();
+    return this.#asBuiltIn().formData();
   }
 
   clone(): Response {
     const copy = new HttpResponse(this.#message, this.#parts);
     copy.#headers = new Headers(this.headers);
-    copy.#streamed = this.#onStream().clone();
+    copy.#builtIn = this.#asBuiltIn().clone();
     return copy;
   }
 
   async #bytes(): Promise<Buffer> {
-    if (this.bodyUsed) throw new TypeError('Body is unusable: it has been read already');
-    this.#isRead = true;
+    if (this.#builtIn) return Buffer.from(await this.#builtIn.arrayBuffer());
+    if (this.bodyUsed || this.#stream?.locked) throw new TypeError('Body is unusable: it has been read already');
+    this.#isUsed = true;
     const chunks: Uint8Array[] = [];
-    if (this.#chunks) for await (const chunk of this.#chunks) chunks.push(chunk);
+    for (let chunk = await this.#read(); chunk; chunk = await this.#read()) chunks.push(chunk);
     return Buffer.concat(chunks);
   }
 
-  /** The body in a built-in Response, whose constructor would refuse some statuses; empty if the body was read. */
-  #onStream(): Response {
-    const { headers } = this;
-    this.#streamed ??= new Response(this.#isRead ? null : this.#stream(), { headers });
-    return this.#streamed;
-  }
-
-  #stream(): ReadableStream<Uint8Array> | null {
-    return this.#chunks ? streamOf(this.#chunks, () => this.#parts.body?.destroy()) : null;
+  /** Without the status, since the constructor refuses some. */
+  #asBuiltIn(): Response {
+    this.#builtIn ??= new Response(this.body, { headers: this.headers });
+    return this.#builtIn;
   }
 
   #makeHeaders(): Headers {
@@ -119,7 +134,7 @@ export class HttpResponse implements Response {
     const { rawHeaders } = this.#message;
     for (let index = 0; index < rawHeaders.length; index += 2)
       headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
-    if (this.#parts.isDecoded) {
+    if (this.#parts.body?.isDecoded) {
       headers.delete('content-encoding');
       headers.delete('content-length');
     }
@@ -128,14 +143,13 @@ export class HttpResponse implements Response {
 }
 
 /** A stream that reads nothing ahead. */
-export function streamOf(chunks: Chunks, cancel: (reason: unknown) => unknown): ReadableStream<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]();
+export function streamOf(read: ReadChunk, cancel: (reason: unknown) => unknown): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await iterator.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        const chunk = await read();
+        if (chunk) controller.enqueue(chunk);
+        else controller.close();
       },
       async cancel(reason) {
         await cancel(reason);
@@ -143,6 +157,30 @@ export function streamOf(chunks: Chunks, cancel: (reason: unknown) => unknown): 
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Reads pieces of chunks, and lets other work run in between when that takes long. */
+export function splitting(read: ReadChunk, split: Split, onRefused: (error: unknown) => void): ReadChunk {
+  let pieces: Iterator<Uint8Array> | undefined;
+  let startedAt = performance.now();
+  return async () => {
+    if (performance.now() - startedAt > SLICE_MS) {
+      await setImmediate();
+      startedAt = performance.now();
+    }
+    try {
+      for (;;) {
+        const next = pieces?.next();
+        if (next && !next.done) return next.value;
+        const chunk = await read();
+        if (!chunk) return undefined;
+        pieces = split(chunk)[Symbol.iterator]();
+      }
+    } catch (error) {
+      onRefused(error);
+      throw error;
+    }
+  };
 }
 
 let inherits = false;

@@ -67,16 +67,14 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   async #sendRequest(message: JSONRPCRequest, options: TransportSendOptions = {}): Promise<void> {
     const { id } = message;
-    const controller = this.#start(id, options.requestSignal);
+    const requestSignal = this.#start(id, options.requestSignal);
     const onRequestStreamEnd = () => {
       options.onRequestStreamEnd?.();
       this.#responseEnded(id);
     };
     const sending = { isStream: false };
     try {
-      await sendings.run(sending, () =>
-        super.send(message, { ...options, requestSignal: controller.signal, onRequestStreamEnd }),
-      );
+      await sendings.run(sending, () => super.send(message, { ...options, requestSignal, onRequestStreamEnd }));
       if (!sending.isStream) this.#responseEnded(id);
     } catch (error) {
       this.#abort(id);
@@ -84,13 +82,17 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  #start(id: RequestId, signal: AbortSignal | undefined): AbortController {
-    const controller = new AbortController();
+  /** The signal of a request: the SDK's in the 2026 era, where it closes the connections of cancelled calls itself. */
+  #start(id: RequestId, given: AbortSignal | undefined): AbortSignal {
     this.#unanswered.add(id);
+    if (given) {
+      // made for this request alone, so the listener needs no removal
+      given.addEventListener('abort', () => this.#forget(id), { once: true });
+      return given;
+    }
+    const controller = new AbortController();
     this.#open.set(id, controller);
-    // the SDK makes this signal for this request alone, so the listener needs no removal
-    signal?.addEventListener('abort', () => this.#abort(id), { once: true });
-    return controller;
+    return controller.signal;
   }
 
   /** Tells the server first, and then closes the connection of the call, which the server may never do. */
