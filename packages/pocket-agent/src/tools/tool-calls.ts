@@ -47,8 +47,9 @@ export function readAnswer(
       const called = malformed ? { malformed_arguments: input } : call.arguments;
       message.content.push(toolCallPart({ ...part, toolName: name }, id, called));
       if (part.providerExecuted) continue;
-      const requestedCall = snapshot({ ...call, arguments: tools.ownArguments(call) });
-      requested.push(malformed ? { call: requestedCall, malformed } : { call: requestedCall });
+      const ownArguments = tools.ownArguments(call);
+      const own = ownArguments === call.arguments ? call : snapshot({ ...call, arguments: ownArguments });
+      requested.push(malformed ? { call: own, malformed } : { call: own });
     } else if (part.type === 'tool-result') {
       message.content.push(providerResultPart(part, renamed?.get(part.toolCallId) ?? part.toolCallId));
     } else {
