@@ -6,7 +6,7 @@ import { ScriptedModel } from 'pocket-agent/testing';
 await using poet = new PocketAgent({
   agentConfig: { llmModel: new ScriptedModel(['Roses are red.']), name: 'Poet', roleDescription: 'Writes short poems' },
 });
-const server = await (await poet.asMcpServer()).listen({ token: 'shared-secret' });
+const server = await poet.asMcpServer().listen({ token: 'shared-secret' });
 console.log(`Poet listens on ${server.url}`);
 
 await using editor = new PocketAgent({

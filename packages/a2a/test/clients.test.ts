@@ -100,7 +100,7 @@ test.each([
 ])('a request that nobody can read is refused: %j', async (given, status) => {
   const agent = world.agent([]);
   const { url } = await world.serve(agent);
-  const mcp = await world.keep(await agent.asMcpServer()).listen();
+  const mcp = await world.keep(agent.asMcpServer()).listen();
   for (const server of [url, mcp.url]) expect((await rawRequest(server, given)).status).toBe(status);
 });
 

@@ -1,5 +1,5 @@
 // Which word was meant by one that does not exist.
-import { closestName } from 'pocket-agent';
+import { closest } from '@pocket-agent/kit';
 import { expect, test } from 'vitest';
 
 test.each([
@@ -13,7 +13,7 @@ test.each([
   ['demmo', 'demo'],
   ['dexo', 'demo'],
 ])('"%s" is "%s" with one change', (word, known) => {
-  expect(closestName(word, ['something-else', known])).toBe(known);
+  expect(closest(word, ['something-else', known])).toBe(known);
 });
 
 test.each([
@@ -22,5 +22,5 @@ test.each([
   ['edom', 'demo'],
   ['pmr', 'rpm'],
 ])('"%s" is not "%s": two changes of few letters are too many', (word, known) => {
-  expect(closestName(word, [known])).toBeUndefined();
+  expect(closest(word, [known])).toBeUndefined();
 });

@@ -1,7 +1,6 @@
 // The public names of pocket-agent. Importing this loads neither the MCP SDK nor a provider.
 
 export {
-  closest as closestName,
   isPocketError,
   type Logger,
   PocketError,
@@ -70,8 +69,9 @@ export type {
   UnsignedEvent,
 } from './run/events.ts';
 export type { RunOptions } from './run/run-options.ts';
+export type { AgentServer } from './serve/agent-server.ts';
 export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
-export type { AgentServer, AgentServerOptions } from './serve/serve.ts';
+export type { AgentServerOptions } from './serve/server-options.ts';
 export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './tools/function-tool.ts';
 export type { ToolDenial } from './tools/tool-hooks.ts';
 export type { ListWait, ToolCallContext, ToolSource } from './tools/tools.ts';

@@ -54,12 +54,12 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const agent = makeAgent(request, { model, folders, logger });
   if (!address) {
     explainStdio();
-    await (await agent.asMcpServer(conversation)).serveStdio();
+    await agent.asMcpServer(conversation).serveStdio();
     return 0;
   }
   try {
     if (values.a2a) await import('@pocket-agent/a2a');
-    const server = values.a2a ? agent.asA2aServer() : await agent.asMcpServer(conversation);
+    const server = values.a2a ? agent.asA2aServer() : agent.asMcpServer(conversation);
     return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
   } finally {
     await agent.close();

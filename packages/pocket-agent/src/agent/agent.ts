@@ -38,7 +38,8 @@ import { emitEvent, isObserved, listenersDone } from '../run/event-emitter.ts';
 import type { AgentEvent, UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
-import type { AgentServer, AgentServerOptions } from '../serve/serve.ts';
+import { AgentServer } from '../serve/agent-server.ts';
+import type { AgentServerOptions } from '../serve/server-options.ts';
 import { agentTool, subAgentTools } from '../tools/agent-tool.ts';
 import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import { callIdsIn, readAnswer } from '../tools/tool-calls.ts';
@@ -251,8 +252,7 @@ export class PocketAgent<Answer = string> {
   }
 
   /** This agent as an MCP server, on stdio or HTTP. */
-  async asMcpServer(options: AgentServerOptions = {}): Promise<AgentServer> {
-    const { AgentServer } = await import('../serve/serve.ts');
+  asMcpServer(options: AgentServerOptions = {}): AgentServer {
     return new AgentServer(this, options);
   }
 

@@ -20,10 +20,12 @@ import { capabilities, isCapability, type ServerTrust } from '../access/access.t
 import type { OAuthLogin } from './oauth.ts';
 
 /**
- * An MCP server of this process. A factory, or what `asMcpServer()` resolves with, can be used by many agents; one
- * server object by one agent.
+ * An MCP server of this process. A factory, or the result of `asMcpServer()`, can be used by many agents; one server object
+ * by one agent.
  */
-export type InProcessServer = McpServer | Server | (() => McpServer | Server) | { createServer(): McpServer | Server };
+export type InProcessServer = AnyServer | (() => AnyServer) | { createServer(): AnyServer | Promise<AnyServer> };
+
+type AnyServer = McpServer | Server;
 
 interface CommonEntry extends ServerTrust {
   /** The server is an agent of ours: what it asks approval for is put to our own approver. Default false. */

@@ -47,7 +47,7 @@ async function serveCleaner(script: Script = [erase(7, 8), 'cleaned up'], access
     logger: silent,
   });
   closing.push(agent);
-  return { agent, server: await agent.asMcpServer(), model, erased, records };
+  return { agent, server: agent.asMcpServer(), model, erased, records };
 }
 
 type Served = Awaited<ReturnType<typeof serveCleaner>>['server'];
@@ -301,7 +301,7 @@ describe('a client of a served agent', () => {
     const logger = { ...silent, error: (text: string) => void errors.push(text) };
     const agent = new Broken({ agentConfig: { llmModel: new ScriptedModel([]), name: 'Cleaner' }, logger });
     closing.push(agent);
-    const client = await connect((await (await agent.asMcpServer()).listen()).url, {});
+    const client = await connect((await agent.asMcpServer().listen()).url, {});
     const answer = await client.callTool(params);
     expect(answer.isError).toBe(true);
     expect(JSON.stringify(answer)).not.toContain('hunter2');
@@ -324,7 +324,7 @@ describe('a client of a served agent', () => {
       logger: silent,
     });
     closing.push(agent);
-    const client = await connect((await (await agent.asMcpServer()).listen()).url, {});
+    const client = await connect((await agent.asMcpServer().listen()).url, {});
     const all: string[] = [];
     client.setRequestHandler('elicitation/create', ({ params: { message } }) => {
       all.push(message);

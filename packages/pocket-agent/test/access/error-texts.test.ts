@@ -43,7 +43,7 @@ test('over MCP, a caller learns the code of a failed model call, the log has the
   const { lines, logger } = recordErrors();
   const agentConfig = { name: 'Tester', llmModel: '' };
   const agent = world.agent([{ error: new Error(SAID) }], { logger, agentConfig });
-  const { url } = await world.keep(await agent.asMcpServer()).listen();
+  const { url } = await world.keep(agent.asMcpServer()).listen();
   const client = world.keep(await connect('SDK v2 in 2026', { url }));
   const answer = await client.say('hello');
   expect(answer.isError).toBe(true);

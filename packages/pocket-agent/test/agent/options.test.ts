@@ -308,8 +308,8 @@ describe('an option that does not exist is refused', () => {
 
   test('of a server, and of where it listens', async () => {
     const agent = make({});
-    await expect(agent.asMcpServer(wrong({ profil: 'reader' }))).rejects.toThrow('Did you mean "profile"?');
-    const server = await agent.asMcpServer();
+    expect(() => agent.asMcpServer(wrong({ profil: 'reader' }))).toThrow('Did you mean "profile"?');
+    const server = agent.asMcpServer();
     await expect(server.listen(wrong({ socket: 5 }))).rejects.toThrow(
       'listen() has no option "socket". Available: host,',
     );

@@ -187,7 +187,7 @@ describe('sub-agents', () => {
 
 test('a served agent is the mcpConfig of another agent of the same process', async () => {
   const { agent: inner } = scriptedAgent(['42'], { agentConfig: { name: 'Inner' } });
-  const served = await inner.asMcpServer();
+  const served = inner.asMcpServer();
   const call = { toolCalls: [{ name: 'Inner-message', arguments: { message: '6 x 7?' } }] };
   const { agent } = scriptedAgent([call, 'done'], { mcpConfig: served });
   const { agent: other, model } = scriptedAgent(['done'], { mcpConfig: { mcpServers: { a: { server: served } } } });

@@ -40,7 +40,7 @@ test('a child knows the way to the network, and nothing else of our environment'
 
 test('a port that is taken is said in our words', async () => {
   await using agent = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
-  const server = await agent.asMcpServer();
+  const server = agent.asMcpServer();
   const { port } = new URL((await server.listen()).url);
   await expect(server.listen({ port: Number(port) })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
@@ -51,7 +51,7 @@ test('a port that is taken is said in our words', async () => {
 describe('a server that refuses a request without the right token', () => {
   const refusalOf = async (entry: object) => {
     await using agent = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
-    const { url } = await (await agent.asMcpServer()).listen({ token: 'right' });
+    const { url } = await agent.asMcpServer().listen({ token: 'right' });
     const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { url, ...entry } } }, logger: silent });
     await client.listTools();
     await client.close();

@@ -1,4 +1,4 @@
-// An agent as an MCP server: one tool, `{name}-message`, on stdio or HTTP, in both protocol eras.
+// Serves one agent over MCP: one tool, `{name}-message`, in both protocol eras. Loaded with the first use of AgentServer.
 import { randomUUID } from 'node:crypto';
 import {
   type CallToolResult,
@@ -9,9 +9,9 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { errorText, isPublicError, OptionSet, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
-import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
-import { checkServedApprovals, type ServedApprovals, servedApproval } from '../access/approval.ts';
+import { errorText, isPublicError, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
+import type { Profile, ProfileName } from '../access/access.ts';
+import { servedApproval } from '../access/approval.ts';
 import type { AgentEvent } from '../run/events.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';
@@ -19,8 +19,7 @@ import { RunLimit } from './run-limit.ts';
 import type { ServedAgent } from './served-agent.ts';
 import { type ConversationKey, Conversations } from './served-conversations.ts';
 import { type ServedRunOptions, ServedRuns } from './served-run.ts';
-
-const conversations = ['per-client', 'per-token', 'shared'] as const;
+import type { AgentServerOptions } from './server-options.ts';
 
 /** The tool of a server whose clients have no session takes and returns the id of the conversation. */
 const conversationId = {
@@ -47,73 +46,25 @@ interface Connection {
   isOneOfMany?: boolean;
 }
 
-export interface AgentServerOptions {
-  /**
-   * per-client (default): every client has a separate conversation. per-token: every token has one, over all
-   * connections of its owner. shared: all clients speak in the agent's own.
-   */
-  conversation?: (typeof conversations)[number];
-  /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
-  createAgent?: () => ServedAgent;
-  /** What outside callers may do at most. */
-  profile?: ProfileName | Profile;
-  /** Who says yes to calls that need one. Default: the agents' own `approve`, and the client where there is none. */
-  approvals?: ServedApprovals;
-  /** What clients are told the server is. Default: the agent's name. */
-  serverInfo?: { name: string; version: string };
-  /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
-  maxConversations?: number;
-  /** Runs for HTTP clients at the same time; one more is refused. Default 1,000. */
-  maxRuns?: number;
-  /** Those for one token. Default: a quarter of all where there are several tokens. */
-  maxRunsPerCaller?: number;
-}
-
-const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
-  conversation: true,
-  createAgent: true,
-  profile: true,
-  approvals: true,
-  serverInfo: true,
-  maxConversations: true,
-  maxRuns: true,
-  maxRunsPerCaller: true,
-});
-
-export class AgentServer {
+export class AgentService {
   readonly #agent: ServedAgent;
   readonly #options: AgentServerOptions;
-  /** Of clients that have no connection: over HTTP the 2026 era has none. */
+  /** Of clients without a connection: in the 2026 era HTTP clients have none. */
   readonly #conversations: Conversations;
   readonly #runs = new ServedRuns();
   readonly #limit: RunLimit;
   readonly #listening = new Set<HttpServer>();
 
-  #leaveAgent: () => void;
-
-  /** The server closes with its agent. */
   constructor(agent: ServedAgent, options: AgentServerOptions) {
-    serverOptions.check(options);
-    if (options.profile !== undefined) readProfile(options.profile);
-    checkServedApprovals(options.approvals);
-    checkConversation(options.conversation);
     this.#agent = agent;
-    this.#leaveAgent = agent.closeTogether(this);
-    this.#options = { ...options };
+    this.#options = options;
     this.#conversations = this.#makeConversations();
     const { maxRuns: most, maxRunsPerCaller: mostPerCaller } = options;
     this.#limit = new RunLimit({ name: agent.name, most, mostPerCaller });
   }
 
-  /**
-   * A server of the MCP SDK for one connection: the factory behind `serveStdio`, and of agents of this process
-   * (`mcpConfig: served`).
-   */
-  createServer(): McpServer {
-    return this.#makeServer();
-  }
-
-  #makeServer({ isStateless = false, isOneOfMany = false }: Connection = {}): McpServer {
+  /** A server of the MCP SDK for one connection. */
+  makeServer({ isStateless = false, isOneOfMany = false }: Connection = {}): McpServer {
     const serverInfo = this.#options.serverInfo ?? { name: this.#agent.name, version: '1.0.0' };
     const { roleDescription } = this.#agent;
     const server = new McpServer(serverInfo, {
@@ -186,19 +137,17 @@ export class AgentServer {
     return place.is === 'kept' ? result : withConversationId(result, place);
   }
 
-  /** Speaks MCP on stdin and stdout until the client goes away or the process is told to stop; then closes the agent. */
   async serveStdio(): Promise<void> {
-    await serveStdio(() => this.createServer(), {
+    await serveStdio(() => this.makeServer(), {
       onError: (error) => this.#logError(error),
       close: () => this.#agent.close(),
     });
   }
 
-  /** Serves HTTP until `close()`. */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
     if (options.token === undefined && options.tokens === undefined && !isLocal(options.host)) {
       this.#agent.logger.warn(
-        `${this.#agent.name} listens on ${options.host} without a token: whoever gets there may use it.`,
+        `${this.#agent.name} listens on ${options.host} without a token: everyone who can reach it may use it.`,
       );
     }
     if (this.#options.conversation === 'per-token' && options.token === undefined && options.tokens === undefined) {
@@ -206,7 +155,7 @@ export class AgentServer {
       throw new PocketError('CONFIG_INVALID', text);
     }
     const isOneOfMany = hasSeveralCallers(options);
-    const server = await serveHttp(({ era }) => this.#makeServer({ isStateless: era === 'modern', isOneOfMany }), {
+    const server = await serveHttp(({ era }) => this.makeServer({ isStateless: era === 'modern', isOneOfMany }), {
       onError: (error) => this.#logError(error),
       ...options,
     });
@@ -219,13 +168,10 @@ export class AgentServer {
       },
     };
     this.#listening.add(listening);
-    this.#leaveAgent = this.#agent.closeTogether(this);
     return listening;
   }
 
-  /** Ends all listening; the agent itself stays. */
   async close(): Promise<void> {
-    this.#leaveAgent();
     this.#runs.close();
     await Promise.all([...this.#listening].map((server) => server.close()));
   }
@@ -264,14 +210,6 @@ export class AgentServer {
   #logError(error: unknown): void {
     this.#agent.logger.debug(`${this.#agent.name} as a server: ${errorText(error)}`);
   }
-}
-
-function checkConversation(conversation: unknown): void {
-  if (conversation === undefined || conversations.some((known) => known === conversation)) return;
-  throw new PocketError(
-    'CONFIG_INVALID',
-    `conversation must be ${conversations.join(', ')}, not ${JSON.stringify(conversation)}.`,
-  );
 }
 
 function unknownConversation(id: string): CallToolResult {

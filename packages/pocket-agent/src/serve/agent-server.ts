@@ -1,0 +1,51 @@
+// An agent as an MCP server: what `asMcpServer()` returns.
+import type { McpServer } from '@modelcontextprotocol/server';
+import type { AgentService } from './agent-service.ts';
+import type { HttpServer, HttpServerOptions } from './http-server.ts';
+import type { ServedAgent } from './served-agent.ts';
+import { type AgentServerOptions, checkServerOptions } from './server-options.ts';
+
+export class AgentServer {
+  readonly #agent: ServedAgent;
+  readonly #options: AgentServerOptions;
+  #leaveAgent: () => void;
+  #service: Promise<AgentService> | undefined;
+
+  /** The server closes with its agent. */
+  constructor(agent: ServedAgent, options: AgentServerOptions) {
+    checkServerOptions(options);
+    this.#agent = agent;
+    this.#options = { ...options };
+    this.#leaveAgent = agent.closeTogether(this);
+  }
+
+  /** A server of the MCP SDK for one connection. Agents of the same process use it with `mcpConfig: served`. */
+  async createServer(): Promise<McpServer> {
+    return (await this.#load()).makeServer();
+  }
+
+  /** Speaks MCP on stdin and stdout until the client disconnects or the process is stopped; then closes the agent. */
+  async serveStdio(): Promise<void> {
+    await (await this.#load()).serveStdio();
+  }
+
+  /** Serves HTTP until `close()`. */
+  async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
+    this.#leaveAgent = this.#agent.closeTogether(this);
+    return (await this.#load()).listen(options);
+  }
+
+  /** Stops listening; the agent stays open. */
+  async close(): Promise<void> {
+    this.#leaveAgent();
+    await (await this.#service)?.close();
+  }
+
+  /** The MCP SDK is loaded with the first use. */
+  #load(): Promise<AgentService> {
+    this.#service ??= import('./agent-service.ts').then(({ AgentService }) => {
+      return new AgentService(this.#agent, this.#options);
+    });
+    return this.#service;
+  }
+}

@@ -1,0 +1,52 @@
+// The options of an agent as an MCP server.
+import { OptionSet, PocketError } from '@pocket-agent/kit';
+import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
+import { checkServedApprovals, type ServedApprovals } from '../access/approval.ts';
+import type { ServedAgent } from './served-agent.ts';
+
+const conversations = ['per-client', 'per-token', 'shared'] as const;
+
+export interface AgentServerOptions {
+  /**
+   * per-client (default): every client has a separate conversation. per-token: every token has one, over all
+   * connections of its owner. shared: all clients speak in the agent's own.
+   */
+  conversation?: (typeof conversations)[number];
+  /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
+  createAgent?: () => ServedAgent;
+  /** What outside callers may do at most. */
+  profile?: ProfileName | Profile;
+  /** Who says yes to calls that need one. Default: the agents' own `approve`, and the client where there is none. */
+  approvals?: ServedApprovals;
+  /** What clients are told the server is. Default: the agent's name. */
+  serverInfo?: { name: string; version: string };
+  /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
+  maxConversations?: number;
+  /** Runs for HTTP clients at the same time; one more is refused. Default 1,000. */
+  maxRuns?: number;
+  /** Those for one token. Default: a quarter of all where there are several tokens. */
+  maxRunsPerCaller?: number;
+}
+
+const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
+  conversation: true,
+  createAgent: true,
+  profile: true,
+  approvals: true,
+  serverInfo: true,
+  maxConversations: true,
+  maxRuns: true,
+  maxRunsPerCaller: true,
+});
+
+export function checkServerOptions(options: AgentServerOptions): void {
+  serverOptions.check(options);
+  if (options.profile !== undefined) readProfile(options.profile);
+  checkServedApprovals(options.approvals);
+  const { conversation } = options;
+  if (conversation === undefined || conversations.some((known) => known === conversation)) return;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `conversation must be ${conversations.join(', ')}, not ${JSON.stringify(conversation)}.`,
+  );
+}
