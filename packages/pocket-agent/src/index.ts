@@ -26,6 +26,7 @@ export { PocketAgent, type StreamOptions } from './agent/agent.ts';
 export type {
   AgentConfig,
   AgentLimits,
+  FlatAgentOptions,
   ModelRouter,
   PocketAgentOptions,
 } from './agent/agent-config.ts';

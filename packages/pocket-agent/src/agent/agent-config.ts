@@ -15,13 +15,14 @@ import { withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from '../mcp/client.ts';
+import type { McpServerEntry } from '../mcp/mcp-config.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from '../model/model.ts';
 import type { FunctionTool } from '../tools/function-tool.ts';
 import type { ToolSource, ToolTable } from '../tools/tools.ts';
 import type { PocketAgent } from './agent.ts';
-import { checkAgentOptions } from './agent-options.ts';
+import { checkAgentOptions, nestOptions } from './agent-options.ts';
 import type { AgentHooks } from './hooks.ts';
 
 /** Plain JSON but for a model given as an object: it can live in a file. */
@@ -71,6 +72,8 @@ type ClientOptions = Omit<
 
 export interface PocketAgentOptions extends ClientOptions {
   agentConfig: AgentConfig;
+  /** Short for `mcpConfig: { mcpServers }`. */
+  mcpServers?: Record<string, McpServerEntry>;
   /** Connections that somebody else opened and will close, instead of own ones from `mcpConfig`. */
   mcpClient?: PocketAgentClient;
   router?: ModelRouter;
@@ -94,6 +97,9 @@ export interface PocketAgentOptions extends ClientOptions {
   samplingHandler?: ServerHandlers['samplingHandler'] | 'agent-model';
 }
 
+/** The same with the fields of `agentConfig` beside the other options: `{ llmModel, systemPrompt, tools, mcpServers }`. */
+export type FlatAgentOptions = Omit<PocketAgentOptions, 'agentConfig'> & AgentConfig;
+
 export interface AgentSettings {
   llmModel: string | LanguageModel;
   modelSettings: ModelSettings | undefined;
@@ -114,14 +120,21 @@ export interface AgentSettings {
   maxToolResultBytes: number;
 }
 
-/** `isSubclass`: of an agent that may have options of its own. */
-export function readSettings(options: PocketAgentOptions, isSubclass: boolean): AgentSettings {
+/** Checks options and nests them. `isSubclass`: the class may take additional options. */
+export function readOptions(options: PocketAgentOptions | FlatAgentOptions, isSubclass: boolean): PocketAgentOptions {
   checkAgentOptions(options, isSubclass);
-  const { agentConfig: config, limits = {} } = options ?? {};
-  if (!config?.llmModel) {
+  return nestOptions(options ?? {});
+}
+
+/** Clients that forks share with their agent, also where a subclass always passes `mcpConfig` to its base class. */
+export const clientsOfForks = new WeakSet<PocketAgentClient>();
+
+export function readSettings(options: PocketAgentOptions): AgentSettings {
+  const { agentConfig: config, limits = {} } = options;
+  if (!config.llmModel) {
     throw new PocketError(
       'CONFIG_INVALID',
-      'agentConfig.llmModel is missing: name a model, for example "anthropic/claude-sonnet-5".',
+      'llmModel is missing: name a model, for example "anthropic/claude-sonnet-5".',
     );
   }
   if (typeof config.llmModel === 'string') {
@@ -129,10 +142,10 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
   } else if (config.llmModel.specificationVersion !== 'v4' || typeof config.llmModel.doGenerate !== 'function') {
     throw new PocketError(
       'CONFIG_INVALID',
-      'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
+      'llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
-  if (options.mcpClient && options.mcpConfig) {
+  if (options.mcpClient && options.mcpConfig && !clientsOfForks.has(options.mcpClient)) {
     throw new PocketError(
       'CONFIG_INVALID',
       'An agent takes mcpConfig or mcpClient, not both: the client brings the servers it was made with.',

@@ -17,6 +17,7 @@ import {
   positiveInteger,
   positiveNumber,
   stringRule,
+  withoutUndefined,
 } from '@pocket-agent/kit';
 import { profileOptions } from '../access/access.ts';
 import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
@@ -24,16 +25,30 @@ import { serverRules } from '../mcp/client.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/model.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
-import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-config.ts';
+import type { AgentConfig, AgentLimits, FlatAgentOptions, PocketAgentOptions } from './agent-config.ts';
 import { checkHooks } from './hooks.ts';
 
 const isAgent = (value: unknown) => isRecord(value) && hasMethods(value, 'run', 'fork', 'close');
 
-const agentOptions = new OptionSet<PocketAgentOptions>(
+const configRules: OptionRules<AgentConfig> = {
+  llmModel: true,
+  modelSettings: true,
+  name: stringRule,
+  roleDescription: nullableString,
+  agentId: nullableString,
+  systemPrompt: nullableString,
+  messages: true,
+  allowImages: nullableBoolean,
+  completionOptions: true,
+};
+
+const agentOptions = new OptionSet<PocketAgentOptions & AgentConfig>(
   'An agent',
   {
     ...serverRules,
+    ...configRules,
     agentConfig: true,
+    mcpServers: nullable('an object of servers by name', isRecord),
     mcpClient: nullable('a PocketAgentClient', (value) => hasMethods(value, 'listTools', 'callTool')),
     router: nullable('an object with languageModel(name)', (value) => hasMethods(value, 'languageModel')),
     hooks: nullable('an object with hooks', isRecord),
@@ -58,17 +73,7 @@ const agentOptions = new OptionSet<PocketAgentOptions>(
 
 /** Objects inside the options, by their path. */
 const groups = {
-  agentConfig: group<AgentConfig>('agentConfig', {
-    llmModel: true,
-    modelSettings: true,
-    name: stringRule,
-    roleDescription: nullableString,
-    agentId: nullableString,
-    systemPrompt: nullableString,
-    messages: true,
-    allowImages: nullableBoolean,
-    completionOptions: true,
-  }),
+  agentConfig: group('agentConfig', configRules),
   access: group<AccessOptions>('access', accessOptions),
   limits: group<AgentLimits>('limits', {
     maxSteps: positiveInteger,
@@ -84,22 +89,47 @@ const groups = {
   }),
   'agentConfig.modelSettings': group('agentConfig.modelSettings', modelSettings.rules),
   'agentConfig.completionOptions': group('agentConfig.completionOptions', completionOptions),
+  modelSettings: group('modelSettings', modelSettings.rules),
+  completionOptions: group('completionOptions', completionOptions),
 };
 
 /** What other libraries call an option, by the place where it was given. */
 const otherNames: Readonly<Record<string, string>> = {
-  mcpServers: ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
-  'agentConfig.mcpServers': ' It belongs inside mcpConfig, beside agentConfig: mcpConfig: { mcpServers: { … } }.',
-  model: ' Did you mean "agentConfig.llmModel"?',
+  'agentConfig.mcpServers': ' It belongs beside agentConfig: mcpServers: { … }.',
+  model: ' Did you mean "llmModel"?',
   'agentConfig.model': ' Did you mean "llmModel"?',
   'agentConfig.completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
+  'completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
 };
 
+/** The options in the form with `agentConfig` and `mcpConfig`. */
+export function nestOptions(options: PocketAgentOptions | FlatAgentOptions): PocketAgentOptions {
+  const { mcpServers, ...given } = options;
+  if (mcpServers && given.mcpConfig) throw givenTwice('mcpServers', 'mcpConfig');
+  const nested: Partial<AgentConfig> = ('agentConfig' in given ? given.agentConfig : undefined) ?? {};
+  const isFlat = ([key]: [string, unknown]) => Object.hasOwn(configRules, key);
+  const { flat = [], others = [] } = Object.groupBy(Object.entries(given), (entry) =>
+    isFlat(entry) ? 'flat' : 'others',
+  );
+  const flatConfig = withoutUndefined(Object.fromEntries(flat));
+  for (const key of Object.keys(flatConfig))
+    if (Object.hasOwn(nested, key)) throw givenTwice(key, `agentConfig.${key}`);
+  return {
+    ...Object.fromEntries(others),
+    agentConfig: { ...nested, ...flatConfig } as AgentConfig,
+    ...(mcpServers ? { mcpConfig: { mcpServers } } : {}),
+  };
+}
+
+function givenTwice(option: string, other: string): PocketError {
+  return new PocketError('CONFIG_INVALID', `An agent takes ${option} or ${other}, not both: leave one of them out.`);
+}
+
 /** `mayHaveOthers`: a subclass may take additional options. */
-export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
+export function checkAgentOptions(options: PocketAgentOptions | FlatAgentOptions, mayHaveOthers: boolean): void {
   if (options && !isRecord(options)) {
     const model = typeof options === 'string' ? options : 'demo';
-    const wayOut = `new PocketAgent({ agentConfig: { llmModel: ${JSON.stringify(model)} } })`;
+    const wayOut = `new PocketAgent({ llmModel: ${JSON.stringify(model)} })`;
     throw new PocketError('CONFIG_INVALID', `A PocketAgent is made from an object of options: ${wayOut}.`);
   }
   for (const key of definedKeys(options))

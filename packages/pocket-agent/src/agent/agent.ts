@@ -51,9 +51,12 @@ import { borrow, type ListWait, type RenamedTool, type ToolTable } from '../tool
 import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,
+  clientsOfForks,
+  type FlatAgentOptions,
   modelOptions,
   type PocketAgentOptions,
   readHistory,
+  readOptions,
   readSettings,
 } from './agent-config.ts';
 import { type StepOptions, stepOptions } from './agent-options.ts';
@@ -76,6 +79,8 @@ export class PocketAgent<Answer = string> {
   readonly logger: Logger;
   readonly approve: Approve | undefined;
   readonly #options: PocketAgentOptions;
+  /** Whether options were given flat: the constructor of a subclass expects them so. */
+  readonly #isFlat: boolean;
   readonly #settings: AgentSettings;
   readonly #toolbox: Toolbox;
   readonly #prompt = new PromptBuilder();
@@ -91,8 +96,10 @@ export class PocketAgent<Answer = string> {
   #client: PocketAgentClient | undefined;
   #model: LanguageModel | undefined;
 
-  constructor(options: PocketAgentOptions) {
-    this.#settings = readSettings(options, new.target !== PocketAgent);
+  constructor(given: PocketAgentOptions | FlatAgentOptions) {
+    const options = readOptions(given, new.target !== PocketAgent);
+    this.#isFlat = !('agentConfig' in given);
+    this.#settings = readSettings(options);
     this.#messages = readHistory(options.agentConfig);
     this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...this.#messages] } };
     this.hooks = options.hooks ?? {};
@@ -229,14 +236,15 @@ export class PocketAgent<Answer = string> {
     emitEvent({ agent: this, context: this.#queue.observed, event, meta });
   }
 
-  /** A new agent of the same making with its own conversation. It uses this agent's MCP connections. */
+  /** A new agent of the same class and options with its own conversation. It uses this agent's MCP connections. */
   fork(): this {
-    const Maker = this.constructor as new (options: PocketAgentOptions) => this;
-    const { mcpConfig: _shared, ...options } = this.#options;
-    const { agentId: _own, ...agentConfig } = options.agentConfig;
-    return new Maker({
+    const Class = this.constructor as new (options: PocketAgentOptions | FlatAgentOptions) => this;
+    const { mcpConfig: _shared, agentConfig, ...options } = this.#options;
+    const { agentId: _own, ...config } = { ...agentConfig, name: this.name };
+    clientsOfForks.add(this.mcpClient);
+    return new Class({
       ...options,
-      agentConfig: { ...agentConfig, name: this.name },
+      ...(this.#isFlat ? config : { agentConfig: config }),
       access: this.#access.optionsOfFork(),
       mcpClient: this.mcpClient,
       tools: (this.#options.tools ?? []).map((entry) =>

@@ -338,7 +338,9 @@ describe('who says yes to what a served agent wants to do', () => {
     const { agent } = servedAgent();
     const approvals = 'owner' as 'own';
     for (const serve of [() => agent.asMcpServer({ approvals }), () => agent.asA2aServer({ approvals })])
-      expect(serve).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('own') }));
+      expect(serve).toThrow(
+        expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('own') }),
+      );
   });
 });
 

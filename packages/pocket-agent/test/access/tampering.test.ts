@@ -252,6 +252,13 @@ test('a frozen value is copied once: models and listeners see the parts of the h
   expect(results.map((part, index) => part === joined[index])).toEqual([true, true, true]);
 });
 
+test('a prompt that a model keeps does not grow with later steps', async () => {
+  const { agent, model } = scriptedAgent(['One.', 'Two.']);
+  await agent.run('Hi');
+  await agent.run('Hi');
+  expect(model.calls.map(({ prompt }) => prompt.length)).toEqual([1, 3]);
+});
+
 test('an object that createHookContext returns again and again is left as it is', async () => {
   const signals: AbortSignal[] = [];
   const shared: Omit<HookContext, 'signal'> & { greet(): string } = Object.assign(

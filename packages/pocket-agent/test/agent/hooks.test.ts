@@ -56,6 +56,19 @@ describe('hooks', () => {
     expect([...contexts][0]?.agent).toBe(agent);
   });
 
+  test('createHookContext may return a frozen object', async () => {
+    const signals: AbortSignal[] = [];
+    class Frozen extends PocketAgent {
+      protected override createHookContext() {
+        return Object.freeze({ agent: this, metadata: {} });
+      }
+    }
+    const hooks = { preStep: ({ signal }: HookContext) => void signals.push(signal) };
+    const agent = new Frozen({ llmModel: new ScriptedModel(['Done.']), hooks });
+    expect(await agent.run('Hi')).toBe('Done.');
+    expect(signals[0]).toBeInstanceOf(AbortSignal);
+  });
+
   test('createHookContext can be overridden', async () => {
     const seen: unknown[] = [];
     class Tagged extends PocketAgent {

@@ -9,7 +9,7 @@ import {
   tool,
   toolsFor,
 } from 'pocket-agent';
-import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
+import { recordEvents, ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { add, scriptedAgent, silent } from '../helpers.ts';
 
@@ -34,10 +34,9 @@ describe('an option that does not exist', () => {
     [{ access: 'reader' }, 'access must be an object, got "reader".'],
     [{ access: null }, 'access must be an object, got null.'],
     [{ access: { capabilities: ['read'] } }, 'access has no option "capabilities". It belongs in access.profile.'],
-    [{ mcpServers: {} }, 'It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.'],
-    [{ agentConfig: { ...agentConfig, mcpServers: {} } }, 'It belongs inside mcpConfig, beside agentConfig'],
+    [{ agentConfig: { ...agentConfig, mcpServers: {} } }, 'It belongs beside agentConfig: mcpServers: { … }.'],
     [{ agentConfig: { model: 'gpt-5' } }, 'agentConfig has no option "model". Did you mean "llmModel"?'],
-    [{ model: 'gpt-5' }, 'An agent has no option "model". Did you mean "agentConfig.llmModel"?'],
+    [{ model: 'gpt-5' }, 'An agent has no option "model". Did you mean "llmModel"?'],
     [{ agentConfig: { ...agentConfig, apiKey: 'x' } }, 'It belongs in agentConfig.modelSettings.'],
     [ofModel({ baseURL: 'http://x' }), 'agentConfig.modelSettings has no option "baseURL". Did you mean "baseUrl"?'],
     [ofModel({ apikey: 'x' }), 'agentConfig.modelSettings has no option "apikey". Did you mean "apiKey"?'],
@@ -158,7 +157,7 @@ describe('an option that is not what it must be', () => {
     ['demo', '"demo"'],
     [() => {}, '"demo"'],
   ])('in place of all options is refused with how an agent is made: %s', (given, model) => {
-    const message = `A PocketAgent is made from an object of options: new PocketAgent({ agentConfig: { llmModel: ${model} } }).`;
+    const message = `A PocketAgent is made from an object of options: new PocketAgent({ llmModel: ${model} }).`;
     expect(() => new PocketAgent(given as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message }));
   });
 
@@ -326,6 +325,36 @@ describe('an option that does not exist is refused', () => {
   });
 });
 
+describe('flat options', () => {
+  test('stand for agentConfig and mcpConfig', async () => {
+    await using agent = new PocketAgent({
+      llmModel: new ScriptedModel([{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, 'Three.']),
+      name: 'Flat',
+      systemPrompt: 'Be brief.',
+      mcpServers: { math: { server: await scriptedServer([add]) } },
+      logger: silent,
+    });
+    expect(await agent.run('1 + 2?')).toBe('Three.');
+    expect([agent.name, agent.systemPrompt]).toEqual(['Flat', 'Be brief.']);
+    expect(agent.fork().systemPrompt).toBe('Be brief.');
+  });
+
+  test('may complete agentConfig', () => {
+    expect(make({ systemPrompt: 'Be brief.' }).systemPrompt).toBe('Be brief.');
+  });
+
+  test.each([
+    [{ name: 'Other' }, 'An agent takes name or agentConfig.name, not both'],
+    [{ mcpServers: {}, mcpConfig: { mcpServers: {} } }, 'An agent takes mcpServers or mcpConfig, not both'],
+    [{ systemPrompt: 5 }, 'systemPrompt must be a string, got 5.'],
+    [{ sistemPrompt: 'x' }, 'An agent has no option "sistemPrompt". Did you mean "systemPrompt"?'],
+    [{ modelSettings: { apikey: 'x' } }, 'modelSettings has no option "apikey". Did you mean "apiKey"?'],
+  ])('%j is refused', (options, message) => {
+    expect(() => make(options)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    expect(() => make(options)).toThrow(message);
+  });
+});
+
 test('what is undefined was left out', () => {
   expect(make({ access: undefined, limits: { maxSteps: undefined }, acess: undefined }).name).toBe('Tester');
 });
@@ -339,7 +368,8 @@ test('a subclass may have options of its own, which its forks get too, and missp
     }
   }
   const clerk = new Clerk({ agentConfig, desk: 7, logger: silent });
-  expect(clerk.fork()).toMatchObject({ desk: 7 });
+  const { desk }: { desk: number } = clerk.fork(); // the type of the subclass
+  expect(desk).toBe(7);
   const odd = { agentConfig, desk: 7, constructor: 'inherited by every object', logger: silent };
   expect(new Clerk(odd)).toMatchObject({ desk: 7 });
   const access = { profil: 'reader' } as object;

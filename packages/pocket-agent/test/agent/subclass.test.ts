@@ -1,5 +1,5 @@
-// Ways to make an agent that would lose its limits, its queue or its servers without a word.
-import { PocketAgent, PocketAgentClient, type RunOptions } from 'pocket-agent';
+// Subclasses and shared clients: an overridden run keeps queue, limits, option checks and events.
+import { PocketAgent, PocketAgentClient, type PocketAgentOptions, type RunOptions, tool } from 'pocket-agent';
 import { recordEvents, ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { add, scriptedAgent, silent } from '../helpers.ts';
@@ -21,6 +21,36 @@ describe('an agent with a run of its own', () => {
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('timeoutMs'),
     });
+  });
+
+  test('refuses a misspelt option, which would be ignored', async () => {
+    let erased = 0;
+    const erase = tool({ name: 'erase', description: '', capability: 'delete', run: () => void erased++ });
+    const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'erase' }] }, 'Done.']);
+    const agent = new Polite({ llmModel, tools: [erase] });
+    const misspelt = { profil: 'reader' } as RunOptions;
+    await expect(agent.run('Hi', misspelt)).rejects.toThrow('A run has no option "profil". Did you mean "profile"?');
+    expect(erased).toBe(0);
+  });
+
+  test('emits the events of one run, though it calls super.run()', async () => {
+    const events = recordEvents();
+    const agent = new Polite({ agentConfig: agentConfig(), hooks: events });
+    expect(await Promise.all([agent.run('One?'), agent.run('Two?')])).toEqual(['Well: One.', 'Well: Two.']);
+    const types = events.types().filter((type) => type.startsWith('run_'));
+    expect(types).toEqual(['run_started', 'run_finished', 'run_started', 'run_finished']);
+  });
+
+  test('may override step(), which run() calls', async () => {
+    let steps = 0;
+    class Counting extends PocketAgent {
+      override step(...options: Parameters<PocketAgent['step']>) {
+        steps++;
+        return super.step(...options);
+      }
+    }
+    expect(await new Counting({ agentConfig: agentConfig() }).run('Hi')).toBe('One.');
+    expect(steps).toBe(1);
   });
 
   test('is ended by its deadline though its own run never settles, and is free for the next', async () => {
@@ -65,4 +95,24 @@ describe('mcpClient', () => {
     await using agent = new PocketAgent({ agentConfig: agentConfig(), mcpConfig, logger: silent });
     expect((await agent.fork().fork().listTools()).map(({ name }) => name)).toEqual(['add']);
   });
+
+  test.each([{ isFlat: true }, { isFlat: false }])(
+    'is what a fork uses of a subclass that names its own servers (flat options: $isFlat)',
+    async ({ isFlat }) => {
+      const mcpServers = { one: { server: await scriptedServer([add]) } };
+      class Calculator extends PocketAgent {
+        constructor(options: Partial<PocketAgentOptions> = {}) {
+          super(
+            isFlat
+              ? { ...agentConfig(), mcpServers, ...options }
+              : { agentConfig: agentConfig(), ...options, mcpConfig: { mcpServers } },
+          );
+        }
+      }
+      await using agent = new Calculator({ logger: silent });
+      const fork = agent.fork().fork();
+      expect(fork.name).toBe('Tester');
+      expect((await fork.listTools()).map(({ name }) => name)).toEqual(['add']);
+    },
+  );
 });
