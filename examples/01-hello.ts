@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { PocketAgent } from 'pocket-agent';
 
 await using agent = new PocketAgent({
-  agentConfig: { llmModel: process.env.MODEL ?? 'demo', name: 'Greeter', systemPrompt: 'You are a friendly greeter.' },
+  llmModel: process.env.MODEL ?? 'demo',
+  name: 'Greeter',
+  systemPrompt: 'You are a friendly greeter.',
 });
 
 const answer = await agent.run('Say hello.');

@@ -29,12 +29,11 @@ const rollDice = tool({
 const builtin = fileURLToPath(import.meta.resolve('../packages/cli/src/builtin-server/main.ts'));
 
 await using agent = new PocketAgent({
-  agentConfig: { llmModel: process.env.MODEL ?? 'demo', name: 'Helper' },
-  mcpConfig: {
-    mcpServers: {
-      builtin: { command: process.execPath, args: [builtin] },
-      weather: { server: weatherServer },
-    },
+  llmModel: process.env.MODEL ?? 'demo',
+  name: 'Helper',
+  mcpServers: {
+    builtin: { command: process.execPath, args: [builtin] },
+    weather: { server: weatherServer },
   },
   tools: [rollDice],
 });

@@ -54,7 +54,8 @@ const llmModel = new ScriptedModel([
 ]);
 const hooks = new Careful();
 await using agent = new PocketAgent({
-  agentConfig: { llmModel, name: 'Librarian' },
+  llmModel,
+  name: 'Librarian',
   tools: [readNote, deleteNote],
   hooks,
 });

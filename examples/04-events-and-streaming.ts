@@ -15,7 +15,8 @@ const countWords = tool({
 });
 
 await using agent = new PocketAgent({
-  agentConfig: { llmModel: process.env.MODEL ?? 'demo', name: 'Counter' },
+  llmModel: process.env.MODEL ?? 'demo',
+  name: 'Counter',
   tools: [countWords],
 });
 

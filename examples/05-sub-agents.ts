@@ -12,22 +12,18 @@ const square = tool({
 });
 
 const math = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([{ toolCalls: [{ name: 'square', arguments: { n: 12 } }] }, 'It is 144.']),
-    name: 'Math',
-    roleDescription: 'Does arithmetic',
-  },
+  llmModel: new ScriptedModel([{ toolCalls: [{ name: 'square', arguments: { n: 12 } }] }, 'It is 144.']),
+  name: 'Math',
+  roleDescription: 'Does arithmetic',
   tools: [square],
 });
 
 await using boss = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([
-      { toolCalls: [{ name: 'Math-message', arguments: { message: 'What is 12 squared?' } }] },
-      'Math says it is 144.',
-    ]),
-    name: 'Boss',
-  },
+  llmModel: new ScriptedModel([
+    { toolCalls: [{ name: 'Math-message', arguments: { message: 'What is 12 squared?' } }] },
+    'Math says it is 144.',
+  ]),
+  name: 'Boss',
   subAgents: [math],
 });
 

@@ -4,19 +4,19 @@ import { PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 
 await using poet = new PocketAgent({
-  agentConfig: { llmModel: new ScriptedModel(['Roses are red.']), name: 'Poet', roleDescription: 'Writes short poems' },
+  llmModel: new ScriptedModel(['Roses are red.']),
+  name: 'Poet',
+  roleDescription: 'Writes short poems',
 });
 const server = await poet.asMcpServer().listen({ token: 'shared-secret' });
 console.log(`Poet listens on ${server.url}`);
 
 await using editor = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([
-      { toolCalls: [{ name: 'Poet-message', arguments: { message: 'A line about roses, please.' } }] },
-      'Here it is: Roses are red.',
-    ]),
-    name: 'Editor',
-  },
+  llmModel: new ScriptedModel([
+    { toolCalls: [{ name: 'Poet-message', arguments: { message: 'A line about roses, please.' } }] },
+    'Here it is: Roses are red.',
+  ]),
+  name: 'Editor',
   mcpConfig: { mcpServers: { poet: { url: server.url, headers: { Authorization: 'Bearer shared-secret' } } } },
 });
 

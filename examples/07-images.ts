@@ -15,7 +15,7 @@ const screenshot = tool({
 const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'screenshot' }] }, 'Both images show a red dot.'], {
   provider: 'openai.chat',
 });
-await using agent = new PocketAgent({ agentConfig: { llmModel, allowImages: true }, tools: [screenshot] });
+await using agent = new PocketAgent({ llmModel, allowImages: true, tools: [screenshot] });
 
 console.log(await agent.run({ text: 'Does my screen show this image?', images: [Buffer.from(redDot, 'base64')] }));
 

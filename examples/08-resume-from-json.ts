@@ -11,7 +11,7 @@ const file = join(folder, 'conversation.json');
 
 {
   const llmModel = new ScriptedModel(['Nice to meet you, Ada.']);
-  await using agent = new PocketAgent({ agentConfig: { llmModel } });
+  await using agent = new PocketAgent({ llmModel });
   await agent.run('My name is Ada.');
   await writeFile(file, JSON.stringify(agent.messages));
 }
@@ -19,7 +19,7 @@ const file = join(folder, 'conversation.json');
 const llmModel = new ScriptedModel([
   ({ prompt }) => (JSON.stringify(prompt).includes('Ada') ? 'You are Ada.' : 'I do not know.'),
 ]);
-await using agent = new PocketAgent({ agentConfig: { llmModel, messages: JSON.parse(await readFile(file, 'utf8')) } });
+await using agent = new PocketAgent({ llmModel, messages: JSON.parse(await readFile(file, 'utf8')) });
 const answer = await agent.run('Who am I?');
 console.log(answer);
 await rm(folder, { recursive: true });

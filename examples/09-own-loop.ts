@@ -15,7 +15,8 @@ class Reviewer extends PocketAgent<{ draft: string; final: string }> {
 }
 
 await using agent = new Reviewer({
-  agentConfig: { llmModel: new ScriptedModel(['A very long sentence about the sea.', 'The sea.']), name: 'Reviewer' },
+  llmModel: new ScriptedModel(['A very long sentence about the sea.', 'The sea.']),
+  name: 'Reviewer',
 });
 const { draft, final } = await agent.run('Describe the sea.');
 console.log(`${draft}\n→ ${final}`);

@@ -24,12 +24,10 @@ function pizzeria(): McpServer {
 
 const asked: string[] = [];
 await using agent = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([
-      { toolCalls: [{ name: 'order_pizza', arguments: { kind: 'Margherita' } }] },
-      'Your large Margherita is on its way.',
-    ]),
-  },
+  llmModel: new ScriptedModel([
+    { toolCalls: [{ name: 'order_pizza', arguments: { kind: 'Margherita' } }] },
+    'Your large Margherita is on its way.',
+  ]),
   mcpConfig: pizzeria,
   elicitationHandler: ({ message }) => {
     asked.push(message); // a real program asks a person here

@@ -26,7 +26,7 @@ const router = new Router({
 
 const answers: string[] = [];
 for (const question of ['one', 'two', 'three']) {
-  const agent = new PocketAgent({ agentConfig: { llmModel: 'gpt-5' }, router });
+  const agent = new PocketAgent({ llmModel: 'gpt-5', router });
   answers.push(await agent.run(question));
 }
 console.log(answers);

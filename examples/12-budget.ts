@@ -8,18 +8,17 @@ const neverDone = () =>
   Array.from({ length: 100 }, () => ({ toolCalls: [{ name: 'look_again' }], usage: { input: 900, output: 100 } }));
 
 const worker = new PocketAgent({
-  agentConfig: { llmModel: new ScriptedModel(neverDone()), name: 'Worker' },
+  llmModel: new ScriptedModel(neverDone()),
+  name: 'Worker',
   tools: [lookAgain],
   prices: { script: { input: 3, output: 15 } }, // USD per million tokens; only needed for unknown models
 });
 await using boss = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([
-      { toolCalls: [{ name: 'Worker-message', arguments: { message: 'Look at it.' } }] },
-      'Enough.',
-    ]),
-    name: 'Boss',
-  },
+  llmModel: new ScriptedModel([
+    { toolCalls: [{ name: 'Worker-message', arguments: { message: 'Look at it.' } }] },
+    'Enough.',
+  ]),
+  name: 'Boss',
   subAgents: [worker],
   prices: { script: { input: 3, output: 15 } },
   limits: { maxCostUsd: 0.05, maxTokens: 1_000_000 },

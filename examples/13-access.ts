@@ -8,22 +8,18 @@ const make = (name: string, capability: Capability) =>
 const tools = [make('list_posts', 'read'), make('post_message', 'write'), make('delete_message', 'delete')];
 
 const worker = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([
-      { toolCalls: tools.map(({ definition: { name } }) => ({ name, arguments: { id: 1, token: 'abc' } })) },
-      'I did what I was allowed to do.',
-    ]),
-    name: 'Worker',
-  },
+  llmModel: new ScriptedModel([
+    { toolCalls: tools.map(({ definition: { name } }) => ({ name, arguments: { id: 1, token: 'abc' } })) },
+    'I did what I was allowed to do.',
+  ]),
+  name: 'Worker',
   tools,
 });
 
 const audit: AuditRecord[] = [];
 await using boss = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([{ toolCalls: [{ name: 'Worker-message', arguments: { message: 'Go.' } }] }, 'Done.']),
-    name: 'Boss',
-  },
+  llmModel: new ScriptedModel([{ toolCalls: [{ name: 'Worker-message', arguments: { message: 'Go.' } }] }, 'Done.']),
+  name: 'Boss',
   subAgents: [worker], // never has more rights than Boss, and needs the same approvals
   access: { profile: 'writer', confirm: 'write' },
   approve: ({ path, tool: name, arguments: args }) => {

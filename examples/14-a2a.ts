@@ -6,14 +6,12 @@ import { ScriptedModel } from 'pocket-agent/testing';
 
 const files = new Set(['a.log', 'b.log']);
 await using janitor = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([
-      { toolCalls: [...files].map((name) => ({ name: 'delete_file', arguments: { name } })) },
-      'I deleted what I was allowed to delete.',
-    ]),
-    name: 'Janitor',
-    roleDescription: 'Tidies up files',
-  },
+  llmModel: new ScriptedModel([
+    { toolCalls: [...files].map((name) => ({ name: 'delete_file', arguments: { name } })) },
+    'I deleted what I was allowed to delete.',
+  ]),
+  name: 'Janitor',
+  roleDescription: 'Tidies up files',
   tools: [
     tool({
       name: 'delete_file',
@@ -29,13 +27,11 @@ const card = (await (await fetch(cardUrl)).json()) as { name: string; skills: { 
 console.log(`${card.name} listens on ${url}: ${card.skills[0]?.description}`);
 
 await using boss = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel([
-      { toolCalls: [{ name: 'Janitor-message', arguments: { message: 'Tidy up.' } }] },
-      'It is tidy now.',
-    ]),
-    name: 'Boss',
-  },
+  llmModel: new ScriptedModel([
+    { toolCalls: [{ name: 'Janitor-message', arguments: { message: 'Tidy up.' } }] },
+    'It is tidy now.',
+  ]),
+  name: 'Boss',
   tools: [remoteAgent({ url, token: 'shared-secret', approvals: true })],
   approve: ({ path, tool: name, arguments: args }) => {
     console.log(`${path.join(' → ')} wants to call ${name} ${JSON.stringify(args)}`); // a real program asks a person here

@@ -15,7 +15,7 @@ const model = new ScriptedModel([
   '6 times 7 is 42.',
   'I have no tools now, but I remember: 42.',
 ]);
-await using agent = new PocketAgent({ agentConfig: { llmModel: model, name: 'Helper' }, tools: [tools] });
+await using agent = new PocketAgent({ llmModel: model, name: 'Helper', tools: [tools] });
 console.log(await agent.run('What is 6 times 7?'));
 
 await tools.activate([]); // no tool is offered any more, and the conversation continues

@@ -66,7 +66,8 @@ const model = new ScriptedModel([
   'I replied to bob. I may not delete anything.',
 ]);
 await using agent = new PocketAgent({
-  agentConfig: { llmModel: model, name: 'Helper' }, // a real model: llmModel: 'anthropic/claude-sonnet-5'
+  llmModel: model,
+  name: 'Helper', // a real model: llmModel: 'anthropic/claude-sonnet-5'
   mcpConfig: { mcpServers: { mattermost: server } },
   access: { profile: 'writer' },
 });

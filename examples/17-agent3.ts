@@ -6,11 +6,9 @@ import { PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 
 await using poet = new PocketAgent({
-  agentConfig: {
-    llmModel: new ScriptedModel(['Roses are red.']),
-    name: 'Poet',
-    roleDescription: 'Writes short poems about anything',
-  },
+  llmModel: new ScriptedModel(['Roses are red.']),
+  name: 'Poet',
+  roleDescription: 'Writes short poems about anything',
 });
 const server = poet.asA2aServer();
 const { cardUrl } = await server.listen();
