@@ -98,8 +98,8 @@ export class PocketAgent<Answer = string> {
 
   constructor(given: PocketAgentOptions | FlatAgentOptions) {
     const options = readOptions(given, new.target !== PocketAgent);
-    this.#isFlat = !('agentConfig' in given);
     this.#settings = readSettings(options);
+    this.#isFlat = !('agentConfig' in given);
     this.#messages = readHistory(options.agentConfig);
     this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...this.#messages] } };
     this.hooks = options.hooks ?? {};
