@@ -31,5 +31,5 @@ export const costCommand: ChatCommand = {
 
 function line(who: string, { costUsd, tokens, runs }: Spent, budget: number | undefined): string {
   const of = budget === undefined ? '' : ` of $${budget.toFixed(2)}`;
-  return `**${who}**: $${costUsd.toFixed(4)}${of}, ${tokens} tokens, ${runs} answers`;
+  return `**${who}**: $${costUsd.toFixed(4)}${of}, ${tokens} tokens, ${runs} ${runs === 1 ? 'answer' : 'answers'}`;
 }
