@@ -24,7 +24,7 @@ function child(name: string, script: ConstructorParameters<typeof ScriptedModel>
 }
 
 describe('usage and cost', () => {
-  test('every step and every run tells tokens and dollars', async () => {
+  test('every step and every run reports tokens and dollars', async () => {
     const seen: unknown[] = [];
     const { agent } = scriptedAgent(
       [
@@ -116,7 +116,7 @@ describe('usage and cost', () => {
     expect(sub.agent.totals.usage.modelCalls).toBe(2);
   });
 
-  test('what the results of a tool cost is measured by the next call', async () => {
+  test('the next call measures the cost of tool results', async () => {
     const long = tool({ name: 'long', description: '', run: () => 'x'.repeat(300) });
     const short = tool({ name: 'short', description: '', run: () => 'y' });
     const { agent } = scriptedAgent(
@@ -132,7 +132,7 @@ describe('usage and cost', () => {
     expect(byTool.long?.resultTokens).toBeGreaterThan(200);
   });
 
-  test('without a next call it is estimated', async () => {
+  test('without a next call the cost of tool results is estimated', async () => {
     const long = tool({ name: 'long', description: '', run: () => 'x'.repeat(350) });
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'long' }] }], { tools: [long], limits: { maxSteps: 1 } });
     await expect(agent.run('x')).rejects.toMatchObject({ code: 'MAX_STEPS' });
@@ -151,7 +151,7 @@ describe('limits', () => {
     expectValidHistory(agent);
   });
 
-  test('a budget is for one run: the next begins anew', async () => {
+  test('a budget covers one run, and the next run starts with a new one', async () => {
     const { agent } = scriptedAgent(['a', 'b'], { limits: { maxTokens: 15 } });
     expect(await agent.run('x')).toBe('a');
     expect(await agent.run('y')).toBe('b');
@@ -174,13 +174,13 @@ describe('limits', () => {
     expect(model.calls).toHaveLength(0);
   });
 
-  test('a model on this machine costs nothing, so a budget in dollars can be kept with it', async () => {
+  test('a local model is free, so a budget in dollars works with it', async () => {
     const agent = new PocketAgent({ agentConfig: { llmModel: 'demo' }, limits: { maxCostUsd: 1 }, logger: silent });
     expect(await agent.run('Hello')).toContain('demo model');
     expect(agent.totals.usage.costUsd).toBe(0);
   });
 
-  test('behind a router the price is looked up by who answered, and an unknown one stops the run', async () => {
+  test('behind a router the price is that of the model that answered, and an unknown price stops the run', async () => {
     const make = (price: object) => {
       const model = new ScriptedModel([callAdd, callAdd, 'never']);
       const router = new Router({ models: [{ modelName: 'any', params: { model } }] });
@@ -206,7 +206,7 @@ describe('limits', () => {
     expectValidHistory(unpriced.agent);
   });
 
-  test('maxToolCalls answers the call that is too many and stops', async () => {
+  test('maxToolCalls answers the call above the limit with an error and stops', async () => {
     let ran = 0;
     const count = tool({ name: 'count', description: '', run: () => ++ran });
     const three = { toolCalls: [{ name: 'count' }, { name: 'count' }, { name: 'count' }] };
@@ -219,7 +219,7 @@ describe('limits', () => {
     expectValidHistory(agent);
   });
 
-  test('sub-agents draw on the rest of their parent', async () => {
+  test('sub-agents use what is left of the budget of their parent', async () => {
     const sub = child('Sub', [callAdd, callAdd, callAdd, 'never']);
     const { agent, model } = scriptedAgent(
       [{ toolCalls: [{ name: 'Sub-message', arguments: { message: 'go' } }] }, 'never'],
@@ -235,7 +235,7 @@ describe('limits', () => {
     expectValidHistory(sub.agent);
   });
 
-  test('a sub-agent keeps its own limit too, and its parent goes on', async () => {
+  test('a sub-agent also keeps its own limit, and its parent continues', async () => {
     const sub = child('Sub', [callAdd, 'never'], { limits: { maxTokens: 10 } });
     const { agent } = scriptedAgent(
       [{ toolCalls: [{ name: 'Sub-message', arguments: { message: 'go' } }] }, 'I gave up on Sub.'],
@@ -244,7 +244,7 @@ describe('limits', () => {
     expect(await agent.run('x')).toBe('I gave up on Sub.');
   });
 
-  test('what a server samples from the agent counts as well', async () => {
+  test('sampling requests of a server count', async () => {
     const { McpServer } = await import('@modelcontextprotocol/server');
     const server = new McpServer({ name: 's', version: '1' });
     server.registerTool('ask', { inputSchema: z.object({}) }, async () => {
@@ -261,7 +261,7 @@ describe('limits', () => {
     await agent.close();
   });
 
-  test('what is sampled through a fork counts for the fork', async () => {
+  test('sampling through a fork counts for the fork', async () => {
     const { McpServer } = await import('@modelcontextprotocol/server');
     const server = new McpServer({ name: 's', version: '1' });
     server.registerTool('ask', { inputSchema: z.object({}) }, async () => {
@@ -280,13 +280,13 @@ describe('limits', () => {
     await agent.close();
   });
 
-  test('a timeout tells the totals too', async () => {
+  test('a timeout error contains the totals', async () => {
     const hang = tool({ name: 'hang', description: '', run: () => new Promise(() => {}) });
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'hang' }] }], { tools: [hang], limits: { timeoutMs: 30 } });
     expect((await budgetError(agent.run('x'))).details.totals?.usage).toMatchObject({ modelCalls: 1, toolCalls: 1 });
   });
 
-  test('the prices of a parent hold for its sub-agents', async () => {
+  test('the prices of a parent apply to its sub-agents', async () => {
     const sub = child('Sub', ['done'], { prices: {} });
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'Sub-message', arguments: { message: 'go' } }] }, 'ok'], {
       subAgents: [sub.agent],
@@ -297,7 +297,7 @@ describe('limits', () => {
     expect(agent.totals.usage.costUsd).toBe(60);
   });
 
-  describe('a provider that does not count, or not well,', () => {
+  describe('a provider that reports no usage, or a wrong one,', () => {
     const odd = (usage: object) => {
       const llmModel = new ScriptedModel(Array.from({ length: 40 }, () => callAdd));
       const generate = llmModel.doGenerate.bind(llmModel);
@@ -316,7 +316,7 @@ describe('limits', () => {
     });
   });
 
-  test('names that a model makes up do no harm', async () => {
+  test('invented tool names do no harm', async () => {
     const names = ['__proto__', 'constructor', 'toString'];
     const { agent } = scriptedAgent([{ toolCalls: names.map((name) => ({ name })) }, 'ok'], { tools: [add] });
     await agent.run('x');
@@ -324,7 +324,7 @@ describe('limits', () => {
     expect(Object.keys(agent.totals.byTool).sort()).toEqual([...names].sort());
   });
 
-  test('a table that cannot price a call does not cost its answer', async () => {
+  test('a failure of the price table does not fail the run', async () => {
     const llmModel = new ScriptedModel(['kept'], { provider: 'openai', modelId: 'gpt-4o' });
     const generate = llmModel.doGenerate.bind(llmModel);
     const usage = {
@@ -346,7 +346,7 @@ describe('limits', () => {
     expect(inner.llmModel.calls).toHaveLength(1);
   });
 
-  test('they hold when a tool of an MCP server is the one that runs away', async () => {
+  test('limits apply to endless calls of an MCP tool', async () => {
     const spin = tool({ name: 'spin', description: '', run: () => 'again' });
     const { agent } = scriptedAgent(
       Array.from({ length: 10 }, () => ({ toolCalls: [{ name: 'spin' }] })),

@@ -1,4 +1,4 @@
-// What OpenAI and Azure store belongs to one account: other accounts never hear of it, and nothing fails for it.
+// Items that OpenAI and Azure store belong to one account. They are never sent to another account, and nothing fails.
 import { type FunctionTool, type Message, PocketAgent, Router, type RouterEvent, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { API_KEY, type FakeAnswer, OTHER_KEY } from '../fixtures/providers/fake-dialect.ts';
@@ -58,7 +58,7 @@ describe.each(accounts)('$model, $kind reasoning, streaming: $streaming', ({ mod
 });
 
 test.each(['openai/gpt-5.1', 'azure/my-deployment'])(
-  '%s: an answer that was cut off leaves nothing that its account does not know',
+  '%s: items of an answer that was cut off are not sent back',
   async (model) => {
     for (const endAfter of [6, 8, 10, 12, 14]) {
       fake.script({ ...thinkAndLook, endAfter }, 'It is a cat.', 'Fine.');
@@ -111,7 +111,7 @@ describe.each([false, true])('a router over two accounts (streaming: %s)', (stre
     },
   );
 
-  test('an item that expired is left out, and no deployment is left alone for it', async () => {
+  test('an item that expired is left out, and no deployment cools down for it', async () => {
     const agent = routed();
     fake.script(thinkAndLook, { status: 404, message: "Item with id 'rs_1' not found." }, 'It is a cat.', 'Fine.');
     expect(await ask(agent, 'What is there?', streaming)).toBe('It is a cat.');

@@ -1,4 +1,4 @@
-// Answers that are not whole, and calls that somebody ends: reported, never passed off as final, and the history holds.
+// Incomplete answers and aborted calls are reported, never returned as final, and leave a valid history.
 import { type FunctionTool, type LanguageModel, PocketAgent, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { everyModel, FakeProviders } from '../fixtures/providers/fake-providers.ts';
@@ -33,7 +33,7 @@ describe.each(everyModel)('$model', ({ model, provider }) => {
     expect(fake.refused).toEqual([]);
   });
 
-  test('an abort ends a call at once, the provider hears of it, and the conversation can go on', async () => {
+  test('an abort ends a call and its request, and the conversation can continue', async () => {
     fake.script({ toolCalls: [{ name: 'look', arguments: {} }] }, { text: 'never', hang: 'at-once' }, 'Welcome back.');
     const agent = fake.agent(model, { tools: [look] });
     const controller = new AbortController();
@@ -67,7 +67,7 @@ test('leaving the loop over a stream ends the call', async () => {
   await fake.left;
 });
 
-test('an abort ends the wait before another try', async () => {
+test('an abort ends the wait before a retry', async () => {
   fake.script({ status: 429, headers: { 'retry-after': '50' } });
   const controller = new AbortController();
   const hooks = { onEvent: ({ type }: { type: string }) => void (type === 'model_retry' && controller.abort()) };
@@ -78,7 +78,7 @@ test('an abort ends the wait before another try', async () => {
   expect(await agent.run('Hello?')).toBe('Welcome back.');
 });
 
-describe('a model that never answers and does not listen either', () => {
+describe('a model that never answers and ignores the signal', () => {
   const never = new Promise<never>(() => {});
   const deaf: LanguageModel = {
     specificationVersion: 'v4',
@@ -89,7 +89,7 @@ describe('a model that never answers and does not listen either', () => {
     doStream: async () => ({ stream: new ReadableStream({ pull: () => never }) }),
   };
 
-  test.each([false, true])('is left behind at an abort (streaming: %s)', async (streaming) => {
+  test.each([false, true])('is abandoned at an abort (streaming: %s)', async (streaming) => {
     const agent = new PocketAgent({ agentConfig: { llmModel: deaf } });
     const controller = new AbortController();
     const run = agent.run('Hello', { signal: controller.signal, streaming });
@@ -98,13 +98,13 @@ describe('a model that never answers and does not listen either', () => {
     expect(agent.messages).toHaveLength(1);
   });
 
-  test.each([false, true])('is left behind at the deadline (streaming: %s)', async (streaming) => {
+  test.each([false, true])('is abandoned at the deadline (streaming: %s)', async (streaming) => {
     const agent = new PocketAgent({ agentConfig: { llmModel: deaf }, limits: { timeoutMs: 20 } });
     await expect(agent.run('Hello', { streaming })).rejects.toMatchObject({ code: 'TIMEOUT' });
   });
 });
 
-test('a model that was told to stop before it began is not asked', async () => {
+test('a model is not called after an abort', async () => {
   const agent = fake.agent('openai/gpt-5.1');
   await expect(agent.run('Hello', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
   expect(fake.requests).toEqual([]);

@@ -1,4 +1,4 @@
-// Model servers that answer without end, or with more than anybody can read.
+// Model servers that send answers without end or of extreme size.
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { PocketAgent } from 'pocket-agent';
@@ -23,7 +23,7 @@ function writeForEver(response: ServerResponse, text: string): void {
   more();
 }
 
-test('an error without end is cut off and shown', async () => {
+test('an endless error is truncated and shown', async () => {
   const agent = await agentOf((response) => {
     response.writeHead(400, { 'content-type': 'application/json' });
     writeForEver(response, '{},'.repeat(10_000));
@@ -31,7 +31,7 @@ test('an error without end is cut off and shown', async () => {
   await expect(agent.run('Hello')).rejects.toMatchObject({ code: 'MODEL_FAILED' });
 });
 
-test('an error that repeats a whole answer is cut, and no secret is left at the end of it', async () => {
+test('an error that repeats a whole answer is truncated, and no half secret is left at its end', async () => {
   const secret = 'sk-proj-0123456789abcdefghijklmnopqrstuvwxyz';
   const body = `no JSON ${'x '.repeat(49_996 - 20)}${secret} ${'y '.repeat(1_000_000)}`;
   const agent = await agentOf((response) => {
@@ -55,7 +55,7 @@ test('an answer of more than a million values is refused', async () => {
   );
 });
 
-test('a stream of events that is called plain text is read to its end', async () => {
+test('an event stream with the type text/plain is read to its end', async () => {
   const deltas: object[] = Array.from({ length: 200 }, () => ({ index: 0, delta: { content: 'x' } }));
   deltas.push({ index: 0, delta: {}, finish_reason: 'stop' });
   const agent = await agentOf((response) => {

@@ -1,4 +1,4 @@
-// Pictures, from users and from tools, in the form that each provider takes.
+// Images from users and tools, in the form that each provider accepts.
 import { type FunctionTool, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -42,7 +42,7 @@ function pictures(): number {
 }
 
 describe.each(models)('$model', ({ model, provider }) => {
-  test('takes pictures of a user as bytes, base64, URL-safe base64 in lines, and data URL', async () => {
+  test('accepts images as bytes, base64, URL-safe base64 with line breaks, and data URLs', async () => {
     fake.script('Four dots.');
     const agent = fake.agent(model, { config: withImages });
     const urlSafe = PIXEL.replaceAll('+', '-').replaceAll('/', '_').replace(/.{40}/g, '$&\n');
@@ -53,14 +53,14 @@ describe.each(models)('$model', ({ model, provider }) => {
     expect(`${fake.lastBody}`.match(/image\/png/g)).toHaveLength(4);
   });
 
-  test('takes a picture without a word', async () => {
+  test('accepts an image without text', async () => {
     fake.script('A dot.');
     const agent = fake.agent(model, { config: withImages });
     expect(await agent.run({ text: '', images: [PIXEL] })).toBe('A dot.');
     expect(fake.refused).toEqual([]);
   });
 
-  test('takes a picture by URL, fetched here once where the provider does not fetch', async () => {
+  test('accepts an image by URL, downloaded once if the provider does not fetch it', async () => {
     fake.script({ toolCalls: [{ name: 'photo', arguments: { of: 'it' } }] }, 'A dot.', 'Still a dot.');
     const agent = fake.agent(model, { config: withImages, tools: [camera] });
     expect(await agent.run({ text: 'What is this?', images: [fake.imageUrl] })).toBe('A dot.');
@@ -72,7 +72,7 @@ describe.each(models)('$model', ({ model, provider }) => {
     expect(JSON.stringify(agent.messages)).toContain(fake.imageUrl);
   });
 
-  test('leaves pictures of tools out where they are not wanted, and says so', async () => {
+  test('leaves out images of tools if allowImages is off, and says so', async () => {
     fake.script(twoPhotos, 'I saw nothing.');
     expect(await fake.agent(model, { tools: [camera] }).run('Look.')).toBe('I saw nothing.');
     expect(fake.refused).toEqual([]);
@@ -81,7 +81,7 @@ describe.each(models)('$model', ({ model, provider }) => {
   });
 });
 
-test.each(chatModels)('$model gets pictures of tools in a user message after all tool messages', async ({ model }) => {
+test.each(chatModels)('$model gets images of tools in a user message after all tool messages', async ({ model }) => {
   fake.script(twoPhotos, 'A cat and a dog.', 'As I said.');
   const agent = fake.agent(model, { tools: [camera], config: withImages });
   expect(await agent.run('Look.')).toBe('A cat and a dog.');
@@ -96,7 +96,7 @@ test.each(chatModels)('$model gets pictures of tools in a user message after all
   expect(urls).toEqual(['', `data:image/png;base64,${PIXEL}`, `data:image/png;base64,${PIXEL}`]);
 });
 
-test.each(otherModels)('$model gets pictures of tools inside the tool results', async ({ model, provider }) => {
+test.each(otherModels)('$model gets images of tools inside the tool results', async ({ model, provider }) => {
   fake.script(twoPhotos, 'A cat and a dog.');
   const agent = fake.agent(model, { tools: [camera], config: withImages });
   expect(await agent.run('Look.')).toBe('A cat and a dog.');
@@ -118,7 +118,7 @@ test.each(otherModels)('$model gets pictures of tools inside the tool results', 
   for (const picture of found) expect(picture.text).toContain(PIXEL);
 });
 
-describe('a picture that cannot be fetched', () => {
+describe('an image that cannot be downloaded', () => {
   let host: Host;
   beforeAll(async () => {
     host = await listen(undefined, (request, response) => {
@@ -146,7 +146,7 @@ describe('a picture that cannot be fetched', () => {
     return told;
   };
 
-  test('is told to the model once, without the secret in its query, and the conversation goes on', async () => {
+  test('is reported to the model once, without the secret in its query, and the conversation continues', async () => {
     expect(await look('/nowhere.png?signature=hush')).toBe(
       `[The image 127.0.0.1:${host.port}/nowhere.png could not be fetched: HTTP 404]`,
     );
@@ -164,7 +164,7 @@ describe('a picture that cannot be fetched', () => {
     expect(`${fake.lastBody}`).not.toContain(Buffer.from('cloud secret').toString('base64'));
   });
 
-  test('because its server is mute is given up after 10 seconds', async () => {
+  test('because its server sends nothing for 10 seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const text = look('/mute.png');
@@ -175,7 +175,7 @@ describe('a picture that cannot be fetched', () => {
   });
 
   test.each(['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', '2130706433', '169.254.169.254', '10.0.0.1'])(
-    'from the private address %s is refused, and nobody there is asked',
+    'from the private address %s is refused, and no request is sent',
     async (address) => {
       vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '');
       expect(await look('/dot.png', `http://${address}:${host.port}`)).toContain('its address is private');
@@ -183,7 +183,7 @@ describe('a picture that cannot be fetched', () => {
     },
   );
 
-  test('when an abort ends the run, the run ends', async () => {
+  test('does not delay an abort of the run', async () => {
     const agent = fake.agent('ollama/qwen3:8b', { config: withImages });
     const image = `${new URL(host.url).origin}/mute.png`;
     const controller = new AbortController();
@@ -193,7 +193,7 @@ describe('a picture that cannot be fetched', () => {
     await expect(running).rejects.toMatchObject({ code: 'ABORTED' });
   });
 
-  test('at its first address is found after a redirect', async () => {
+  test('is downloaded after a redirect', async () => {
     fake.script('A dot.');
     const agent = fake.agent('ollama/qwen3:8b', { config: withImages });
     await agent.run({ text: 'Look.', images: [`${new URL(host.url).origin}/moved.png?to=/dot.png`] });
@@ -202,14 +202,14 @@ describe('a picture that cannot be fetched', () => {
 });
 
 test.each(['', 'not base64!', 'data:image/svg+xml,<svg/>', `${'A'.repeat(400)}?`])(
-  '%j is no picture',
+  '%j is not accepted as an image',
   async (image) => {
     const agent = fake.agent('gpt-5.1', { config: withImages });
     await expect(agent.run({ text: 'Look.', images: [image] })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   },
 );
 
-test('however many pictures a model refuses, it is asked once more without them; later ones are sent', async () => {
+test('after a model refused any number of images, it is called again without them, and later images are sent', async () => {
   const shown: number[] = [];
   const model = new ScriptedModel(['No picture.', 'One.']);
   const answer = model.doGenerate.bind(model);

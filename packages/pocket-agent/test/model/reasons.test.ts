@@ -1,4 +1,4 @@
-// Why a named model cannot be used, in the words of whoever named it, with the way out.
+// Errors of a model given by name: they contain that name and say what to do.
 import { type AddressInfo, createServer } from 'node:net';
 import { PocketAgent, Router, resolveModel } from 'pocket-agent';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -35,21 +35,21 @@ async function failureOf(llmModel: string, more: object): Promise<Error> {
 const routed = (params: { model: string; baseUrl?: string; apiKey?: string }) =>
   failureOf('main', { router: new Router({ models: [{ modelName: 'main', params }], retries: 0, logger: silent }) });
 
-test('a key that is missing is asked for where it can be given', async () => {
+test('the error for a missing key names the place to set it', async () => {
   expect((await routed({ model: 'openai/gpt-5-nano' })).message).toContain(
     'set OPENAI_API_KEY, or pass params.apiKey.',
   );
   expect((await failureOf('openai/gpt-5-nano', {})).message).toContain('or pass agentConfig.modelSettings.apiKey.');
 });
 
-test('a base URL that is missing is asked for where it can be given', async () => {
+test('the error for a missing base URL names the place to set it', async () => {
   const compatible = await routed({ model: 'openai-compatible/x' });
   expect(compatible.message).toContain('set params.baseUrl or OPENAI_COMPATIBLE_BASE_URL.');
   const azure = await routed({ model: 'azure/x', apiKey: 'none' });
   expect(azure.message).toContain('set AZURE_RESOURCE_NAME or params.baseUrl.');
 });
 
-test.each(['127.0.0.1', 'localhost'])('Ollama that does not run at %s is to be started', async (host) => {
+test.each(['127.0.0.1', 'localhost'])('the error says to start Ollama if it does not run at %s', async (host) => {
   const baseUrl = await nowhere(host);
   vi.stubEnv('OLLAMA_BASE_URL', baseUrl);
   expect((await failureOf('ollama/llama', {})).message).toMatch(
@@ -64,7 +64,7 @@ test.each([
   ['ollama/llama', 'OLLAMA_BASE_URL'],
   ['openai-compatible/x', 'OPENAI_COMPATIBLE_BASE_URL'],
   ['openai/gpt-5-nano', 'OPENAI_BASE_URL'],
-])('a base URL for %s without http:// in %s is named, with what to write', async (name, variable) => {
+])('a base URL for %s without http:// in %s is refused with a correction', async (name, variable) => {
   vi.stubEnv(variable, 'localhost:11434/v1');
   await expect(resolveModel(name, { apiKey: 'none' })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
@@ -72,7 +72,7 @@ test.each([
   });
 });
 
-test('a base URL without http:// in the settings is named by where it stands', async () => {
+test('a base URL without http:// in the settings is refused with the name of the setting', async () => {
   const baseUrl = 'localhost:8000/v1';
   const modelSettings = { baseUrl };
   const ofAgent = await failureOf('openai-compatible/x', { agentConfig: { modelSettings } });
@@ -83,11 +83,11 @@ test('a base URL without http:// in the settings is named by where it stands', a
   );
 });
 
-test('a demo with letters swapped is recognized', async () => {
+test('a misspelt "demo" gets a suggestion', async () => {
   await expect(resolveModel('dmeo')).rejects.toThrow('Unknown model "dmeo". Did you mean "demo"?');
 });
 
-test('a setting that does not exist is refused, whoever resolves the model', async () => {
+test('an unknown setting is refused wherever the model is resolved', async () => {
   const settings = { baseURL: 'http://127.0.0.1' } as object;
   await expect(resolveModel('ollama/x', settings)).rejects.toThrow('Did you mean "baseUrl"?');
 });

@@ -1,4 +1,4 @@
-// Strict servers, moved loops, and answers of servers that are no model APIs: gone round, or named at once.
+// Refusals of strict servers, loops that move to another model, and servers that are not model APIs.
 import { type AgentEvent, type FunctionTool, PocketAgent, PocketError, Router, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API_KEY, type FakeAnswer } from '../fixtures/providers/fake-dialect.ts';
@@ -44,7 +44,7 @@ describe.each(['mistral', 'groq'] as const)('%s through its copy of the OpenAI A
     },
   );
 
-  test('takes a conversation that Gemini began', async () => {
+  test('accepts a conversation that Gemini began', async () => {
     fake.script(lookOnce, 'A cat.');
     const first = fake.agent('google/gemini-3-pro-preview', { tools: [look] });
     await first.run('What is there?');
@@ -65,7 +65,7 @@ test.each([
   ['openai/gpt-5.1', "Unsupported parameter: 'reasoning.effort' is not supported with this model."],
   ['openai/gpt-5.1', "Invalid value: 'reasoning.summary' is not supported."],
   ['anthropic/claude-sonnet-4-5', '"thinking.type.enabled" is not supported for this model.'],
-])('a setting that %s refuses is told, and nothing is left out for it: %s', async (model, message) => {
+])('a setting that %s refuses is an error, and nothing is left out: %s', async (model, message) => {
   const warnings: string[] = [];
   const logger = { debug() {}, info() {}, warn: (text: string) => void warnings.push(text), error() {} };
   const agent = fake.agent(model, { tools: [look], logger });
@@ -81,7 +81,7 @@ test.each([
 describe('Claude 4.5 with thinking on', () => {
   const thinking = { reasoning: 'high' } as const;
 
-  test.each([false, true])('goes on with a loop that another model began (streaming: %s)', async (streaming) => {
+  test.each([false, true])('continues a loop that another model began (streaming: %s)', async (streaming) => {
     const deployment = (modelName: string, model: string, provider: 'openai' | 'anthropic') => ({
       modelName,
       params: { model, baseUrl: fake.baseUrl(provider), apiKey: API_KEY, id: modelName },
@@ -134,13 +134,13 @@ describe('a server that answers with a web page', () => {
     expect(error.details.attempts).toBe(1);
   });
 
-  test('is asked again when its gateway is down for a moment', async () => {
+  test('is called again if its gateway is down for a moment', async () => {
     fake.script({ status: 502, errorBody: page, headers: { 'retry-after-ms': '1' } }, 'Hello.');
     expect(await fake.agent('openai-compatible/local-model').run('Hello')).toBe('Hello.');
   });
 });
 
-test('a host that does not exist is named at once', async () => {
+test('an unknown host is reported without retries', async () => {
   const gone = Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.test'), { code: 'ENOTFOUND' });
   const asked = vi.fn(() => Promise.reject(new TypeError('fetch failed', { cause: gone })));
   vi.stubGlobal('fetch', asked);
@@ -149,7 +149,7 @@ test('a host that does not exist is named at once', async () => {
   expect(asked).toHaveBeenCalledTimes(1);
 });
 
-test('a port that fetch never connects to is named at once', async () => {
+test('a port that fetch blocks is reported without retries', async () => {
   const config = { modelSettings: { baseUrl: 'http://127.0.0.1:9/v1' } };
   const error = await failureOf(fake.agent('openai-compatible/local-model', { config }).run('Hello'));
   expect(error.message).toContain('bad port');
@@ -215,23 +215,26 @@ test('Gemini says in its body how long to wait', async () => {
   expect(retries).toMatchObject([{ delayMs: 2 }]);
 });
 
-test.each([false, true])('a call that Gemini could not read is asked for again (streaming: %s)', async (streaming) => {
-  fake.script({ rawFinish: 'MALFORMED_FUNCTION_CALL' }, 'At last.');
-  const { agent, retries } = watched('google/gemini-2.5-flash');
-  expect(await agent.run('Hello', { streaming })).toBe('At last.');
-  expect(retries).toHaveLength(1);
-  // the attempt that failed was paid for
-  expect(agent.totals.usage).toMatchObject({ inputTokens: 24, outputTokens: 14 });
-});
+test.each([false, true])(
+  'a request is repeated if Gemini could not read the tool call (streaming: %s)',
+  async (streaming) => {
+    fake.script({ rawFinish: 'MALFORMED_FUNCTION_CALL' }, 'At last.');
+    const { agent, retries } = watched('google/gemini-2.5-flash');
+    expect(await agent.run('Hello', { streaming })).toBe('At last.');
+    expect(retries).toHaveLength(1);
+    // the attempt that failed was paid for
+    expect(agent.totals.usage).toMatchObject({ inputTokens: 24, outputTokens: 14 });
+  },
+);
 
-test('a stream that fails after it began has cost something, and that is in the totals', async () => {
+test('the cost of a stream that failed midway is in the totals', async () => {
   fake.script({ text: 'Half an answer.', streamError: { after: 'delta', message: 'Overloaded' } });
   const agent = fake.agent('anthropic/claude-sonnet-4-5');
   await failureOf(agent.run('Hello', { streaming: true }));
   expect(agent.totals.usage).toMatchObject({ modelCalls: 1, outputTokens: expect.toSatisfy((tokens) => tokens > 0) });
 });
 
-test('a request that is too large for the limit of a minute is not repeated', async () => {
+test('a request above the limit per minute is not retried', async () => {
   const message = 'Request too large for gpt-5.1 on tokens per min (TPM): Limit 30000, Requested 40000.';
   fake.script({ status: 429, message, errorCode: 'rate_limit_exceeded' });
   const { agent, retries } = watched('openai/gpt-5.1');
@@ -240,7 +243,7 @@ test('a request that is too large for the limit of a minute is not repeated', as
 });
 
 test.each([false, true])(
-  'an option that the package of a provider leaves out is named once (streaming: %s)',
+  'an option that a provider package leaves out is logged once (streaming: %s)',
   async (streaming) => {
     const warnings: string[] = [];
     const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
@@ -256,21 +259,21 @@ test.each([false, true])(
   },
 );
 
-describe.each([false, true])('an answer that is not over (streaming: %s)', (streaming) => {
-  test('a turn that Claude paused goes on', async () => {
+describe.each([false, true])('an unfinished answer (streaming: %s)', (streaming) => {
+  test('a turn that Claude paused is continued', async () => {
     fake.script({ text: 'I have searched', rawFinish: 'pause_turn' }, 'and found it.');
     const agent = fake.agent('anthropic/claude-sonnet-4-5');
     expect(await agent.run('Search.', { streaming })).toBe('and found it.');
     expect(fake.lastBody.at('messages').list.map((message) => message.at('role').text)).toEqual(['user', 'assistant']);
   });
 
-  test('what Gemini broke off for reasons of its own is not final', async () => {
+  test('an answer that Gemini broke off is not final', async () => {
     fake.script({ text: 'Half an', rawFinish: 'OTHER' });
     const error = await failureOf(fake.agent('google/gemini-3-pro-preview').run('Tell.', { streaming }));
     expect(error).toMatchObject({ code: 'ANSWER_CUT_OFF', details: { text: 'Half an' } });
   });
 
-  test('a conversation that fills the window is not told to write more', async () => {
+  test('a full context window is an error', async () => {
     fake.script({ text: 'Half an', rawFinish: 'model_context_window_exceeded' });
     const error = await failureOf(fake.agent('anthropic/claude-sonnet-4-5').run('Tell.', { streaming }));
     expect(error.code).toBe('ANSWER_CUT_OFF');
@@ -279,15 +282,12 @@ describe.each([false, true])('an answer that is not over (streaming: %s)', (stre
   });
 });
 
-test.each(everyModel)(
-  '$model: a picture that was refused is left out, and the next one is shown',
-  async ({ model }) => {
-    fake.script({ status: 400, message: 'Could not process image' }, 'Nothing.', 'A dot.');
-    const agent = fake.agent(model, { config: { allowImages: true } });
-    expect(await agent.run({ text: 'Look.', images: [PIXEL] })).toBe('Nothing.');
-    expect(`${fake.lastBody}`).not.toContain(PIXEL);
-    expect(await agent.run({ text: 'And this?', images: [`${PIXEL.slice(0, -4)}AAAA`] })).toBe('A dot.');
-    expect(`${fake.lastBody}`).toContain(`${PIXEL.slice(0, -4)}AAAA`);
-    expect(`${fake.lastBody}`).toContain('the provider refused it');
-  },
-);
+test.each(everyModel)('$model: a refused image is left out, and the next one is sent', async ({ model }) => {
+  fake.script({ status: 400, message: 'Could not process image' }, 'Nothing.', 'A dot.');
+  const agent = fake.agent(model, { config: { allowImages: true } });
+  expect(await agent.run({ text: 'Look.', images: [PIXEL] })).toBe('Nothing.');
+  expect(`${fake.lastBody}`).not.toContain(PIXEL);
+  expect(await agent.run({ text: 'And this?', images: [`${PIXEL.slice(0, -4)}AAAA`] })).toBe('A dot.');
+  expect(`${fake.lastBody}`).toContain(`${PIXEL.slice(0, -4)}AAAA`);
+  expect(`${fake.lastBody}`).toContain('the provider refused it');
+});

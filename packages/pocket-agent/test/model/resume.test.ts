@@ -1,4 +1,4 @@
-// A conversation kept as JSON goes on with the same provider and with any other.
+// A conversation stored as JSON continues with the same provider and with any other.
 import { type FunctionTool, type Message, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -43,7 +43,7 @@ async function talkTo(model: string): Promise<Message[]> {
 }
 
 describe.each(everyModel)('after $model', ({ model }) => {
-  test.each(everyModel)('$model goes on', async (next) => {
+  test.each(everyModel)('$model continues', async (next) => {
     const messages = await talkTo(model);
     fake.script('As I said: a dot.');
     const agent = fake.agent(next.model, { tools: [camera, fail], config: { allowImages: true, messages } });
@@ -60,7 +60,7 @@ class FetchingModel extends ScriptedModel {
   override readonly supportedUrls = { '*/*': [/^https:/] };
 }
 
-test('any model object gets URLs as URLs again, and empty messages not at all', async () => {
+test('a model object gets URL objects and no empty messages', async () => {
   using model = new FetchingModel(['Fine.']);
   const messages = [
     { role: 'user', content: [{ type: 'file', mediaType: 'image/*', data: { type: 'url', url: 'https://a.test/b' } }] },

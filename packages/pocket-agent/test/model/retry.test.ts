@@ -1,4 +1,4 @@
-// What is tried again, how often, after what time, and what is not.
+// What is retried, how often and after what time, and what is not.
 import { type AgentEvent, type PocketAgent, PocketError } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { FakeProviders, models } from '../fixtures/providers/fake-providers.ts';
@@ -45,7 +45,7 @@ async function streamed(agent: PocketAgent): Promise<{ answer: string; text: str
 }
 
 describe.each(oncePerDialect)('$model', ({ model }) => {
-  test.each([429, 500, 503, 529])('HTTP %i is tried again after the time the provider asks for', async (status) => {
+  test.each([429, 500, 503, 529])('HTTP %i is retried after the time the provider asks for', async (status) => {
     fake.script({ status, headers: soon, message: 'Too busy.' }, { status, headers: soon }, 'At last.');
     const { agent, retries } = watched(model);
     expect(await agent.run('Hello')).toBe('At last.');
@@ -56,7 +56,7 @@ describe.each(oncePerDialect)('$model', ({ model }) => {
     expect(agent.messages).toHaveLength(2);
   });
 
-  test('a stream that fails after its first delta is not: what was shown cannot be taken back', async () => {
+  test('a stream that fails after its first delta is not retried', async () => {
     fake.script({ text: 'Half an answer.', streamError: { after: 'delta', message: 'Overloaded' } });
     const { agent, retries } = watched(model);
     const error = await failureOf(streamed(agent));
@@ -68,13 +68,13 @@ describe.each(oncePerDialect)('$model', ({ model }) => {
     expect(fake.refused).toEqual([]);
   });
 
-  test('a stream that just ends after its first delta is an answer cut off', async () => {
+  test('a stream that ends early after its first delta is an answer that was cut off', async () => {
     fake.script({ text: 'Half an answer.', endEarly: 'midway' });
     const error = await failureOf(streamed(watched(model).agent));
     expect(error).toMatchObject({ code: 'ANSWER_CUT_OFF', details: { text: 'Half ' } });
   });
 
-  test('a bad request is not tried again and shows what the provider says', async () => {
+  test('a bad request is not retried, and the error quotes the provider', async () => {
     fake.script({ status: 400, message: 'max_tokens is too large: 9999999.' });
     const { agent, retries } = watched(model);
     const error = await failureOf(agent.run('Hello'));
@@ -86,36 +86,30 @@ describe.each(oncePerDialect)('$model', ({ model }) => {
 });
 
 // each waits out a real backoff, so they do it side by side, with a server each
-test.concurrent.each(oncePerDialect)(
-  '$model: a stream that fails before its first delta is tried again',
-  async (each) => {
-    const own = await FakeProviders.start();
-    own.script(
-      { text: 'Never.', streamError: { after: 'nothing', message: 'Overloaded' } },
-      { status: 503, headers: soon },
-      'At last, an answer.',
-    );
-    const { agent, retries } = watched(each.model, undefined, own);
-    expect(await streamed(agent)).toEqual({ answer: 'At last, an answer.', text: 'At last, an answer.' });
-    expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2]);
-    expect(retries[0]?.reason).toContain('Overloaded');
-    await own.close();
-  },
-);
+test.concurrent.each(oncePerDialect)('$model: a stream that fails before its first delta is retried', async (each) => {
+  const own = await FakeProviders.start();
+  own.script(
+    { text: 'Never.', streamError: { after: 'nothing', message: 'Overloaded' } },
+    { status: 503, headers: soon },
+    'At last, an answer.',
+  );
+  const { agent, retries } = watched(each.model, undefined, own);
+  expect(await streamed(agent)).toEqual({ answer: 'At last, an answer.', text: 'At last, an answer.' });
+  expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2]);
+  expect(retries[0]?.reason).toContain('Overloaded');
+  await own.close();
+});
 
-test.concurrent.each(oncePerDialect)(
-  '$model: a stream that ends before its first delta is tried again',
-  async (each) => {
-    const own = await FakeProviders.start();
-    own.script({ text: 'Never.', endEarly: 'at-once' }, 'An answer.');
-    const { agent, retries } = watched(each.model, undefined, own);
-    expect((await streamed(agent)).answer).toBe('An answer.');
-    expect(retries).toHaveLength(1);
-    await own.close();
-  },
-);
+test.concurrent.each(oncePerDialect)('$model: a stream that ends before its first delta is retried', async (each) => {
+  const own = await FakeProviders.start();
+  own.script({ text: 'Never.', endEarly: 'at-once' }, 'An answer.');
+  const { agent, retries } = watched(each.model, undefined, own);
+  expect((await streamed(agent)).answer).toBe('An answer.');
+  expect(retries).toHaveLength(1);
+  await own.close();
+});
 
-test.each(['at-once', 'midway'] as const)('a connection cut %s is tried again with backoff', async (cut) => {
+test.each(['at-once', 'midway'] as const)('a connection cut %s is retried with backoff', async (cut) => {
   fake.script({ text: 'Never heard.', cut }, 'At last.');
   const { agent, retries } = watched('openai/gpt-5.1');
   expect(await agent.run('Hello')).toBe('At last.');
@@ -124,14 +118,14 @@ test.each(['at-once', 'midway'] as const)('a connection cut %s is tried again wi
   expect(retries[0]?.delayMs).toBeLessThan(700);
 });
 
-test('a stream whose connection is cut is tried again before its first delta, and not after', async () => {
+test('a stream whose connection is cut is retried before its first delta, and not after', async () => {
   fake.script({ text: 'Never.', cut: 'at-once' }, { text: 'Half an answer.', cut: 'midway' });
   const { agent, retries } = watched('anthropic/claude-sonnet-4-5');
   expect(await failureOf(streamed(agent))).toMatchObject({ code: 'MODEL_FAILED', details: { text: 'Half ' } });
   expect(retries).toHaveLength(1);
 });
 
-test('a server that is not there is an error that says so, after the retries', async () => {
+test('an unreachable server is an error that says so, after the retries', async () => {
   const gone = await FakeProviders.start();
   const baseUrl = gone.baseUrl('openai-compatible');
   await gone.close();
@@ -142,7 +136,7 @@ test('a server that is not there is an error that says so, after the retries', a
   expect(error.message).toMatch(/after 2 attempts.*(ECONNREFUSED|connect)/);
 });
 
-test('limits.modelRetries bounds the tries', async () => {
+test('limits.modelRetries limits the attempts', async () => {
   const busy = { status: 500, headers: soon, message: 'Still busy.' };
   fake.script(busy, busy, busy);
   const { agent, retries } = watched('openai/gpt-5.1', 2);
@@ -165,14 +159,14 @@ test('retry-after in seconds and as a date is honoured', async () => {
   expect(retries.map(({ delayMs }) => delayMs)).toEqual([2, 0]);
 });
 
-test('a provider that asks for a very long wait is believed, and the run ends at once', async () => {
+test('a very long Retry-After is not waited for, and the run ends', async () => {
   fake.script({ status: 429, headers: { 'retry-after': '3600' }, message: 'Come back in an hour.' });
   const { agent, retries } = watched('google/gemini-3-pro-preview');
   expect((await failureOf(agent.run('Hello'))).message).toContain('Come back in an hour.');
   expect(retries).toEqual([]);
 });
 
-test('an empty account is not asked again, though its status is the one for too many requests', async () => {
+test('an account without credit is not retried, although its status is 429', async () => {
   fake.script({ status: 429, headers: soon, message: 'You exceeded your quota.', errorCode: 'insufficient_quota' });
   const { agent, retries } = watched('openai/gpt-5.1');
   expect((await failureOf(agent.run('Hello'))).message).toContain('You exceeded your quota.');

@@ -88,7 +88,7 @@ describe.each(everyModel)('$model', ({ model, provider, endpoint }) => {
     expect(finished?.data.usage).toEqual(usage);
   });
 
-  test('a failed tool, an unknown tool and bad arguments are answered, and the model goes on', async () => {
+  test('a failed tool, an unknown tool and bad arguments get error results, and the model continues', async () => {
     const toolCalls = [
       { name: 'fail', arguments: {} },
       { name: 'nope', arguments: {} },
@@ -104,7 +104,7 @@ describe.each(everyModel)('$model', ({ model, provider, endpoint }) => {
     expect(sent).toContain('JSON Schema');
   });
 
-  test('an answer without anything in it does not spoil the conversation', async () => {
+  test('an empty answer does not break the conversation', async () => {
     fake.script({ text: '' }, { reasoning: 'Hm.', finish: 'length' }, 'Now I know.');
     const agent = fake.agent(model);
     expect(await agent.run('Say nothing.')).toBe('');
@@ -127,7 +127,7 @@ test.each(['openai-compatible/local-model', 'ollama/qwen3:8b', 'openai/gpt-5.1',
   },
 );
 
-describe('what a provider wants back of its reasoning', () => {
+describe('reasoning in later requests:', () => {
   test.each(['plain', 'streamed'])('Anthropic gets the thought with its signature (%s)', async (how) => {
     fake.script(twoCalls, 'It is 5 and 50.');
     const agent = fake.agent('anthropic/claude-sonnet-4-5', { tools: [add] });
@@ -159,7 +159,7 @@ describe('what a provider wants back of its reasoning', () => {
     expect(signed[1]).toBe('');
   });
 
-  test('servers that show their reasoning get it back as reasoning', async () => {
+  test('servers that return reasoning get it back as reasoning', async () => {
     fake.script(twoCalls, 'It is 5 and 50.');
     await fake.agent('openai-compatible/local-model', { tools: [add] }).run('Add.');
     const assistant = fake.lastBody.at('messages').list.find((message) => message.at('role').text === 'assistant');

@@ -1,4 +1,4 @@
-// A server that asks for a model is answered by the agent's own, whatever its provider.
+// Sampling requests of MCP servers are answered by the model of the agent, with any provider.
 import { inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -54,7 +54,7 @@ describe.each(models)('$model', ({ model }) => {
   });
 });
 
-test('an answer cut off is told as such, and one held back is an error', async () => {
+test('an answer that was cut off says so, and a filtered answer is an error', async () => {
   fake.script(judge, { text: 'A fine', finish: 'length' }, judge, { text: '', finish: 'content-filter' }, 'Oh.');
   await using agent = fake.agent('anthropic/claude-sonnet-4-5', {
     mcpConfig: { mcpServers: { critic: { server: critic } } },
@@ -81,7 +81,7 @@ test.each([
   expect(JSON.stringify(agent.messages)).not.toContain('endTurn');
 });
 
-test('a server does not read what the provider said about a failed call', async () => {
+test('a server does not get the error text of the provider', async () => {
   const told: string[] = [];
   const logged: string[] = [];
   const server = new McpServer({ name: 'curious', version: '1.0.0' });
@@ -103,7 +103,7 @@ test('a server does not read what the provider said about a failed call', async 
   expect(logged.join()).toContain('the account of Ann is closed');
 });
 
-test('calls of one step that sample side by side keep to the budget of the run', async () => {
+test('parallel calls of one step that sample keep the budget of the run', async () => {
   const server = new McpServer({ name: 'greedy', version: '1.0.0' });
   const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hello.' } }];
   let answered = 0;
@@ -126,7 +126,7 @@ test('calls of one step that sample side by side keep to the budget of the run',
   expect(answered).toBe(2);
 });
 
-test('a server that samples many at once keeps to the budget of the run, and gets nothing when that is over', async () => {
+test('concurrent sampling requests keep the budget of the run and are refused when it is used up', async () => {
   const server = new McpServer({ name: 'greedy', version: '1.0.0' });
   const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hello.' } }];
   const sample = () => server.server.createMessage({ messages, maxTokens: 50 });

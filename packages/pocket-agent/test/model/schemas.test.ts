@@ -93,7 +93,7 @@ function server(schemas: Record<string, object>, called: unknown[] = []): ToolSo
 }
 
 describe.each(everyModel)('$model', ({ model }) => {
-  test.each(Object.keys(corpus))('takes a tool with %s', async (title) => {
+  test.each(Object.keys(corpus))('accepts a tool with %s', async (title) => {
     fake.script('Fine.');
     const agent = fake.agent(model, { tools: [server({ [title]: corpus[title] ?? {} })] });
     expect(await agent.run('Hello')).toBe('Fine.');
@@ -101,14 +101,14 @@ describe.each(everyModel)('$model', ({ model }) => {
     expect(`${fake.lastBody}`).toContain('tool_0');
   });
 
-  test('takes tools of any name', async () => {
+  test('accepts tools of any name', async () => {
     fake.script('Fine.');
     const tools = [...names.map((name) => tool({ name: name || 'empty', description: 'odd', run: () => '' }))];
     expect(await fake.agent(model, { tools }).run('Hello')).toBe('Fine.');
     expect(fake.refused).toEqual([]);
   });
 
-  test('a tool is called by the names of its own arguments, whatever the model calls them', async () => {
+  test('a tool gets its own argument names, whatever names the model used', async () => {
     const called: unknown[] = [];
     const keys = corpus['keys that Claude refuses'] ?? {};
     fake.script(
@@ -122,7 +122,7 @@ describe.each(everyModel)('$model', ({ model }) => {
   });
 });
 
-test('alternatives at the root become one object that says what belongs together', async () => {
+test('alternatives at the root become one object that describes them', async () => {
   fake.script('Fine.');
   const tools = [
     server({
@@ -186,7 +186,7 @@ test('a schema that needs no repair is sent as it is', async () => {
   expect(fake.lastBody.at('tools', 0, 'input_schema').value).toEqual(plain);
 });
 
-describe('a tool that a provider refuses for a reason we do not know', () => {
+describe('a tool that a provider refuses for an unknown reason', () => {
   const fine: FunctionTool = tool({ name: 'fine', description: 'Fine', run: () => 'fine' });
   const odd: FunctionTool = tool({ name: 'odd', description: 'Odd', run: () => 'odd' });
   test.each([
@@ -211,7 +211,7 @@ describe('a tool that a provider refuses for a reason we do not know', () => {
     }
   });
 
-  test('is not chosen by toolChoice any more', async () => {
+  test('can no longer be chosen by toolChoice', async () => {
     fake.script({ status: 400, message: "Invalid schema for function 'odd': unknown keyword." }, 'Fine.');
     const agent = fake.agent('openai/gpt-5.1', { tools: [fine, odd] });
     agent.addUserMessage('Hello');

@@ -59,7 +59,7 @@ test.each([
   expect(String(error)).toContain(llmModel);
 });
 
-test('a key set after a failure is found by the next try, and the history is whole', async () => {
+test('a key set after a failure is found by the next run, and the history stays valid', async () => {
   bareEnvironment();
   const modelSettings = { baseUrl: fake.baseUrl('openai') };
   const agent = new PocketAgent({ agentConfig: { llmModel: 'gpt-5.1', modelSettings } });
@@ -97,13 +97,13 @@ test('addresses can come from the environment, headers from the settings, and Ol
   expect(fake.lastBody.at('model').text).toBe('org/name');
 });
 
-test('the address of Ollama works as Ollama shows it, without the path of its API', async () => {
+test('the base URL of Ollama works without the path of its API', async () => {
   bareEnvironment({ OLLAMA_BASE_URL: fake.origin });
   fake.script('Hello.');
   expect(await new PocketAgent({ agentConfig: { llmModel: 'ollama/qwen3:8b' } }).run('Hi')).toBe('Hello.');
 });
 
-test('the address of an Azure resource works as Azure shows it, without the path of its API', async () => {
+test('the base URL of an Azure resource works without the path of its API', async () => {
   const asked: string[] = [];
   vi.stubGlobal('fetch', async (input: string | URL | Request) => {
     asked.push(String(input));
@@ -128,7 +128,7 @@ test.each([
 });
 
 test.each(['nonsense/large', 'llama3', 'openai/', '/gpt-5.1', 'constructor/x', '__proto__/x'])(
-  '"%s" is refused when the agent is made, with the names that would do',
+  '"%s" is refused when the agent is created, with the valid forms of names',
   async (llmModel) => {
     const error = await failure(async () => new PocketAgent({ agentConfig: { llmModel } }));
     expect(error).toMatchObject({ code: 'MODEL_UNKNOWN', message: expect.stringContaining('openai-compatible/…') });
@@ -147,7 +147,7 @@ test.each([
   ['openrouter/a/b', 'Write "openai-compatible/a/b" with the base URL https://openrouter.ai/api/v1.'],
   ['bedrock/claude', 'Pass a model object of the package @ai-sdk/amazon-bedrock.'],
   ['main', 'The name of a routed model needs the option "router" of the agent.'],
-])('"%s" is refused with what was probably meant', (llmModel, text) => {
+])('"%s" is refused with a suggestion', (llmModel, text) => {
   expect(() => new PocketAgent({ agentConfig: { llmModel } })).toThrow(text);
 });
 
@@ -185,7 +185,7 @@ test('an agent resolves its model once, and a model object is used as it is', as
   expect(await resolveModel(model)).toBe(model);
 });
 
-test('a wrong key is not tried twice, and the provider says so itself', async () => {
+test('a wrong key is not retried, and the error quotes the provider', async () => {
   for (const { model, provider } of models) {
     if (provider === 'ollama') continue;
     fake.script('never said');
@@ -207,7 +207,7 @@ test.each([
   [{ status: 404, message: 'The model does not exist.' }, true],
   [{ status: 404, message: 'No file with this id.' }, false],
   [{ status: 400, message: 'The model takes no pictures.' }, false],
-])('a model that its provider does not know is named as it was typed: %j', async (answer, isUnknown) => {
+])('an error about an unknown model contains its name as the user wrote it: %j', async (answer, isUnknown) => {
   fake.script(answer);
   const modelSettings = { baseUrl: fake.baseUrl('anthropic'), apiKey: API_KEY };
   const agent = new PocketAgent({ agentConfig: { llmModel: 'anthropic/claude-sonett', modelSettings } });

@@ -1,4 +1,4 @@
-// A conversation goes on after whatever a model answered: what a provider would refuse is not sent to it.
+// A conversation continues after any answer: what a provider would refuse is not sent to it.
 import { type FunctionTool, PocketAgent, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeAnswer } from '../fixtures/providers/fake-dialect.ts';
@@ -67,7 +67,7 @@ const lookOnce: FakeAnswer = { toolCalls: [{ name: 'look', arguments: {} }] };
 
 const matrix = everyModel.flatMap(({ model }) => (['run', 'stream'] as const).map((how) => ({ model, how })));
 
-describe.each(matrix)('$model ($how) goes on after', ({ model, how }) => {
+describe.each(matrix)('$model ($how) continues after', ({ model, how }) => {
   test('blank text before a tool call', async () => {
     const agent = fake.agent(model, { tools: [look] });
     expect(await survives(agent, how, [{ ...lookOnce, text: '\n\n' }, { text: 'A cat.' }])).toBe('A cat.');
@@ -78,12 +78,12 @@ describe.each(matrix)('$model ($how) goes on after', ({ model, how }) => {
     expect(await survives(fake.agent(model), how, [cut])).toBe('ANSWER_CUT_OFF');
   });
 
-  test('an invented tool whose name no provider takes', async () => {
+  test('an invented tool whose name no provider accepts', async () => {
     const toolCalls = [{ name: 'functions.look up!', arguments: {} }];
     await survives(fake.agent(model, { tools: [look] }), how, [{ toolCalls }, { text: 'No such tool.' }]);
   });
 
-  test('a call that was cut off right after its name, which is not made', async () => {
+  test('a call that was cut off after its name, which is not run', async () => {
     let calls = 0;
     const wipe = tool({ name: 'wipe', description: 'Wipes', run: () => `${++calls}` });
     const agent = fake.agent(model, { tools: [wipe] });
@@ -94,8 +94,8 @@ describe.each(matrix)('$model ($how) goes on after', ({ model, how }) => {
   });
 });
 
-/** The prompt does not depend on how earlier answers came, and `survives` sends it both ways. */
-describe.each(everyModel)('$model goes on after', ({ model }) => {
+/** The prompt does not depend on how earlier answers arrived, and `survives` sends it both ways. */
+describe.each(everyModel)('$model continues after', ({ model }) => {
   test.each(['', ' \n'])('the question %j', async (question) => {
     expect(await survives(fake.agent(model), 'run', [{ text: 'What?' }], question)).toBe('What?');
   });
@@ -104,7 +104,7 @@ describe.each(everyModel)('$model goes on after', ({ model }) => {
     await survives(fake.agent(model, { config: { systemPrompt: ' \n' } }), 'run', [{ text: 'Hello.' }]);
   });
 
-  test('results of tools that mix text and pictures, or fail with a picture', async () => {
+  test('tool results that mix text and images, or fail with an image', async () => {
     const config = { allowImages: true };
     const tools = [camera([text('before'), picture, text('after')])];
     await survives(fake.agent(model, { tools, config }), 'run', [takePhoto, { text: 'A dot.' }]);
@@ -124,19 +124,19 @@ describe.each(everyModel)('$model goes on after', ({ model }) => {
     await survives(fake.agent(model, { tools }), 'run', [takePhoto, { text: 'Nothing.' }]);
   });
 
-  test('the names of sub-agents that have none', async () => {
+  test('sub-agents without names', async () => {
     const subAgents = Array.from({ length: 20 }, () => new PocketAgent({ agentConfig: { llmModel: 'demo' } }));
     await survives(fake.agent(model, { subAgents }), 'run', [{ text: 'Hello.' }]);
   });
 });
 
-/** One for each set of rules: such a picture takes a second. */
+/** One model for each set of rules, since such an image takes a second. */
 const rulesOfImages = everyModel.filter(({ model }) =>
   /^(openai|openai-chat|anthropic|groq|mistral)\/|gemini-3/.test(model),
 );
 
 test.each(rulesOfImages)(
-  '$model goes on after a picture that is larger than it accepts',
+  '$model continues after an image that is larger than it accepts',
   async ({ model, provider }) => {
     const tools = [camera([{ type: 'image', mimeType: 'image/png', data: HUGE }])];
     const agent = fake.agent(model, { tools, config: { allowImages: true }, maxToolResultBytes: 1_000_000 });
@@ -146,13 +146,13 @@ test.each(rulesOfImages)(
   },
 );
 
-test.each(everyModel)('$model is shown a picture whose base64 comes in lines', async ({ model }) => {
+test.each(everyModel)('$model gets an image whose base64 has line breaks', async ({ model }) => {
   const tools = [camera([{ type: 'image', ...pictures['a PNG in lines'] }])];
   await survives(fake.agent(model, { tools, config: { allowImages: true } }), 'run', [takePhoto, { text: 'Done.' }]);
   expect(`${fake.lastBody}`).toContain(PIXEL);
 });
 
-test('what was left out of a prompt stays in the history', async () => {
+test('parts that were left out of a prompt stay in the history', async () => {
   const tools = [camera([{ type: 'image', mimeType: 'image/svg+xml', data: SVG }])];
   const agent = fake.agent('anthropic/claude-sonnet-4-5', { tools, config: { allowImages: true } });
   await survives(agent, 'run', [{ ...takePhoto, text: '\n\n' }, { text: 'Done.' }]);
@@ -162,7 +162,7 @@ test('what was left out of a prompt stays in the history', async () => {
 });
 
 describe.each(everyModel)('$model', ({ model }) => {
-  test('a stream may end after any of its events, and the conversation goes on', async () => {
+  test('the conversation continues after a stream that ended after any of its events', async () => {
     const whole: FakeAnswer = { text: 'One moment.', reasoning: 'Let me see.', toolCalls: lookOnce.toolCalls ?? [] };
     // until a stream had no event left to leave out
     for (let endAfter = 1; fake.shortened === endAfter - 1; endAfter++) {

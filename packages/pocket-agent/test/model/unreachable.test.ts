@@ -16,7 +16,7 @@ const models = [
   'openai-compatible/local-model',
 ];
 
-test('an address that accepts no connection is named within 5 seconds, whatever the provider', async () => {
+test('an address that accepts no connection fails within 5 seconds with any provider', async () => {
   const baseUrl = await unreachableServer();
   let connecting = 0;
   const count = () => void connecting++;
@@ -37,7 +37,7 @@ test('an address that accepts no connection is named within 5 seconds, whatever 
   );
 });
 
-test('a server that takes its time to answer is waited for, on a new connection and on an open one', async () => {
+test('a slow server is waited for, on a new connection and on an open one', async () => {
   const server = createServer();
   onTestFinished(() => void server.closeAllConnections());
   onTestFinished(() => void server.close());

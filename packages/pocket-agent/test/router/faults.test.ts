@@ -1,4 +1,4 @@
-// What the router does when providers fail, in every way that they do, through the real packages.
+// What the router does when providers fail, tested with the real provider packages.
 import { inspect } from 'node:util';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { PocketAgent, PocketError, type RouterOptions } from 'pocket-agent';
@@ -182,7 +182,7 @@ describe.each(dialects)('%s', (model) => {
     expect(eventsOf(router, 'fallback')).toMatchObject([{ from: 'main', to: 'long', reason: message }]);
   });
 
-  test('what others use of a key is read from the headers and waited for', async () => {
+  test('requests of other programs with the same key are read from the headers and count', async () => {
     a = provider.key(KEY_A, { requests: 10, tokens: 100_000 });
     provider.useElsewhere(a, 8, 100);
     const { router } = single({ models: [deploymentA({ rpm: 10 }, 'main', model)], maxWaitMs: 20 });
@@ -196,7 +196,7 @@ describe.each(dialects)('%s', (model) => {
     expect((await stateOf(router)).used.requests).toBe(10);
   });
 
-  test('what others use of the tokens of a key, too', async () => {
+  test('tokens of other programs with the same key count too', async () => {
     a = provider.key(KEY_A, { requests: 1_000, tokens: 1_000 });
     provider.useElsewhere(a, 1, 900);
     const { model: main } = single({ models: [deploymentA({ tpm: 1_000 }, 'main', model)], maxWaitMs: 20 });
@@ -218,7 +218,7 @@ describe('fallbacks', () => {
     expect(eventsOf(router, 'fallback')).toMatchObject([{ from: 'main', to: 'other' }]);
   });
 
-  test('do not wait for a deployment that is left alone', async () => {
+  test('do not wait for a deployment that is cooling down', async () => {
     a.broken = { status: 429, headers: { 'retry-after': '60' } };
     const router = watchedRouter({ models: models(), fallbacks: { main: ['other'] } });
     for (const text of ['One', 'Two']) await generated(router.languageModel('main'), ask(text));
@@ -235,7 +235,7 @@ describe('fallbacks', () => {
     expect(eventsOf(router, 'failed')).toMatchObject([{ kind: 'request', cooldownMs: 0 }]);
   });
 
-  test('when all have failed, the error tells of every attempt', async () => {
+  test('when all have failed, the error lists every attempt', async () => {
     a.broken = { status: 500, message: 'a is ill' };
     b.broken = { status: 503, message: 'b is ill' };
     const { model } = pair({ retries: 1 });
@@ -253,7 +253,7 @@ describe('fallbacks', () => {
     });
   });
 
-  test('a prompt too long for all, and one that fits nowhere else, ends with what the provider said', async () => {
+  test('a prompt that is too long fails with the error of the provider if there is no fallback', async () => {
     a.broken = { status: 400, message: 'maximum context length is 8 tokens' };
     const { model } = pair();
     const error = await failureOf(generated(model, ask('Hello')));
@@ -263,7 +263,7 @@ describe('fallbacks', () => {
 });
 
 describe('a failing deployment', () => {
-  test('is left alone for as long as a 429 asks, and used again after that', async () => {
+  test('cools down for as long as a 429 asks, and is used again after that', async () => {
     a.faults.push({ status: 429, headers: { 'retry-after-ms': '120' } });
     const { router, model } = single();
     const started = Date.now();
@@ -277,7 +277,7 @@ describe('a failing deployment', () => {
   });
 
   test.each(['0', '-5', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
-    'is left alone for longer each time when 429 says Retry-After: %s',
+    'cools down for longer each time when a 429 says Retry-After: %s',
     async (value) => {
       const fault = { status: 429, headers: { 'retry-after': value } };
       a.faults.push(fault, fault, fault);
@@ -287,7 +287,7 @@ describe('a failing deployment', () => {
     },
   );
 
-  test.each([401, 403, 404])('is left alone at once after a %i', async (status) => {
+  test.each([401, 403, 404])('cools down after the first %i', async (status) => {
     a.faults.push({ status });
     const { router, model } = pair();
     for (const text of ['One', 'Two', 'Three']) await generated(model, ask(text));
@@ -300,7 +300,7 @@ describe('a failing deployment', () => {
     { what: '5xx', fault: { status: 500 } },
     { what: 'timeouts', fault: { hang: 'at-once' } },
     { what: 'broken connections', fault: { cut: 'at-once' } },
-  ] satisfies { what: string; fault: FakeAnswer }[])('is left alone after repeated $what only', async ({ fault }) => {
+  ] satisfies { what: string; fault: FakeAnswer }[])('cools down only after repeated $what', async ({ fault }) => {
     a.broken = fault;
     const { router, model } = pair({}, { timeoutMs: 100 });
     for (const text of ['One', 'Two', 'Three', 'Four']) await generated(model, ask(text));
@@ -308,7 +308,7 @@ describe('a failing deployment', () => {
     expect(eventsOf(router, 'failed').map(({ cooldownMs }) => cooldownMs)).toEqual([0, 0, 5_000]);
   });
 
-  test('starts anew after a success', async () => {
+  test('counts failures anew after a success', async () => {
     a.faults.push({ status: 500 }, { status: 500 }, {}, { status: 500 }, { status: 500 });
     const { router, model } = pair();
     for (let count = 0; count < 6; count++) await generated(model, ask('Hello'));
@@ -316,7 +316,7 @@ describe('a failing deployment', () => {
     expect(a.asked).toHaveLength(6);
   });
 
-  test('is left alone twice as long each time, until it recovers', async () => {
+  test('cools down twice as long each time, until it recovers', async () => {
     a.faults.push({ status: 500 }, { status: 500 }, { status: 500 });
     const { router, model } = single({ cooldownMs: 20, allowedFailures: 0 });
     expect(await fastForward(router, () => generated(model, ask('Hello')))).toBe('Answer to: Hello');
@@ -326,7 +326,7 @@ describe('a failing deployment', () => {
     expect(eventsOf(router, 'failed').at(-1)).toMatchObject({ cooldownMs: 20 });
   });
 
-  test('is not left alone longer because many calls failed at the same time', async () => {
+  test('does not cool down longer because many calls failed at the same time', async () => {
     a.broken = { status: 500 };
     a.crowd = 20;
     const { router, model } = pair({ allowedFailures: 0, cooldownMs: 60_000 });
@@ -346,7 +346,7 @@ describe('a failing deployment', () => {
     expect(eventsOf(router, 'failed').at(-1)).toMatchObject({ kind: 'server', cooldownMs: 0 });
   });
 
-  test('with a wrong key and no other beside it fails at once, then without being asked', async () => {
+  test('with a wrong key and no alternative fails immediately, and later calls do not reach it', async () => {
     const { router, model } = single({}, { apiKey: 'sk-secret-but-wrong' });
     const started = performance.now();
     const first = await failureOf(generated(model, ask('Hello')));
@@ -357,7 +357,7 @@ describe('a failing deployment', () => {
     expect(eventsOf(router, 'chosen')).toHaveLength(1);
   });
 
-  test('without a key at all is gone round', async () => {
+  test('that cannot be loaded is replaced by a fallback', async () => {
     const router = watchedRouter({
       models: [
         { modelName: 'main', params: { model: 'openai-compatible/x', baseUrl: 'nowhere', id: 'a' } },
@@ -369,11 +369,11 @@ describe('a failing deployment', () => {
   });
 
   test.each<[string, () => Params | Promise<Params>]>([
-    ['does not say where it is', azureWithoutResource],
-    ['has no whole address', () => ({ model: 'openai-compatible/x', baseUrl: 'nowhere' })],
+    ['has no address', azureWithoutResource],
+    ['has an invalid address', () => ({ model: 'openai-compatible/x', baseUrl: 'nowhere' })],
     ['has a key that Google answers with 400', googleWithWrongKey],
-    ['has no money left, to which Anthropic answers 400', anthropicWithoutMoney],
-  ])('that %s is gone round at once, and left alone', async (_what, paramsOf) => {
+    ['has no credit left, to which Anthropic answers 400', anthropicWithoutMoney],
+  ])('that %s is replaced by another, and cools down', async (_what, paramsOf) => {
     const models = [{ modelName: 'main', params: { ...(await paramsOf()), id: 'a' } }, deploymentB()];
     const router = watchedRouter({ models });
     for (const text of ['One', 'Two']) await generated(router.languageModel('main'), ask(text));
@@ -381,7 +381,7 @@ describe('a failing deployment', () => {
     expect(eventsOf(router, 'failed')).toMatchObject([{ deployment: 'a', kind: 'key', cooldownMs: 5_000 }]);
   });
 
-  test('is tried again when all others are left alone for longer', async () => {
+  test('is retried when all others cool down for longer', async () => {
     const { router, model } = pair();
     a.faults.push({ status: 500 }, { status: 500 });
     b.faults.push({ status: 429, headers: { 'retry-after': '40' } });
@@ -389,7 +389,7 @@ describe('a failing deployment', () => {
     expect(eventsOf(router, 'chosen').map(({ deployment }) => deployment)).toEqual(['a', 'b', 'a', 'a']);
   });
 
-  test('with a wrong key is not asked twice by one call, whatever the others do', async () => {
+  test('with a wrong key is called only once per call, whatever the others do', async () => {
     a.faults.push({ status: 401 });
     b.faults.push({ status: 500 }, { status: 500 });
     const { router, model } = pair({ cooldownMs: 1 });
@@ -397,7 +397,7 @@ describe('a failing deployment', () => {
     expect(eventsOf(router, 'chosen').map(({ deployment }) => deployment)).toEqual(['a', 'b', 'b', 'b']);
   });
 
-  test('holds up nobody but the call that may not go elsewhere', async () => {
+  test('delays only the call that cannot use another deployment', async () => {
     // the first call fails on a, and b has room for one call a minute, which is taken
     const router = watchedRouter({ models: [deploymentA(), deploymentB({ rpm: 1 })] });
     const model = router.languageModel('main');
@@ -424,7 +424,7 @@ describe('waiting', () => {
     expect(await stateOf(router)).toMatchObject({ inFlight: 0, calls: 12 });
   });
 
-  test('ends after maxWaitMs with an error that says when to come again', async () => {
+  test('ends after maxWaitMs with an error that says when to try again', async () => {
     const { router, model } = single({ maxWaitMs: 30 }, { rpm: 1 });
     await generated(model, ask('Hello'));
     const error = await failureOf(generated(model, ask('Hello')));
@@ -448,7 +448,7 @@ describe('waiting', () => {
     expect(waits[4]).toBeGreaterThanOrEqual(24_000);
   });
 
-  test('ends with the end of the router', async () => {
+  test('ends when the router is closed', async () => {
     const { router, model } = single({}, { rpm: 1 });
     await generated(model, ask('Hello'));
     const waiting = failureOf(generated(model, ask('Hello')));
@@ -461,13 +461,13 @@ describe('waiting', () => {
 describe('an abort', () => {
   const reason = new Error('I do not want it any more');
 
-  test('before the call asks nobody', async () => {
+  test('before the call reaches no provider', async () => {
     const { model } = single();
     expect(await failureOf(generated(model, ask('Hello', { abortSignal: AbortSignal.abort(reason) })))).toBe(reason);
     expect(a.asked).toEqual([]);
   });
 
-  test('in line gives the place to the next', async () => {
+  test('while waiting gives the place to the next call', async () => {
     a.faults.push({ hang: 'at-once' });
     const { router, model } = single({}, { maxParallel: 1 });
     const [first, second] = [new AbortController(), new AbortController()];
@@ -486,7 +486,7 @@ describe('an abort', () => {
     expect(await stateOf(router)).toMatchObject({ waiting: 0, inFlight: 0, failures: 0 });
   });
 
-  test('in line lets those pass that need less room', async () => {
+  test('while waiting lets calls pass that need less room', async () => {
     const { router, model } = single({ maxWaitMs: 5_000 }, { tpm: 1_000 });
     await generated(model, ask('Hello', { maxOutputTokens: 50 }));
     const controller = new AbortController();
@@ -517,7 +517,7 @@ describe('an abort', () => {
     },
   );
 
-  test('of a stream frees the place even if nobody reads on and the model does not listen', async () => {
+  test('of a stream frees the place even if the stream is not read and the model ignores the signal', async () => {
     const deaf = new ScriptedModel([]);
     deaf.doStream = async () => ({
       stream: new ReadableStream({
@@ -532,7 +532,7 @@ describe('an abort', () => {
     expect(await stateOf(router)).toMatchObject({ inFlight: 0, failures: 0 });
   });
 
-  test('of a call is not the fault of its deployment, however often', async () => {
+  test('of a call never counts as a failure of its deployment', async () => {
     a.broken = { hang: 'at-once' };
     const { router, model } = pair();
     for (let count = 0; count < 4; count++) {
@@ -547,7 +547,7 @@ describe('an abort', () => {
     expect(b.asked).toEqual([]);
   });
 
-  test('by giving up a stream half way counts as nothing, too', async () => {
+  test('by cancelling a stream does not count as a failure either', async () => {
     const { router, model } = single();
     const { stream } = await model.doStream(ask('Hello'));
     await stream.cancel();
@@ -582,14 +582,14 @@ describe('sticky', () => {
     ]);
   });
 
-  test('does not wait for a deployment that is full', async () => {
+  test('does not wait for a deployment without room', async () => {
     const router = watchedRouter({ models: [deploymentA({ rpm: 1 }), deploymentB()], sticky: true });
     for (let count = 0; count < 3; count++) await generated(router.languageModel('main'), conversation('Hello'));
     expect(eventsOf(router, 'chosen').map(({ deployment }) => deployment)).toEqual(['a', 'b', 'b']);
   });
 });
 
-describe('what can be seen', () => {
+describe('observation:', () => {
   test('status() counts calls, failures, tokens, time and what is used of the limits', async () => {
     a.faults.push({ status: 500, message: 'Ill.' });
     const { router, model } = pair();
@@ -613,7 +613,7 @@ describe('what can be seen', () => {
     ]);
   });
 
-  test('an answer tells who gave it', async () => {
+  test('an answer names its deployment', async () => {
     const { model } = single();
     const { providerMetadata } = await model.doGenerate(ask('Hello'));
     const route = { deployment: 'a', provider: 'openai.responses', modelId: 'gpt-5-nano' };
@@ -659,7 +659,7 @@ describe('what can be seen', () => {
   });
 });
 
-describe('a bad configuration is refused with a word on how to mend it:', () => {
+describe('an invalid configuration is refused with a hint how to correct it:', () => {
   const good = { model: new ScriptedModel([]) };
   const main = [{ modelName: 'main', params: good }];
   const bad: [string, object][] = [
@@ -712,7 +712,7 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
     expect(() => watchedRouter(options as RouterOptions)).toThrow(PocketError);
   });
 
-  test('a model that it does not have', () => {
+  test('an unknown model', () => {
     expect(() => watchedRouter({ models: main }).languageModel('other')).toThrow(
       'there is no model "other". Available: main',
     );
@@ -724,7 +724,7 @@ describe('in an agent', () => {
     return new PocketAgent({ agentConfig: { llmModel: 'main', name: 'Tester' }, router, logger: silent });
   }
 
-  test('run() gets its answer from whoever is well', async () => {
+  test('run() gets its answer from a healthy deployment', async () => {
     a.broken = { status: 500 };
     const { router } = pair();
     await using agent = agentWith(router);
@@ -733,7 +733,7 @@ describe('in an agent', () => {
     expect(b.asked).toEqual(['Hello', 'Again']);
   });
 
-  test('stream() shows one answer, and nothing of the one that broke', async () => {
+  test('stream() shows one answer and nothing of the broken one', async () => {
     a.faults.push({ streamError: { after: 'nothing', message: 'Overloaded' } });
     const { router } = pair();
     await using agent = agentWith(router);
@@ -768,7 +768,7 @@ describe('in an agent', () => {
   });
 });
 
-test('a stream that breaks when its text has begun but nothing can be seen of it is taken over', async () => {
+test('a stream that breaks before its first visible text is taken over', async () => {
   const broken = new ScriptedModel([]);
   const parts: LanguageModelV4StreamPart[] = [
     { type: 'stream-start', warnings: [] },
@@ -790,7 +790,7 @@ test('a stream that breaks when its text has begun but nothing can be seen of it
   expect(shown.filter(({ type }) => type === 'stream-start' || type === 'text-start')).toHaveLength(2);
 });
 
-test('streams are whole: the parts are those of the deployment', async () => {
+test('a stream passes on all parts of its deployment', async () => {
   const { model } = single();
   const parts = await partsOf(model, ask('Hello'));
   expect(shownText(parts)).toBe('Answer to: Hello');

@@ -1,4 +1,4 @@
-// A call from its first wait to its end: who holds a place for how long, and what is left when something is odd.
+// The life of a call: when it holds a place at a deployment, and when it frees it.
 import { setTimeout as passed } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { PocketError, type Router, type RouterOptions } from 'pocket-agent';
@@ -69,8 +69,8 @@ async function inFlight(router: Router): Promise<number | undefined> {
   return (await router.status()).deployments[0]?.inFlight;
 }
 
-describe('what a provider tells of its limits', () => {
-  test('stops us where its limit is lower than ours', async () => {
+describe('rate-limit headers of a provider', () => {
+  test('stop calls if its limit is lower than ours', async () => {
     const headers = { 'x-ratelimit-limit-requests': '10', 'x-ratelimit-reset-requests': '50s' };
     const provider = answering(undefined, { ...headers, 'x-ratelimit-remaining-requests': '0' });
     const { model } = single(provider, { rpm: 100 }, { maxWaitMs: 10 });
@@ -78,7 +78,7 @@ describe('what a provider tells of its limits', () => {
     expect(await failureOf(generated(model, ask('Two')))).toMatchObject({ code: 'RATE_LIMITED' });
   });
 
-  test('does not stop us where it is for a day', async () => {
+  test('do not stop calls if they are about a daily limit', async () => {
     const headers = { 'x-ratelimit-limit-requests': '14400', 'x-ratelimit-reset-requests': '6h' };
     const provider = answering(undefined, { ...headers, 'x-ratelimit-remaining-requests': '14000' });
     const { model } = single(provider, { rpm: 30 }, { maxWaitMs: 10 });
@@ -86,7 +86,7 @@ describe('what a provider tells of its limits', () => {
   });
 });
 
-test('a listener that rejects breaks nothing', async () => {
+test('a listener that rejects does not fail the call', async () => {
   const complaints: string[] = [];
   const logger = { ...silent, error: (message: string) => void complaints.push(message) };
   const onEvent = () => Promise.reject(new Error('a bad listener'));
@@ -99,14 +99,14 @@ test('a listener that rejects breaks nothing', async () => {
 describe('a closed router', () => {
   const closed = { code: 'AGENT_CLOSED', message: 'The router was closed.' };
 
-  test('takes no more calls', async () => {
+  test('accepts no calls', async () => {
     const { router, model } = single(answering(), {}, { fallbacks: { main: ['main'] } });
     await router.close();
     expect(await failureOf(generated(model, ask('Hello')))).toMatchObject(closed);
     expect(router.events).toEqual([]);
   });
 
-  test('tries none again that has failed', async () => {
+  test('does not retry a failed call', async () => {
     const { router, model } = single(failing('Ill.', 500), {}, { cooldownMs: 30_000 });
     const call = failureOf(generated(model, ask('Hello')));
     while (eventsOf(router, 'failed').length === 0) await passed(1);
@@ -118,8 +118,8 @@ describe('a closed router', () => {
   });
 });
 
-describe('a stream gives its place back', () => {
-  test('when its end does not say what was used', async () => {
+describe('a stream frees its place', () => {
+  test('when its end reports no usage', async () => {
     const { usage: _, ...bare } = finish('stop');
     const { router, model } = single(streaming([delta, bare as FinishPart]));
     expect((await partsOf(model, ask('Hello'))).at(-1)?.type).toBe('finish');
@@ -134,7 +134,7 @@ describe('a stream gives its place back', () => {
     expect(eventsOf(router, 'failed')).toMatchObject([{ kind: 'timeout' }]);
   });
 
-  test('when nobody reads it for timeoutMs, and can still be read then', async () => {
+  test('when it is not read for timeoutMs, and can still be read after that', async () => {
     const { router, model } = single(streaming([delta, finish('stop')]), { timeoutMs: 20, maxParallel: 1 });
     const { stream } = await model.doStream(ask('Hello'));
     expect(await inFlight(router)).toBe(1);
@@ -147,7 +147,7 @@ describe('a stream gives its place back', () => {
     expect(router.events.map(({ type }) => type)).toEqual(['chosen', 'finished']);
   });
 
-  test('not while its parts come, however long it is', async () => {
+  test('only at its end while parts keep arriving', async () => {
     const slow = new ScriptedModel([]);
     let left = 6;
     slow.doStream = async () => ({
@@ -169,7 +169,7 @@ test.each([
   [Number.NaN, 4],
   [3, -1_000],
   [Number.POSITIVE_INFINITY, 4],
-])('a usage of %s and %s tokens is unknown', async (input, output) => {
+])('a usage of %s and %s tokens counts as unknown', async (input, output) => {
   const { router, model } = single(answering(usageOf(input, output)), { tpm: 10_000 });
   await generated(model, ask('Hello'));
   await generated(model, ask('Hello'));
@@ -182,12 +182,12 @@ test.each([
 describe('the route', () => {
   const price = { input: 1, output: 2, cachedInput: 0.5 };
 
-  test('has the price of the deployment if it has its own', async () => {
+  test('contains the price of the deployment if it has its own', async () => {
     const { model } = single(answering(), { price });
     expect((await model.doGenerate(ask('Hello'))).providerMetadata?.router?.price).toEqual(price);
   });
 
-  test('is told of a stream that was cut off, too', async () => {
+  test('is also part of a stream that was cut off', async () => {
     const { model } = single(streaming([delta, finish('interrupted')]), { price });
     const last = (await partsOf(model, ask('Hello'))).at(-1);
     expect(last).toMatchObject({ providerMetadata: { router: { deployment: 'a', price } } });
@@ -195,7 +195,7 @@ describe('the route', () => {
 });
 
 describe('maxWaitMs', () => {
-  test('is for all models of a call together', async () => {
+  test('covers all models of a call together', async () => {
     const names = ['main', 'second', 'third'];
     const router = watchedRouter({
       models: names.map((modelName) => ({ modelName, params: { model: answering(), rpm: 1 } })),
@@ -212,7 +212,7 @@ describe('maxWaitMs', () => {
     expect(error).toMatchObject({ code: 'RATE_LIMITED' });
   });
 
-  test('ends for one that stands behind another with more time left', async () => {
+  test('ends the wait of a call behind another one with more time left', async () => {
     const router = watchedRouter({
       models: ['main', 'second'].map((modelName) => ({ modelName, params: { model: answering(), rpm: 1 } })),
       fallbacks: { main: ['second'] },
@@ -232,7 +232,7 @@ describe('maxWaitMs', () => {
   });
 });
 
-test('when nobody is left, the error names all that were tried, of every model', async () => {
+test('when no deployment is available, the error lists the attempts of every model', async () => {
   const router = watchedRouter({
     models: [
       { modelName: 'main', params: { id: 'a', model: failing('a is ill', 500) } },

@@ -1,4 +1,4 @@
-// Two thousand calls at once against three providers with limits of their own: none is refused, and little time is lost.
+// Two thousand concurrent calls against three providers with limits: no call is refused, and little time is lost.
 import { Router, type RouterEvent } from 'pocket-agent';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type KeyRecord, RateLimitedProvider } from '../fixtures/providers/rate-limited-provider.ts';
@@ -18,7 +18,7 @@ const textOf = (number: number) => `Request ${String(number).padStart(4, '0')}`;
 const tokensPerCall = 4 + Math.ceil(textOf(0).length / 4) + Math.ceil(`Answer to: ${textOf(0)}`.length / 4);
 
 // the clock is the real one, so a machine that stands still for longer than the margin shows calls that came too early
-test('2,000 calls at once keep all limits, lose less than 10 % of the rate and go in order', {
+test('2,000 concurrent calls keep all limits, use more than 90 % of the rate and start in order', {
   retry: 2,
 }, async () => {
   const byRequests = { rpm: 320, tpm: 320 * 100 };
@@ -71,7 +71,7 @@ test('2,000 calls at once keep all limits, lose less than 10 % of the rate and g
   expect(status.waiting).toEqual({ fast: 0 });
 });
 
-/** By how many places a call came too early or too late. */
+/** By how many places a call was too early or too late. */
 function disorder({ asked }: KeyRecord): number {
   const sorted = [...asked].sort();
   return Math.max(...asked.map((text, index) => Math.abs(sorted.indexOf(text) - index)));

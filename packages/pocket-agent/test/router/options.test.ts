@@ -1,4 +1,4 @@
-// A router refuses options that it would ignore, with the one that was probably meant.
+// A router refuses unknown options and suggests the one that was probably meant.
 import { PocketError, Router, type RouterOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
@@ -48,7 +48,7 @@ test.each([
   expect(refusal(options)).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(words) });
 });
 
-test('a key that is no text is refused without being shown', () => {
+test('a key that is not a string is refused without showing it', () => {
   const { message } = refusal(withParams({ apiKey: ['sk-secret'], model: 'openai/gpt-5-nano' }));
   expect(message).toBe('Router: params of "main": apiKey must be a string, got a list.');
 });
@@ -56,7 +56,7 @@ test('a key that is no text is refused without being shown', () => {
 test.each([
   ['of one model', ['m', 'm'], ['x', 'x'], 'x'],
   ['of two models', ['m', 'n'], ['x', 'x'], 'x'],
-  ['when one has the id that another gets by itself', ['m', 'm'], ['m#2', undefined], 'm#2'],
+  ['when one has the default id of another', ['m', 'm'], ['m#2', undefined], 'm#2'],
 ])('two deployments %s cannot have one id', (_what, names, ids, id) => {
   const models = names.map((modelName, index) => ({ modelName, params: { model, id: ids[index] } }));
   expect(refusal({ models }).message).toBe(
@@ -64,11 +64,11 @@ test.each([
   );
 });
 
-test('options that are undefined were left out', () => {
+test('undefined options count as left out', () => {
   expect(new Router({ models: main, ...{ strategy: undefined, other: undefined } })).toBeInstanceOf(Router);
 });
 
-test('a model name with letters swapped is told which was meant', () => {
+test('a misspelt model name gets a suggestion', () => {
   const words = 'Router: there is no model "mian". Did you mean "main"? Available: main.';
   expect(() => new Router({ models: main }).languageModel('mian')).toThrow(words);
   expect(refusal({ models: main, fallbacks: { main: ['mian'] } })).toMatchObject({

@@ -1,4 +1,4 @@
-// What the router reads from errors, headers and prompts.
+// How the router reads errors, headers and prompts.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { PocketError } from 'pocket-agent';
 import { expect, test } from 'vitest';
@@ -90,7 +90,7 @@ test.each([
 
 const limits = { requests: 100, tokens: 1_000 };
 
-test('each kind of limit has its own reset, and headers grow old', () => {
+test('each kind of limit has its own reset, and the age of headers counts', () => {
   const headers = {
     'x-ratelimit-limit-requests': '100',
     'x-ratelimit-remaining-requests': '60',
@@ -106,7 +106,7 @@ test('each kind of limit has its own reset, and headers grow old', () => {
   expect(providerCounts({ headers, limits, ageMs: 10_000 })).toEqual([{ tokens: 1_000, resetMs: 20_000 }]);
 });
 
-test("Anthropic's reset is a date, which does not grow old", () => {
+test("Anthropic's reset is a date, so the age of headers does not count", () => {
   const headers = {
     'anthropic-ratelimit-requests-limit': '50',
     'anthropic-ratelimit-requests-remaining': '49',
@@ -123,7 +123,7 @@ test.each([
   { what: 'a limit by the day, nearly used up', limit: 14_400, remaining: 4, reset: '20h', ours: 30, used: [26] },
   { what: 'a limit that is passed', limit: 10, remaining: -3, reset: '1s', ours: 100, used: [100] },
   { what: 'no limit of ours', limit: 10, remaining: 0, reset: '1s', ours: undefined, used: [] },
-])('what remains of $what is the room we have', ({ limit, remaining, reset, ours, used }) => {
+])('our room is what remains of $what', ({ limit, remaining, reset, ours, used }) => {
   const headers = {
     'x-ratelimit-limit-requests': String(limit),
     'x-ratelimit-remaining-requests': String(remaining),
@@ -138,11 +138,11 @@ test.each([
   { 'x-ratelimit-remaining-requests': '0' },
   { 'x-ratelimit-limit-requests': '9', 'x-ratelimit-remaining-requests': 'x', 'x-ratelimit-reset-requests': '1s' },
   { 'x-ratelimit-limit-requests': '9', 'x-ratelimit-remaining-requests': '1' },
-])('headers that say too little are left alone: %j', (headers) => {
+])('incomplete headers are ignored: %j', (headers) => {
   expect(providerCounts({ headers, limits, ageMs: 0 })).toEqual([]);
 });
 
-test('an estimate grows with the text, counts other scripts as more and files as one lump', () => {
+test('an estimate grows with the text, counts more for non-Latin scripts and a fixed number for files', () => {
   const english = estimateInputTokens(ask('word '.repeat(1_000)));
   expect(english).toBeGreaterThan(1_000);
   expect(english).toBeLessThan(2_000);
@@ -174,7 +174,7 @@ test('an estimate never throws', () => {
   expect(toolResult(round)).toBeGreaterThan(0);
 });
 
-test('Anthropic runs out of tokens in before it runs out of all', () => {
+test('the input tokens of Anthropic run out before its tokens in all', () => {
   const headers = {
     'anthropic-ratelimit-tokens-remaining': '90000',
     'anthropic-ratelimit-tokens-reset': '2026-01-01T00:00:30Z',

@@ -14,13 +14,13 @@ import { RedisRateStore } from '../../src/router/redis/redis-rate-store.ts';
 import type { HammerOptions, HammerReport } from '../fixtures/programs/rate-hammer.ts';
 import { silent } from '../helpers.ts';
 
-// Processes that share one real Redis share its limits, also while it is away.
+// Processes that share a real Redis share the limits, even while Redis is unavailable.
 
 const WINDOW_MS = 2_000;
 const MARGIN_MS = 400;
 /** For how long a request counts. */
 const KEPT_MS = new WindowShape({ windowMs: WINDOW_MS, marginMs: MARGIN_MS }).keptMs;
-/** A window that does not end while a test looks at it. */
+/** A window that does not end during a test. */
 const LONG_MS = 30_000;
 const RPM = 40;
 const TPM = 4_000;
@@ -60,7 +60,7 @@ async function stopRedis(): Promise<void> {
   await ended;
 }
 
-/** A process of its own that asks for all it can get. */
+/** A process that makes as many calls as it can. */
 class Hammer {
   readonly reports: HammerReport[] = [];
   readonly child: ChildProcess;
@@ -99,7 +99,7 @@ class Hammer {
     return this.reports.flatMap((report) => (report.type === type ? [report.text] : []));
   }
 
-  /** Ends by itself after close(), or the test fails. */
+  /** Fails if the process does not end by itself after close(). */
   async close(): Promise<number> {
     this.say('close');
     expect(await Promise.race([this.ended, passed(3_000, 'still running', { ref: false })])).toEqual([0, null]);
@@ -112,7 +112,7 @@ const models = [
   { model: 'by-tokens', limit: TPM, weigh: ({ tokens }: { tokens: number }) => tokens },
 ];
 
-/** The most that any window held, in parts of the limit. */
+/** The highest use of any window, as a fraction of the limit. */
 function fullestWindow(model: string, of: readonly Hammer[]): number {
   const { limit, weigh } = models.find((each) => each.model === model) ?? { limit: 0, weigh: () => 0 };
   const calls = of.flatMap((hammer) => hammer.calls(model)).sort((one, other) => one.at - other.at);
@@ -158,7 +158,7 @@ function store(logger: Logger = silent, namespace?: string): RedisRateStore {
   return made;
 }
 
-/** Takes a place, however long it must wait for it. */
+/** Reserves, however long that takes. */
 async function place(of: RedisRateStore, key: string, tokens: number, limits: { requests?: number; tokens?: number }) {
   for (;;) {
     const reserved = await of.reserve({ key, tokens, limits: { requests: limits.requests, tokens: limits.tokens } });
@@ -185,7 +185,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('another namespace has windows of its own, and the same one shares them', async () => {
+test('processes share windows only within a namespace', async () => {
   const limits = { requests: 1, tokens: undefined };
   await place(store(silent, 'one-app'), 'model#1', 1, limits);
   expect(isTaken(await store(silent, 'one-app').reserve({ key: 'model#1', tokens: 1, limits }))).toBe(false);
@@ -193,7 +193,7 @@ test('another namespace has windows of its own, and the same one shares them', a
 });
 
 describe('two processes', () => {
-  test('stay within the shared limits while Redis is there, away, and back, and use them', async () => {
+  test('keep the shared limits and use them fully while Redis is available, unavailable and back', async () => {
     const [first, second] = [new Hammer(), new Hammer()];
     const both = [first, second];
     expect(await windowsToUse(both, 2), 'while Redis is there').toBeLessThan(2.6);
@@ -217,7 +217,7 @@ describe('two processes', () => {
     await passed(KEPT_MS);
     expectWithinLimits(both);
     second.say('pause');
-    await passed(KEPT_MS); // what the second has used is forgotten, so the first can have all
+    await passed(KEPT_MS); // the use of the second process has expired
     expect(await windowsToUse([first], 2), 'after Redis came back').toBeLessThan(2.6);
     expectWithinLimits(both);
     for (const hammer of both) {
@@ -229,7 +229,7 @@ describe('two processes', () => {
 });
 
 describe('a Redis that cannot be used', () => {
-  test('never reachable: the limits are kept locally, one warning is written, and close() leaves nothing behind', async () => {
+  test('never reachable: the limits are kept locally, one warning is logged, and close() leaves nothing behind', async () => {
     const hammer = new Hammer({ redisUrl: `redis://:secret@127.0.0.1:${await freePort()}` });
     expect(await windowsToUse([hammer], 2)).toBeLessThan(2.6);
     expectWithinLimits([hammer]);
@@ -244,7 +244,7 @@ describe('a Redis that cannot be used', () => {
     await hammer.close();
   });
 
-  test('it hangs: a call goes on with the local share after half a second, and close() does not wait for it', async () => {
+  test('it hangs: a call continues with the local share after half a second, and close() does not wait for it', async () => {
     const hanging = store();
     await place(hanging, 'hang', 1, { requests: 10 });
     redis.kill('SIGSTOP');
@@ -263,7 +263,7 @@ describe('a Redis that cannot be used', () => {
 });
 
 describe('the shared window', () => {
-  test('places, corrections and the count of a provider are seen by every process', async () => {
+  test('reservations, corrections and the count of a provider are visible to every process', async () => {
     const [one, other] = [store(), store()];
     const limits = { requests: undefined, tokens: 100 };
     const reservation = await place(one, 'seen', 80, { tokens: 100 });
@@ -277,7 +277,7 @@ describe('the shared window', () => {
     await expect.poll(() => other.used('seen')).toEqual({ requests: 2, tokens: 80 });
   });
 
-  test('asked at once by two processes, exactly as many get a place as there are', async () => {
+  test('two processes that reserve at the same time get exactly as many places as there are', async () => {
     const [one, other] = [store(), store()];
     await Promise.all([one, other].map((each) => place(each, 'door', 1, {})));
     const asked = [one, other].flatMap((each) =>
@@ -288,7 +288,7 @@ describe('the shared window', () => {
     expect((await Promise.all(asked)).filter(isTaken).length).toBe(30);
   });
 
-  test('a Redis that lost everything is told what was used', async () => {
+  test('a Redis that lost its data gets the use reported again', async () => {
     const [one, other] = [store(), store()];
     for (let call = 0; call < 5; call++) await place(one, 'told', 10, { requests: 20 });
     await other.used('told');
@@ -300,13 +300,13 @@ describe('the shared window', () => {
     await expect.poll(() => other.used('told'), { interval: 20 }).toEqual({ requests: 6, tokens: 60 });
   });
 
-  test('after a restart of Redis nobody takes more than his share before all can be back', async () => {
+  test('after a restart of Redis a process takes no more than its share until all can have reconnected', async () => {
     const news: string[] = [];
     const one = store({ ...silent, info: (text) => news.push(text) });
     const other = store();
     for (const each of [one, other, one]) await place(each, 'late', 1, { requests: 20 });
     await stopRedis();
-    await other.close(); // and so cannot say goodbye: for all that `one` knows, it goes on
+    await other.close(); // it cannot sign off, so `one` still counts it
     await startRedis();
     await expect.poll(() => news).toEqual([expect.stringContaining('is back')]);
     await one.used('late');

@@ -1,4 +1,4 @@
-// Which deployment gets the next call, with chance held fixed.
+// Which deployment gets the next call, with a fixed random number.
 import type { RouterOptions, StrategyName } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -95,7 +95,7 @@ function routed(strategy: StrategyName, deployments: Params[], more: Partial<Rou
 }
 
 describe('in a router', () => {
-  test('weighted shuffle follows the weights, which are the limits unless given', async () => {
+  test('weighted shuffle follows the weights, which default to the limits', async () => {
     const points = [0, 0.29, 0.31, 0.89, 0.91];
     const random = () => points.shift() ?? 0;
     const deployments = [
@@ -124,7 +124,7 @@ describe('in a router', () => {
     expect(chosen()).toBe('abcabc');
   });
 
-  test('lowest latency tries all, then stays with the fastest', async () => {
+  test('lowest latency tries all, then uses the fastest', async () => {
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
     onTestFinished(() => clock.mockRestore());
@@ -161,7 +161,7 @@ describe('in a router', () => {
     expect(chosen()).toBe('bbaaa');
   });
 
-  test('lowest cost goes round a model that cannot be loaded', async () => {
+  test('lowest cost skips a model that cannot be loaded', async () => {
     const { call, chosen } = routed('lowest-cost', [
       { model: 'openai-compatible/nowhere', baseUrl: 'no address' },
       { price: { input: 1, output: 1 } },
@@ -170,14 +170,14 @@ describe('in a router', () => {
     expect(chosen()).toBe('b');
   });
 
-  test('usage-based fills limits evenly, be they of requests or of tokens', async () => {
+  test('usage-based fills limits of requests and of tokens evenly', async () => {
     // a scripted answer is 15 tokens
     const { call, chosen } = routed('usage-based', [{ rpm: 10 }, { rpm: 20 }, { tpm: 20 * 15 }]);
     for (let count = 0; count < 11; count++) await call();
     expect(chosen()).toBe('abcbcabcbca');
   });
 
-  test('every strategy goes on with those that have room', async () => {
+  test('every strategy continues with the deployments that have room', async () => {
     const strategies: StrategyName[] = [
       'weighted-shuffle',
       'least-busy',
