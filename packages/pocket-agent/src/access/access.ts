@@ -1,11 +1,11 @@
-// Who may call which tool: one capability for each, and profiles that are sets of them.
+// Capabilities of tools, and profiles: sets of capabilities that a caller may use.
 import type { Tool } from '@modelcontextprotocol/client';
 import { checkValue, closest, isRecord, OptionSet, PocketError, stringList } from '@pocket-agent/kit';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];
 
-/** Each includes what stands before it. */
+/** Each profile includes the ones above it. */
 export const profiles = {
   reader: ['read'],
   writer: ['read', 'write'],
@@ -15,19 +15,19 @@ export const profiles = {
 
 export type ProfileName = keyof typeof profiles;
 
-/** A profile of your own. Patterns are tool names with `*` for anything; `deny` goes before all else. */
+/** A custom profile. Patterns are tool names in which `*` matches any characters; `deny` takes precedence. */
 export interface Profile {
   capabilities: readonly Capability[];
-  /** Names that are allowed whatever their capability. */
+  /** Names that are allowed regardless of capability. */
   allow?: readonly string[];
   deny?: readonly string[];
 }
 
-/** A capability, and what it was concluded from. */
+/** The capability of a tool, and where it comes from. */
 export interface Judgement {
   capability: Capability;
   from: 'config' | 'meta' | 'annotations' | 'nothing' | 'distrust' | 'sub-agent';
-  /** What the server itself calls the tool, where that differs from the name it has here. */
+  /** The server's name for the tool, if it differs from the name here. */
   ownName?: string;
 }
 
@@ -36,15 +36,15 @@ export interface JudgedTool extends Judgement {
   tool: Tool;
 }
 
-/** What is known of a server beside what it says itself. */
+/** What the configuration says about a server's tools. */
 export interface ServerTrust {
-  /** False: what the server claims of its tools is ignored. Default true. */
+  /** False: ignore the server's own claims about its tools. Default true. */
   trust?: boolean;
   /** By name of the tool. */
   capabilities?: Readonly<Record<string, Capability>>;
 }
 
-/** The most careful reading: what nobody speaks for may destroy. */
+/** A tool whose capability is not known counts as `delete`. */
 export function judge(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>, known: ServerTrust = {}): Judgement {
   const given =
     known.capabilities && Object.hasOwn(known.capabilities, tool.name) ? known.capabilities[tool.name] : undefined;
@@ -52,12 +52,12 @@ export function judge(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>, known:
   if (known.trust === false) return { capability: 'delete', from: 'distrust' };
   const claimed = tool._meta?.capability;
   if (isCapability(claimed)) return { capability: claimed, from: 'meta' };
-  // a misspelt word may have been meant to be more careful than the annotations
+  // a misspelt capability may have been meant to be stricter than the annotations
   if (typeof claimed === 'string') return { capability: 'delete', from: 'nothing' };
   if (!tool.annotations) return { capability: 'delete', from: 'nothing' };
   const { readOnlyHint, destructiveHint } = tool.annotations;
   if (readOnlyHint === true) return { capability: 'read', from: 'annotations' };
-  // MCP says that a tool is destructive unless it says that it is not
+  // in MCP a tool is destructive unless its annotations say otherwise
   return { capability: destructiveHint === false ? 'write' : 'delete', from: 'annotations' };
 }
 
@@ -65,7 +65,7 @@ export function capabilityOf(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>)
   return judge(tool).capability;
 }
 
-/** The tools that a profile may see, for programs that have their own loop. */
+/** The tools that a profile may see, for programs with their own loop. */
 export function toolsFor<Item extends Pick<Tool, 'name' | 'annotations' | '_meta'>>(
   profile: ProfileName | Profile,
   tools: readonly Item[],
@@ -109,17 +109,17 @@ export function refusalBy(
   profile: Profile,
   { name, ownName = name, capability, from, tool }: Pick<JudgedTool, 'name' | 'capability'> & Partial<JudgedTool>,
 ): string | undefined {
-  // a tool that got another name here, because its own was taken or is no name to every model, is denied by both
+  // a renamed tool is denied under its old name too
   const names = [name, ownName, tool?.name ?? name];
   const isDenied = profile.deny?.some((pattern) => names.some((known) => matches(pattern, known)));
   if (isDenied) return 'it is on the deny list';
-  // a server that is not trusted may have taken a name that was meant for somebody else
+  // an untrusted server may use a name that was meant for another server's tool
   if (from !== 'distrust' && profile.allow?.some((pattern) => matches(pattern, name))) return undefined;
   if (profile.capabilities.includes(capability)) return undefined;
   return `it can ${capability}, and only ${profile.capabilities.join(', ') || 'nothing'} is allowed`;
 }
 
-/** For a capability written by hand; throws for an unknown word. */
+/** Throws for a word that is not a capability. */
 export function checkCapability(what: string, value: unknown): asserts value is Capability {
   if (isCapability(value)) return;
   const given = typeof value === 'string' ? `"${value.slice(0, 100)}"` : `a value of type ${typeof value}`;
@@ -136,7 +136,7 @@ export function isCapability(value: unknown): value is Capability {
   return capabilities.some((capability) => capability === value);
 }
 
-/** `*` stands for any characters. */
+/** `*` matches any characters. */
 function matches(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return pattern === name;

@@ -1,4 +1,4 @@
-// Asking before a call: which calls need a yes, who is asked, and what an answer may be.
+// Approvals: which calls need one, how the approver is asked, and which answers are valid.
 import type { ToolAnnotations } from '@modelcontextprotocol/client';
 import {
   abortable,
@@ -14,7 +14,7 @@ import type { Capability, JudgedTool } from './access.ts';
 
 export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
 
-/** destructive: what can delete. write: all that is more than reading. */
+/** destructive: tools that can delete. write: all tools that do more than read. */
 export type ConfirmPolicy =
   | 'never'
   | 'destructive'
@@ -29,22 +29,22 @@ export interface ApprovalRequest {
   annotations: ToolAnnotations | undefined;
   arguments: Record<string, unknown>;
   toolCallId: string;
-  /** Names from the agent that was called first down to the one that wants to call. */
+  /** Names from the agent that was called first down to the one that makes the call. */
   path: readonly string[];
-  /** Of path, tool and arguments: an answer that carries it is good for this call only. */
+  /** Of path, tool and arguments: an answer with this hash is valid for this call only. */
   hash: string;
-  /** Set when the definition of the tool has changed since it was first seen. */
+  /** Whether the definition of the tool has changed since it was first seen. */
   changed: boolean;
-  /** Aborted when the run is, or when nobody answered in time. */
+  /** Aborted with the run, or when the time for an answer is over. */
   signal: AbortSignal;
 }
 
 export type ApprovalAnswer =
   | 'allow'
   | 'deny'
-  /** `by`: it was not a person that said no. */
+  /** `by`: the denial does not come from a person. */
   | { deny: string; by?: 'nobody' | 'timeout'; hash?: string }
-  /** `allow` may hold other arguments to call the tool with. */
+  /** `allow` may be an object with different arguments for the call. */
   | { allow: true | Record<string, unknown>; remember?: Remember; hash?: string };
 
 /** call: for the same call with the same arguments. conversation: for this tool until the history is reset. */
@@ -52,7 +52,7 @@ export type Remember = 'call' | 'conversation';
 
 export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
-/** Who says yes to what a served agent may not do unasked. */
+/** Who approves calls of a served agent. */
 export type ServedApprovals = 'caller' | 'own';
 
 export function checkServedApprovals(approvals: unknown): void {
@@ -60,7 +60,7 @@ export function checkServedApprovals(approvals: unknown): void {
   throw new PocketError('CONFIG_INVALID', `approvals of a server must be caller or own, not "${approvals}".`);
 }
 
-/** Whoever has an `approve` of their own wants to be asked, so unless told otherwise the caller comes after it. */
+/** By default the caller is asked only if the agent has no `approve` of its own. */
 export function servedApproval(
   approvals: ServedApprovals | undefined,
   caller: Approve,
@@ -106,7 +106,7 @@ export interface Question {
   logger: Logger;
 }
 
-/** Asks once. Whoever does not answer in time, or with something else than an answer, has said no. */
+/** Asks once. No answer in time, or an invalid answer, denies the call. */
 export async function ask({ about, approve, signal, timeoutMs, logger }: Question): Promise<Decision> {
   if (!approve) {
     return { allowed: false, by: 'nobody', reason: NOBODY_TO_ASK };
@@ -133,7 +133,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
   }
 }
 
-/** Undefined for what is no answer. */
+/** Undefined for an invalid answer. */
 function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision | undefined {
   if (answer === 'allow') return { allowed: true, by: 'approver', arguments: args, edited: false };
   if (answer === 'deny') return { allowed: false, by: 'approver', reason: 'it was not approved' };
@@ -169,7 +169,7 @@ function isNewMistake(approve: Approve, answer: unknown): boolean {
   return known.size < known.add(answer === null ? 'null' : typeof answer).size;
 }
 
-/** The same arguments in another order are the same call. */
+/** With sorted keys: the order of arguments does not matter. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-// A record of every call that was asked for: who, what, who decided, what came of it. Secrets are left out.
+// Audit records: every call the model asked for, who decided, and the outcome. Secrets are redacted.
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ToolCall } from '../base/tool-call.ts';
@@ -7,7 +7,7 @@ import type { Capability } from './access.ts';
 export interface AuditRecord {
   time: string;
   agentId: string;
-  /** For whom the agent worked: who called it from outside, or what the run was told. */
+  /** On whose behalf the agent worked: the remote caller, or `caller` of the run. */
   caller?: string;
   path: readonly string[];
   toolCallId: string;
@@ -22,7 +22,7 @@ export interface AuditRecord {
   durationMs: number;
 }
 
-/** What the gate said of a call, and what came of it. */
+/** The decision about a call, and its outcome. */
 export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'outcome' | 'durationMs'> & {
   call: ToolCall;
   reason: string | undefined;
@@ -33,7 +33,7 @@ export const REDACTED = '[redacted]';
 const secretKeys =
   /pass$|password|passphrase|passwd|pwd|secret|bearer|access[-_]?key|token|authorization|api[-_]?key|credential|cookie|private[-_]?key/i;
 
-/** A copy of arguments that can be kept: without what is named like a secret, and what matches by name or in its text. */
+/** A copy of arguments without secrets: values of keys named like one, and text that matches a pattern. */
 export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): unknown {
   if (depth > DEEPEST) return '[too deep]';
   if (typeof value === 'string') return redactText(value, patterns);
@@ -49,7 +49,7 @@ export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): 
 
 type Keeps = (found: string, pattern: RegExp) => boolean;
 
-/** A pattern that spells out the name of a field means that name; one that only describes it may have found a secret. */
+/** A key is kept if the pattern contains it literally; otherwise the key itself may be a secret. */
 const isSpelledOut: Keeps = (found, { source }) => source.toLowerCase().includes(found.toLowerCase());
 
 export function redactText(text: string, patterns: readonly RegExp[], keeps: Keeps = () => false): string {
@@ -61,7 +61,7 @@ export function redactText(text: string, patterns: readonly RegExp[], keeps: Kee
   );
 }
 
-/** JSON lines in a file, one after another however many calls run at once. */
+/** A file of JSON lines; records of parallel calls are written one after another. */
 export class AuditFile {
   readonly path: string;
   #writing: Promise<void>;

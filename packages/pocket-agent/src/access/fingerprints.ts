@@ -1,4 +1,4 @@
-// What tools looked like when they were first seen: one that changes afterwards is not the one that was trusted.
+// Fingerprints of tools as they were first seen: a tool that changes later needs a new approval.
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { fileSystem, PocketError, sha256 } from '@pocket-agent/kit';
@@ -11,17 +11,17 @@ export interface SeenTools {
 
 export class Fingerprints {
   readonly #path: string | undefined;
-  /** What was seen first, while nothing else has been: most agents never see anything change. */
+  /** The first list of tools. Fingerprints are computed only when a second list comes, which most agents never get. */
   #firstTools: SeenTools | undefined;
   #first: Map<string, string> | undefined;
 
-  /** With a path they outlive the process. */
+  /** With a path they are kept across restarts. */
   constructor(path: string | undefined) {
     this.#path = path;
     if (path !== undefined) this.#first = new Map(Object.entries(read(path)));
   }
 
-  /** Remembers tools that are new, and tells which are not what they were. They must stay as they are. */
+  /** Remembers new tools and returns the names of changed ones. The tools must not be modified afterwards. */
   look(tools: SeenTools): string[] {
     this.#firstTools ??= this.#first ? undefined : tools;
     if (this.#firstTools === tools) return [];
@@ -47,7 +47,7 @@ export class Fingerprints {
     return first !== undefined && first !== fingerprint(tool);
   }
 
-  /** Somebody has looked at the tool as it is now. */
+  /** The tool as it is now was approved. */
   accept(name: string, tool: Tool): void {
     this.#write(this.#fingerprints().set(name, fingerprint(tool)));
   }
@@ -60,7 +60,7 @@ export class Fingerprints {
 
   #write(first: ReadonlyMap<string, string>): void {
     if (this.#path === undefined) return;
-    // others may keep theirs in the same file
+    // other agents may use the same file
     const others = Object.entries(read(this.#path)).filter(([name]) => !first.has(name));
     const all = Object.fromEntries([...others.slice(-MOST_ABSENT_NAMES), ...first]);
     const { mkdirSync, renameSync, writeFileSync } = fileSystem();
@@ -76,7 +76,7 @@ export function fingerprint({ name, title, description, inputSchema, outputSchem
   return sha256(JSON.stringify(parts));
 }
 
-/** Nothing when there is no file yet. */
+/** Empty if there is no file yet. */
 function read(path: string): Record<string, string> {
   const { existsSync, readFileSync } = fileSystem();
   if (!existsSync(path)) return {};

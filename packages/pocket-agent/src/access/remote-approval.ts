@@ -1,11 +1,11 @@
-// An approval that crosses a protocol: what one of our agents asks as a server, one of ours as a client puts to its own
-// approver, so that the person at the root is asked whatever lies between.
+// Approvals across MCP and A2A: a served Pocket Agent asks its client, and a client that is a Pocket Agent passes the
+// question on to its own approver, so that the person at the root is asked.
 import type { ElicitRequest, ElicitResult, ToolAnnotations } from '@modelcontextprotocol/client';
 import { isCapability } from './access.ts';
 import { type ApprovalAnswer, type ApprovalRequest, NOBODY_TO_ASK } from './approval.ts';
 import type { Policy } from './policy.ts';
 
-/** Where a question says, beside its wording, what it is about. */
+/** The `_meta` key under which a question describes the call. */
 export const APPROVAL_META_KEY = 'pocket-agent/approval';
 
 type Described = Pick<ApprovalRequest, 'tool' | 'capability' | 'arguments' | 'path' | 'changed' | 'toolCallId'> & {
@@ -13,7 +13,7 @@ type Described = Pick<ApprovalRequest, 'tool' | 'capability' | 'arguments' | 'pa
   annotations?: ToolAnnotations;
 };
 
-/** What goes back across a protocol. */
+/** The answer that is sent back. */
 type RemoteAnswer = { approve: true } | Refusal;
 
 interface Refusal {
@@ -58,12 +58,12 @@ export function describeApproval({
   };
 }
 
-/** What a person must know to say yes; the hash ties the answer to this call. */
+/** The question in words; the hash ties the answer to this call. */
 export function approvalText(request: ApprovalRequest): string {
   const { path, tool, capability, arguments: args, description, changed, hash } = request;
   return [
     `${path.join(' → ')} wants to call "${tool}" (${capability}).`,
-    // whoever made the tool wrote this, so it must not look like the lines around it
+    // third-party text: on one line, so that it cannot imitate the other lines
     ...(description ? [`It says of itself: ${cut(description.replace(/\s+/g, ' '), 500)}`] : []),
     ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
     `Arguments: ${cut(JSON.stringify(args, null, 2), 2_000)}`,
@@ -71,13 +71,13 @@ export function approvalText(request: ApprovalRequest): string {
   ].join('\n');
 }
 
-/** What is not shown is counted, and nothing is cut that takes no more room than the count. */
+/** Truncates text and says how much is missing, unless that would be longer than the text. */
 function cut(text: string, most: number): string {
   const short = `${text.slice(0, most)}… (and ${text.length - most} more characters)`;
   return short.length < text.length ? short : text;
 }
 
-/** The answer of the root, or undefined when the question is no approval, or nobody here can give one. */
+/** The answer of the root approver; undefined if the question is not an approval or there is no approver. */
 export async function answerApproval(
   params: ElicitRequest['params'],
   server: string,
@@ -87,7 +87,7 @@ export async function answerApproval(
   return answer && { action: 'accept', content: { ...answer } };
 }
 
-/** Nobody was asked: an approval is declined, with the reason; of anything else that is no no. */
+/** The result for an unanswered question: approvals are declined with a reason, other questions are cancelled. */
 export function unasked(
   { _meta: meta }: ElicitRequest['params'],
   isPassedOn: boolean,
@@ -96,12 +96,12 @@ export function unasked(
   return { isApproval: true, result: { action: 'decline', content: { ...(isPassedOn ? nobody : notPassedOn) } } };
 }
 
-/** For whoever runs the agent that calls. */
+/** The warning for the operator of the calling agent. */
 export function notPassedOnText(who: string): string {
   return `${who} wants a yes for a call and was refused it: set approvals: true for it, if it is an agent of yours.`;
 }
 
-/** A no as it came back, with a reason and who said it, or without. */
+/** A denial as it came back, with or without reason and `by`. */
 export function remoteRefusal(said: unknown, otherwise: string): ApprovalAnswer {
   const { reason, by } = typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : {};
   const deny = typeof reason === 'string' && reason ? reason : otherwise;
@@ -120,7 +120,7 @@ export async function askRoot(
   const path = [...run.policy.path, from, ...read.path];
   const about = { ...read, path, description: read.description, annotations: read.annotations };
   const decision = await run.policy.ask(about, run.signal);
-  // arguments cannot be edited across a protocol: a yes to others is a no to these
+  // arguments cannot be edited across a protocol: approving different ones denies these
   if (decision.allowed && !decision.edited) return { approve: true };
   if (decision.allowed) return { approve: false, reason: 'its arguments would have to be others' };
   const { reason, by } = decision;

@@ -1,4 +1,4 @@
-// The client of an agent: what servers ask and tell is answered by, and shown to, the agent whose calls it is about.
+// The MCP client of an agent: requests of servers are answered by the run that they belong to.
 import type { Tool } from '@modelcontextprotocol/client';
 import { errorText, isPocketError, type Logger, PocketError, publicErrorText } from '@pocket-agent/kit';
 import type { Budget } from '../cost/budget.ts';
@@ -44,7 +44,7 @@ function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
   return {
     ...clientOptions(options),
     ...(samplingHandler ? { samplingHandler } : {}),
-    elicitationHandler: elicit(owner), // always: whether there is somebody to ask is known when something is asked
+    elicitationHandler: elicit(owner), // always: each run decides whether there is a person to ask
     logger,
     onServerStatus: (server, status, reason) =>
       emit({ type: 'server_status', data: { server, status, ...(reason ? { reason } : {}) } }),
@@ -53,10 +53,10 @@ function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
   };
 }
 
-/** Per run. Without a limit a server could spend as much as it likes on the account of an agent without a budget. */
+/** Per run: limits what a server can spend if the agent has no budget. */
 const MOST_SAMPLES = 100;
 
-/** What a server samples goes on the account of the run that calls it: one at a time, or no budget could hold. */
+/** Sampling counts towards the budget of the run that calls the server: one at a time, so that the limit holds. */
 function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
   const samples = new WeakMap<Budget, { count: number; last: Promise<unknown> }>();
   return async (params, { server, signal }) => {
@@ -78,7 +78,7 @@ function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHan
   };
 }
 
-/** What a provider said is not for the server. */
+/** Servers do not see the error texts of the provider. */
 function forServer(error: unknown, server: string, logger: Logger): unknown {
   if (!isPocketError(error) || error.cause === undefined) return error;
   const text = publicErrorText(error, 'The model');
@@ -87,7 +87,7 @@ function forServer(error: unknown, server: string, logger: Logger): unknown {
   return new PocketError(error.code, text);
 }
 
-/** A question of another agent of ours goes to whoever approves for this one. */
+/** Approval questions of another Pocket Agent go to this agent's approver. */
 function elicit({ options, client, logger }: ClientOwner): ElicitationHandler {
   let told: Set<string> | undefined;
   return async (params, from) => {

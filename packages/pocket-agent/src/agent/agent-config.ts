@@ -1,4 +1,4 @@
-// What an agent is made from, copied and checked once so that nothing the caller holds is ever written to.
+// The options of an agent, and the settings read from them: copied, so that the caller's objects are never modified.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import {
   deepCopy,
@@ -25,7 +25,7 @@ import type { PocketAgent } from './agent.ts';
 import { checkAgentOptions, nestOptions } from './agent-options.ts';
 import type { AgentHooks } from './hooks.ts';
 
-/** Plain JSON but for a model given as an object: it can live in a file. */
+/** Plain JSON, unless the model is an object: it can be kept in a file. */
 export interface AgentConfig {
   /** `gpt-…`, `anthropic/…`, `ollama/…`, … or any AI SDK `LanguageModelV4` object. */
   llmModel: string | LanguageModel;
@@ -36,9 +36,9 @@ export interface AgentConfig {
   /** Default: a random UUID. Sent to MCP servers as `context_id`. */
   agentId?: string;
   systemPrompt?: string;
-  /** A conversation to go on with, for example what JSON kept of another agent's `messages`. */
+  /** A conversation to continue, for example the saved `messages` of another agent. */
   messages?: readonly Message[];
-  /** Whether pictures reach the model. Default false. */
+  /** Whether images are sent to the model. Default false. */
   allowImages?: boolean;
   completionOptions?: CompletionOptions;
 }
@@ -56,11 +56,11 @@ export interface AgentLimits {
   maxToolCalls?: number;
   /** Tool calls of one step that run at the same time. Default: all. */
   maxParallelToolCalls?: number;
-  /** How often a model call that failed for a passing reason is repeated. Default 3. */
+  /** Retries of a model call that failed for a temporary reason. Default 3. */
   modelRetries?: number;
 }
 
-/** Anything that hands out models by name, for example an AI SDK provider. */
+/** Returns models by name, for example an AI SDK provider. */
 export interface ModelRouter {
   languageModel(modelName: string): LanguageModel;
 }
@@ -74,26 +74,26 @@ export interface PocketAgentOptions extends ClientOptions {
   agentConfig: AgentConfig;
   /** Short for `mcpConfig: { mcpServers }`. */
   mcpServers?: Record<string, McpServerEntry>;
-  /** Connections that somebody else opened and will close, instead of own ones from `mcpConfig`. */
+  /** A client to share instead of `mcpConfig`; its owner closes it. */
   mcpClient?: PocketAgentClient;
   router?: ModelRouter;
   logger?: Logger;
   hooks?: AgentHooks;
   subAgents?: readonly PocketAgent<unknown>[];
-  /** More tools beside those of MCP servers: plain functions and other sources. */
+  /** Tools in addition to those of MCP servers: functions and other sources. */
   tools?: readonly (FunctionTool | ToolSource)[];
   limits?: AgentLimits;
-  /** Longer tool results keep their head and tail. Default 262,144. */
+  /** Longer tool results keep their beginning and end. Default 262,144. */
   maxToolResultBytes?: number;
-  /** Prices of models that the price table does not know, or that are others for you. */
+  /** Prices of models that are not in the price table, or that differ from it. */
   prices?: Prices;
-  /** Who may call which tool, and which calls need a yes. */
+  /** Which tools may be called, and which calls need an approval. */
   access?: AccessOptions;
-  /** Asked for calls that `access.confirm` wants a yes for, those of sub-agents included. */
+  /** Asked for calls that need an approval by `access.confirm`, those of sub-agents included. */
   approve?: Approve;
   /** Merged over the metadata that goes with every tool call. */
   toolCallMetadata?: Record<string, unknown>;
-  /** `agent-model`: servers that ask for a model get answers from this agent's own. */
+  /** `agent-model`: sampling requests of servers are answered by this agent's model. */
   samplingHandler?: ServerHandlers['samplingHandler'] | 'agent-model';
 }
 
@@ -105,7 +105,7 @@ export interface AgentSettings {
   modelSettings: ModelSettings | undefined;
   name: string;
   roleDescription: string | undefined;
-  /** Undefined until somebody asks for it. */
+  /** Undefined until it is used. */
   agentId: string | undefined;
   systemPrompt: string | undefined;
   allowImages: boolean;
@@ -181,13 +181,13 @@ export function readHistory(config: AgentConfig): Message[] {
     return withEveryCallAnswered((config.messages ?? []).map(copyMessage)).map(snapshot);
   } catch (error) {
     if (isPocketError(error)) throw error;
-    // a circle, a getter that throws, or data nested so deep that the stack is too small
+    // a cycle, a getter that throws, or data nested too deeply for the stack
     const text = `agentConfig.messages must be plain JSON: ${errorText(error)}`;
     throw new PocketError('CONFIG_INVALID', text, { cause: error });
   }
 }
 
-/** What the client of an agent needs of its options. */
+/** The options that are passed on to the MCP client. */
 export function clientOptions(options: PocketAgentOptions): PocketAgentClientOptions {
   const { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo } = options;
   const { elicitationHandler, logHandler, progressHandler, messageHandler, roots } = options;

@@ -1,4 +1,4 @@
-// The options of an agent, checked: each by a rule, and those in the wrong place with a hint to the right one.
+// Checks the options of an agent: each by a rule, with a hint for an option in the wrong place.
 
 import {
   checkValue,
@@ -93,7 +93,7 @@ const groups = {
   completionOptions: group('completionOptions', completionOptions),
 };
 
-/** What other libraries call an option, by the place where it was given. */
+/** Hints for names from other libraries, by the place where they were given. */
 const otherNames: Readonly<Record<string, string>> = {
   'agentConfig.mcpServers': ' It belongs beside agentConfig: mcpServers: { … }.',
   model: ' Did you mean "llmModel"?',

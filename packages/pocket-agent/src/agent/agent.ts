@@ -1,4 +1,4 @@
-// PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
+// PocketAgent: a model and tools in a loop. `run` repeats `step`; `stream` is `run` with live events.
 import {
   deepCopy,
   errorText,
@@ -66,9 +66,9 @@ import { RunQueue } from './run-queue.ts';
 import { RunStream } from './run-stream.ts';
 import { finalText, goesOn, type StepResult } from './step-result.ts';
 
-/** How long a failed step waits for its postStep, but not beyond the end of the run. */
+/** How long a failed step waits for postStep, within the deadline of the run. */
 const POST_STEP_MS = 5_000;
-/** The same after the run has ended: for work that is done at once. */
+/** The same after the run was aborted. */
 const LATE_POST_STEP_MS = 100;
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
@@ -121,7 +121,7 @@ export class PocketAgent<Answer = string> {
     this.#overriddenRun = queueOverriddenRun<Answer>(this, PocketAgent.prototype.run, this.#queue);
   }
 
-  /** The MCP servers of this agent; made when there are some, or somebody asks. */
+  /** The MCP servers of this agent; created at first use. */
   get mcpClient(): PocketAgentClient {
     this.#client ??= new AgentClient({
       options: this.#options,
@@ -161,13 +161,13 @@ export class PocketAgent<Answer = string> {
     return this.#settings.llmModel;
   }
 
-  /** The history so far, oldest first, frozen. It changes through `addMessage` and its kin only. */
+  /** The history, oldest first, frozen. Only `addMessage`, `addUserMessage` and `resetMessages` change it. */
   get messages(): readonly Message[] {
     this.#shownMessages ??= Object.freeze([...this.#messages]);
     return this.#shownMessages;
   }
 
-  /** What this agent has used up to now, its sub-agents included. */
+  /** Usage of this agent since it was created, sub-agents included. */
   get totals(): RunTotals {
     return snapshot(this.#ledger.totals);
   }
@@ -231,7 +231,7 @@ export class PocketAgent<Answer = string> {
     this.#prompt.reset();
   }
 
-  /** Shows an event to `hooks.onEvent`, to whoever watches this run, and to the agents above. */
+  /** Shows an event to `hooks.onEvent`, to listeners of the run, and to the agents above. */
   emit(event: UnsignedEvent, meta?: Record<string, unknown>): void {
     emitEvent({ agent: this, context: this.#queue.observed, event, meta });
   }
@@ -276,7 +276,7 @@ export class PocketAgent<Answer = string> {
     return () => this.#closedTogether.delete(part);
   }
 
-  /** Ends what runs, closes servers, connections, children and sub-agents. The agent cannot be used afterwards. */
+  /** Aborts runs and closes servers, connections, child processes and sub-agents. The agent cannot be used afterwards. */
   async close(): Promise<void> {
     this.#queue.close();
     const closing = [...this.#closedTogether, this.#toolbox, ...this.subAgents].map((part) => part.close());
@@ -294,7 +294,7 @@ export class PocketAgent<Answer = string> {
     return { agent: this, metadata: {} };
   }
 
-  /** Of the history; read when a model has answered. */
+  /** Ids of all tool calls in the history; read when the first answer comes. */
   get #callIds(): Set<string> {
     this.#knownCallIds ??= callIdsIn(this.#messages);
     return this.#knownCallIds;
@@ -433,7 +433,7 @@ export class PocketAgent<Answer = string> {
     }
   }
 
-  /** `before`: what it must follow, whatever was added meanwhile; when that was forgotten, so is this. */
+  /** `before`: the message it must follow. If that was removed by a reset, nothing is added. */
   #append(message: Message, meta?: Record<string, unknown>, before?: Message): void {
     this.#shownMessages = undefined;
     if (!before || before === this.#messages.at(-1)) this.#messages.push(message);
@@ -441,7 +441,7 @@ export class PocketAgent<Answer = string> {
       const index = this.#messages.lastIndexOf(before);
       if (index < 0) return;
       this.#messages.splice(index + 1, 0, message);
-      this.#prompt.reset(); // what comes after it may have been shown to the model already
+      this.#prompt.reset(); // later messages may be in the prompt already
     }
     this.emit({ type: 'new_message', data: message }, meta);
   }
@@ -456,14 +456,14 @@ export class PocketAgent<Answer = string> {
     return this.#model;
   }
 
-  /** A promise only when there is something to collect. */
+  /** A promise only if a source has changed. */
   #tools(signal: AbortSignal, isRunStart = false): ToolTable | Promise<ToolTable> {
     return this.#toolbox.table(isRunStart) ?? this.#collectTools(signal, 'ready');
   }
 
   async #collectTools(signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
     const table = await this.#toolbox.collect((change) => this.#toolRenamed(change), signal, wait);
-    // a tool that is no longer what it was may have been made for harm
+    // a changed tool may be malicious
     for (const tool of this.#access.fingerprints.look(table)) {
       this.logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
       this.emit({ type: 'tool_changed', data: { tool } });

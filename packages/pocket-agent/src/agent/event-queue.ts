@@ -1,8 +1,8 @@
-// Events on their way to the one who reads them with `for await`.
+// A queue of events for one reader with `for await`.
 
 type Reader<Event, End> = (result: IteratorResult<Event, End> | Promise<IteratorResult<Event, End>>) => void;
 
-/** An iterator, not a generator: that costs half for every event. `End` is what it returns after the last one. */
+/** An iterator instead of a generator, which costs twice as much per event. `End` is its return value. */
 export class EventQueue<Event, End = undefined> implements AsyncIterableIterator<Event, End | undefined> {
   #events: Event[] = [];
   #read = 0;
@@ -31,11 +31,11 @@ export class EventQueue<Event, End = undefined> implements AsyncIterableIterator
     else if (!this.#ended) this.#events.push(event);
   }
 
-  /** What was pushed can still be read; `last`, which may reject, comes after it, once. */
+  /** Queued events can still be read; then comes `last`, once, which may reject. */
   end(last?: Promise<IteratorResult<Event, End>>): void {
     this.#ended = true;
     this.#last = last;
-    last?.catch(() => {}); // it is for whoever reads on, if anybody does
+    last?.catch(() => {}); // the reader gets the rejection
     for (const reader of this.#readers.splice(0)) reader(this.#end());
   }
 
@@ -49,7 +49,7 @@ export class EventQueue<Event, End = undefined> implements AsyncIterableIterator
     return new Promise((resolve) => void this.#readers.push(resolve));
   }
 
-  /** Nobody reads any more. */
+  /** The reader has left. */
   return(): Promise<IteratorResult<Event, End | undefined>> {
     this.#forget();
     this.end();

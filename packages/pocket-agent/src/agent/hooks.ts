@@ -1,4 +1,4 @@
-// Hooks change a run: they are awaited, may replace or deny, and what they throw stops the step.
+// Hooks change a run: they are awaited, may replace or deny a call, and an error in them stops the step.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { closest, nullableFunction, OptionSet } from '@pocket-agent/kit';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
@@ -27,10 +27,10 @@ export class AgentHooks implements ToolHooks<HookContext> {
   postToolCall?(context: HookContext, call: ToolCall, result: ToolResult): Awaitable<OrNothing<ToolResult>>;
   /** The model answered; nothing is in the history yet. */
   onLlmResponse?(context: HookContext, response: ModelResponse): Awaitable<void>;
-  /** Every event of this agent and of its sub-agents. What it throws is logged and changes nothing. */
+  /** Every event of this agent and of its sub-agents. Errors in it are logged and change nothing. */
   onEvent?(event: AgentEvent): Awaitable<void>;
   /**
-   * Every failure of a tool: the tool said so, transport, timeout, unknown name, bad arguments.
+   * Every failure of a tool: an error result, transport, timeout, unknown name, bad arguments.
    * A string goes to the model as the result; `false` stops the run with a typed error; nothing means the default:
    * the error, and for bad arguments the tool's input schema, go to the model.
    */
@@ -50,10 +50,10 @@ const hooksByName = new OptionSet<AgentHooks>('hooks', {
   onToolResult: nullableFunction,
 });
 
-/** Hooks may be any object with other methods too; one that is nearly named like a hook would never be called. */
+/** Hooks may have other methods too, but a misspelt hook would never be called. */
 export function checkHooks(hooks: object): void {
   for (let level = hooks; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
-    // getters are left alone
+    // getters are not called
     for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
       if (hooksByName.has(key)) hooksByName.check({ [key]: value });
       const meant = typeof value === 'function' ? closest(key, Object.keys(hooksByName.rules)) : undefined;

@@ -1,4 +1,4 @@
-// A run seen live: its events as they come, and its answer after the last one. It begins when it is first read.
+// A run with live events: it starts with the first read and returns its answer after the last event.
 
 import { PocketError } from '@pocket-agent/kit';
 import { type AgentEvent, type EventListener, isMinor, joinDeltas } from '../run/events.ts';
@@ -10,7 +10,7 @@ const MOST_UNREAD = 1_000;
 type Begin<Answer> = (onEvent: EventListener, left: AbortSignal) => Promise<Answer>;
 type Result<Answer> = Promise<IteratorResult<AgentEvent, Answer>>;
 
-/** What an async generator would be, at half the cost for every event. Whoever leaves early aborts the run. */
+/** Like an async generator, at half the cost per event. Leaving the loop early aborts the run. */
 export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, void> {
   readonly #begin: Begin<Answer>;
   readonly #queue = new EventQueue<AgentEvent, Answer>();
@@ -24,7 +24,7 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
 
   next(): Result<Answer> {
     if (!this.#run && !this.#isOver) this.#start();
-    // after the end of the end there is nothing, as with every iterator
+    // after the return value an iterator is done
     return this.#queue.next() as Result<Answer>;
   }
 
@@ -49,7 +49,7 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
   #start(): void {
     const run = (async () => this.#begin((event) => this.#show(event), this.#left.signal))();
     const end = () => {
-      if (this.#isOver) return; // nobody is left to be told
+      if (this.#isOver) return; // the reader has left
       this.#isOver = true;
       this.#queue.end(run.then((value) => ({ value, done: true })));
     };

@@ -1,4 +1,4 @@
-// What one step of an agent came to.
+// The result of one step.
 
 import { PocketError } from '@pocket-agent/kit';
 import { type AssistantMessage, textOf } from '../base/messages.ts';
@@ -19,7 +19,7 @@ export interface StepResult {
   usage: Usage;
 }
 
-/** The text of an answer that is whole; one that was cut off or held back is an error with the part that came. */
+/** The text of a complete answer. An answer that was cut off or filtered is an error that carries the partial text. */
 export function finalText({ llmMessage, finishReason, rawFinishReason }: StepResult): string {
   const text = textOf(llmMessage);
   const details = { text, finishReason };
@@ -44,7 +44,7 @@ export function finalText({ llmMessage, finishReason, rawFinishReason }: StepRes
     case 'error':
       throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.', { details });
     case 'other':
-      // Gemini writes its reasons in capitals, and none of those that come here is a whole answer
+      // Gemini's reasons are in capitals, and all of them here mean an incomplete answer
       if (!/^[A-Z_]+$/.test(rawFinishReason ?? '')) return text;
       throw new PocketError('ANSWER_CUT_OFF', `The provider broke the answer off (${rawFinishReason}); ask again.`, {
         details,
@@ -54,7 +54,7 @@ export function finalText({ llmMessage, finishReason, rawFinishReason }: StepRes
   }
 }
 
-/** Whether the next step goes on: after tool calls, and after a long turn that the provider paused. */
+/** Whether another step follows: after tool calls, and after a long turn that the provider paused. */
 export function goesOn({ toolExecutionResults, rawFinishReason }: StepResult): boolean {
   return toolExecutionResults !== undefined || rawFinishReason === 'pause_turn';
 }

@@ -1,4 +1,4 @@
-// What is remembered of tools that are not listed any more is bounded: a server may rename its tools for ever.
+// Limits what is remembered of tools that are no longer listed: a server may rename its tools forever.
 
 /** Far more than a server that comes and goes brings back. */
 export const MOST_ABSENT_NAMES = 10_000;

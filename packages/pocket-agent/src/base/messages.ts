@@ -35,7 +35,7 @@ export const userMessageOptions = new OptionSet<UserMessageOptions>(
   imagesHint,
 );
 
-/** What was asked, as an object. */
+/** The input of a run as an object. */
 export function readInput(input: string | UserInput): UserInput {
   if (typeof input !== 'object' || input === null) return { text: input };
   if (typeof input.text === 'string') userInput.check(input);
@@ -71,7 +71,7 @@ type GeneratedCall = Extract<LanguageModelV4Content, { type: 'tool-call' }>;
 type GeneratedResult = Extract<LanguageModelV4Content, { type: 'tool-result' }>;
 type AssistantPart = AssistantMessage['content'][number];
 
-/** What a model generated beside calls and their results, as it stands in the history. */
+/** Generated content other than tool calls and results, in the form of the history. */
 export function generatedPart(
   part: Exclude<LanguageModelV4Content, GeneratedCall | GeneratedResult>,
 ): AssistantPart | undefined {
@@ -102,7 +102,7 @@ export function providerResultPart({ toolName, isError, result, ...part }: Gener
   return withOptions({ type: 'tool-result' as const, toolCallId, toolName, output }, part);
 }
 
-/** What a provider wants back with a part goes under another name there. */
+/** Provider metadata is sent back as `providerOptions`. */
 function withOptions<Part extends AssistantPart>(
   part: Part,
   { providerMetadata }: Pick<LanguageModelV4Content, 'providerMetadata'>,
@@ -147,7 +147,7 @@ const partNeeds: Record<string, readonly string[]> = {
   'tool-result': ['toolCallId', 'output'],
 };
 
-/** Whether a part has what a prompt is made of; what it is worth is for the provider to say. */
+/** Whether a part has the fields a prompt needs; the provider checks the rest. */
 function isPart(part: unknown): boolean {
   if (typeof part !== 'object' || part === null || !('type' in part) || typeof part.type !== 'string') return false;
   const needs = Object.hasOwn(partNeeds, part.type) ? partNeeds[part.type] : [];

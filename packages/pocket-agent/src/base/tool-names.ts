@@ -9,7 +9,7 @@ export function validToolName(name: string): string {
   return valid.length > LONGEST ? shortToolName(valid, sha256(name).slice(0, 8)) : valid;
 }
 
-/** As much of a name as leaves room for what tells it from others. */
+/** The name, shortened to leave room for the suffix. */
 export function shortToolName(name: string, suffix: string): string {
   return `${name.slice(0, LONGEST - 1 - suffix.length)}_${suffix}`;
 }

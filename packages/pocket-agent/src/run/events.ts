@@ -1,4 +1,4 @@
-// What can be seen of a running agent. Events are for looking: whoever listens cannot change or break a run.
+// The events of a running agent. A listener observes; it cannot change or break a run.
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
 import type { AuditRecord } from '../access/audit.ts';
 import type { Message } from '../base/messages.ts';
@@ -49,7 +49,7 @@ interface EventData {
 
 export type AgentEventType = keyof EventData | `custom:${string}`;
 
-/** `type` tells what `data` is. Own events are named `custom:…` and may carry anything. */
+/** `type` determines `data`. Custom events are named `custom:…` and may carry anything. */
 export type AgentEvent =
   | { [Type in keyof EventData]: { type: Type; data: EventData[Type]; meta: EventMeta } }[keyof EventData]
   | { type: `custom:${string}`; data: unknown; meta: EventMeta };

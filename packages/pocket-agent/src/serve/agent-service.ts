@@ -100,7 +100,7 @@ export class AgentService {
     return server;
   }
 
-  /** A run that waited for its client goes on in any case. */
+  /** The limit does not apply to a run that continues after a question. */
   async #limited<Result>(
     { owner, isOneOfMany }: { owner: string; isOneOfMany: boolean },
     { mcpReq }: ServerContext,
@@ -123,7 +123,7 @@ export class AgentService {
     const hasOne = this.#options.conversation === 'per-token' && owner !== '';
     const isConnected = !mcpReq.envelope || !http?.req;
     const among = isConnected && !hasOne ? ofConnection : this.#conversations;
-    // one client may speak for several, who must not hear each other: it says so by `context_id`
+    // one client may act for several users with separate conversations: `context_id` tells them apart
     if (typeof contextId === 'string') return { among, owner, id: contextId, is: 'kept' };
     if (isConnected || hasOne) return { among, owner, id: '', is: 'kept' };
     return given === undefined
@@ -227,7 +227,7 @@ function withConversationId(result: CallToolResult, { id, is }: Pick<Place, 'id'
   };
 }
 
-/** Whether the client has somebody who can answer a question. */
+/** Whether the client can ask a person. */
 function clientCanBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
   const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const declared = sent ?? server.server.getClientCapabilities();

@@ -1,4 +1,4 @@
-// An agent's own rules for being served over HTTP: which tokens, and what the owner of each may do.
+// Serves MCP over HTTP with bearer tokens, each with a profile.
 import type { McpServerFactory } from '@modelcontextprotocol/server';
 import {
   type Authorize,
@@ -15,7 +15,7 @@ export type { HttpServer };
 export interface HttpServerOptions extends Omit<McpHttpOptions, 'authorize' | 'routes'> {
   /** Clients must send it as a bearer token. */
   token?: string;
-  /** Tokens of several clients, each with what its owner may do at most. */
+  /** Tokens of several clients, each with the profile that limits it. */
   tokens?: Readonly<Record<string, ProfileName | Profile>>;
 }
 
@@ -76,7 +76,7 @@ export function bearerGate(
   return bearerTokens(all);
 }
 
-/** Whether there are other callers, who must not be locked out by one of them. */
+/** Whether there are several callers: then one of them must not use up all runs. */
 export function hasSeveralCallers({ token, tokens }: Pick<HttpServerOptions, 'token' | 'tokens'>): boolean {
   return Object.keys(tokens ?? {}).length + (token === undefined ? 0 : 1) > 1;
 }

@@ -1,4 +1,4 @@
-// Limits how many runs of a served agent go on at the same time, in total and per caller.
+// Limits the parallel runs of a served agent, in total and per caller.
 
 const DEFAULT_MOST = 1_000;
 /** Of all runs, for each of several callers. */
@@ -20,7 +20,7 @@ export class RunLimit {
     this.#options = options;
   }
 
-  /** Why the caller cannot begin another run. Where there are several callers, none of them can take all the room. */
+  /** Why the caller cannot start another run. With several callers, each may use only a share of the total. */
   refusal(caller: string, isOneOfMany: boolean): string | undefined {
     const { name, most = DEFAULT_MOST } = this.#options;
     const { mostPerCaller = isOneOfMany ? Math.ceil(most * SHARE_OF_ONE) : most } = this.#options;

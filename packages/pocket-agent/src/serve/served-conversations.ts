@@ -1,4 +1,4 @@
-// The conversations of those who talk to a served agent: an agent of their own each, forgotten when it is long unused.
+// The conversations of a served agent: one agent for each, the least recently used are dropped.
 
 import { fairEvictionKey } from '@pocket-agent/kit';
 import type { ServedAgent } from './served-agent.ts';
@@ -10,12 +10,12 @@ interface ConversationsOptions {
 }
 
 export interface ConversationKey {
-  /** The only one who speaks in it: the token of a client. */
+  /** The token of the client that owns it. */
   owner: string;
   id: string;
 }
 
-/** The conversations used last; older ones that nobody waits for are forgotten. */
+/** Keeps the most recently used conversations; idle older ones are dropped. */
 export class Conversations {
   readonly #options: ConversationsOptions;
   readonly #kept = new Map<string, { agent: ServedAgent; owner: string; uses: number }>();
@@ -28,7 +28,7 @@ export class Conversations {
     const key = JSON.stringify([owner, id]);
     const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), owner, uses: 0 };
     this.#kept.delete(key);
-    this.#kept.set(key, conversation); // the last one is the one used last
+    this.#kept.set(key, conversation); // the last entry is the most recently used
     conversation.uses++;
     this.#forgetOldest();
     try {

@@ -29,7 +29,7 @@ const answerSchema = {
   required: ['approve'],
 };
 const answerReader = fromJsonSchema<{ approve: boolean; reason?: string }>(answerSchema);
-/** How much of a client's error the model reads. */
+/** The model reads this much of a client's error. */
 const MOST_REASON = 200;
 const KEPT_MS = 900_000;
 /** Clients that never come back must not fill the memory of the others. */
@@ -95,7 +95,7 @@ export class ServedRuns {
       const oldest = fairEvictionKey([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
       if (oldest !== undefined) this.#drop(oldest);
     }
-    // a client that never comes back must not be waited for
+    // do not wait for a client that never comes back
     const timer = setTimeout(() => this.#drop(id), KEPT_MS).unref();
     this.#waiting.set(id, { run, owner, conversation, step: stepOf(context), timer });
     return id;
@@ -125,7 +125,7 @@ class ServedRun {
   readonly #controller = new AbortController();
   readonly #finished: Promise<CallToolResult>;
   #questions: Question[] = [];
-  /** Those that the client was sent; later ones wait for their turn. */
+  /** Questions sent to the client; later ones wait. */
   #sent: Question[] = [];
   #asked = Promise.withResolvers<void>();
   #context: ServerContext | undefined;
@@ -213,7 +213,7 @@ function stepOf({ mcpReq: { _meta: meta } }: ServerContext): unknown {
   return meta?.step_id;
 }
 
-/** Calls of one step are made together: none of them means that another was given up. */
+/** Calls of one step are made in parallel: a new one does not mean that the client gave up another. */
 function isLeft(before: Waiting, now: Caller, step: unknown): boolean {
   const isSame = before.owner === now.owner && before.conversation === now.conversation;
   return isSame && (step === undefined || before.step !== step);

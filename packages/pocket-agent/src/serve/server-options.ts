@@ -14,11 +14,11 @@ export interface AgentServerOptions {
   conversation?: (typeof conversations)[number];
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
   createAgent?: () => ServedAgent;
-  /** What outside callers may do at most. */
+  /** Limits what remote callers may do. */
   profile?: ProfileName | Profile;
-  /** Who says yes to calls that need one. Default: the agents' own `approve`, and the client where there is none. */
+  /** Who approves calls. Default: the agent's own `approve`; without one, the client. */
   approvals?: ServedApprovals;
-  /** What clients are told the server is. Default: the agent's name. */
+  /** Name and version shown to clients. Default: the agent's name. */
   serverInfo?: { name: string; version: string };
   /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
   maxConversations?: number;

@@ -1,11 +1,11 @@
-// Other agents as tools: `{name}-message` with one `message`, called in process.
+// An agent as a tool: `{name}-message` with one `message`, called in process.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import { validToolName } from '../base/tool-names.ts';
 import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from './function-tool.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
 
-/** What an agent must have to be somebody's tool. */
+/** An agent that can be called as a tool. */
 export interface CallableAgent {
   readonly name: string;
   readonly roleDescription: string | undefined;
@@ -33,7 +33,7 @@ export function agentTool(agent: CallableAgent): FunctionTool {
     definition,
     call: (args, context) => callAgent(agent, args, context),
     fork: () => agentTool(agent.fork()),
-    // an agent has no more rights than the one that calls it, so calling it takes none
+    // a sub-agent has no more rights than its caller, so calling it needs none
     judgement: { capability: 'read', from: 'sub-agent' },
   };
 }
@@ -57,7 +57,7 @@ async function callAgent(
   return agentResult(agent.name, await agent.run(message, { signal: context.signal }));
 }
 
-/** What a `run()` may return, as an MCP result: text, an object, nothing, or a whole result. */
+/** The return value of a `run()` as an MCP result: a string, an object, nothing, or a complete result. */
 export function agentResult(name: string, answer: unknown): CallToolResult {
   const isPlain = typeof answer === 'object' && !Array.isArray(answer);
   if (typeof answer === 'string' || answer === undefined || isPlain) return toCallToolResult(answer as ToolReturn);

@@ -16,7 +16,7 @@ import { FEW_TOOLS, type ToolCallContext, type ToolSource } from './tools.ts';
 /** A JSON Schema of an object. */
 export type JsonSchema = { type?: string; [keyword: string]: unknown };
 
-/** What `run` may return: text, anything that goes into JSON, nothing, or a whole MCP result. */
+/** What `run` may return: a string, any JSON value, nothing, or a complete MCP result. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a fine tool
 export type ToolReturn = CallToolResult | string | number | boolean | object | null | undefined | void;
 
@@ -25,7 +25,7 @@ interface ToolSettings {
   description: string;
   title?: string;
   annotations?: ToolAnnotations;
-  /** What it can do: profiles and approvals go by it. Without it and annotations it counts as `delete`. */
+  /** Decides which profiles and approvals apply. Without it and without annotations: `delete`. */
   capability?: Capability;
   /** `_meta` of the tool. */
   meta?: Record<string, unknown>;
@@ -34,7 +34,7 @@ interface ToolSettings {
 export interface FunctionTool {
   readonly definition: Tool;
   call(args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
-  /** Instead of what annotations and meta say; an agent's own tools keep within its rights. */
+  /** Overrides annotations and meta: for tools that have no rights of their own. */
   judgement?: Judgement;
   /** For a tool that remembers: one that remembers nothing yet, for another conversation. */
   fork?(): FunctionTool;

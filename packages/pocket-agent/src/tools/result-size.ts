@@ -4,7 +4,7 @@ import type { ToolContentPart } from './tools.ts';
 /** A picture costs a model far less than text of its size. */
 const PICTURE_BYTES_FOR_ONE = 20;
 const MOST_PICTURES = 100;
-/** More blocks of text than these are joined: each would cost more than what it says. */
+/** More text blocks than these are joined: the overhead per block would exceed its text. */
 const MOST_TEXTS = 100;
 
 export function capped(given: readonly ToolContentPart[], maxBytes: number): ToolContentPart[] {

@@ -1,4 +1,4 @@
-// What structured content adds to the content beside it: servers repeat there what they have shown already.
+// The part of structured content that is not in the other content: servers usually repeat the same data in both.
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 
@@ -6,7 +6,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 const SHORTEST_REFERENCE = 100;
 const ABOVE = '(shown above)';
 
-/** JSON of what is not in the content already; undefined when all of it is. */
+/** JSON of the data that the content lacks; undefined if the content has all of it. */
 export function addedByStructure({ content = [], structuredContent }: CallToolResult): string | undefined {
   if (structuredContent === undefined) return undefined;
   if (content.length === 0) return JSON.stringify(withoutBinary(structuredContent, new Set()));
@@ -45,7 +45,7 @@ function isLong(value: unknown): boolean {
   return typeof value === 'string' && value.length >= SHORTEST_REFERENCE;
 }
 
-/** A copy that points to what is shown, and has only the size of pictures and sound. */
+/** A copy that refers to text shown above, and has only the size of images and audio. */
 function withoutBinary(value: unknown, shown: ReadonlySet<unknown>): unknown {
   if (shown.has(value)) return ABOVE;
   if (Array.isArray(value)) return value.map((item) => withoutBinary(item, shown));

@@ -1,4 +1,4 @@
-// The tool calls in an answer of a model, read with care: models write broken JSON, and some repeat or forget ids.
+// Reads the tool calls in a model's answer: models write broken JSON, and some repeat or omit ids.
 
 import { PocketError, snapshot } from '@pocket-agent/kit';
 import {
@@ -12,7 +12,7 @@ import type { ModelResponse } from '../model/model-call.ts';
 import type { RequestedCall } from './tool-runner.ts';
 import type { ToolTable } from './tools.ts';
 
-/** What the strictest provider takes, so that a conversation can go on with any of them. */
+/** Accepted by every provider, so that a conversation can continue with another one. */
 const acceptedId = /^[a-zA-Z0-9_-]{1,64}$/;
 
 export interface ReadAnswer {
@@ -80,7 +80,7 @@ function isCutOff({ unified }: ModelResponse['finishReason']): boolean {
   return unified === 'length' || unified === 'interrupted';
 }
 
-/** The last call of an answer that was cut off may lack arguments, even if what came of it can be read. */
+/** The last call of a truncated answer may lack arguments, even if its JSON is valid. */
 function unfinished(tool: string): ReadArguments {
   const text = `The answer was cut off while it called "${tool}", so the call was not made. Write less at once.`;
   return { arguments: {}, malformed: new PocketError('TOOL_ARGUMENTS_INVALID', text) };
@@ -99,7 +99,7 @@ export function readArguments(tool: string, input: string): ReadArguments {
     if (input.length > MOST_VALUES && valuesIn(input) > MOST_VALUES)
       throw new Error(`it has more than ${MOST_VALUES} values`);
     const value: unknown = JSON.parse(input);
-    // so deep is only what is long
+    // deep nesting needs long text
     if (input.length > DEEPEST && isTooDeep(value)) problem = `it is nested more than ${DEEPEST} levels deep`;
     else if (isRecord(value)) return { arguments: value };
   } catch (error) {
@@ -136,7 +136,7 @@ function valuesIn(json: string): number {
   return values;
 }
 
-/** Nobody means it, and much that looks into arguments would run out of stack. */
+/** Deeper arguments are a mistake, and recursive code would overflow the stack. */
 const DEEPEST = 100;
 
 function isTooDeep(value: unknown, depth = 0): boolean {

@@ -1,4 +1,4 @@
-// What a tool returned, turned into what a model may read: every MCP content type, bounded in size, never empty.
+// Converts the result of a tool into text and files for the model: every MCP content type, limited in size, never empty.
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { PocketError, redactError, redactSecrets } from '@pocket-agent/kit';
@@ -33,12 +33,12 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
   };
 }
 
-/** Errors are shown and logged in many places, and services like to repeat what they were sent. */
+/** Errors are shown and logged in many places, and services often echo the request. */
 function withoutSecrets<Part extends ContentBlock | ToolContentPart>(part: Part): Part {
   return part.type === 'text' && typeof part.text === 'string' ? { ...part, text: redactSecrets(part.text) } : part;
 }
 
-/** What the tool itself returned; undefined where there was no answer. */
+/** The tool's own result; undefined if there was none. */
 export function returnedIn({ extra, isError }: ToolResult): CallToolResult | undefined {
   const { toolResultRawContent, structuredContent, meta } = extra;
   if (toolResultRawContent === undefined) return undefined;

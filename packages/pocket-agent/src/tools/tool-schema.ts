@@ -105,7 +105,7 @@ function merged(schemas: readonly Schema[], { texts }: Flattening): Schema {
   };
 }
 
-/** Only what every alternative requires is required; the rest is said in words. */
+/** Required only if every alternative requires it; the description names the rest. */
 function oneOfThese(branches: readonly Schema[], state: Flattening): Schema {
   const [first = [], ...others] = branches.map((branch) => requiredOf(branch));
   const sets = others.map((names) => new Set(names));
@@ -225,7 +225,7 @@ function isUnchanged(before: Schema, after: Schema): boolean {
   return keys.length === Object.keys(after).length && keys.every((key) => key in after && isSame(key));
 }
 
-/** Without what JavaScript knows and other languages do not: classes by Unicode property, named groups. */
+/** Without JavaScript-only syntax: Unicode property classes, named groups. */
 function isPortablePattern(value: unknown): boolean {
   if (typeof value !== 'string' || /\\[pPkcuC]|\(\?<[^=!]/.test(value)) return false;
   try {

@@ -1,4 +1,4 @@
-// Everything an agent can call, from all its sources, gathered once and again only when a source has changed.
+// All tools of an agent, collected from its sources once, and again when a source has changed.
 import { PocketError } from '@pocket-agent/kit';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
 import { collectTools, type ListWait, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
@@ -15,7 +15,7 @@ export class Toolbox {
     this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : sources;
   }
 
-  /** What was collected last; undefined when there is something to collect. */
+  /** The table collected last; undefined if a source has changed since. */
   table(isRunStart = false): ToolTable | undefined {
     for (const source of this.#sources) source.refresh?.(isRunStart);
     const known = this.#known;
@@ -24,7 +24,7 @@ export class Toolbox {
   }
 
   async collect(renamed: (change: RenamedTool) => void, signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
-    // read before the lists are: what changes meanwhile is noticed at the next step
+    // read before the lists: a change while they are read is noticed at the next step
     const revisions = this.#sources.map((source) => source.revision);
     this.#names ??= new ToolNames();
     const table = await collectTools(this.#sources, { names: this.#names, renamed, signal, wait });

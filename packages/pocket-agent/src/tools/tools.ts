@@ -11,7 +11,7 @@ import { ownArguments, repairSchema } from './tool-schema.ts';
 
 export type { ToolCall, ToolContentPart, ToolProgress, ToolResult } from '../base/tool-call.ts';
 
-/** What a source gets with each call. */
+/** Passed to a source with each call. */
 export interface ToolCallContext {
   toolCallId: string;
   /** Aborted when the run is, and when it is out of time. */
@@ -21,10 +21,10 @@ export interface ToolCallContext {
   meta: Record<string, unknown>;
 }
 
-/** all: everything, however long it takes. ready: what is there soon; the rest follows with a new `revision`. */
+/** all: wait for every tool. ready: the tools available soon; the rest follows with a new `revision`. */
 export type ListWait = 'all' | 'ready';
 
-/** What is soon, for servers and remote agents whose `waitMs` is not set. */
+/** Default of `waitMs`: how long `ready` waits for a server or remote agent. */
 export const DEFAULT_WAIT_MS = 10_000;
 
 /** The one interface behind MCP servers, sub-agents, plain functions and tool folders. */
@@ -39,11 +39,11 @@ export interface ToolSource {
    * first step of a run tries at once what was away.
    */
   refresh?(isRunStart?: boolean): void;
-  /** A tool that changes must come as another object: what it was is remembered by it. */
+  /** A changed tool must be a new object: tools are remembered by identity. */
   listTools(signal?: AbortSignal, wait?: ListWait): readonly Tool[] | Promise<readonly Tool[]>;
-  /** Resolves with what the tool returned, `isError` included; rejects when there is no answer at all. */
+  /** Resolves with the tool's result, also one with `isError`; rejects if there is no result. */
   callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
-  /** What the source knows of a tool's capability beside what the tool says. */
+  /** The capability of a tool by the source's own configuration. */
   judge?(tool: Tool): Judgement;
   close?(): void | Promise<void>;
 }
@@ -107,7 +107,7 @@ export interface RenamedTool {
   reason: string;
 }
 
-/** A tool whose owner calls it otherwise; a class, so that it cannot be taken for an owner. */
+/** A tool whose owner has a different name for it; a class, to tell it from an owner. */
 class Renamed<Owner> {
   readonly owner: Owner;
   readonly tool: string;
@@ -120,9 +120,9 @@ class Renamed<Owner> {
 
 /** Keeps the name a tool was once given, so that a server that comes and goes does not rename others. */
 export class ToolNames<Owner extends { readonly name: string }> {
-  /** Whose tool a name is, or was. */
+  /** The owner of each name, also of names that are no longer listed. */
   readonly #owners = new Map<string, Owner | Renamed<Owner>>();
-  /** Names that are not the wanted ones, by owner and tool. */
+  /** Names that differ from the wanted ones, by owner and tool. */
   #changed: Map<Owner, Map<string, string>> | undefined;
 
   ownerOf(name: string): Owner | undefined {
@@ -130,7 +130,7 @@ export class ToolNames<Owner extends { readonly name: string }> {
     return owner instanceof Renamed ? owner.owner : owner;
   }
 
-  /** What its owner calls it. */
+  /** The owner's name for a tool. */
   ownName(name: string): string {
     const owner = this.#owners.get(name);
     return owner instanceof Renamed ? owner.tool : name;
@@ -157,7 +157,7 @@ export class ToolNames<Owner extends { readonly name: string }> {
     return name;
   }
 
-  /** Names that are not listed are kept for tools that come back, up to a number. */
+  /** Names of tools that are not listed are kept in case they come back, up to a limit. */
   listed(names: ReadonlyMap<string, unknown>): void {
     const before = this.#owners.size;
     dropAbsent(this.#owners, names);
@@ -179,7 +179,7 @@ export function inputFormatOf({ inputSchema }: Tool): Tool['inputSchema'] {
   return Object.defineProperty({ ...inputSchema }, 'toString', { value: () => JSON.stringify(inputSchema) });
 }
 
-/** The same source for somebody who must not close it. */
+/** The same source for a user that must not close it. */
 export function borrow(source: ToolSource): ToolSource {
   return {
     name: source.name,
