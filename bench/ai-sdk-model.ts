@@ -1,4 +1,5 @@
 // A scripted model for the AI SDK.
+import { setTimeout as delay } from 'node:timers/promises';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -21,6 +22,7 @@ export function aiSdkModel(script: Script): LanguageModelV4 {
     modelId: 'script',
     supportedUrls: {},
     async doGenerate(options) {
+      if (script.latencyMs !== undefined) await delay(script.latencyMs);
       const turn = script.next(asked(options));
       const text = turn.deltas.join('');
       const content: LanguageModelV4Content[] = text ? [{ type: 'text', text }] : toolCalls(turn);

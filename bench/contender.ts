@@ -18,6 +18,8 @@ export interface BenchTool {
 export interface Job {
   turns: Turns;
   tools: readonly BenchTool[];
+  /** How long every model call takes. Default: no time. */
+  latencyMs?: number;
   /** Called for every model call. */
   onTurn?: ((asked: Asked) => void) | undefined;
 }

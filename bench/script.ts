@@ -23,15 +23,18 @@ export interface Asked {
 
 export interface Script {
   next(asked: Asked): Turn;
+  /** How long the model takes to answer. */
+  latencyMs?: number | undefined;
 }
 
 /** The turns of a job, repeated forever. Some frameworks prefix tool names with the name of the server. */
-export function endlessScript({ turns, onTurn }: Job, prefix = ''): Script {
+export function endlessScript({ turns, onTurn, latencyMs }: Job, prefix = ''): Script {
   const deltas = Array.from({ length: turns.deltas }, () => 'word ');
   let turn = 0;
   let ids = 0;
   const call = () => ({ id: `call-${++ids}`, name: `${prefix}add`, arguments: '{"a":1,"b":2}' });
   return {
+    latencyMs,
     next(asked) {
       onTurn?.(asked);
       const isLast = turn === turns.steps;

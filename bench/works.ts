@@ -32,6 +32,10 @@ export const works: Record<string, Work> = {
     contenders: [sdk, us, ...loopPeers],
     measure: by(async () => (await import('./tasks/mcp-steps.ts')).mcpSteps),
   },
+  crowd: {
+    contenders: [floor, us, 'ai'],
+    measure: by(async () => (await import('./tasks/crowd.ts')).crowd),
+  },
   idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idle) },
   idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idleMcp) },
   idleMcpOwn: {

@@ -66,7 +66,7 @@ async function kilobytesEach(make: () => Promise<object>, count: number): Promis
   return kilobytes;
 }
 
-function heapUsed(): number {
+export function heapUsed(): number {
   if (!globalThis.gc) throw new Error('Measuring memory needs --expose-gc.');
   for (let round = 0; round < 4; round++) globalThis.gc();
   return process.memoryUsage().heapUsed;
