@@ -70,7 +70,7 @@ describe('Markdown in a terminal', () => {
     ['[here](https://a.example/b)', `here (${style.underline('https://a.example/b')})`],
     ['[https://a.example](https://a.example)', style.underline('https://a.example')],
     ['---', style.dim('─'.repeat(40))],
-    // what is no Markdown stays as it is
+    // other text is unchanged
     ['2 * 3 * 4', '2 * 3 * 4'],
     ['snake_case_name', 'snake_case_name'],
     ['**open', '**open'],

@@ -76,29 +76,6 @@ test('npm run examples refuses an unknown example and lists the known ones', () 
 
 describe('cold start', () => {
   const [node = '', ...start] = commandLine;
-  // time on a processor, which other programs on the machine do not change much; by the clock: the benchmark
-  const report = `process.on('exit', () => {
-    const { user, system } = process.cpuUsage();
-    process.stderr.write(String((user + system) / 1_000));
-  });`;
-  const cpuMs = (args: readonly string[]) => {
-    const preload = `data:text/javascript,${encodeURIComponent(report)}`;
-    return Number(spawnSync(node, ['--import', preload, ...args], { env: folder.env, encoding: 'utf8' }).stderr);
-  };
-
-  test('--version and --help take at most 120 ms more than `node -e 0`', () => {
-    const least = { bare: Infinity, version: Infinity, help: Infinity };
-    const isQuick = () => Math.max(least.version, least.help) - least.bare < 120;
-    // the least of a few; where others take the machine, of more
-    for (let round = 0; round < 5 || (round < 30 && !isQuick()); round++) {
-      least.bare = Math.min(least.bare, cpuMs(['-e', '0']));
-      least.version = Math.min(least.version, cpuMs([...start, '--version']));
-      least.help = Math.min(least.help, cpuMs([...start, '--help']));
-    }
-    expect(least.bare).toBeGreaterThan(1);
-    expect(least.version - least.bare).toBeLessThan(120);
-    expect(least.help - least.bare).toBeLessThan(120);
-  });
 
   test.each(['--version', '--help'])('%s loads only the files it needs', (flag) => {
     const spy = `import { registerHooks } from 'node:module';

@@ -108,7 +108,7 @@ const faults: Fault[] = [
     ],
   },
   {
-    fault: 'a name that is none',
+    fault: 'an invalid name',
     manifest: HEAD.replace('name: a', 'name: ../../etc'),
     problems: [
       'manifest.yaml:3:11: found "../../etc"; expected a name of 1 to 64 letters, digits, _ and -; the method is tool_<name> or <name>',
@@ -125,7 +125,7 @@ const faults: Fault[] = [
     problems: ['manifest.yaml:5:17: found "destroy"; expected one of read, write, create, delete'],
   },
   {
-    fault: 'an annotation that is a text',
+    fault: 'an annotation that is a string',
     manifest: `${HEAD}    annotations:\n      readOnlyHint: "yes"\n`,
     problems: ['manifest.yaml:6:21: found "yes"; expected true or false: the tool changes nothing'],
   },
@@ -177,7 +177,7 @@ const faults: Fault[] = [
     ],
   },
   {
-    fault: 'a variable with a name that is none',
+    fault: 'a variable with an invalid name',
     manifest: `${HEAD}env:\n  - API KEY\n`,
     problems: [
       'manifest.yaml:6:5: found "API KEY"; expected the name of an environment variable, or a mapping with name, optional and description',
