@@ -132,7 +132,7 @@ describe.each(everyModel)('$model continues after', ({ model }) => {
 
 /** One model for each set of rules, since such an image takes a second. */
 const rulesOfImages = everyModel.filter(({ model }) =>
-  /^(openai|openai-chat|anthropic|groq|mistral)\/|gemini-3/.test(model),
+  /^(openai|openai-chat|anthropic|groq|mistral)\/|gemini-/.test(model),
 );
 
 test.each(rulesOfImages)(
