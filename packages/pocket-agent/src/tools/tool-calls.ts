@@ -1,6 +1,6 @@
 // Reads the tool calls in a model's answer: models write broken JSON, and some repeat or omit ids.
 
-import { PocketError, snapshot } from '@pocket-agent/kit';
+import { isRecord, PocketError, snapshot } from '@pocket-agent/kit';
 import {
   type AssistantMessage,
   generatedPart,
@@ -110,10 +110,6 @@ export function readArguments(tool: string, input: string): ReadArguments {
     `The arguments of "${tool}" must be a JSON object: ${problem}. You wrote: ${input.slice(0, 500)}`,
   );
   return { arguments: {}, malformed };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Checking and copying millions of values would block this thread for minutes. */

@@ -1,7 +1,7 @@
 // Converts the result of a tool into text and files for the model: every MCP content type, limited in size, never empty.
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import { PocketError, redactError, redactSecrets } from '@pocket-agent/kit';
+import { isRecord, PocketError, redactError, redactSecrets } from '@pocket-agent/kit';
 import { base64Bytes, capped, leftOut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
 import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';
@@ -121,10 +121,6 @@ export function isContentBlock(value: unknown): value is ContentBlock {
     default:
       return false;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function hasText(value: Record<string, unknown>, name: string): boolean {
