@@ -186,11 +186,13 @@ test('a model reads the error of a tool without secrets', async () => {
   expectNoSecret(resultText(agent));
 });
 
+const commands = new CommandFolder();
+
 test.each([[''], ['--json']])('the command line redacts secrets on stdout and stderr %j', async (option) => {
   const providers = world.keep(await FakeProviders.start());
   providers.script({ status: 401, message: SAID });
   const command = [...SCRIPTED, ...(option ? [option] : []), 'Go'];
-  const { code, stdout, stderr } = await new CommandFolder().command(command, { env: scriptedBy(providers) });
+  const { code, stdout, stderr } = await commands.command(command, { env: scriptedBy(providers) });
   expect(code).toBe(2);
   expect(stdout + stderr).toContain('is refused by http://[redacted]@10.0.0.5/v1');
   expectNoSecret(stdout + stderr);
