@@ -141,7 +141,7 @@ export class Exchange {
       if (body instanceof Readable) {
         request.once('close', () => body.destroy());
         body.pipe(request);
-      } else request.end(body);
+      } else request.end(body, 'latin1'); // the encoding of the headers, which are written together with a string
     });
   }
 

@@ -5,7 +5,8 @@ export interface RequestParts {
   method: string;
   /** By lower-case name. */
   headers: Record<string, string>;
-  body: Uint8Array | Readable | undefined;
+  /** A string is ASCII: node:http sends it in one packet with the headers. */
+  body: string | Uint8Array | Readable | undefined;
   signal: AbortSignal | undefined;
 }
 
@@ -34,7 +35,7 @@ function readBody(body: RequestInit['body'] | undefined, headers: Record<string,
     if (typeof body === 'string') headers['content-type'] ??= 'text/plain;charset=UTF-8';
     if (body instanceof URLSearchParams) headers['content-type'] ??= 'application/x-www-form-urlencoded;charset=UTF-8';
     headers['content-length'] = String(bytes.byteLength);
-    return bytes;
+    return typeof body === 'string' && body.length === bytes.byteLength ? body : bytes;
   }
   if (body instanceof Blob) headers['content-length'] = String(body.size);
   else headers['transfer-encoding'] = 'chunked';
