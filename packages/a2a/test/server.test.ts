@@ -539,7 +539,7 @@ test('what it is made with, and where it listens, is checked', async () => {
   );
   await expect(server.listen(wrong({ port: '80x' }))).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
-    message: 'port must be a whole number from 0 to 65535, got "80x", which is no number.',
+    message: 'port must be a whole number from 0 to 65535, got "80x", which is not a number.',
   });
   const port = Number(new URL((await server.listen()).url).port);
   await expect(server.listen({ port })).rejects.toMatchObject({

@@ -1,8 +1,8 @@
-// How much work a JSON text is to read. Small values cost far more than their bytes: 10 MB of `{}` take seconds and
+// Limits how much work a JSON text is to parse. Small values cost far more than their bytes: 10 MB of `{}` take seconds and
 // hundreds of megabytes, 10 MB of text a few milliseconds.
 
 export const MOST_JSON_VALUES = 250_000;
-/** Of a request to one of our servers. */
+/** For requests to our servers. */
 export const MOST_REQUEST_VALUES = 100_000;
 export const DEEPEST_JSON = 1_000;
 /** Messages of a batch, or fields of a message, in JSON-RPC. */
@@ -39,9 +39,9 @@ export class JsonWeight {
     this.#mostParts = mostParts;
   }
 
-  /** Why the text is too much work, as the end of "it sent a message …". Undefined while it is not. */
+  /** Why the text is too much work, as the end of "it sent a message …". Undefined below the limits. */
   add(bytes: Uint8Array): string | undefined {
-    // local variables: fields would make this loop ten times slower
+    // local variables: with fields this loop would be ten times slower
     let values = this.#values;
     let parts = this.#parts;
     let depth = this.#depth;

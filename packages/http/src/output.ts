@@ -1,9 +1,9 @@
-// The output of a program: characters that act on a terminal, and readers that go away.
+// The output of a program: escapes control characters, and survives closed pipes.
 
-/** Control characters, and those that are invisible or change the direction of writing. */
+/** Control characters, and characters that are invisible or change the text direction. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Writes such characters as `\u…`, which in JSON means the same. */
+/** Escapes such characters as `\u…`, which means the same in JSON. */
 export function escapeUnseen(text: string): string {
   return text.replace(unseen, (found) =>
     Array.from(
@@ -13,7 +13,7 @@ export function escapeUnseen(text: string): string {
   );
 }
 
-/** Before anything is written. What nobody reads is no reason to fall; what cannot be written is told, and ends it. */
+/** To be called before the first output. A closed pipe is ignored; any other error of stdout ends the process. */
 export function outlastReaders(): void {
   process.stderr.on('error', () => {});
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -82,7 +82,7 @@ async function read(fetch: HttpFetch, url: string, init?: RequestInit): Promise<
   return (await fetch(url, init)).text();
 }
 
-test('what a server says unasked on a free connection is nobody’s answer', async () => {
+test('data that a server sends on an idle connection is not the answer to the next request', async () => {
   const { url } = await serveNumbers();
   const fetch = open();
   expect(await read(fetch, url)).toBe('1');
@@ -91,7 +91,7 @@ test('what a server says unasked on a free connection is nobody’s answer', asy
   expect(await read(fetch, url, { method: 'POST', body: 'x' })).toBe('2');
 });
 
-test('a server that says something on a free connection loses it at once', async () => {
+test('an idle connection is closed when its server sends data', async () => {
   const { url } = await serveNumbers();
   await read(open(), url);
   const since = performance.now();
@@ -123,7 +123,7 @@ async function answeredAfter(moment: string, happen: (socket: Socket) => void): 
 }
 
 test.each(Object.keys(moments).flatMap((moment) => [whole, whole.slice(0, 20)].map((said) => [moment, said] as const)))(
-  'nor is what it said at the moment of the question, after %s: %j',
+  'data that arrives just before a request, after %s, is not its answer: %j',
   async (moment, said) => {
     // lies unread while the call takes the connection
     expect(await answeredAfter(moment, (socket) => socket.write(said))).toBe('2');
@@ -131,13 +131,13 @@ test.each(Object.keys(moments).flatMap((moment) => [whole, whole.slice(0, 20)].m
 );
 
 test.each(Object.keys(moments))(
-  'a connection that ends at the moment of a call, after %s, is not used',
+  'a connection that its server closes just before a request, after %s, is not used',
   async (moment) => {
     expect(await answeredAfter(moment, (socket) => socket.destroy())).toBe('2');
   },
 );
 
-test('a request that tells twice that it is over does not free its connection for two others', async () => {
+test('a request that emits close twice does not free its connection twice', async () => {
   const { url, ports } = await serve((_request, response) => response.end('ok'));
   const fetch = open();
   const requests: ClientRequest[] = [];
@@ -154,7 +154,7 @@ test.each([
   ['413 No', 'refuse'],
   ['307 There\r\nlocation: /there', 'refuse'],
   ['303 There\r\nlocation: /there', 'follow'],
-] as const)('what is answered before it is sent, with %j (%s), is broken off', async (status, redirects) => {
+] as const)('a request that is answered with %j before it is sent whole (%s) is aborted', async (status, redirects) => {
   const gone = Promise.withResolvers<void>();
   const { url } = await serveRaw((socket) => {
     const [head = '', body = ''] = sockets.length === 1 ? [status, 'in between'] : ['200 OK', 'there'];
@@ -174,7 +174,7 @@ test.each([
   await gone.promise;
 });
 
-test('a body that fails while its connection is listened to fails the call', async () => {
+test('a request body that fails before it is sent fails the call', async () => {
   const { url } = await serveNumbers();
   const fetch = open();
   await read(fetch, url);
@@ -196,14 +196,14 @@ test.each([
   ['timeout=2', 3],
   ['timeout=60', 1],
   ['max=5', 1],
-])('of a server that says "%s" three calls make %i connections', async (hint, count) => {
+])('with keep-alive "%s" three calls open %i connections', async (hint, count) => {
   const { url, ports } = await serve((_request, response) => response.setHeader('Keep-Alive', hint).end('ok'));
   const fetch = open();
   for (let calls = 0; calls < 3; calls++) await read(fetch, url);
   expect(ports.size).toBe(count);
 });
 
-test('a free connection is given up by itself before its server does so, and one in use is not', async () => {
+test('an idle connection is closed before its server does so, and one in use is not', async () => {
   let waitMs = 0;
   let hint = 'timeout=60';
   const { url, ports } = await serve((_request, response) => {
@@ -226,7 +226,7 @@ test('a free connection is given up by itself before its server does so, and one
   expect(performance.now() - since).toBeLessThan(2_900);
 });
 
-test('whoever asks for it gets a connection of their own', async () => {
+test('a request with connection: close gets a new connection', async () => {
   const { url, ports } = await serve((request, response) => response.end(request.headers.connection));
   const fetch = open();
   for (let calls = 0; calls < 2; calls++)
@@ -234,7 +234,7 @@ test('whoever asks for it gets a connection of their own', async () => {
   expect(ports.size).toBe(2);
 });
 
-test('a connection that its request wanted closed is not used again, though the server says nothing of it', async () => {
+test('the connection of a request with connection: close is not reused, even if the server would keep it', async () => {
   const { url } = await serveNumbers();
   const fetch = open();
   const headers = { connection: 'close' };
@@ -242,14 +242,14 @@ test('a connection that its request wanted closed is not used again, though the 
   expect(new Set(numbers).size).toBe(2);
 });
 
-test('calls at the same time have connections of their own, which serve again', async () => {
+test('parallel calls have connections of their own, which are reused', async () => {
   const { url, ports } = await serve((_request, response) => void setTimeout(() => response.end('ok'), 20));
   const fetch = open();
   for (let rounds = 0; rounds < 3; rounds++) await Promise.all([1, 2, 3].map(() => read(fetch, url)));
   expect(ports.size).toBe(3);
 });
 
-test('how long a request is the server hears with every method and body', async () => {
+test('the length of a request is sent with every method and body', async () => {
   const { url } = await serve(async (request, response) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     response.end(JSON.stringify([length ?? coding ?? null, await text(request)]));
@@ -267,7 +267,7 @@ test('how long a request is the server hears with every method and body', async 
   }
 });
 
-test('a free connection does not keep the process', async () => {
+test('an idle connection does not keep the process alive', async () => {
   const { url } = await serve((_request, response) => response.setHeader('keep-alive', 'timeout=60').end('ok'));
   const program = `
     import { makeFetch } from ${JSON.stringify(new URL('../src/fetch/fetch.ts', import.meta.url))};
@@ -277,7 +277,7 @@ test('a free connection does not keep the process', async () => {
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
-test('over TLS the certificate decides, connections are kept and sessions taken up again', async () => {
+test('over TLS certificates are checked, connections kept and sessions resumed', async () => {
   const { key, cert } = selfSigned();
   const resumed: boolean[] = [];
   const ports = new Set<number | undefined>();
@@ -300,7 +300,7 @@ test('over TLS the certificate decides, connections are kept and sessions taken 
   expect(resumed).toEqual([true]);
 });
 
-test('over TLS a connection that rested is used again, however fast the answer comes', async () => {
+test('over TLS an idle connection is reused, however fast the answer arrives', async () => {
   const { key, cert } = selfSigned();
   const server = new Worker(SECURE_SERVER, { eval: true, workerData: { key, cert } });
   endings.push(() => server.terminate());

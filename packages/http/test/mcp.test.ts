@@ -39,7 +39,7 @@ test('answers clients of both eras on one address', async () => {
   expect(await call(url, 'legacy')).toEqual(['legacy', hello]);
 });
 
-test('only those with a token get in, when there are tokens', async () => {
+test('with tokens configured, a request needs one of them', async () => {
   const url = await serve({ authorize: bearerTokens([{ token: 'secret' }]) });
   expect(await call(url, 'auto', 'secret')).toEqual(['modern', hello]);
   expect((await fetch(url, { method: 'POST', body: '{}', headers: { authorization: 'Bearer secreT' } })).status).toBe(
@@ -47,7 +47,7 @@ test('only those with a token get in, when there are tokens', async () => {
   );
 });
 
-test('other paths are for whoever serves them, without a token but behind the guard', async () => {
+test('routes serve other paths, without a token but behind the host and origin checks', async () => {
   const url = await serve({
     authorize: bearerTokens([{ token: 'secret' }]),
     routes: ({ url: at }) => (new URL(at).pathname === '/health' ? new Response('alive') : undefined),
@@ -57,7 +57,7 @@ test('other paths are for whoever serves them, without a token but behind the gu
   expect((await fetch(new URL('/health', url), { headers: { origin: 'https://evil.example' } })).status).toBe(403);
 });
 
-test('a page of an allowed origin may ask before it sends, and read what it gets', async () => {
+test('a page of an allowed origin may send a preflight request and read the response', async () => {
   const url = await serve({ allowedOrigins: ['app.example'] });
   const origin = 'https://app.example';
   const asked = await fetch(url, {
@@ -72,16 +72,16 @@ test('a page of an allowed origin may ask before it sends, and read what it gets
   expect([stranger.status, stranger.headers.get('access-control-allow-origin')]).toEqual([403, null]);
 });
 
-test('a port that is taken is an error that names it', async () => {
+test('a port in use is an error that names it', async () => {
   const { port } = new URL(await serve());
   await expect(serveHttp(() => new McpServer({ name: 'x', version: '1' }), { port: Number(port) })).rejects.toThrow(
     `Cannot listen on 127.0.0.1 port ${port}: another program has it (EADDRINUSE). Choose another port; 0 takes one that is free.`,
   );
 });
 
-test.each(['80x', '8080', Number.NaN, 65_536, -1, 1.5])('a port that is none is refused: %s', async (port) => {
+test.each(['80x', '8080', Number.NaN, 65_536, -1, 1.5])('an invalid port is refused: %s', async (port) => {
   const served = serveHttp(() => new McpServer({ name: 'x', version: '1' }), { port: port as number });
-  const shown = typeof port === 'string' ? `"${port}", which is no number` : port;
+  const shown = typeof port === 'string' ? `"${port}", which is not a number` : port;
   await expect(served).rejects.toThrow(`port must be a whole number from 0 to 65535, got ${shown}.`);
 });
 
@@ -90,7 +90,7 @@ async function refusalOf(response: Response): Promise<unknown> {
   return [response.status, answer.error?.message];
 }
 
-test('a host or an origin that is not allowed is told which option would allow it', async () => {
+test('the refusal of a host or an origin names the option that would allow it', async () => {
   const { port } = new URL(await serve({ host: '127.0.0.1', allowedHosts: ['agents.example'] }));
   expect(await refusalOf(await fetch(`http://127.0.0.1:${port}/mcp`))).toEqual([
     403,
@@ -103,7 +103,7 @@ test('a host or an origin that is not allowed is told which option would allow i
   ]);
 });
 
-test('a request of a size that is allowed gets through, a larger one is told the option, in both eras', async () => {
+test('a request up to the size limit is accepted, and the refusal of a larger one names the option, in both eras', async () => {
   const size = 6_000_000;
   const url = await serve({ maxRequestBodySize: size });
   const post = (length: number, headers: object) => {
@@ -124,7 +124,7 @@ test('a request of a size that is allowed gets through, a larger one is told the
   }
 });
 
-test('a body without a length is counted as it comes', async () => {
+test('a body without a length is counted while it arrives', async () => {
   const url = await serve({ maxRequestBodySize: 1_000 });
   const body = new Blob(['x'.repeat(2_000)]).stream();
   const answer = await fetch(url, { method: 'POST', body, duplex: 'half' });
@@ -145,11 +145,11 @@ test.each([
   expect(await refusalOf(answer)).toEqual([413, expect.stringContaining(text)]);
 });
 
-test('a size that is none is refused before the server listens', async () => {
+test('an invalid size limit is refused before the server listens', async () => {
   await expect(serve({ maxRequestBodySize: 0 })).rejects.toThrow('maxRequestBodySize');
 });
 
-test('what is no JSON is refused', async () => {
+test('a body that is not JSON is refused', async () => {
   const url = await serve();
   const post = (type: string) => fetch(url, { method: 'POST', body: '{', headers: { 'content-type': type } });
   expect(await refusalOf(await post('application/json'))).toEqual([
@@ -183,7 +183,7 @@ async function beginSession(url: string, headers: Record<string, string> = {}): 
   return { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
 }
 
-test('a session opens for nobody but the token that began it', async () => {
+test('a session can be used only with the token that started it', async () => {
   const url = await serve({ authorize: bearerTokens([{ token: 'one' }, { token: 'two' }]) });
   const [one, two] = [{ authorization: 'Bearer one' }, { authorization: 'Bearer two' }];
   const session = await beginSession(url, one);
@@ -191,7 +191,7 @@ test('a session opens for nobody but the token that began it', async () => {
   expect((await send(url, ping, { ...session, ...one })).status).toBe(200);
 });
 
-test('a client that begins many sessions ends its own, not those of other clients', async () => {
+test('a client that starts many sessions ends its own, not those of other clients', async () => {
   const authorize = bearerTokens([{ token: 'one' }, { token: 'two' }]);
   const url = await serve({ authorize, maxSessions: 3 });
   const [one, two] = [{ authorization: 'Bearer one' }, { authorization: 'Bearer two' }];
@@ -208,7 +208,7 @@ test('a client that begins many sessions ends its own, not those of other client
   expect((await send(url, ping, { ...quiet, ...one })).status).toBe(200);
 });
 
-test('a client that has all sessions in use makes room for one that has fewer, and for no more than that', async () => {
+test('a client with all sessions in use loses sessions to clients with fewer, until both have the same number', async () => {
   const authorize = bearerTokens([{ token: 'one' }, { token: 'two' }]);
   const url = await serve({ authorize, maxSessions: 4 });
   const [one, two] = [{ authorization: 'Bearer one' }, { authorization: 'Bearer two' }];
@@ -223,7 +223,7 @@ test('a client that has all sessions in use makes room for one that has fewer, a
   expect((await send(url, initialize, one)).status).toBe(503);
 });
 
-test('a request that begins no session ends none, and no server is made for it', async () => {
+test('a request that starts no session ends none, and no server object is made for it', async () => {
   let made = 0;
   const factory = () => {
     made++;

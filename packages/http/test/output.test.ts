@@ -16,7 +16,7 @@ setInterval(() => {
 process.stdin.once('data', () => process.exit(7));
 `;
 
-test.each(['stdout', 'stderr'] as const)('a program outlasts whoever read its %s', async (name) => {
+test.each(['stdout', 'stderr'] as const)('a program survives when its %s is closed', async (name) => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM]);
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = once(child, 'exit');

@@ -12,7 +12,7 @@ interface BodyOptions {
   onEnd(): void;
 }
 
-/** How much is read ahead before somebody reads the body. */
+/** How much is read ahead of the reader of the body. */
 const READ_AHEAD_BYTES = 64 * 1_024;
 /** A larger body keeps its connection for this long if it is not read. */
 const UNREAD_MS = 30_000;

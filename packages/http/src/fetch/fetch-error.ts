@@ -1,4 +1,4 @@
-// Why a request was refused or given up by us; what the network did comes as `TypeError`, as from `fetch`.
+// The error of a request that we refused or ended. Network errors are `TypeError`s, as with the built-in `fetch`.
 
 export type FetchErrorCode = 'PRIVATE_ADDRESS' | 'SCHEME' | 'REDIRECT' | 'TIMEOUT' | 'TOO_LARGE';
 

@@ -1,4 +1,4 @@
-// Shortens the strings in a JSON text while it streams in, so that an answer of any length can be cut, not refused.
+// Shortens long strings in JSON while it streams in, so that an answer of any length can be read.
 import { FetchError } from './fetch-error.ts';
 
 const NEWLINE = 0x0a;
@@ -29,7 +29,7 @@ class JsonCutter {
   }
 
   #keeps(byte: number): boolean {
-    // JSON strings have no raw newline, so one ends whatever a comment between events looked like
+    // JSON strings have no raw newline, so a newline ends a quote in a comment between events
     if (byte === NEWLINE || !this.#isInString) {
       this.#begin(byte === QUOTE);
       return true;
@@ -67,7 +67,7 @@ interface CutOptions {
   maxBytes?: number;
 }
 
-/** An answer in JSON, or a stream of it, with its long strings cut. */
+/** The response, with long strings of its JSON or event stream cut. */
 export function withCutStrings(response: Response, options: CutOptions): Response {
   const { maxStringBytes, maxBytes = Number.POSITIVE_INFINITY } = options;
   const { body, headers, status, statusText } = response;

@@ -1,4 +1,4 @@
-// Which addresses belong to everybody, and a lookup that finds no others.
+// Tells public from private addresses, and resolves names to public ones only.
 import { lookup } from 'node:dns';
 import { lookup as lookupAll } from 'node:dns/promises';
 import type { RequestOptions } from 'node:http';
@@ -10,14 +10,14 @@ const privateNetworks = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  '168.63.129.16/32', // Azure's own, the same in every network of it
+  '168.63.129.16/32', // Azure platform services
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.168.0.0/16',
   '198.18.0.0/15',
   '224.0.0.0/3',
-  // addresses that hold one of IPv4, whichever it is; in ::ffff:0:0/96 BlockList checks the one that is held
+  // IPv6 addresses that contain an IPv4 address; in ::ffff:0:0/96 BlockList checks the IPv4 address itself
   '::/96',
   '::ffff:0:0:0/96',
   '64:ff9b::/96',
@@ -31,7 +31,7 @@ const privateNetworks = [
 ];
 let privateAddresses: BlockList | undefined;
 
-/** With the first address to check: the first IPv6 address takes Node 20 ms. */
+/** Made when the first address is checked, because the first IPv6 address takes Node 20 ms. */
 function makeBlockList(): BlockList {
   const list = new BlockList();
   for (const network of privateNetworks) {
@@ -41,14 +41,14 @@ function makeBlockList(): BlockList {
   return list;
 }
 
-/** True for this machine, its network, and what routers and clouds keep for themselves. */
+/** True for this machine, private networks, and addresses reserved by routers and clouds. */
 export function isPrivateAddress(found: string): boolean {
-  const address = found.replace(/%.*$/, ''); // without the name of a network card
+  const address = found.replace(/%.*$/, ''); // without the zone, such as %eth0
   privateAddresses ??= makeBlockList();
   return privateAddresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** For `http.request`: what it answers is what is connected to, so that no second answer of the DNS can differ. */
+/** For `http.request`: the addresses it checks are those it connects to, so a second DNS answer cannot differ. */
 export const lookupPublic: NonNullable<RequestOptions['lookup']> = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, '');
@@ -59,7 +59,7 @@ export const lookupPublic: NonNullable<RequestOptions['lookup']> = (hostname, op
   });
 };
 
-/** Whether all addresses of a host, as a URL names it, are public. False when it has none. */
+/** Whether all addresses of the host of a URL are public. False if it has none. */
 export async function isPublicHost(hostname: string): Promise<boolean> {
   try {
     const found = await lookupAll(hostname.replace(/^\[|\]$/g, ''), { all: true });

@@ -1,11 +1,11 @@
-// Clients that must show one of the tokens a server was given.
+// Authorizes clients that send one of a list of bearer tokens.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import type { Authorize } from './mcp-http.ts';
 
 export interface BearerToken {
   token: string;
-  /** Handed on as `authInfo.extra`. */
+  /** Passed on as `authInfo.extra`. */
   extra?: Record<string, unknown>;
 }
 
@@ -26,12 +26,12 @@ export function bearerTokens(tokens: readonly BearerToken[]): Authorize {
   });
 }
 
-/** A name for the owner of a token that can be written down, which the token itself cannot. */
+/** A client id for the owner of a token that may be logged, unlike the token. */
 function ownerOf(token: string): string {
   return `token-${createHash('sha256').update(token).digest('hex').slice(0, 32)}`;
 }
 
-/** Takes as long for a wrong token that begins rightly as for any other. */
+/** Compares in constant time. */
 function isSame(expected: string, given: string): boolean {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,9 +1,9 @@
-// Web pages of an allowed origin may read the answers. Which origins are allowed was decided before.
+// CORS headers, for web pages whose origin was already checked.
 
 const READABLE = 'mcp-session-id, mcp-protocol-version, www-authenticate, retry-after';
 const DAY_S = 86_400;
 
-/** The answer to a browser that asks before it sends; undefined for any other request. */
+/** The response to a preflight request; undefined for any other request. */
 export function answerPreflight(request: Request): Response | undefined {
   const method = request.headers.get('access-control-request-method');
   if (request.method !== 'OPTIONS' || method === null) return undefined;

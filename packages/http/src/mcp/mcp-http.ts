@@ -1,4 +1,4 @@
-// An MCP server over HTTP: both protocol eras on one address, guarded against other people's web pages.
+// An MCP server over HTTP: both protocol eras on one URL, protected against foreign web pages.
 import { createServer, type Server as NodeServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
@@ -26,22 +26,22 @@ export interface McpHttpOptions {
   port?: number;
   /** Default /mcp. */
   path?: string;
-  /** Who calls, or the response that refuses. Without it the server is open to everybody who gets there. */
+  /** Returns the caller, or the response that refuses the request. Default: every request is accepted. */
   authorize?: Authorize;
-  /** What is served beside `path`, without `authorize`; undefined for what is not found. */
+  /** Serves other paths, without `authorize`; undefined if there is nothing at the path. */
   routes?: (request: Request) => Promise<Response | undefined> | Response | undefined;
-  /** Host names under which the server may be addressed. Default: those of this machine and `host`. */
+  /** Accepted values of the Host header. Default: the names of this machine, and `host`. */
   allowedHosts?: readonly string[];
-  /** Host names of web pages that may call. Default: those of this machine. */
+  /** Host names of web pages that may call. Default: the names of this machine. */
   allowedOrigins?: readonly string[];
-  /** A session of the 2025 era ends after this long without a request. Default 30 minutes. */
+  /** A session of the 2025 era ends after this time without a request. Default 30 minutes. */
   sessionIdleMs?: number;
   /**
-   * Sessions of the 2025 era at a time. One more ends the one idle longest, or is refused (503) when all are in use. A
-   * client with fewer sessions than another one is not refused: it takes one of theirs. Default 1,000.
+   * Most sessions of the 2025 era at a time. A new one ends the session that was idle longest, or is refused (503) if all
+   * are in use. A client with fewer sessions than another one is not refused: a session of the other one ends. Default 1,000.
    */
   maxSessions?: number;
-  /** Bytes of a request, whatever it is for; a longer one is refused (413). Default 4 MiB. */
+  /** Most bytes of a request; a longer one is refused (413). Default 4 MiB. */
   maxRequestBodySize?: number;
   onError?: (error: Error) => void;
 }
@@ -50,11 +50,11 @@ export type Authorize = (request: Request) => Promise<AuthInfo | Response>;
 
 export interface HttpServer {
   readonly url: string;
-  /** Tells clients of both eras that what the server offers has changed. */
+  /** Tells clients of both eras that a list has changed. */
   listChanged(what: 'tools' | 'prompts' | 'resources'): void;
-  /** Tells clients of the 2026 era that listen for it; those of the 2025 era have subscribed at their own server. */
+  /** Tells subscribed clients of the 2026 era; those of the 2025 era have subscribed at their own server object. */
   resourceUpdated(uri: string): void;
-  /** Ends every session and what runs in it, and stops listening. */
+  /** Ends all sessions and their requests, and stops listening. */
   close(): Promise<void>;
 }
 
@@ -112,11 +112,11 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
   };
 }
 
-/** Resolves when it listens; what it rejects with names the way out. Port 0 is any that is free. */
+/** Resolves when the server listens. Port 0 takes a free one. */
 export async function startListening(server: NodeServer, host: string, port: number): Promise<void> {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(
-      `port must be a whole number from 0 to 65535, got ${typeof port === 'number' ? port : `${JSON.stringify(port)}, which is no number`}.`,
+      `port must be a whole number from 0 to 65535, got ${typeof port === 'number' ? port : `${JSON.stringify(port)}, which is not a number`}.`,
     );
   const started = Promise.withResolvers<void>();
   server.once('error', started.reject);
@@ -135,9 +135,9 @@ function whyNot(error: unknown): string {
   return 'another program has it (EADDRINUSE). Choose another port; 0 takes one that is free.';
 }
 
-/** Read once for all who look at it. */
+/** Parses the body once, for all handlers. */
 async function jsonOf(request: Request): Promise<{ parsedBody?: unknown } | Response> {
-  // those of another type are refused without a look into them
+  // other types are refused without reading the body
   if (request.method !== 'POST' || !isJsonContentType(request.headers.get('content-type'))) return {};
   try {
     const body = Buffer.from(await request.arrayBuffer());
@@ -168,7 +168,7 @@ function refusal(status: number, error: { code: number; message: string }): Resp
   return Response.json({ jsonrpc: '2.0', error, id: null }, { status });
 }
 
-/** Before it is read. The rest of the body may be on its way, so the connection cannot serve another request. */
+/** Refuses a body before it is read. Its rest may still arrive, so the connection is closed. */
 function refuseBody(response: ServerResponse, most: number): void {
   const message = `The request is larger than ${most} bytes, the maxRequestBodySize of this server`;
   response.writeHead(413, { 'content-type': 'application/json', connection: 'close' });

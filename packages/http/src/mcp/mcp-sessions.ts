@@ -1,4 +1,4 @@
-// Sessions of the 2025 era over HTTP: one server object per client, until the client, its silence or we end it.
+// Sessions of the 2025 era over HTTP: one server object per client, until the client or we end it, or it is idle.
 import { randomUUID } from 'node:crypto';
 import {
   type AuthInfo,
@@ -19,17 +19,17 @@ interface HttpSessionsOptions {
 
 interface Passed {
   authInfo?: AuthInfo;
-  /** The body of the request, when it was read already. */
+  /** The body of the request, if it was parsed already. */
   parsedBody?: unknown;
 }
 
 interface Session {
   server: McpServer | Server;
   transport: WebStandardStreamableHTTPServerTransport;
-  /** Who began it: the id of a session in the hands of somebody else opens nothing. */
+  /** The client that started it. Other clients cannot use it, even if they know its id. */
   clientId: string | undefined;
   lastUsed: number;
-  /** Requests whose answer is not out yet, open event streams included. */
+  /** Unfinished requests, including open event streams. */
   open: number;
 }
 
@@ -45,7 +45,7 @@ const announcements = {
 export class HttpSessions {
   readonly #options: HttpSessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  /** Requests that may yet become a session. */
+  /** Number of sessions that are being started. */
   #arriving = 0;
   readonly #sweeper: NodeJS.Timeout;
 
@@ -88,7 +88,7 @@ export class HttpSessions {
     };
     try {
       const response = await session.transport.handleRequest(request, passed);
-      // an `initialize` that was refused: nobody will come back for this one
+      // `initialize` was refused, so the client has no session id
       if (session.transport.sessionId === undefined) await session.server.close();
       return untilGone(response, request.signal, { over, left: () => cancelRequests(session, passed.parsedBody) });
     } catch (error) {
@@ -97,7 +97,7 @@ export class HttpSessions {
     }
   }
 
-  /** In the words of the SDK, whose transport lets nothing but `initialize` through without a session. */
+  /** Lets the SDK refuse the request: its transport accepts only `initialize` without a session. */
   #refuse(request: Request, passed: Passed): Promise<Response> {
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => randomUUID() });
     transport.onerror = this.#options.onError;
@@ -105,9 +105,9 @@ export class HttpSessions {
   }
 
   /**
-   * Ends a session if that is needed to have room for another. A client takes room only from clients that hold at least
-   * as many sessions as itself, from the one with most of them first, so that it cannot end the sessions of others.
-   * Idle sessions go first; one in use only where its client holds so many that others are locked out.
+   * Ends a session if there is no room for another one. A client takes room only from clients with at least as many
+   * sessions as itself, and first from the one with the most, so that a flood of sessions ends only its own. Idle sessions
+   * end first; one in use ends only if its client has at least two more.
    */
   #hasRoom(clientId: string | undefined): boolean {
     if (this.#sessions.size + this.#arriving < this.#options.maxSessions) return true;
@@ -166,15 +166,15 @@ export class HttpSessions {
   }
 }
 
-/** Alone, or as the only one of a batch. */
+/** `initialize`, alone or as the only message of a batch. */
 function beginsSession(body: unknown): boolean {
   const [message, ...more] = Array.isArray(body) ? body : [body];
   return more.length === 0 && isInitializeRequest(message);
 }
 
 /**
- * A client that closed the connection cannot read the answer any more, since these streams cannot be resumed. Some clients
- * (the AI SDK) cancel a call in no other way.
+ * Cancels requests whose client has closed the connection: these streams cannot be resumed, and some clients (the AI SDK)
+ * cancel a call in no other way.
  */
 function cancelRequests({ transport }: Session, body: unknown): void {
   const messages: unknown[] = Array.isArray(body) ? body : [body];
@@ -186,9 +186,9 @@ function cancelRequests({ transport }: Session, body: unknown): void {
 }
 
 /**
- * The response, and word when it is over or was left. A client that goes away ends it at once: else the SDK would keep the
- * event stream until it next writes, and refuse the client that comes back for a new one. An event stream starts with a
- * comment, because Node holds the headers back until there is something after them.
+ * The response, with callbacks for its end and for a client that closes the connection. Without this the SDK would keep
+ * an event stream until its next write, and refuse a new one from the same client. An event stream starts with a comment,
+ * because Node sends the headers only together with a part of the body.
  */
 function untilGone(response: Response, signal: AbortSignal, { over, left }: { over(): void; left(): void }): Response {
   if (!response.body) {
@@ -198,7 +198,7 @@ function untilGone(response: Response, signal: AbortSignal, { over, left }: { ov
   const reader = response.body.getReader();
   const cancel = async () => {
     left();
-    await reader.cancel().catch(() => {}); // it has failed or ended already, which is what was wanted
+    await reader.cancel().catch(() => {}); // it has failed or ended already
   };
   const done = () => {
     signal.removeEventListener('abort', cancel);

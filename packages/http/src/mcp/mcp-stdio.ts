@@ -1,12 +1,12 @@
-// An MCP server on stdin and stdout, both protocol eras, until the client goes away or the process is told to stop.
+// An MCP server on stdin and stdout, for both protocol eras, until the client disconnects or a signal stops the process.
 import type { JSONRPCMessage, McpServerFactory } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio';
 
 export interface McpStdioOptions {
   onError?: (error: Error) => void;
-  /** Sees every message of the client before it is served. */
+  /** Gets every message of the client before it is handled. */
   onMessage?: (message: JSONRPCMessage) => void;
-  /** Runs when the connection has ended, before the signal that ended it takes its course. */
+  /** Runs when the connection has ended, before a signal ends the process. */
   close?: () => void | Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export async function serveStdio(factory: McpServerFactory, options: McpStdioOpt
   const transport = new StdioServerTransport();
   const stopped = Promise.withResolvers<NodeJS.Signals | undefined>();
   const { log, info, debug } = console;
-  // stdout belongs to the protocol, whatever a tool may want to print
+  // stdout belongs to the protocol, so tools print to stderr
   Object.assign(console, { log: console.error, info: console.error, debug: console.error });
   for (const signal of STOP_SIGNALS) process.once(signal, stopped.resolve);
   const handle = serveSdk(factory, { transport, ...(onError ? { onerror: onError } : {}) });

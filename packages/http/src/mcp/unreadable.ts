@@ -1,10 +1,10 @@
-// Requests that cannot become a web-standard Request; node:http lets them through.
+// Refuses requests that node:http accepts but `new Request` does not.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** `new Request` takes no other methods that node:http does. */
+/** Methods that node:http accepts and `new Request` does not. */
 const FORBIDDEN_METHODS = ['TRACE', 'TRACK', 'CONNECT'];
 
-/** Answers a request that nothing behind could read. True if it did. */
+/** Answers a malformed request; returns whether it did. */
 export function refuseUnreadable(
   { method = '', headers, url = '/' }: IncomingMessage,
   response: ServerResponse,

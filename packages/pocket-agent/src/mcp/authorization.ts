@@ -1,4 +1,4 @@
-// Tokens of remote servers: one renewal and one login for all requests that were refused together.
+// OAuth tokens of remote servers: requests that are refused at the same time share one renewal and one login.
 import {
   auth,
   computeScopeUnion,
@@ -20,7 +20,7 @@ interface Challenge {
   resourceMetadataUrl: URL | undefined;
 }
 
-/** What the SDK's `auth` needs to know of the server beside its provider. */
+/** Arguments of the SDK's `auth`, besides the provider. */
 interface Asked {
   serverUrl: URL;
   fetchFn: FetchLike;
@@ -28,7 +28,7 @@ interface Asked {
   resourceMetadataUrl?: URL;
 }
 
-// by provider: clients that share one share its tokens, and a refresh token works once
+// by provider: clients with the same provider share its tokens, and a refresh token works only once
 const authorizations = new WeakMap<OAuthClientProvider, Authorization>();
 
 export function authorizationOf(provider: OAuthClientProvider, login: OAuthLogin | undefined): Authorization {
@@ -39,13 +39,13 @@ export function authorizationOf(provider: OAuthClientProvider, login: OAuthLogin
   return made;
 }
 
-/** Left to itself the SDK renews for every refused request apart, and each renewal takes away the tokens of the other. */
+/** The SDK would renew the tokens for each refused request, and each renewal would revoke the tokens of the one before. */
 class Authorization {
   readonly #provider: OAuthClientProvider;
   readonly #login: OAuthLogin | undefined;
   #renewing: Promise<string> | undefined;
   #loggingIn: Promise<void> | undefined;
-  /** A login page that a person has yet to come back from. */
+  /** The login page that a person is at. */
   #page: Asked | undefined;
 
   constructor(provider: OAuthClientProvider, login: OAuthLogin | undefined) {
@@ -53,7 +53,7 @@ class Authorization {
     this.#login = login;
   }
 
-  /** For requests to `serverUrl`: a refused one is sent once more when the tokens could be renewed without a person. */
+  /** A `fetch` that sends a refused request once more if the tokens can be renewed without a person. */
   fetchFor(serverUrl: URL, fetch: FetchLike): FetchLike {
     return async (url, init) => {
       const response = await fetch(url, init);
@@ -72,7 +72,7 @@ class Authorization {
     };
   }
 
-  /** Takes a person through the login page of the last renewal; nothing to do when somebody has done so meanwhile. */
+  /** Takes a person through the login page that the last renewal asked for. Does nothing if there is none. */
   logIn(): Promise<void> {
     if (!this.#page || !this.#login) return Promise.resolve();
     this.#loggingIn ??= this.#finish(this.#login, this.#page).finally(() => {
@@ -91,9 +91,9 @@ class Authorization {
 
   async #renewOnce(refused: string | null, challenge: Challenge, asked: Asked): Promise<string> {
     const tokens = await this.#provider.tokens();
-    // renewed since that request was sent
+    // another request has renewed them already
     if (tokens && `Bearer ${tokens.access_token}` !== refused) return tokens.access_token;
-    if (this.#page && this.#login) throw new UnauthorizedError(); // a second page would make the first one worthless
+    if (this.#page && this.#login) throw new UnauthorizedError(); // a second login page would invalidate the first
     const needsMore = challenge.status === 403;
     const scope = needsMore ? computeScopeUnion(tokens?.scope, challenge.scope) : challenge.scope;
     const page: Asked = {
@@ -101,7 +101,7 @@ class Authorization {
       ...(scope === undefined ? {} : { scope }),
       ...(challenge.resourceMetadataUrl ? { resourceMetadataUrl: challenge.resourceMetadataUrl } : {}),
     };
-    // a refresh never gives more rights than there were
+    // a refresh never adds scopes
     const forceReauthorization = needsMore && isStrictScopeSuperset(scope, tokens?.scope);
     if ((await auth(this.#provider, { ...page, forceReauthorization })) !== 'AUTHORIZED') {
       this.#page = page;
@@ -130,7 +130,7 @@ function challengeOf(response: Response): Challenge | undefined {
 }
 
 async function discard(response: Response): Promise<void> {
-  await response.body?.cancel().catch(() => {}); // broken off already
+  await response.body?.cancel().catch(() => {}); // the stream has failed already
 }
 
 /**

@@ -45,11 +45,11 @@ import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts'
 
 export interface PocketAgentClientOptions extends ServerHandlers {
   mcpConfig?: McpConfig;
-  /** Added, encoded, to the address of every HTTP server. */
+  /** Query parameters for the URL of every HTTP server. */
   mcpServerQueryParams?: Record<string, string>;
   /** auto: bare names with one server, `server_tool` with several. */
   toolPrefix?: 'auto' | 'always' | 'never';
-  /** Overrides for every server that does not set its own. */
+  /** For servers that do not set their own. */
   toolTimeoutMs?: number;
   maxToolTimeoutMs?: number;
   logger?: Logger;
@@ -107,7 +107,7 @@ interface FoundTool {
   tool: Tool;
 }
 
-/** Of tools whose server gives them unknown capabilities. */
+/** About tools with unknown capabilities. */
 const MOST_WARNINGS = 100;
 
 export class PocketAgentClient implements ToolSource {
@@ -118,7 +118,7 @@ export class PocketAgentClient implements ToolSource {
   readonly #names = new ToolNames<McpConnection>();
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
-  /** Faults in the capabilities of tools; each is warned of once. */
+  /** Warnings about capabilities of tools that were logged already. */
   #warnedOf: Set<string> | undefined;
   #isClosed = false;
 
@@ -137,7 +137,7 @@ export class PocketAgentClient implements ToolSource {
     return [...this.#entries.keys()];
   }
 
-  /** Servers that were reached for so far, and how that went, as of now. */
+  /** The current status of every server that was used so far. */
   get status(): ReadonlyMap<string, { status: ServerStatus; reason?: string }> {
     return new Map(this.#open.flatMap(({ name, status }) => (status ? [[name, status]] : [])));
   }
@@ -146,7 +146,7 @@ export class PocketAgentClient implements ToolSource {
     for (const connection of this.#open) connection.refresh(isRunStart);
   }
 
-  /** What it lists is shared with others who list the same, and frozen. */
+  /** The tools of all servers that are available, frozen. */
   async listTools(signal?: AbortSignal, wait: ListWait = 'all'): Promise<Tool[]> {
     const connections = await this.#servers();
     const lists = await Promise.all(connections.map((connection) => connection.listTools(signal, wait)));
@@ -159,7 +159,7 @@ export class PocketAgentClient implements ToolSource {
         const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, (change) =>
           tell(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change)),
         );
-        // listed twice: the first is the one that counts
+        // if a server lists a name twice, the first one counts
         if (!tools.has(name)) tools.set(name, name === tool.name ? tool : { ...tool, name });
       }
     }
@@ -181,12 +181,12 @@ export class PocketAgentClient implements ToolSource {
     });
   }
 
-  /** Whether a server is an agent of ours whose questions for approval are put to our approver. */
+  /** Whether a server is one of our agents whose approval questions go to our approver. */
   asksApproval(server: string): boolean {
     return this.#entries.get(server)?.approvals === true;
   }
 
-  /** Whether runs that answer its questions by themselves are calling a server. */
+  /** Whether calls to a server are under way for runs that answer its questions themselves. */
   isCalledForOthers(server: string): boolean {
     return this.#open.some(({ name, isCalledForOthers }) => name === server && isCalledForOthers);
   }
@@ -205,7 +205,7 @@ export class PocketAgentClient implements ToolSource {
     return inputFormatOf((this.#find(name) ?? (await this.#seek(name))).tool);
   }
 
-  // the SDK prints to stdout when it is asked for lists of a kind the server has none of
+  // the SDK prints to stdout when it lists something that the server does not support
 
   async listResources(server?: string): Promise<WithServer<Resource>[]> {
     return this.#fromAll(server, 'resources', (connection) =>
@@ -251,7 +251,7 @@ export class PocketAgentClient implements ToolSource {
     return this.close();
   }
 
-  /** As long as its server is there and lists it. */
+  /** Undefined if its server is away or does not list it. */
   #find(name: string): FoundTool | undefined {
     const connection = this.#names.ownerOf(name);
     if (!connection || connection.isAway) return undefined;
@@ -259,7 +259,7 @@ export class PocketAgentClient implements ToolSource {
     return tool && { connection, tool };
   }
 
-  /** One that is not known yet, or that a server has which was away. */
+  /** Looks for a tool that is not known yet, also on servers that were away. */
   async #seek(name: string, signal?: AbortSignal): Promise<FoundTool> {
     checkValue('The first argument of callTool', name, {
       ...stringRule,
@@ -281,12 +281,12 @@ export class PocketAgentClient implements ToolSource {
     const away = [...this.status].filter(([, { reason }]) => reason !== undefined);
     const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
     const names = tools.map((tool) => tool.name);
-    // what an agent may not see its model must not read of
+    // the model must not read the names of tools that its agent may not see
     const instead = currentRun() ? '' : ` ${describeAvailable(name, names)}`;
     return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
   }
 
-  /** A server may use other words than ours in the meta of its tools. */
+  /** Warns of capabilities in the meta of tools that we do not know. */
   #warnOfUnknownCapabilities(server: string, tools: readonly Tool[]): void {
     for (const { name, _meta: meta } of tools) {
       if (this.#warnedOf && this.#warnedOf.size >= MOST_WARNINGS) return;
@@ -300,7 +300,7 @@ export class PocketAgentClient implements ToolSource {
     }
   }
 
-  /** The tool that was meant goes by what its server says of it, which may be less careful than its user is. */
+  /** Warns of configured tools that the server does not list: the intended tool has the capability its server claims. */
   #warnOfAbsent(server: string, tools: readonly Tool[]): void {
     const { capabilities } = this.#entries.get(server) ?? {};
     if (!capabilities || tools.length === 0) return; // a server that is away lists nothing
@@ -319,7 +319,7 @@ export class PocketAgentClient implements ToolSource {
     return toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
   }
 
-  /** The MCP SDK takes long to load, so it is loaded when a server is first needed. */
+  /** Loads the MCP SDK when a server is first used, because that takes long. */
   #servers(): Promise<McpConnection[]> {
     if (this.#isClosed) return Promise.reject(new PocketError('AGENT_CLOSED', 'This client was closed.'));
     this.#connections ??= this.#entries.size === 0 ? Promise.resolve([]) : this.#makeConnections();
@@ -372,7 +372,7 @@ export class PocketAgentClient implements ToolSource {
     return found;
   }
 
-  /** From one server, or from all that answer. */
+  /** Reads from one server, or from all that are available. */
   async #fromAll<Item>(
     server: string | undefined,
     what: string,
@@ -389,7 +389,7 @@ export class PocketAgentClient implements ToolSource {
         read(connection)
           .then(label(connection))
           .catch((error) => {
-            if (isMethodNotFound(error)) return []; // servers declare what they do not have
+            if (isMethodNotFound(error)) return []; // some servers declare capabilities that they lack
             this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${errorText(error)}`);
             return [];
           }),

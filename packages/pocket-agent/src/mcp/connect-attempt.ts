@@ -1,4 +1,4 @@
-// What is asked of a connection, one attempt at it, and the time that attempts have.
+// One attempt to connect to a server, and its time limit.
 import type { Client, ConnectOptions, Transport } from '@modelcontextprotocol/client';
 import { abortable, isPocketError, LONGEST_TIMER_MS, PocketError, startDeadline } from '@pocket-agent/kit';
 import type { McpServerEntry } from './mcp-config.ts';
@@ -10,13 +10,13 @@ export interface ConnectRequest {
   entry: McpServerEntry;
   queryParams: Record<string, string> | undefined;
   signal: AbortSignal;
-  /** For the server; a person who logs in takes the time they need. */
+  /** For the server; the login of a person is not limited. */
   timeoutMs: number;
-  /** For its answer to the question which era it speaks; without it as long as for everything. */
+  /** For its answer to the probe for the protocol era. Default: `timeoutMs`. */
   probeMs?: number;
-  /** A program was started for it. */
+  /** A server process was started. */
   onChild?(child: ChildTransport): void;
-  /** A person logs in, which takes as long as it takes. */
+  /** A person has to log in. */
   onLogin?(): void;
   listener: Listener;
 }
@@ -66,12 +66,12 @@ export async function attempt(
     routeMessages(transport, listener, client.getProtocolEra() === 'modern');
     return { client, transport };
   } catch (error) {
-    await transport.close().catch(() => {}); // the first error is the one that matters
+    await transport.close().catch(() => {}); // the first error matters
     throw brokenOff(transport) ?? error;
   }
 }
 
-/** Why we ended a connection whose server could not be listened to any longer. */
+/** The reason if we ended the connection, because its server broke a limit. */
 export function brokenOff(transport: Transport): Error | undefined {
   return 'brokenOff' in transport && transport.brokenOff instanceof Error ? transport.brokenOff : undefined;
 }

@@ -1,4 +1,4 @@
-// Connecting to a server that is started for it: the era it speaks, however long it takes to start, and why it failed.
+// Starts a server process and connects to it: finds out its protocol era, and explains failures.
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import {
@@ -13,11 +13,11 @@ import { attempt, type Connected, type ConnectRequest } from './connect-attempt.
 import { expandVariables, type StdioEntry } from './mcp-config.ts';
 import { type ChildCommand, ChildTransport } from './transports/child-transport.ts';
 
-// A legacy server that ignores what it does not know would otherwise hold up the connection for the whole timeout.
+// A 2025 server that ignores unknown requests would otherwise delay the connection for the whole timeout.
 const STDIO_PROBE_MS = 10_000;
-/** At most this part of the timeout, so that there is time to go on. */
+/** Share of the timeout that the probe may take, so that there is time for the handshake. */
 const STDIO_PROBE_PART = 1 / 3;
-/** A child that took longer than this part of it is not started again for the sake of a newer era. */
+/** After this share of the timeout the server is not restarted to speak a newer era. */
 const RESTART_PART = 1 / 2;
 
 export async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
@@ -30,17 +30,17 @@ export async function connectChild(request: ConnectRequest, entry: StdioEntry): 
     if (!first.wasLate || performance.now() - begunAt > timeoutMs * RESTART_PART) return connected;
     await connected.client.close();
   } catch (error) {
-    // what the child said explains a timeout better than the timeout does
+    // the error already contains the output of the child
     if (signal.aborted || isMissingCommand(error)) throw error;
   }
   signal.throwIfAborted();
-  // One of 2026 that was taken for one of 2025, since it took long to start, is waited for this time. Some of 2025 end when
-  // they are asked something before `initialize`.
+  // A 2026 server that started too slowly for the probe gets more time now. Otherwise it is a 2025 server that exits when
+  // the first request is not `initialize`.
   return new Start(request, entry, command).connect(timeoutMs, first.wasLate ? {} : { prior: { kind: 'legacy' } });
 }
 
 class Start {
-  /** Whether the child told that it is of 2026 when it was taken for one of 2025 already. */
+  /** The server answered the probe after the client had fallen back to 2025. */
   wasLate = false;
   readonly #request: ConnectRequest;
   readonly #entry: StdioEntry;
@@ -72,7 +72,7 @@ class Start {
 }
 
 function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioEntry): ChildCommand {
-  const expand = (text: string | number) => expandVariables(server, String(text)); // files have numbers too
+  const expand = (text: string | number) => expandVariables(server, String(text)); // configuration files may contain numbers
   return {
     command: expand(command),
     args: args.map(expand),
@@ -81,7 +81,7 @@ function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioE
   };
 }
 
-/** Answers in time are not shown to who listens while a connection is being made. */
+/** An answer to the probe that came too late; the SDK does not pass on one that came in time. */
 function isDiscovery(message: JSONRPCMessage): boolean {
   return 'result' in message && typeof message.id === 'string' && isSpecType.DiscoverResult(message.result);
 }
@@ -97,7 +97,7 @@ function isMissing(error: unknown): boolean {
 interface FailedChild {
   name: string;
   entry: StdioEntry;
-  /** With its variables filled in. */
+  /** With variables expanded. */
   command: string;
   cwd: string | undefined;
   transport: ChildTransport;
@@ -121,7 +121,7 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
   if (isOver) {
     return 'it ended or closed its output before it answered as an MCP server. Run the command in a terminal to see why';
   }
-  // Node says of a missing folder that the program is missing
+  // for a missing folder Node reports that the program is missing
   if (cwd && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) {
     return `its "cwd" ${entry.cwd} is not a folder (${errorText(error)})`;
   }
@@ -137,19 +137,19 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
   return errorText(error);
 }
 
-/** ` It …` of what a child prints instead of an answer; empty when it prints nothing. */
+/** A sentence about the output of a child that did not answer, with a leading space; empty without output. */
 export function childHint({ stderr, noise }: ChildTransport): string {
   if (noise) return ` It prints text on stdout that is not MCP: ${JSON.stringify(noise)}.`;
   const said = lastWords(stderr);
   return said && ` It said: ${said}`;
 }
 
-/** Of what a child wrote to stderr: the line that names the error and what it adds to it, else the end. */
+/** The line of stderr that names an error and the lines that explain it; without such a line, the last ones. */
 function lastWords(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim());
   const from = lines.findLastIndex((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b[^:]*: /.test(line));
   if (from < 0) return lines.slice(-3).join(' / ').trim();
-  // the stack, the fields of the error and the version of Node tell less
+  // without the stack, the fields of the error and the version of Node
   const telling = lines.slice(from).filter((line) => !/^([\s{}]|Node\.js v)/.test(line));
   return telling.slice(0, 3).join(' / ').trim();
 }

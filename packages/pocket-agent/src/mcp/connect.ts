@@ -1,4 +1,4 @@
-// Opening a connection: the right transport for an entry, the protocol era the server speaks, a login where needed.
+// Connects to the server of a configuration entry: chooses the transport, and logs in if the server wants it.
 import {
   type AuthProvider,
   type ConnectOptions,
@@ -33,7 +33,7 @@ export async function connectTo(request: ConnectRequest): Promise<Connected> {
   return connectHttp(request, entry);
 }
 
-/** One pool for all servers. The addresses are the owner's own, so none is refused. */
+/** One connection pool for all servers. Their addresses come from the configuration, so private ones are allowed. */
 const httpFetch = makeFetch({ guard: 'none', redirects: 'follow' });
 
 async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<Connected> {
@@ -57,7 +57,7 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
     } catch (error) {
       if (entry.type !== undefined || !isOldServer(error)) throw error;
       return await overSse().catch((ofSse) => {
-        // nobody asked for SSE: a server that does not know it either is told of as it answered first
+        // SSE was only a guess: if the server does not know it either, the first error is reported
         throw ofSse instanceof SseError && (ofSse.code === 200 || isOldServer(ofSse)) ? error : ofSse;
       });
     }
@@ -81,12 +81,12 @@ interface ServerFetch {
   url: URL;
 }
 
-/** For a server with a login: the headers of its entry are for it alone, not for whoever gives out its tokens. */
+/** For a server with a login: the headers of its entry go to the server only, not to its authorization server. */
 function fetchWithHeaders({ fetch, headers, url }: ServerFetch): FetchLike {
   return loginFetch(url, createFetchWithInit(fetch, { headers }), fetch);
 }
 
-/** Connects, and as often as the server asks for it takes a person through the login and connects again. */
+/** Connects. When the server wants a login, takes a person through it and connects again. */
 async function withLogin(
   request: ConnectRequest,
   login: OAuthLogin | undefined,
@@ -122,12 +122,12 @@ export async function finishLogin(
   await transport.finishAuth(back.searchParams);
 }
 
-// tokens that are bound to a key need proofs, which only the SDK makes
+// only the SDK can make the proofs for tokens that are bound to a key
 function sharesTokens(provider: AuthProvider | OAuthClientProvider | undefined): provider is OAuthClientProvider {
   return provider !== undefined && 'tokens' in provider && !provider.dpop;
 }
 
-/** The SDK has an error of its own only where it was given a provider. */
+/** Without a provider the SDK reports only the status. */
 export function isUnauthorized(error: unknown): boolean {
   return error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.data.status === 401);
 }
@@ -137,7 +137,7 @@ export function authorizationNeeded(server: string, entry: McpServerEntry, cause
   return new PocketError('MCP_AUTHORIZATION_NEEDED', `MCP server "${server}" ${text}`, { cause });
 }
 
-/** Told apart by what was sent. */
+/** The text depends on the credentials that were sent. */
 function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
   if (entry.auth) return 'refused the login that "auth" of its entry gave it.';
   const sent = headersOf(server, entry, serverUrl(server, entry)).get('authorization');
@@ -146,7 +146,7 @@ function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
   return `refused the Authorization header of its entry.${refusalReason(body, sent)}`;
 }
 
-/** The user in an address is taken out of it and sent as a header. */
+/** The headers of the entry. Credentials in the URL are removed from it and sent as a header. */
 function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
   const sent = new Headers(basicAuthorization(url));
   for (const [key, value] of Object.entries(entry.headers ?? {})) sent.set(key, expandVariables(server, String(value)));
@@ -161,7 +161,7 @@ function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, s
   return url;
 }
 
-/** `fetch` refuses an address with a user in it, so the user is taken out and sent as every browser does. */
+/** Removes credentials from the URL, which `fetch` refuses, and returns them as a header, as browsers do. */
 function basicAuthorization(url: URL): Record<string, string> {
   if (!url.username && !url.password) return {};
   const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -175,7 +175,7 @@ function isOldServer(error: unknown): boolean {
   return status === 400 || status === 404 || status === 405 || status === 406;
 }
 
-/** What the server answered, if it did. */
+/** The HTTP status of the answer, if there was one. */
 function statusOf(error: unknown): number | undefined {
   if (error instanceof SseError) return error.code;
   const data = error instanceof Error && 'data' in error ? error.data : undefined;
@@ -189,7 +189,7 @@ function httpReason(error: unknown, { pathname }: URL): string {
   if (status === undefined || (status !== 404 && text.includes(String(status)))) return text;
   if (status !== 404 && status !== 405) return `it answered ${status}: ${text}`;
   const usual = pathname === '/mcp' || error instanceof SseError ? '' : ' Most servers have it at /mcp.';
-  // who knows no such path says so in a page for people
+  // the body of a 404 is usually a page for people
   const said = status === 405 && text ? ` (${text})` : '';
   return `it answered ${status}${said}. Is "${pathname}" the path of its MCP endpoint?${usual}`;
 }

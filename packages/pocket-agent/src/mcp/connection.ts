@@ -1,4 +1,4 @@
-// One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
+// The connection to one MCP server: opened at first use, and opened again when it is lost.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
 import {
   abortable,
@@ -39,14 +39,14 @@ interface ConnectionOptions {
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_TIMEOUT_MS = 600_000;
 const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
-/** A server that has not answered by then is named, though runs may still wait for it. */
+/** A server that has not answered by then is logged; runs may still wait for it. */
 const NAMED_AFTER_MS = 5_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-// how long a server that was just lost gets to start again before whoever waits for it is told
+// how long calls wait for a server that was just lost to restart
 const RESTART_MS = 3_000;
 const LOGS = { 'io.modelcontextprotocol/logLevel': 'info' };
-// a server that does not answer the end of its session must not hold up ours
+// how long closing waits for the server to end its session
 const END_SESSION_MS = 2_000;
 
 export class McpConnection {
@@ -56,27 +56,27 @@ export class McpConnection {
   readonly #tools: ToolList;
   readonly #listener: Listener;
   readonly #closing = new AbortController();
-  /** Shared by everybody who waits for the connection. */
+  /** Shared by all callers that wait for the connection. */
   #connecting: Promise<Live> | undefined;
   #live: Live | undefined;
-  /** Lost, but with calls under way that will hear from the server themselves. */
+  /** Lost connections on which calls are still under way. */
   #left: Set<Live> | undefined;
   #wasLost = false;
   #failures = 0;
-  /** Why its tools could not be listed, and have not been since. */
+  /** Why the last attempt to list its tools failed; undefined if it succeeded. */
   #unlisted: unknown;
   #retryAt = 0;
-  /** What runs wait for: its tools, or nothing once it has taken longer than `waitMs`. */
+  /** Its tools, for the runs that wait for them; no tools if that takes longer than `waitMs`. */
   #arrival: Promise<readonly Tool[]> | undefined;
   #stopWaiting: (() => void) | undefined;
   #slowTimers: NodeJS.Timeout[] = [];
-  /** Callers that wait for the list of tools; the timers run for all of them. */
+  /** Number of callers that wait for the list of tools. They share the timers. */
   #waiting = 0;
-  /** It took longer than `waitMs` and has not listed its tools since: no run waits for it. */
+  /** It took longer than `waitMs` and has not listed its tools since. No run waits for it. */
   #isSlow = false;
-  /** The child that was started last. */
+  /** The server process that was started last. */
   #child: ChildTransport | undefined;
-  /** The reason that was last logged for its absence. */
+  /** The reason of the last warning that it is not available. */
   #warnedOf: string | undefined;
   #status: { status: ServerStatus; reason?: string } | undefined;
 
@@ -88,12 +88,12 @@ export class McpConnection {
     this.#listener = { ...options, pending: this.#pending, tools: this.#tools };
   }
 
-  /** How it went; undefined before the server was reached for. */
+  /** Undefined before the first use. */
   get status(): { status: ServerStatus; reason?: string } | undefined {
     return this.#status;
   }
 
-  /** It could not be reached, or did not list its tools, and has not since. */
+  /** The last attempt to connect, or to list its tools, failed. */
   get isAway(): boolean {
     return this.#unlisted !== undefined || (!this.#live && this.#failures > 0);
   }
@@ -103,22 +103,22 @@ export class McpConnection {
     return this.#tools.revision;
   }
 
-  /** Called at every step: an old list is read again, and a server that is away tried again: when due, and by each run. */
+  /** Called at every step: marks an old list as stale, and retries a server that is away when it is due or a run starts. */
   refresh(isRunStart: boolean): void {
     this.#tools.changeIfStale();
     if (!this.isAway || this.#closing.signal.aborted) return;
     if (!isRunStart && Date.now() < this.#retryAt) return;
     this.#arrival ??= this.#arrive();
-    if (isRunStart) this.#tools.revision++; // so the run lists the tools again, and waits
+    if (isRunStart) this.#tools.revision++; // so that the run lists the tools again, and waits for them
   }
 
-  /** Tries a server that failed once more, now. Never rejects: the outcome is a status. */
+  /** Retries a server that is away now. Never rejects: the outcome is in `status`. */
   async retry(): Promise<void> {
     if (!this.isAway || this.#closing.signal.aborted) return;
     await (this.#unlisted === undefined ? this.#connect() : this.#list(undefined)).catch(() => {});
   }
 
-  /** Never rejects for a server that is away: its tools are missing until it is back. */
+  /** Returns no tools for a server that is away. */
   async listTools(signal: AbortSignal | undefined, wait: ListWait): Promise<readonly Tool[]> {
     this.refresh(false);
     if (wait === 'all') return this.isAway ? [] : this.#listOrWarn(signal);
@@ -127,7 +127,7 @@ export class McpConnection {
     return signal ? abortable(this.#arrival, signal) : this.#arrival;
   }
 
-  /** As it was last listed. */
+  /** From the last list. */
   toolNamed(name: string): Tool | undefined {
     return this.#tools.find(name);
   }
@@ -151,7 +151,7 @@ export class McpConnection {
     return this.#pending.areForOthers;
   }
 
-  /** Any other request: they only read, so they may be repeated. */
+  /** Sends any other request. They only read, so they may be repeated. */
   async request<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
     const attempts: Attempts = { signal: this.#closing.signal, isSecond: false, logins: 0, hasStarted: false };
     for (;;) {
@@ -175,7 +175,7 @@ export class McpConnection {
     this.#stopClock();
   }
 
-  /** Lists the tools for runs, in the background once they wait no longer. */
+  /** Lists the tools for runs; goes on in the background when they stop waiting. */
   #arrive(): Promise<readonly Tool[]> {
     const { promise, resolve } = Promise.withResolvers<readonly Tool[]>();
     let isLate = false;
@@ -210,7 +210,7 @@ export class McpConnection {
     return Math.min(this.#options.entry.waitMs ?? DEFAULT_WAIT_MS, LONGEST_TIMER_MS);
   }
 
-  /** A server that takes long is named, and then runs go on without it. */
+  /** Logs a server that takes long, and later lets runs go on without it. */
   #startClock(): void {
     if (this.#isSlow || this.#slowTimers.length > 0) return;
     const namedAfterMs = Math.min(NAMED_AFTER_MS, this.#waitMs);
@@ -251,7 +251,7 @@ export class McpConnection {
           const isCut = isBroken || retrySafety(error) !== 'no-loss';
           if (isCut && !isSecond) this.#lose(live, reasonOf(live, error));
           if (isCut && !isSecond && !isBroken) continue;
-          // one that hangs is connected to anew by the next attempt; one that answers with an error stays connected
+          // a server that hangs is reconnected by the next attempt; one that answers with an error stays connected
           if (isCut || isPocketError(error, 'TIMEOUT')) this.#drop(live);
           throw this.#failToList(live, error);
         }
@@ -282,7 +282,7 @@ export class McpConnection {
     if (isUnauthorized(error)) {
       if (hasStarted && !isHarmlessTwice(tool))
         throw outcomeUnknown(`MCP server "${this.name}" wanted a login while "${tool?.name}" ran`, error);
-      // it may ask for more rights in the middle of a session, and has not run what it refused
+      // a server may want more scopes in the middle of a session; it has not run the call that it refused
       if (++attempts.logins > MOST_LOGINS) throw authorizationNeeded(this.name, this.#options.entry, error);
       await this.#logIn(live, signal, error);
       return;
@@ -302,7 +302,7 @@ export class McpConnection {
     attempts.isSecond = true;
   }
 
-  /** A server that was away may have come back with another tool of that name, which nobody has judged. */
+  /** After a restart the server may have a different tool of that name, which no policy has judged. */
   async #connectAgain(tool: Tool | undefined, signal: AbortSignal): Promise<Live> {
     if (!tool) return abortable(this.#connect(), signal);
     const { live, tools } = await this.#list(signal);
@@ -360,7 +360,7 @@ export class McpConnection {
     }
   }
 
-  /** A server that was there a moment ago is probably being started again. */
+  /** Waits for a server that was connected a moment ago: it is probably restarting. */
   async #connectPatiently(signal: AbortSignal): Promise<Connected> {
     const until = Date.now() + (this.#wasLost ? RESTART_MS : 0);
     for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 500)) {
@@ -441,7 +441,7 @@ export class McpConnection {
     this.#setStatus('failed', errorText(error));
   }
 
-  /** The error for all callers that waited for the list; counted once. */
+  /** The error for all callers that waited for the list. It counts as one failure. */
   #failToList(live: Live, error: unknown): unknown {
     const reason = `MCP server "${this.name}" did not list its tools: ${reasonOf(live, error)}`;
     const explained = isPocketError(error) ? error : new PocketError('MCP_REQUEST_FAILED', reason, { cause: error });
@@ -457,13 +457,13 @@ export class McpConnection {
     if (this.#unlisted !== undefined) {
       this.#unlisted = undefined;
       this.#failures = 0;
-      this.#tools.revision++; // lists in between were empty
+      this.#tools.revision++; // callers in between saw an empty list
     }
     if (this.#status?.status !== 'connected') this.#setStatus('connected');
   }
 
   #lose(live: Live, reason: string): void {
-    if (!this.#drop(live)) return; // another call has seen it first, and may have a new connection already
+    if (!this.#drop(live)) return; // another call has noticed it first, and may have reconnected already
     this.#wasLost = true;
     this.#setStatus('lost', reason);
     this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);
@@ -514,9 +514,9 @@ interface Call {
 }
 
 interface Live extends Connected {
-  /** Whether calls must say that they want log lines. */
+  /** Calls must ask for log messages. */
   logs: boolean;
-  /** Requests under way, which closing would cut off. */
+  /** Number of requests under way, which closing would cut off. */
   calls: number;
 }
 
@@ -525,7 +525,7 @@ function outcomeUnknown(what: string, cause: unknown): PocketError {
   return new PocketError('TOOL_OUTCOME_UNKNOWN', text, { cause });
 }
 
-/** Why a connection ended or failed, with what a child said last. */
+/** Why a connection ended or failed, with the last output of a server process. */
 function reasonOf(live: Live, error: unknown): string {
   const broken = brokenOff(live.transport);
   if (broken) return broken.message;
@@ -533,7 +533,7 @@ function reasonOf(live: Live, error: unknown): string {
   return `${errorText(error)}${transport instanceof ChildTransport ? childHint(transport) : ''}`;
 }
 
-/** The 2026 era has no setLevel: each request says which log lines it wants, to a server that has any. */
+/** Without setLevel in the 2026 era, each request says which log messages it wants. */
 function asksForLogs({ client }: Connected): boolean {
   return client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.logging !== undefined;
 }
@@ -544,7 +544,7 @@ async function endSession({ client, transport }: Connected): Promise<void> {
   try {
     if (transport instanceof HttpTransport) await abortable(transport.terminateSession(), deadline.signal);
   } catch {
-    // the server is gone, mute or knows no DELETE; its session ends with the connection
+    // the server is gone, does not answer or does not support DELETE; its session ends with the connection
   } finally {
     deadline.release();
     await client.close();

@@ -28,12 +28,12 @@ export type InProcessServer = AnyServer | (() => AnyServer) | { createServer(): 
 type AnyServer = McpServer | Server;
 
 interface CommonEntry extends ServerTrust {
-  /** The server is an agent of ours: what it asks approval for is put to our own approver. Default false. */
+  /** The server is one of our agents: its approval questions go to our approver. Default false. */
   approvals?: boolean;
   disabled?: boolean;
-  /** A tool call is given up after this long without a sign of life; progress counts as one. Default 60,000. */
+  /** A tool call is cancelled after this time without a sign of life, such as progress. Default 60,000. */
   timeoutMs?: number;
-  /** A tool call is given up after this long whatever happens. Default 600,000. */
+  /** A tool call is cancelled after this time in any case. Default 600,000. */
   maxTimeoutMs?: number;
   /** Default 30,000. */
   connectTimeoutMs?: number;
@@ -51,11 +51,11 @@ export interface StdioEntry extends CommonEntry {
 export interface HttpEntry extends CommonEntry {
   url: string;
   headers?: Record<string, string>;
-  /** Without it: streamable HTTP, and the old SSE transport when the server knows no other. */
+  /** Default: streamable HTTP, or the old SSE transport if the server supports only that. */
   type?: 'http' | 'streamable-http' | 'sse' | (string & {});
   /** OAuth with a person who logs in, or any provider of the MCP SDK. */
   auth?: OAuthLogin | AuthProvider | OAuthClientProvider;
-  /** Instead of our own, which goes wherever the server sends it: for addresses that strangers gave, for example. */
+  /** Replaces our own, which follows redirects to any address. Use a guarded one for URLs from strangers. */
   fetch?: FetchLike;
 }
 
@@ -71,14 +71,14 @@ interface McpServersConfig {
   servers?: Record<string, McpServerEntry>;
 }
 
-/** The JSON of hosts carries keys of their own, which are left alone. */
+/** Keys of other MCP hosts in it are ignored. */
 export type McpConfig = McpServersConfig | InProcessServer;
 
 type EntryKey = keyof StdioEntry | keyof HttpEntry | keyof InProcessEntry;
 
 const flag: OptionRule = { ...booleanRule, expected: 'true or false, without quotes' };
 
-/** Every key of ours; those of other hosts are none of our business. */
+/** The keys that we know; those of other hosts are ignored. */
 const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   disabled: flag,
   trust: flag,
@@ -100,11 +100,11 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   server: { expected: 'an McpServer or a function', accepts: isInProcessServer },
 });
 
-/** Keys of other hosts that only look like a slip of the pen: FastMCP's, Windsurf's, Claude Code's, Cline's. */
+/** Keys of other hosts (FastMCP, Windsurf, Claude Code, Cline) that would be mistaken for misspelt keys of ours. */
 const ofOtherHosts: readonly string[] = ['transport', 'serverUrl', 'oauth', 'timeout'];
 const otherNames: Readonly<Record<string, string>> = { cmd: 'command', serverUrl: 'url', httpUrl: 'url' };
 
-/** The enabled servers by name, copied. Throws for what can never work; a missing variable shows at connect. */
+/** Copies of the enabled entries by name. Throws for entries that cannot work; variables are expanded at connect. */
 export function readMcpConfig(config: McpConfig | undefined): Map<string, McpServerEntry> {
   const entries = new Map<string, McpServerEntry>();
   if (!config) return entries;
@@ -140,12 +140,12 @@ function isLogin(value: unknown): boolean {
   return ['token', 'tokens', 'waitForRedirect'].some((name) => typeof value[name] === 'function');
 }
 
-/** The account at a provider that Cursor logs in with by itself. */
+/** Cursor's own form of `auth`. */
 function isCursorLogin(value: unknown): boolean {
   return isRecord(value) && 'CLIENT_ID' in value;
 }
 
-/** What else an entry says is of no account while it is off. */
+/** A disabled entry is not checked any further. */
 function isDisabled(name: string, entry: McpServerEntry): boolean {
   if (!isRecord(entry) || isInProcessServer(entry)) return false;
   const { disabled = false } = entry;
@@ -156,7 +156,7 @@ function isDisabled(name: string, entry: McpServerEntry): boolean {
 function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   if (!isRecord(entry) && !isInProcessServer(entry)) throw invalid(`MCP server "${name}" must be an object.`);
   if (isInProcessServer(entry)) return { server: entry };
-  // what is undefined was left out
+  // undefined values count as left out
   const copy = Object.fromEntries(
     Object.entries(entry).filter(([key, value]) => value !== undefined && !(key === 'auth' && isCursorLogin(value))),
   ) as unknown as McpServerEntry;
@@ -173,7 +173,7 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   if ('server' in copy) return copy;
   if ('command' in copy && 'url' in copy) throw invalid(`MCP server "${name}" has both "command" and "url"; keep one.`);
   if ('command' in copy) return copy;
-  // one with a variable in it is whole at connect
+  // a URL with a variable is checked at connect
   if (!copy.url.includes('${')) checkUrl(name, copy.url);
   const type = copy.type ?? ('transport' in copy ? copy.transport : undefined); // FastMCP calls it transport
   if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse') {
@@ -192,7 +192,7 @@ function nowhereToGo(name: string, entry: object): PocketError {
   return invalid(`MCP server "${name}" needs a "command" (a program to start) or a "url" (a remote server).${hint}`);
 }
 
-/** Throws for what is no address of HTTP; `written` is named, for what its variables hold may be a secret. */
+/** Throws unless it is an HTTP URL. The error shows `written`, because expanded variables may be secret. */
 export function checkUrl(server: string, url: string, written = url): void {
   const instead = httpUrlHint(url);
   if (instead === undefined) return;
@@ -200,7 +200,7 @@ export function checkUrl(server: string, url: string, written = url): void {
   throw invalid(`MCP server "${server}": url must be a whole address, got "${written}". ${wayOut}`);
 }
 
-/** `${NAME}`, `${env:NAME}` and `${NAME:-default}` in any text of the entry. */
+/** Expands `${NAME}`, `${env:NAME}` and `${NAME:-default}`. */
 export function expandVariables(server: string, text: string): string {
   const [ofVsCode] = /\$\{(?:input|command|config):[A-Za-z_][^}]*\}/.exec(text) ?? [];
   if (ofVsCode) {

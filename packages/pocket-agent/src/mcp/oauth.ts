@@ -1,4 +1,4 @@
-// OAuth for remote MCP servers: the SDK's provider with tokens kept in a private file, and the login of a person.
+// OAuth for remote MCP servers: a provider for the SDK that keeps its tokens in a private file, and the login of a person.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type {
@@ -11,24 +11,24 @@ import type {
 } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 
-/** A provider together with the way to get a person through the login page. */
+/** A provider, and a way to take a person through the login page. */
 export interface OAuthLogin {
   provider: OAuthClientProvider;
-  /** Called after `provider.redirectToAuthorization`; resolves with the address the person was sent back to. */
+  /** Called after `provider.redirectToAuthorization`; resolves with the URL that the person was redirected to. */
   waitForRedirect(): Promise<URL>;
 }
 
 export interface FileOAuthOptions {
-  /** Tokens and the client's registration; written with mode 0600. One file per server. */
+  /** Holds the tokens and the registration of the client, with mode 0600. One file per server. */
   file: string;
   redirectUrl: string;
-  /** Shows the login page to somebody; resolves with the address they were sent back to, `code` and `state` included. */
+  /** Shows the login page to a person; resolves with the URL they were redirected to, with `code` and `state`. */
   authorize(authorizationUrl: URL): Promise<URL>;
   clientName?: string;
   scope?: string;
-  /** Address of a document that describes this client, for servers that know clients by it (CIMD). */
+  /** URL of the metadata document of this client, for servers that support it (CIMD). */
   clientMetadataUrl?: string;
-  /** For a client that was registered beforehand, with the authorization server that it is first used with. */
+  /** A client that is registered already, at the authorization server that it is first used with. */
   clientInformation?: OAuthClientInformationMixed;
 }
 
@@ -44,7 +44,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
   const { clientInformation: given } = options;
   let authorizationUrl: URL | undefined;
   let state = crypto.randomUUID();
-  // known from the login page to the tokens, so that both are of the same authorization server; a server may move later
+  // kept from the login page to the tokens, so that both come from the same authorization server
   let discovery: OAuthDiscoveryState | undefined;
   const clientMetadata: OAuthClientMetadata = {
     client_name: options.clientName ?? 'Pocket Agent',
@@ -83,7 +83,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
       return verifier;
     },
     invalidateCredentials: async (scope) => {
-      // a client that was given stays with its authorization server
+      // a registered client stays with its authorization server
       if (!given && (scope === 'all' || scope === 'client')) await store.update({ client: undefined });
       if (scope === 'all' || scope === 'tokens') await store.update({ tokens: undefined });
       if (scope === 'all' || scope === 'verifier') await store.update({ verifier: undefined });
@@ -97,7 +97,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
         throw new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is under way; start it again.');
       const page = authorizationUrl;
       const back = await options.authorize(page).catch((error) => {
-        authorizationUrl = undefined; // nobody is logging in any more
+        authorizationUrl = undefined; // the login is over
         throw error;
       });
       if (back.searchParams.get('state') !== state) {
@@ -121,8 +121,8 @@ function registeredIn(store: PrivateFile): Registration {
 }
 
 /**
- * Its secret is for the authorization server that it is first used with. The SDK refuses to show it to another, and
- * does not register a new client there either, since that could not be saved.
+ * The secret belongs to the authorization server that it is first used with. The SDK does not send it to another one, and
+ * does not register a new client there either, because that could not be saved.
  */
 function registeredBefore(given: OAuthClientInformationMixed, store: PrivateFile): Registration {
   return {
@@ -137,7 +137,7 @@ function registeredBefore(given: OAuthClientInformationMixed, store: PrivateFile
   };
 }
 
-/** JSON in a file only its owner may read, replaced whole so that a crash leaves the old one. */
+/** A JSON file that only its owner may read. It is replaced as a whole, so that a crash leaves the old one. */
 class PrivateFile {
   readonly #path: string;
   #writing: Promise<void> = Promise.resolve();

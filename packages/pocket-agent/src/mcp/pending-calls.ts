@@ -101,7 +101,7 @@ export class PendingCalls {
 
   /**
    * In the 2026 era, in process and mostly over HTTP a question belongs to a call. Otherwise it may be about any call:
-   * if all of them belong to one agent and its sub-agents, that agent is asked; if not, nobody is.
+   * if all of them belong to one agent and its sub-agents, that agent is asked; otherwise the question is not answered.
    */
   #asker(): RunContext | undefined {
     const calls = [...this.#calls.values()];

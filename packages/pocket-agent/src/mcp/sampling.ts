@@ -1,4 +1,4 @@
-// A server that asks for a model gets an answer from the agent's own one, when the agent's owner allows it.
+// Sampling: answers a server that asks for a model call with the agent's own model, if that is allowed.
 import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { CreateMessageRequest, CreateMessageResult } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';

@@ -1,4 +1,4 @@
-// What servers may ask of us or tell us: the handlers of an agent, and how the MCP SDK gets to know them.
+// Requests and notifications of servers: the handlers of an agent, and their registration with the MCP SDK.
 import type {
   Client,
   ClientCapabilities,
@@ -28,20 +28,20 @@ export interface ServerMessage {
 }
 
 export interface ServerHandlers {
-  /** A server wants something from the user. */
+  /** A server asks the user something. */
   elicitationHandler?: ElicitationHandler;
-  /** Log lines of servers. Default: into the agent's logger. */
+  /** Log messages of servers. Default: they go to the agent's logger. */
   logHandler?: (log: ServerLog) => void;
   /** Progress of every call of this agent. */
   progressHandler?: (update: ToolProgress & From & { toolCallId: string }) => void;
-  /** A server wants a model. Default: refused. */
+  /** A server asks for a model call. Default: refused. */
   samplingHandler?: (
     params: CreateMessageRequest['params'],
     from: From & { signal: AbortSignal },
   ) => CreateMessageResult | Promise<CreateMessageResult>;
-  /** Sees every request and notification of every server, whatever else handles it. */
+  /** Gets every request and notification of every server, in addition to the other handlers. */
   messageHandler?: (message: ServerMessage, from: From) => void;
-  /** The folders a server may regard as its workspace. */
+  /** The folders that a server may use as its workspace. */
   roots?: readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
 }
 
@@ -53,7 +53,7 @@ export function capabilitiesOf(handlers: ServerHandlers): ClientCapabilities {
   };
 }
 
-/** Calls somebody who only listens: what goes wrong there, now or later, is logged and troubles nobody else. */
+/** Calls a listener. Its errors, also asynchronous ones, are only logged. */
 export function tell(logger: Logger, listener: string, call: () => unknown): void {
   const failed = (error: unknown) => logger.error(`${listener} failed: ${errorText(error)}`);
   try {
@@ -67,13 +67,13 @@ interface RequestsOf {
   server: string;
   handlers: ServerHandlers;
   logger: Logger;
-  /** Runs an answer that may take its time. */
+  /** Runs a handler that may take long; calls do not time out while it does. */
   whileAsked<Answer>(answer: () => Answer | Promise<Answer>): Promise<Answer>;
 }
 
 export function registerServerRequests(client: Client, { server, handlers, logger, whileAsked }: RequestsOf): void {
   const { elicitationHandler, samplingHandler, roots } = handlers;
-  // in the 2026 era requests come inside results, where nobody sees them pass as messages
+  // in the 2026 era requests arrive inside results, not as messages
   const show = (message: ServerMessage) => {
     if (client.getProtocolEra() !== 'modern') return;
     tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server }));

@@ -1,4 +1,4 @@
-// The tools of one MCP server as they were last listed, kept until the server says that they changed.
+// The list of tools of one MCP server, cached until the server announces a change.
 import {
   type Client,
   type JSONRPCMessage,
@@ -20,41 +20,41 @@ import {
 import { retrySafety } from './retry-safety.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 
-/** Servers say 0 where they know of no better; an agent in a hurry would ask at every step. */
+/** Many servers send a TTL of 0, with which an agent would list the tools at every step. */
 const SHORTEST_TTL_MS = 10_000;
-/** For a server that should tell of changes and does not answer whoever wants to hear of them. */
+/** For a server that supports announcements of changes but does not accept a subscription. */
 const UNTOLD_TTL_MS = 60_000;
-/** Where the SDK stops. */
+/** The limit of the SDK. */
 const MOST_PAGES = 64;
-/** Of all pages together. */
+/** On all pages. */
 const MOST_TOOLS = 20_000;
 const MOST_CHARACTERS = 20_000_000;
 
 interface ToolListOptions {
-  /** Of the server. */
+  /** Name of the server. */
   name: string;
   logger: Logger;
-  /** For all pages of a list together. */
+  /** For all pages of a list. */
   timeoutMs: number;
 }
 
 export class ToolList {
   /** Grows whenever the list may have changed. */
   revision = 0;
-  /** The last list, kept over a loss: it says which calls are harmless to repeat. */
+  /** The last list. It is kept when the connection is lost, to know which calls are harmless to repeat. */
   #known: readonly Tool[] = [];
-  /** Lists that were asked for, and the number of the one that is known: they may arrive in another order. */
+  /** Number of lists requested, and the number of the one that is known: answers may arrive in another order. */
   #asked = 0;
   #answered = 0;
-  /** Until when the list of a server that tells of no changes may be used. */
+  /** When the list expires, for a server that does not announce changes. */
   #freshUntil = Number.POSITIVE_INFINITY;
-  /** Read again only to see whether it changed: what is known will do. */
+  /** The list is read again only because it expired: if that fails, the old one is used. */
   #isRefreshed = false;
-  /** Shared by everybody who waits for the list. */
+  /** Shared by all callers that wait for the list. */
   #reading: Promise<readonly Tool[]> | undefined;
-  /** A client whose server stopped telling of changes, and must be asked to do so again. */
+  /** A client whose subscription to changes has ended and must be renewed. */
   #unwatched: Client | undefined;
-  /** What the list that is being read has come to so far. */
+  /** The size so far of the list that is being read. */
   #listed = { tools: 0, characters: 0 };
   #tooLong: AbortController | undefined;
   readonly #options: ToolListOptions;
@@ -81,7 +81,7 @@ export class ToolList {
     this.#isRefreshed = true;
   }
 
-  /** Ends the reading of a list that is too long, page by page as it arrives. */
+  /** Counts each page as it arrives, and aborts a list that is too long. */
   weigh(message: JSONRPCMessage): void {
     const tools = 'result' in message ? message.result.tools : undefined;
     if (!this.#tooLong || !Array.isArray(tools)) return;
@@ -98,13 +98,13 @@ export class ToolList {
     return signal ? abortable(this.#reading, signal) : this.#reading;
   }
 
-  /** The server tells of changes no longer, unless it is asked to do so again. */
+  /** The server does not announce changes any more, unless the subscription is renewed. */
   unheard(client: Client): void {
     this.#unwatched = client;
     this.changed();
   }
 
-  /** In the 2026 era changes come over a subscription, which may end while the server lives on. */
+  /** In the 2026 era changes arrive on a subscription, which may end before the connection does. */
   watch(client: Client, subscription: McpSubscription | undefined = client.autoOpenedSubscription): void {
     subscription?.closed.then((cause) => {
       if (cause !== 'local') this.unheard(client);
@@ -113,7 +113,7 @@ export class ToolList {
 
   #begin(client: Client): Promise<readonly Tool[]> {
     const reading = this.#askInTime(client);
-    // who waited for it may have gone: whoever comes next must not read of an old failure
+    // also without a waiting caller: the next one must not get an old error
     reading.catch(() => {
       if (this.#reading === reading) this.#reading = undefined;
     });
@@ -127,7 +127,7 @@ export class ToolList {
     return this.#inTime('Listing', (signal) => this.#ask(client, signal), [this.#tooLong.signal]);
   }
 
-  /** Nobody waits for it: what changes until then is read as soon as it is there. */
+  /** Runs in the background. The list is read again when the subscription is there. */
   #watchAgain(client: Client): void {
     this.#unwatched = undefined;
     this.#inTime('Watching', (signal) => listenAgain(client, signal)).then(
@@ -160,7 +160,7 @@ export class ToolList {
   async #ask(client: Client, signal: AbortSignal): Promise<readonly Tool[]> {
     const number = ++this.#asked;
     const { tools: capability } = client.getServerCapabilities() ?? {};
-    // asked all the same, the SDK would print to stdout
+    // the SDK would print to stdout if it were asked anyway
     const { tools, ttlMs } = capability ? await this.#list(client, signal) : { tools: [] };
     if (number < this.#answered) return tools;
     this.#answered = number;
@@ -173,7 +173,7 @@ export class ToolList {
   async #list(client: Client, signal: AbortSignal): Promise<{ tools: readonly Tool[]; ttlMs?: unknown }> {
     const isRefreshed = this.#isRefreshed;
     try {
-      // the SDK's own timer would be for each page
+      // the SDK's own timeout is for each page
       const options = { cacheMode: 'refresh', signal, timeout: LONGEST_TIMER_MS } as const;
       const { tools, ttlMs } = await client.listTools(undefined, options);
       return { tools: deepFreeze(tools), ttlMs };
@@ -197,7 +197,7 @@ export class ToolList {
   }
 }
 
-/** The first of the faults that the SDK found in a list, which it tells as JSON on many lines. */
+/** The first of the problems that the SDK found in a list. It reports them as JSON on many lines. */
 function firstFault(message: string): string | undefined {
   const [, found = ''] = /^Invalid result for tools\/list: (\[.*\])$/s.exec(message) ?? [];
   if (!found) return undefined;
@@ -206,7 +206,7 @@ function firstFault(message: string): string | undefined {
   return `${schemaIssuesText([first])}${more}`;
 }
 
-/** In the 2025 era there is a stream for it over HTTP, in place of a subscription. */
+/** In the 2025 era, HTTP servers announce changes on a stream, without a subscription. */
 async function listenAgain(client: Client, signal: AbortSignal): Promise<McpSubscription | undefined> {
   if (client.getProtocolEra() === 'modern') return client.listen({ toolsListChanged: true }, { signal });
   const { transport } = client;

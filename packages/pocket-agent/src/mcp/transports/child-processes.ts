@@ -37,7 +37,7 @@ export function hasEnded(child: Child): void {
   for (const signal of fatalSignals) process.removeListener(signal, endWithChildren);
 }
 
-/** The package signal-exit, part of many programs, also lets other listeners decide: then nobody would end the process. */
+/** The package signal-exit, part of many programs, also leaves the decision to other listeners, so its listeners do not count. */
 function signalExitListeners(): number {
   const places = [
     Reflect.get(process, '__signal_exit_emitter__'),
