@@ -32,7 +32,7 @@ await using agent = new PocketAgent({
   llmModel: process.env.MODEL ?? 'demo',
   name: 'Helper',
   mcpServers: {
-    builtin: { command: process.execPath, args: [builtin] },
+    builtin: { command: process.execPath, args: ['-C', 'pocket-agent/source', builtin] },
     weather: { server: weatherServer },
   },
   tools: [rollDice],
