@@ -17,8 +17,8 @@ const imports: Record<string, string> = {
 };
 const here = fileURLToPath(new URL('..', import.meta.url));
 const firstAnswer = fileURLToPath(new URL('../first-answer.ts', import.meta.url));
-const built = new URL('../../packages/pocket-agent/dist/', import.meta.url);
-const command = fileURLToPath(new URL('cli/main.js', built));
+const built = new URL('../../packages/cli/dist/', import.meta.url);
+const command = fileURLToPath(new URL('main.js', built));
 
 /**
  * The floor: the bare client without a model starts the included server, lists its tools and calls one. It speaks 2025,
