@@ -173,8 +173,8 @@ export class ToolList {
   async #list(client: Client, signal: AbortSignal): Promise<{ tools: readonly Tool[]; ttlMs?: unknown }> {
     const isRefreshed = this.#isRefreshed;
     try {
-      // the SDK's own timeout is for each page
-      const options = { cacheMode: 'refresh', signal, timeout: LONGEST_TIMER_MS } as const;
+      // calls pass the tool on, so the SDK need not cache the list; its own timeout is for each page
+      const options = { cacheMode: 'bypass', signal, timeout: LONGEST_TIMER_MS } as const;
       const { tools, ttlMs } = await client.listTools(undefined, options);
       return { tools: deepFreeze(tools), ttlMs };
     } catch (cause) {
