@@ -163,6 +163,25 @@ function checkDiscord(packages: string[]): void {
   console.log('pocket-discord: explains how to get a token');
 }
 
+/** Uses a Redis that cannot be reached: the router says so and answers. */
+function checkRedis(packages: string[]): void {
+  const folder = install({ name: 'redis', packages, mostPackages: 31 });
+  const answer = run(process.execPath, ['--input-type=module', '-e', routed], folder);
+  assert.match(answer, /Redis at 127.0.0.1:9 cannot be reached.*Hello/s);
+  console.log('redis: a router answers without Redis');
+}
+
+const routed = `
+  import { Router } from 'pocket-agent';
+  import { ScriptedModel } from 'pocket-agent/testing';
+  import { redisRateStore } from '@pocket-agent/redis';
+  const models = [{ modelName: 'main', params: { model: new ScriptedModel(['Hello']) } }];
+  const logger = { debug() {}, info() {}, warn: console.log, error: console.log };
+  const router = new Router({ models, logger, rateStore: redisRateStore({ url: 'redis://127.0.0.1:9' }) });
+  const prompt = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }];
+  console.log((await router.languageModel('main').doGenerate({ prompt })).content[0].text);
+  await router.close();`;
+
 try {
   run('npm', ['run', '--silent', 'build'], root);
   const [kit = '', http = '', store = '', a2a = '', folders = ''] = ['kit', 'http', 'store', 'a2a', 'tool-folder'].map(
@@ -170,6 +189,7 @@ try {
   );
   const library = [pack('pocket-agent'), kit, http];
   checkPocketAgent(library);
+  checkRedis([pack('@pocket-agent/redis'), ...library]);
   checkCommand([pack('@pocket-agent/cli'), ...library, a2a, folders]);
   await checkMattermost([pack('@pocket-agent/mattermost'), kit, http]);
   await checkAgent3([pack('@pocket-agent/agent3'), ...library, store, a2a]);
@@ -177,4 +197,4 @@ try {
 } finally {
   rmSync(workshop, { recursive: true, force: true });
 }
-console.log('5 passed, 0 failed');
+console.log('6 passed, 0 failed');

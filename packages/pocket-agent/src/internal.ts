@@ -25,6 +25,17 @@ export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
 export { providerOf } from './model/model.ts';
+export type { RateRequest, RateStore, Settlement } from './router/rate-store.ts';
+export {
+  type ProviderCount,
+  type RateLimits,
+  RateWindow,
+  type Reservation,
+  type Reserved,
+  type SlotUse,
+  WindowShape,
+  type WindowUse,
+} from './router/rate-window.ts';
 export { currentRun, type RunContext } from './run/run-context.ts';
 export { agentResult } from './tools/agent-tool.ts';
 export { toCallToolResult } from './tools/function-tool.ts';

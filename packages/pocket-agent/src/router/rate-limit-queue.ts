@@ -41,8 +41,6 @@ export interface QueueOptions {
   strategy: StrategyName;
   /** The option of the router, for the error. */
   maxWaitMs: number;
-  /** How many reservations may be under way; more than one pays off when each takes a round trip. */
-  maxReserving: number;
   random: () => number;
   onWait(waitMs: number): void;
 }
@@ -155,7 +153,7 @@ export class RateLimitQueue {
       if (!last) {
         // one start per turn of the event loop, so that a call goes out at the time it is counted for
         if (this.#waiters.length > start) await nextTurn();
-        size = Math.min(2 * size, this.#options.maxReserving);
+        size = Math.min(2 * size, this.#options.store.maxConcurrent);
         continue;
       }
       waitMs = Math.min(waitMs, ...waits.map((each) => each ?? waitMs));

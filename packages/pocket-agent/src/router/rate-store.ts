@@ -1,4 +1,5 @@
-// Where the rate windows of the deployments live: in memory here, or in Redis for several processes.
+// Where the rate windows of the deployments live: in memory, or wherever the option `rateStore` of the router keeps them.
+import type { Logger } from '@pocket-agent/kit';
 import {
   type ProviderCount,
   type RateLimits,
@@ -24,6 +25,8 @@ export interface Settlement {
 }
 
 export interface RateStore {
+  /** How many reservations the router asks for at a time. More than one pays off when each takes a round trip. */
+  readonly maxConcurrent: number;
   /** Counts one request, or says when to ask again. */
   reserve(request: RateRequest): Promise<Reserved>;
   /** Corrects the tokens of a reservation, if it still counts. */
@@ -34,7 +37,15 @@ export interface RateStore {
   close(): Promise<void>;
 }
 
+export interface RateStoreSettings {
+  shape: WindowShape;
+  logger: Logger;
+}
+
+export type RateStoreFactory = (settings: RateStoreSettings) => RateStore;
+
 export class MemoryRateStore implements RateStore {
+  readonly maxConcurrent = 1;
   readonly #shape: WindowShape;
   readonly #windows = new Map<string, RateWindow>();
 

@@ -5,6 +5,7 @@ import {
   isRecord,
   type Logger,
   type OptionRule,
+  type OptionRules,
   OptionSet,
   PocketError,
   positiveNumber,
@@ -15,6 +16,7 @@ import { checkPrice } from '../cost/prices.ts';
 import { checkModelName } from '../model/model.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { FailureKind } from './failure.ts';
+import type { RateStoreFactory } from './rate-store.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
 
 export interface RouterOptions {
@@ -35,10 +37,8 @@ export interface RouterOptions {
   contextWindowFallbacks?: Readonly<Record<string, readonly string[]>>;
   /** Keeps a conversation on one deployment, for its prompt cache. Default false. */
   sticky?: boolean;
-  /** Shares the limits with other processes through Redis. */
-  redisUrl?: string;
-  /** The namespace in Redis. Processes with the same namespace share the limits of deployments with the same id. Default pocket-agent. */
-  redisPrefix?: string;
+  /** Where the rate limits are counted. Default: in this process. `@pocket-agent/redis` shares them among processes. */
+  rateStore?: RateStoreFactory;
   logger?: Logger;
   onEvent?: (event: RouterEvent) => void | Promise<void>;
   /** The length of a rate window. Default 60,000, a minute. */
@@ -56,7 +56,8 @@ export type RouterEvent =
   | { type: 'failed'; modelName: string; deployment: string; kind: FailureKind; reason: string; cooldownMs: number }
   | { type: 'fallback'; from: string; to: string; reason: string };
 
-const callback: OptionRule = { expected: 'a function', accepts: (value) => typeof value === 'function' };
+const isFunction = (value: unknown) => typeof value === 'function';
+const callback: OptionRule = { expected: 'a function', accepts: isFunction };
 const object: OptionRule = { expected: 'an object', accepts: isRecord };
 const nonEmpty: OptionRule = {
   expected: 'a non-empty string',
@@ -64,11 +65,6 @@ const nonEmpty: OptionRule = {
 };
 const zeroOrMore = atLeast(0);
 const oneOrMore = atLeast(1);
-const redisAddress: OptionRule = {
-  expected: 'a URL such as redis://user:password@host:6379/0',
-  accepts: (value) => typeof value === 'string' && URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol),
-  isSecret: true,
-};
 
 function atLeast(minimum: number): OptionRule {
   return {
@@ -77,8 +73,10 @@ function atLeast(minimum: number): OptionRule {
   };
 }
 
+const REDIS_HINT = ' Write rateStore: redisRateStore({ url, prefix }), imported from @pocket-agent/redis.';
+
 /** Options with `true` are checked by the functions below. */
-const routerOptions = new OptionSet<RouterOptions>('Router', {
+const routerRules: OptionRules<RouterOptions> = {
   models: true,
   strategy: true,
   maxWaitMs: zeroOrMore,
@@ -88,14 +86,16 @@ const routerOptions = new OptionSet<RouterOptions>('Router', {
   fallbacks: object,
   contextWindowFallbacks: object,
   sticky: booleanRule,
-  redisUrl: redisAddress,
-  redisPrefix: nonEmpty,
+  rateStore: { expected: 'a function such as redisRateStore({ url }) of @pocket-agent/redis', accepts: isFunction },
   logger: true,
   onEvent: callback,
   windowMs: positiveNumber,
   arrivalMarginMs: zeroOrMore,
   random: callback,
-});
+};
+const routerOptions = new OptionSet<RouterOptions>('Router', routerRules, (key) =>
+  key.startsWith('redis') ? REDIS_HINT : undefined,
+);
 
 const modelEntry = new OptionSet<RouterOptions['models'][number]>('Router: models', { modelName: true, params: true });
 

@@ -5,7 +5,6 @@ import { Deployment, type DeploymentStatus } from './deployment.ts';
 import { RateLimitQueue } from './rate-limit-queue.ts';
 import { MemoryRateStore, type RateStore } from './rate-store.ts';
 import { WindowShape, type WindowUse } from './rate-window.ts';
-import { RedisRateStore } from './redis/redis-rate-store.ts';
 import { generate, type Invoke, RoutedCall, stream } from './routed-call.ts';
 import { checkRouterOptions, invalid, type RouterEvent, type RouterOptions, unknownModel } from './router-options.ts';
 import { StickySessions } from './sticky-sessions.ts';
@@ -36,9 +35,6 @@ const DEFAULTS: Required<Pick<RouterOptions, DefaultName>> = {
   arrivalMarginMs: 1_000,
 };
 
-/** Concurrent reservations when each takes a round trip to Redis. */
-const MAX_RESERVING_REDIS = 32;
-
 export class Router {
   readonly #options: Settings;
   readonly #logger: Logger;
@@ -52,12 +48,10 @@ export class Router {
   constructor(options: RouterOptions) {
     checkRouterOptions(options);
     this.#options = { ...DEFAULTS, ...withoutUndefined(options), models: options.models };
-    const { windowMs, arrivalMarginMs: marginMs, redisUrl: url, redisPrefix: namespace } = this.#options;
+    const { windowMs, arrivalMarginMs: marginMs, rateStore } = this.#options;
     const shape = new WindowShape({ windowMs, marginMs });
     this.#logger = options.logger ?? stderrLogger();
-    this.#store = url
-      ? new RedisRateStore({ url, shape, logger: this.#logger, namespace })
-      : new MemoryRateStore(shape);
+    this.#store = rateStore?.({ shape, logger: this.#logger }) ?? new MemoryRateStore(shape);
     for (const { modelName } of options.models) {
       if (!this.#queues.has(modelName)) this.#queues.set(modelName, this.#createQueue(modelName));
     }
@@ -114,7 +108,7 @@ export class Router {
   }
 
   #createQueue(modelName: string): RateLimitQueue {
-    const { strategy, maxWaitMs, random = Math.random, redisUrl } = this.#options;
+    const { strategy, maxWaitMs, random = Math.random } = this.#options;
     const queue: RateLimitQueue = new RateLimitQueue({
       modelName,
       deployments: this.#createDeployments(modelName),
@@ -122,7 +116,6 @@ export class Router {
       strategy,
       maxWaitMs,
       random,
-      maxReserving: redisUrl ? MAX_RESERVING_REDIS : 1,
       onWait: (waitMs) => this.#emit({ type: 'waiting', modelName, waitMs, inLine: queue.length }),
     });
     return queue;

@@ -13,6 +13,7 @@ const packages: Record<string, readonly string[]> = {
   http: ['kit'],
   store: ['kit'],
   'pocket-agent': ['kit', 'http'],
+  redis: ['kit', 'pocket-agent'],
   a2a: ['kit', 'http', 'pocket-agent'],
   'tool-folder': ['kit', 'http', 'pocket-agent'],
   cli: ['kit', 'http', 'store', 'pocket-agent', 'a2a', 'tool-folder'],

@@ -1,13 +1,10 @@
 // The life of a call: when it holds a place at a deployment, and when it frees it.
 import { setTimeout as passed } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { PocketError, type Router, type RouterOptions } from 'pocket-agent';
+import { PocketError, type RateStoreFactory, type Router, type RouterOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
-import { Deployment } from '../../src/router/deployment.ts';
-import { RateLimitQueue } from '../../src/router/rate-limit-queue.ts';
-import { MemoryRateStore, type RateStore } from '../../src/router/rate-store.ts';
-import { WindowShape } from '../../src/router/rate-window.ts';
+import { MemoryRateStore, type RateRequest } from '../../src/router/rate-store.ts';
 import { silent } from '../helpers.ts';
 import { ask, eventsOf, failureOf, fastForward, generated, partsOf, watchedRouter } from './calls.ts';
 
@@ -247,72 +244,50 @@ test('when no deployment is available, the error lists the attempts of every mod
   expect(error).toMatchObject({ message: expect.stringContaining('b: b has no key') });
 });
 
-describe('a distant rate store', () => {
+describe('a rate store in another process', () => {
   /** Answers in order, each after a round trip. */
-  function distantStore(roundTripMs: number): RateStore {
-    const near = new MemoryRateStore(new WindowShape({ windowMs: 60_000, marginMs: 0 }));
-    return {
-      reserve: async (request) => {
-        await passed(roundTripMs);
-        return near.reserve(request);
-      },
-      settle: (settlement) => near.settle(settlement),
-      raise: (key, count) => near.raise(key, count),
-      used: (key) => near.used(key),
-      close: () => near.close(),
-    };
-  }
-
-  function distantQueue(params: Partial<Params>, roundTripMs = 20) {
-    const deployment = new Deployment({
-      id: 'main#1',
-      modelName: 'main',
-      params: { model: answering(), weight: 1, ...params },
-      rules: { cooldownMs: 1, allowedFailures: 0 },
-    });
-    const queue = new RateLimitQueue({
-      modelName: 'main',
-      deployments: [deployment],
-      store: distantStore(roundTripMs),
-      strategy: 'weighted-shuffle',
-      maxWaitMs: 60_000,
-      maxReserving: 32,
-      random: () => 0,
-      onWait: () => {},
-    });
-    const enter = () =>
-      queue.enter({
-        inputEstimate: 1,
-        maxOutputTokens: 1,
-        signal: undefined,
-        maxWaitMs: 60_000,
-        exclude: new Set(),
-        preferred: undefined,
-        canFallBack: false,
+  const distantStore =
+    (roundTripMs: number): RateStoreFactory =>
+    ({ shape }) => {
+      const store = new MemoryRateStore(shape);
+      return Object.assign(store, {
+        maxConcurrent: 32,
+        reserve: async (request: RateRequest) => {
+          await passed(roundTripMs);
+          return MemoryRateStore.prototype.reserve.call(store, request);
+        },
       });
-    return { deployment, queue, enter };
-  }
+    };
 
   test('is asked for several calls at a time, and the calls start in order', async () => {
-    const { enter } = distantQueue({}, 100);
-    const order: number[] = [];
     const started = performance.now();
-    await Promise.all(Array.from({ length: 100 }, (_, n) => enter().then(() => order.push(n))));
+    const asked: string[] = [];
+    const provider = answering();
+    const { doGenerate } = provider;
+    provider.doGenerate = (options) => {
+      asked.push(JSON.stringify(options.prompt));
+      return doGenerate(options);
+    };
+    const { model } = single(provider, {}, { rateStore: distantStore(100) });
+    const texts = Array.from({ length: 100 }, (_, number) => `call ${number + 100}`);
+    await Promise.all(texts.map((text) => generated(model, ask(text))));
     expect(performance.now() - started).toBeLessThan(5_000);
-    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(asked).toEqual([...asked].sort());
   });
 
   test('does not break maxParallel', async () => {
-    const { deployment, queue, enter } = distantQueue({ maxParallel: 3 });
-    let most = 0;
-    const call = async () => {
-      const lease = await enter();
-      most = Math.max(most, deployment.inFlight);
+    let [running, most] = [0, 0];
+    const provider = answering();
+    const { doGenerate } = provider;
+    provider.doGenerate = async (options) => {
+      most = Math.max(most, ++running);
       await passed(100);
-      queue.release(lease, undefined);
+      running--;
+      return doGenerate(options);
     };
-    await Promise.all(Array.from({ length: 12 }, call));
+    const { router, model } = single(provider, { maxParallel: 3 }, { rateStore: distantStore(20) });
+    await Promise.all(Array.from({ length: 12 }, () => generated(model, ask('Hello'))));
     expect(most).toBe(3);
-    expect(deployment.inFlight).toBe(0);
+    expect(await inFlight(router)).toBe(0);
   });
 });

@@ -1,14 +1,12 @@
 // One connection to Redis. A command that is not answered in time ends it; it never reconnects.
-import { PocketError } from '@pocket-agent/kit';
-import type { RateRequest } from '../rate-store.ts';
-import type { ProviderCount, SlotUse, WindowShape, WindowUse } from '../rate-window.ts';
+import type { ProviderCount, RateRequest, SlotUse, WindowShape, WindowUse } from 'pocket-agent/internal';
+import { createClient } from 'redis';
 import { scripts } from './redis-scripts.ts';
 
 const COMMAND_TIMEOUT_MS = 500;
 /** A peer that was silent for this long, or for a whole window, is no longer counted. */
 const MIN_PEER_TTL_MS = 5_000;
 
-type RedisPackage = typeof import('redis');
 type Client = ReturnType<typeof newClient>;
 
 /** What Redis answers to a reservation. */
@@ -21,8 +19,8 @@ export interface SharedCount {
 
 export interface RedisSettings {
   url: string;
-  /** Processes with the same namespace share the windows. */
-  namespace: string;
+  /** Processes with the same prefix share the windows. */
+  prefix: string;
   shape: WindowShape;
   /** This process, as its peers count it. */
   member: string;
@@ -52,7 +50,7 @@ export class RedisConnection {
   }
 
   static async open(settings: RedisSettings): Promise<RedisConnection> {
-    const client = newClient(await loadRedis(), settings.url);
+    const client = newClient(settings.url);
     const lost = new Promise<unknown>((resolve) => client.on('error', resolve));
     try {
       await withTimeout(2 * COMMAND_TIMEOUT_MS, client.connect());
@@ -103,13 +101,13 @@ export class RedisConnection {
   }
 
   async #run(script: keyof typeof scripts, key: string, args: readonly (string | number)[]): Promise<number[]> {
-    const { namespace, shape, member } = this.#settings;
+    const { prefix, shape, member } = this.#settings;
     const { slotMs, slotCount, keptMs } = shape;
     // windows of another shape have slots of another length
-    const prefix = `${namespace}:rate:${slotMs}x${slotCount}:`;
+    const keyPrefix = `${prefix}:rate:${slotMs}x${slotCount}:`;
     const common = [slotMs, slotCount, member, Math.max(MIN_PEER_TTL_MS, keptMs)];
     const command = this.#client.eval(scripts[script], {
-      keys: [`${prefix}window:${key}`, `${prefix}peers`],
+      keys: [`${keyPrefix}window:${key}`, `${keyPrefix}peers`],
       arguments: [...common, ...args].map(String),
     });
     const reply: unknown = await withTimeout(COMMAND_TIMEOUT_MS, command);
@@ -118,17 +116,9 @@ export class RedisConnection {
   }
 }
 
-function newClient({ createClient }: RedisPackage, url: string) {
+function newClient(url: string) {
   const socket = { connectTimeout: COMMAND_TIMEOUT_MS, reconnectStrategy: false as const };
   return createClient({ url, RESP: 2, disableOfflineQueue: true, socket });
-}
-
-async function loadRedis(): Promise<RedisPackage> {
-  try {
-    return await import('redis');
-  } catch (cause) {
-    throw new PocketError('CONFIG_INVALID', 'Router: redisUrl needs the package redis: npm install redis', { cause });
-  }
 }
 
 function infoField(info: string, name: string): string {

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pocket-agent';
+import { type RateStore, type Reserved, WindowShape } from 'pocket-agent/internal';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Logger } from '../../../kit/src/logger.ts';
-import { type Reserved, WindowShape } from '../../src/router/rate-window.ts';
-import { RedisRateStore } from '../../src/router/redis/redis-rate-store.ts';
-import type { HammerOptions, HammerReport } from '../fixtures/programs/rate-hammer.ts';
-import { silent } from '../helpers.ts';
+import { silent } from '../../pocket-agent/test/helpers.ts';
+import { redisRateStore } from '../src/index.ts';
+import type { HammerOptions, HammerReport } from './rate-hammer.ts';
 
 // Processes that share a real Redis share the limits, even while Redis is unavailable.
 
@@ -29,7 +29,7 @@ let folder: string;
 let port: number;
 let redis: ChildProcess;
 const hammers: Hammer[] = [];
-const stores: RedisRateStore[] = [];
+const stores: RateStore[] = [];
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -67,7 +67,7 @@ class Hammer {
   readonly ended: Promise<unknown[]>;
 
   constructor(options: Partial<HammerOptions> = {}) {
-    const script = fileURLToPath(new URL('../fixtures/programs/rate-hammer.ts', import.meta.url));
+    const script = fileURLToPath(new URL('rate-hammer.ts', import.meta.url));
     const all: HammerOptions = {
       redisUrl: `redis://127.0.0.1:${port}`,
       windowMs: WINDOW_MS,
@@ -151,15 +151,15 @@ function expectWithinLimits(of: readonly Hammer[]): void {
   for (const { model } of models) expect(fullestWindow(model, of), `${model}, of its limit`).toBeLessThanOrEqual(1);
 }
 
-function store(logger: Logger = silent, namespace?: string): RedisRateStore {
+function store(logger: Logger = silent, prefix = 'test'): RateStore {
   const shape = new WindowShape({ windowMs: LONG_MS, marginMs: 0 });
-  const made = new RedisRateStore({ url: `redis://127.0.0.1:${port}`, shape, logger, namespace });
+  const made = redisRateStore({ url: `redis://127.0.0.1:${port}`, prefix })({ shape, logger });
   stores.push(made);
   return made;
 }
 
 /** Reserves, however long that takes. */
-async function place(of: RedisRateStore, key: string, tokens: number, limits: { requests?: number; tokens?: number }) {
+async function place(of: RateStore, key: string, tokens: number, limits: { requests?: number; tokens?: number }) {
   for (;;) {
     const reserved = await of.reserve({ key, tokens, limits: { requests: limits.requests, tokens: limits.tokens } });
     if ('reservation' in reserved) return reserved.reservation;
@@ -185,7 +185,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('processes share windows only within a namespace', async () => {
+test('processes share windows only if they use the same prefix', async () => {
   const limits = { requests: 1, tokens: undefined };
   await place(store(silent, 'one-app'), 'model#1', 1, limits);
   expect(isTaken(await store(silent, 'one-app').reserve({ key: 'model#1', tokens: 1, limits }))).toBe(false);
@@ -236,12 +236,6 @@ describe('a Redis that cannot be used', () => {
     expect(hammer.texts('warn')).toEqual([expect.stringContaining('ECONNREFUSED')]);
     expect(hammer.texts('warn')[0]).not.toContain('secret');
     expect(await hammer.close()).toBeLessThan(600);
-  });
-
-  test('the package is not installed: the call says what to install', async () => {
-    const hammer = new Hammer({ withoutPackage: true });
-    await expect.poll(() => hammer.texts('error')[0]).toContain('needs the package redis: npm install redis');
-    await hammer.close();
   });
 
   test('it hangs: a call continues with the local share after half a second, and close() does not wait for it', async () => {

@@ -1,7 +1,16 @@
 // Rate windows that several processes share in one Redis. Without Redis, each process uses its share of the limits.
-import { errorText, isPocketError, type Logger } from '@pocket-agent/kit';
-import type { RateRequest, RateStore, Settlement } from '../rate-store.ts';
-import type { ProviderCount, Reservation, Reserved, SlotUse, WindowShape, WindowUse } from '../rate-window.ts';
+import { errorText, type Logger } from '@pocket-agent/kit';
+import type {
+  ProviderCount,
+  RateRequest,
+  RateStore,
+  Reservation,
+  Reserved,
+  Settlement,
+  SlotUse,
+  WindowShape,
+  WindowUse,
+} from 'pocket-agent/internal';
 import { heartbeatMs, OutageWindow } from './outage-window.ts';
 import { RedisConnection, type SharedCount } from './redis-connection.ts';
 
@@ -22,7 +31,7 @@ export interface RedisRateStoreOptions {
   url: string;
   shape: WindowShape;
   logger: Logger;
-  namespace?: string | undefined;
+  prefix: string;
 }
 
 /**
@@ -32,8 +41,10 @@ export interface RedisRateStoreOptions {
  * before Redis is lost, the peers of a process that never reached Redis, and the use of a process that alone lost it.
  */
 export class RedisRateStore implements RateStore {
+  /** Each reservation takes a round trip. */
+  readonly maxConcurrent = 32;
   readonly #url: string;
-  readonly #namespace: string;
+  readonly #prefix: string;
   readonly #shape: WindowShape;
   readonly #logger: Logger;
   readonly #member = crypto.randomUUID();
@@ -52,11 +63,11 @@ export class RedisRateStore implements RateStore {
   #trustedAt = 0;
   #isClosed = false;
 
-  constructor({ url, shape, logger, namespace = 'pocket-agent' }: RedisRateStoreOptions) {
+  constructor({ url, shape, logger, prefix }: RedisRateStoreOptions) {
     this.#url = url;
     this.#shape = shape;
     this.#logger = logger;
-    this.#namespace = namespace;
+    this.#prefix = prefix;
   }
 
   async reserve(request: RateRequest): Promise<Reserved> {
@@ -179,13 +190,12 @@ export class RedisRateStore implements RateStore {
     try {
       this.#use(await this.#open());
     } catch (error) {
-      if (isPocketError(error)) throw error;
       this.#goAlone(error);
     }
   }
 
   #open(): Promise<RedisConnection> {
-    const settings = { url: this.#url, namespace: this.#namespace, shape: this.#shape, member: this.#member };
+    const settings = { url: this.#url, prefix: this.#prefix, shape: this.#shape, member: this.#member };
     return RedisConnection.open(settings);
   }
 

@@ -6,7 +6,7 @@ import {
   type SlotUse,
   type WindowShape,
   type WindowUse,
-} from '../rate-window.ts';
+} from 'pocket-agent/internal';
 
 /** The peak rises immediately and decays by this factor with every heartbeat. */
 const PEAK_DECAY = 0.95;
