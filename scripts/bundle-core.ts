@@ -1,4 +1,4 @@
-// Runs after the compiler: makes `dist` of kit and pocket-agent from `build`. All modules that `index.js` loads become one
+// Runs after the compiler: makes `dist` of kit, schema and pocket-agent from `build`. All modules that `index.js` loads become one
 // file, core.js, because finding and reading eighty files takes most of the time of an import. Each module stays as a file
 // that re-exports its names, so that a class is the same from every entry point.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
 
-for (const name of ['kit', 'pocket-agent'])
+for (const name of ['kit', 'schema', 'pocket-agent'])
   await bundle(fileURLToPath(new URL(`../packages/${name}`, import.meta.url)));
 
 async function bundle(folder: string): Promise<void> {

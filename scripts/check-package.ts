@@ -51,8 +51,8 @@ const bundled = `
   const files = [];
   registerHooks({ load: (url, context, next) => { files.push(url); return next(url, context); } });
   const { PocketAgentClient, PocketError } = await import('pocket-agent');
-  const own = files.filter((url) => /\\/(pocket-agent|kit)\\/dist\\//.test(url));
-  assert.ok(own.length <= 4, 'import loads ' + own.length + ' files: ' + own.join(', '));
+  const own = files.filter((url) => /\\/(pocket-agent|kit|schema)\\/dist\\//.test(url));
+  assert.ok(own.length <= 6, 'import loads ' + own.length + ' files: ' + own.join(', '));
   const mcpConfig = { mcpServers: { gone: { url: 'http://127.0.0.1:9/' } } };
   const client = new PocketAgentClient({ mcpConfig });
   await assert.rejects(client.readResource('gone', 'file:///nothing'), PocketError);
@@ -184,10 +184,11 @@ const routed = `
 
 try {
   run('npm', ['run', '--silent', 'build'], root);
-  const [kit = '', http = '', store = '', a2a = '', folders = ''] = ['kit', 'http', 'store', 'a2a', 'tool-folder'].map(
-    (name) => pack(`@pocket-agent/${name}`),
+  const names = ['kit', 'http', 'schema', 'store', 'a2a', 'tool-folder'];
+  const [kit = '', http = '', schema = '', store = '', a2a = '', folders = ''] = names.map((name) =>
+    pack(`@pocket-agent/${name}`),
   );
-  const library = [pack('pocket-agent'), kit, http];
+  const library = [pack('pocket-agent'), kit, http, schema];
   checkPocketAgent(library);
   checkRedis([pack('@pocket-agent/redis'), ...library]);
   checkCommand([pack('@pocket-agent/cli'), ...library, a2a, folders]);

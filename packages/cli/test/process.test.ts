@@ -5,6 +5,8 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
+import { json, listing, plainHost } from '../../pocket-agent/test/fixtures/servers/plain-host.ts';
+import { open } from '../../pocket-agent/test/fixtures/world.ts';
 import { manifestOf, writeFiles } from '../../tool-folder/test/files.ts';
 import { CommandFolder, commandLine, toolsFolder } from './fixtures/command.ts';
 
@@ -99,4 +101,19 @@ test.runIf(existsSync('/dev/full'))('a full disk is reported with exit code 1', 
   closeSync(full);
   const [stderr, [code]] = await Promise.all([text(child.stderr as Readable), once(child, 'exit')]);
   expect([code, stderr]).toEqual([1, expect.stringContaining('pocket-agent: cannot write the output: ENOSPC')]);
+});
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s ends a command while it checks the result of a tool', async (signal, code) => {
+  const outputSchema = { type: 'object', properties: { text: { type: 'string', pattern: '^(a+)+$' } } };
+  const result = { content: [], structuredContent: { text: 'a'.repeat(60).concat('!') } };
+  const methods = { 'tools/list': listing({ outputSchema }), 'tools/call': json({ result }) };
+  const host = await open(plainHost(methods));
+  const file = await folder.servers('evil.json', { evil: { url: host.url } });
+  const { child, ended } = start('call', '--yes', '--config', file, 'evil', 'it');
+  await expect.poll(() => host.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
+  child.kill(signal);
+  expect(await ended).toBe(code);
 });

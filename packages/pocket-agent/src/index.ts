@@ -8,6 +8,7 @@ export {
   redactSecrets,
   stderrLogger,
 } from '@pocket-agent/kit';
+export { checkForeign, type ForeignCheck, type Verdict } from '@pocket-agent/schema';
 export {
   type Capability,
   capabilityOf,
@@ -35,7 +36,6 @@ export { formatEvent } from './agent/console-format.ts';
 export { AgentHooks, type HookContext } from './agent/hooks.ts';
 export { fromOpenAiMessages, type OpenAiMessage } from './agent/openai-messages.ts';
 export type { StepResult } from './agent/step-result.ts';
-export { checkForeign, type ForeignCheck, type Verdict } from './base/foreign-schema.ts';
 export {
   type AssistantMessage,
   type ImageInput,

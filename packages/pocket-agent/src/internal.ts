@@ -20,7 +20,6 @@ export {
 } from './access/remote-approval.ts';
 export { readHistory } from './agent/agent-config.ts';
 export { EventQueue } from './agent/event-queue.ts';
-export { type ArgumentCheck, compileSchema, isSchema, resolveReference, type Schema } from './base/json-schema.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';

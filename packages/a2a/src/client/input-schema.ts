@@ -1,6 +1,7 @@
 // The JSON Schema that an agent declares for its input, and checks of messages against it.
 import { hash } from 'node:crypto';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
+import { checkForeign } from '@pocket-agent/schema';
 
 /**
  * The A2A extension by which an agent declares the JSON it accepts, in `capabilities.extensions` of its card:
@@ -46,8 +47,6 @@ export function makeSchemaCheck({ report, now }: SchemaCheckOptions): (call: Che
     async (schema, value) => {
       const key = hash('sha256', JSON.stringify(schema));
       if (isIgnored(key)) return undefined;
-      // loaded on demand: most agents declare no schema
-      const { checkForeign } = await import('pocket-agent');
       const verdict = await checkForeign({ schema, value, origin, signal });
       if ('fits' in verdict) return undefined;
       if ('problem' in verdict) return verdict.problem;

@@ -1,6 +1,6 @@
 // May this call be made? The policy of one run: the rules of its agent, of the agents above it, and of the run itself.
 import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
-import { checkForeign, checkHere } from '../base/foreign-schema.ts';
+import { checkForeign, checkHere } from '@pocket-agent/schema';
 import type { ToolCall } from '../base/tool-call.ts';
 import { type JudgedTool, type Profile, refusalBy } from './access.ts';
 import type { AccessRules } from './access-rules.ts';

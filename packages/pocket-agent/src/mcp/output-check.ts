@@ -1,7 +1,7 @@
 // Checks results of tools against their output schemas, in another process.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
-import { checkForeign, type Verdict } from '../base/foreign-schema.ts';
+import { checkForeign, type Verdict } from '@pocket-agent/schema';
 
 interface OutputCheck {
   tool: Tool;

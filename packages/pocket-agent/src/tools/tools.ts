@@ -2,12 +2,12 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { sha256 } from '@pocket-agent/kit';
+import { ownArguments, repairSchema } from '@pocket-agent/schema';
 import { type JudgedTool, type Judgement, judge, type Profile } from '../access/access.ts';
 import type { Policy } from '../access/policy.ts';
 import { dropAbsent } from '../base/absent-names.ts';
 import type { ToolCall, ToolProgress } from '../base/tool-call.ts';
 import { shortToolName, validToolName } from '../base/tool-names.ts';
-import { ownArguments, repairSchema } from './tool-schema.ts';
 
 export type { ToolCall, ToolContentPart, ToolProgress, ToolResult } from '../base/tool-call.ts';
 

@@ -12,10 +12,11 @@ const packages: Record<string, readonly string[]> = {
   kit: [],
   http: ['kit'],
   store: ['kit'],
-  'pocket-agent': ['kit', 'http'],
+  schema: ['kit'],
+  'pocket-agent': ['kit', 'http', 'schema'],
   redis: ['kit', 'pocket-agent'],
-  a2a: ['kit', 'http', 'pocket-agent'],
-  'tool-folder': ['kit', 'http', 'pocket-agent'],
+  a2a: ['kit', 'http', 'schema', 'pocket-agent'],
+  'tool-folder': ['kit', 'http', 'schema', 'pocket-agent'],
   cli: ['kit', 'http', 'store', 'pocket-agent', 'a2a', 'tool-folder'],
   mattermost: ['kit', 'http', 'pocket-agent', 'tool-folder'],
   agent3: ['kit', 'http', 'store', 'a2a'],
@@ -64,7 +65,7 @@ test.each(Object.keys(packages))('the folders of %s do not import each other in 
   expect([...arrows.keys()]).toEqual([]);
 });
 
-test.each(['pocket-agent', 'kit', 'a2a', 'cli', 'tool-folder', 'store', 'agent3'])(
+test.each(['pocket-agent', 'kit', 'schema', 'a2a', 'cli', 'tool-folder', 'store', 'agent3'])(
   'a folder of %s has at most 15 files',
   (name) => {
     const counts = Map.groupBy(sourceFiles(name), (file) => dirname(file));

@@ -1,17 +1,9 @@
 // Schemas of MCP servers are checked in child processes: whatever they contain, this process stays free, deadlines and
 // signals work, and the caller gets an error that names the tool.
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { checkForeign } from 'pocket-agent';
-import { build } from 'rolldown';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { CommandFolder, commandLine } from '../../../cli/test/fixtures/command.ts';
+import { describe, expect, test } from 'vitest';
 import type { Host } from '../fixtures/servers/http-hosts.ts';
 import { json, listing, plainHost } from '../fixtures/servers/plain-host.ts';
-import { eventually, isAlive, open, testClient } from '../fixtures/world.ts';
+import { open, testClient } from '../fixtures/world.ts';
 import { resultText, scriptedAgent } from '../helpers.ts';
 
 const slowText = `${'a'.repeat(32)}!`;
@@ -138,133 +130,5 @@ describe('an input schema, where calls need approval', () => {
     expect(resultText(agent)).toMatch(/^"it" was not called: its arguments could not be checked/);
     expect(resultText(agent)).toMatch(reason);
     expect([asked, calls(host)]).toEqual([0, []]);
-  });
-});
-
-describe('a check', () => {
-  test('that is slow does not delay those of other servers, and ends when it is aborted', async () => {
-    const controller = new AbortController();
-    const slow = Array.from({ length: 3 }, () =>
-      checkForeign({
-        schema: slowPattern,
-        value: { text: 'a'.repeat(60).concat('!') },
-        origin: 'evil',
-        signal: controller.signal,
-      }),
-    );
-    const aborted = Promise.allSettled(slow);
-    const quick = await checkForeign({ schema: { type: 'string' }, value: 1, origin: 'good' });
-    expect(quick).toEqual({ problem: 'must be string' });
-    controller.abort(new Error('enough'));
-    expect((await aborted).map((each) => each.status === 'rejected' && each.reason.message)).toEqual(
-      Array.from({ length: 3 }, () => 'enough'),
-    );
-  });
-
-  test('that is cancelled makes room for others of its server', async () => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    const slow = { schema: slowPattern, value: { text: 'a'.repeat(60).concat('!') }, origin: 'crowded', signal };
-    const waiting = { schema: {}, value: 'x'.repeat(4_900_000), origin: 'crowded' };
-    const cancelled = Promise.allSettled([
-      checkForeign(slow),
-      ...Array.from({ length: 10 }, () => checkForeign({ ...waiting, signal })),
-    ]);
-    expect(await checkForeign(waiting)).toEqual({ unchecked: 'too many checks are waiting' });
-    controller.abort(new Error('enough'));
-    await cancelled;
-    const after = await Promise.all(Array.from({ length: 10 }, () => checkForeign(waiting)));
-    expect(after).toEqual(Array.from({ length: 10 }, () => ({ fits: true })));
-  });
-
-  test('does not keep a program from ending, and ends with the program that waits for it', async () => {
-    const program = `
-      import { checkForeign } from 'pocket-agent';
-      const schema = { type: 'object', required: ['a'] };
-      console.log(JSON.stringify(await checkForeign({ schema, value: { a: 1 }, origin: 'x' })));`;
-    const args = ['-C', 'pocket-agent/source', '--input-type=module', '--eval', program];
-    const child = spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'inherit'] });
-    let stdout = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      stdout += text;
-    });
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '{"fits":true}\n' });
-  });
-
-  test('gets no environment variables, and ends soon after a program that was killed', async () => {
-    const program = `
-      import { checkForeign } from 'pocket-agent';
-      const schema = { type: 'object', properties: { text: { pattern: '^(a+)+$' } } };
-      await checkForeign({ schema, value: {}, origin: 'x' });
-      console.log('started');
-      await checkForeign({ schema, value: { text: 'a'.repeat(60) + '!' }, origin: 'x' });`;
-    const args = ['-C', 'pocket-agent/source', '--input-type=module', '--eval', program];
-    const child = spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'inherit'] });
-    await new Promise((resolve) => child.stdout.once('data', resolve));
-    const checker = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
-    expect(readFileSync(`/proc/${checker}/environ`, 'utf8')).not.toContain('PATH=');
-    expect(isAlive(checker)).toBe(true);
-    child.kill('SIGKILL');
-    await eventually(() => expect(isAlive(checker)).toBe(false));
-  });
-
-  test('that runs out of memory ends alone', async () => {
-    const names = Array.from({ length: 1_000 }, (_, index) => `p${index}`);
-    const schema = {
-      properties: Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/long' }])),
-      $defs: { long: { default: 'x'.repeat(900_000) } },
-    };
-    const check = checkForeign({ schema, value: {}, defaults: true, origin: 'x' });
-    expect(await check).toEqual({ unchecked: expect.stringMatching(/perhaps out of memory|longer/) });
-    expect(await checkForeign({ schema: { type: 'object' }, value: {}, origin: 'x' })).toEqual({ fits: true });
-  });
-});
-
-describe('the command', () => {
-  const folder = new CommandFolder();
-
-  test.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)('ends with %s while the result of a tool is checked', async (signal, code) => {
-    const structuredContent = { text: 'a'.repeat(60).concat('!') };
-    const host = await serverWith({ outputSchema: slowPattern }, { content: [], structuredContent });
-    const file = await folder.servers('evil.json', { evil: { url: host.url } });
-    const [node = '', ...args] = [...commandLine, 'call', '--yes', '--config', file, 'evil', 'it'];
-    const child = spawn(node, args, { env: folder.env, stdio: 'ignore' });
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    await eventually(() => expect(calls(host)).toHaveLength(1));
-    child.kill(signal);
-    const giveUp = setTimeout(() => child.kill('SIGKILL'), 20_000);
-    expect(await ended).toBe(code);
-    clearTimeout(giveUp);
-  });
-});
-
-test('a value that would fill the memory of a check is refused before it', async () => {
-  const value = { list: 'x'.repeat(11_000_000) };
-  const verdict = await checkForeign({ schema: { type: 'object' }, value, origin: 'a large value' });
-  expect(verdict).toEqual({ unchecked: 'the value is longer than 11000000 characters' });
-});
-
-test('a program in one file, which lacks the program of the checks, is told what to leave out of the bundle', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bundled-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const entry = join(folder, 'entry.js');
-  const source = fileURLToPath(new URL('../../src/base/foreign-schema.ts', import.meta.url));
-  const program = `import { checkForeign } from ${JSON.stringify(source)};
-    console.log(JSON.stringify(await checkForeign({ schema: {}, value: 1, origin: 1 })));`;
-  writeFileSync(entry, program);
-  const file = join(folder, 'program.js');
-  await build({
-    input: entry,
-    platform: 'node',
-    resolve: { conditionNames: ['pocket-agent/source', 'node', 'import', 'default'] },
-    output: { file, format: 'esm', codeSplitting: false },
-    logLevel: 'silent',
-  });
-  expect(JSON.parse(execFileSync(process.execPath, [file], { encoding: 'utf8' }))).toEqual({
-    unchecked: expect.stringContaining('leave pocket-agent out of the bundle'),
   });
 });

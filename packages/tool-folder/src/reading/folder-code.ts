@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { closest } from '@pocket-agent/kit';
-import type { ArgumentCheck } from 'pocket-agent/internal';
+import type { ArgumentCheck } from '@pocket-agent/schema';
 import type { ManifestFile } from '../manifest/manifest.ts';
 import { shown } from '../manifest/problem.ts';
 import { parameterMismatch } from './method-parameters.ts';

@@ -1,5 +1,5 @@
 // Compares the parameters in a method's source with the schema in the manifest.
-import { isSchema, resolveReference, type Schema } from 'pocket-agent/internal';
+import { isSchema, resolveReference, type Schema } from '@pocket-agent/schema';
 
 type Method = (...args: never[]) => unknown;
 

@@ -1,7 +1,7 @@
 // The input schema of a tool as every provider takes it: a plain object at the root, valid draft 2020-12 below it. The
 // tool itself keeps its own schema, and arguments are checked against that.
 
-type Schema = Record<string, unknown>;
+import { atReference, isSchema, type Schema } from './references.ts';
 
 export interface RepairedSchema {
   schema: Schema;
@@ -73,7 +73,7 @@ function branchesOf(root: Schema, listed: unknown, state: Flattening): Schema[] 
   const found: Schema[] = [];
   for (const branch of listed) {
     if (state.left <= 0) break;
-    const target = isSchema(branch) && typeof branch.$ref === 'string' ? resolve(root, branch.$ref) : branch;
+    const target = isSchema(branch) && typeof branch.$ref === 'string' ? atReference(root, branch.$ref) : branch;
     if (!isSchema(target) || target === root) continue;
     state.left -= 1 + Object.keys(propertiesOf(target)).length + requiredOf(target).length;
     found.push({ ...shared, ...target });
@@ -167,7 +167,7 @@ function repairNode(node: unknown, walk: Walk, depth: number): unknown {
   const entries = Object.entries(draft2020(node)).flatMap(([key, value]): [string, unknown][] => {
     if (kinds[key] && Object.hasOwn(kinds, key)) return kinds[key](value) ? [[key, value]] : [];
     if (key === 'type') return typeEntry(value);
-    if (key === '$ref') return isText(value) && resolve(walk.root, String(value)) ? [[key, value]] : [];
+    if (key === '$ref') return isText(value) && atReference(walk.root, String(value)) ? [[key, value]] : [];
     if (nodes.includes(key)) return [[key, inner(value)]];
     if (nodeMaps.includes(key)) return isSchema(value) ? [[key, mapped(value, inner)]] : [];
     if (nodeLists.includes(key)) return Array.isArray(value) && value.length > 0 ? [[key, value.map(inner)]] : [];
@@ -235,25 +235,6 @@ function isPortablePattern(value: unknown): boolean {
   }
 }
 
-function resolve(root: Schema, reference: string): unknown {
-  if (reference === '#') return root;
-  if (!reference.startsWith('#/')) return undefined;
-  const path = reference.slice(2).split('/');
-  return path.reduce<unknown>((node, step) => {
-    const key = decodeKey(step);
-    return typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined;
-  }, root);
-}
-
-function decodeKey(step: string): string {
-  const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
-  try {
-    return decodeURIComponent(key);
-  } catch {
-    return key;
-  }
-}
-
 const validKey = /^[a-zA-Z0-9_.-]{1,64}$/;
 /** Leaves room for a number. */
 const LONGEST_STEM = 56;
@@ -287,8 +268,4 @@ function freeKey(name: string, taken: ReadonlySet<string>, counts: Map<string, n
   while (taken.has(key)) key = `${wanted}_${++count}`;
   counts.set(wanted, count);
   return key;
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,4 @@
-// The program of a child process: compiles schemas from outside and checks values against them, one at a time. It imports
-// no module of the core, to start quickly.
+// The program of a child process: compiles schemas from outside and checks values against them, one at a time.
 import { createContext, runInContext } from 'node:vm';
 import { type SchemaValidator, schemaCompiler } from './json-schema.ts';
 

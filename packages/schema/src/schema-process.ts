@@ -84,7 +84,7 @@ function startChecker(): ChildProcess {
   const program = new URL(`./schema-checker${extension}`, import.meta.url);
   if (!existsSync(program)) {
     throw new Error(
-      `the file schema-checker${extension} is not beside the program; when you bundle, leave pocket-agent out of the bundle`,
+      `the file schema-checker${extension} is not beside the program; when you bundle, leave @pocket-agent/schema out of the bundle`,
     );
   }
   return fork(program, {
