@@ -1,19 +1,19 @@
 // Measures all contenders, prints the results, and writes RESULTS.md after a full run.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { chart } from './chart.ts';
-import type { Effort } from './contender.ts';
-import { allContenders, isInstalled, loopPeers, us } from './contenders.ts';
-import { type Figure, figures } from './figures.ts';
-import { measureInTurns } from './in-turns.ts';
-import { installPeers } from './install.ts';
+import type { Effort } from './contenders/contender.ts';
+import { allContenders, isInstalled, loopPeers, us } from './contenders/contenders.ts';
+import { installPeers } from './measuring/install.ts';
+import { orderOf } from './measuring/order.ts';
+import { measureInTurns } from './measuring/rounds.ts';
+import { stolenSince } from './measuring/steal-time.ts';
 import { readOptions } from './options.ts';
-import { orderOf } from './order.ts';
-import { report } from './report.ts';
-import { Results } from './results.ts';
-import { stolenSince } from './stolen.ts';
-import { table } from './table.ts';
-import { ROUNDS, works } from './works.ts';
+import { chart } from './report/chart.ts';
+import { type Figure, figures } from './report/figures.ts';
+import { report } from './report/report.ts';
+import { Results } from './report/results.ts';
+import { table } from './report/table.ts';
+import { ROUNDS, works } from './tasks/tasks.ts';
 
 const allWorks = Object.keys(works);
 const chosen = readOptions({

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startLegacyHost, startModernHost } from '../../packages/pocket-agent/test/fixtures/servers/http-hosts.ts';
 import { observer } from '../../packages/pocket-agent/test/fixtures/servers/modern-tools.ts';
-import type { Endpoint } from '../contender.ts';
+import type { Endpoint } from '../contenders/contender.ts';
 import { startGrowingHost } from './growing-host.ts';
 import { isAlive, until } from './processes.ts';
 import { Conversation, type Session, type Subject, type WantedCall } from './subject.ts';

@@ -1,5 +1,5 @@
 // Tries one behaviour with one framework: `child.ts <subject> <behaviour>`.
-import { peers } from '../contenders.ts';
+import { peers } from '../contenders/contenders.ts';
 import { behaviours } from './behaviours.ts';
 import type { Subject } from './subject.ts';
 

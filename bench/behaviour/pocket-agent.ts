@@ -1,6 +1,6 @@
 // Pocket Agent.
 import { PocketAgent, PocketAgentClient } from 'pocket-agent';
-import { aiSdkModel } from '../ai-sdk-model.ts';
+import { aiSdkModel } from '../contenders/ai-sdk-model.ts';
 import type { Subject } from './subject.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };

@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isInstalled, packagesOf, peers, us } from '../contenders.ts';
-import { installPeers } from '../install.ts';
+import { isInstalled, packagesOf, peers, us } from '../contenders/contenders.ts';
+import { installPeers } from '../measuring/install.ts';
 import { readOptions } from '../options.ts';
 import { behaviours } from './behaviours.ts';
 import { type Outcome, page } from './page.ts';

@@ -1,6 +1,6 @@
 // The interface of a framework under test: an agent with MCP servers.
-import type { Endpoint } from '../contender.ts';
-import type { Asked, Script, Turn } from '../script.ts';
+import type { Endpoint } from '../contenders/contender.ts';
+import type { Asked, Script, Turn } from '../contenders/script.ts';
 
 export interface SubjectOptions {
   servers: Record<string, Endpoint>;

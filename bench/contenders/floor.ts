@@ -1,8 +1,9 @@
 // The floor: a hand-written loop over tools in this process.
-import { bareLines } from '../bare-lines.ts';
-import { barePosts } from '../bare-posts.ts';
-import type { BenchTool, Contender } from '../contender.ts';
-import { type Call, handLoop } from '../hand-loop.ts';
+
+import { barePosts } from './bare-http.ts';
+import { bareLines } from './bare-stdio.ts';
+import type { BenchTool, Contender } from './contender.ts';
+import { type Call, handLoop } from './hand-loop.ts';
 
 export const contender: Omit<Contender, 'throughMcp'> = {
   inProcess(job) {

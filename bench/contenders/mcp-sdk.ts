@@ -1,9 +1,9 @@
 // The floor for MCP: the hand-written loop with the bare client of the official SDK.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { type Contender, textOfResult } from '../contender.ts';
-import { type Call, handLoop } from '../hand-loop.ts';
-import { linkedClient } from '../mcp-server.ts';
+import { linkedClient } from '../servers/in-process.ts';
+import { type Contender, textOfResult } from './contender.ts';
+import { type Call, handLoop } from './hand-loop.ts';
 
 export const contender: Omit<Contender, 'inProcess'> = {
   async throughMcp(job) {

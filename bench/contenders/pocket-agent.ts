@@ -1,9 +1,9 @@
 // Pocket Agent.
 import { PocketAgent, PocketAgentClient, type PocketAgentOptions, tool } from 'pocket-agent';
 import { z } from 'zod';
-import { aiSdkModel } from '../ai-sdk-model.ts';
-import { type Contender, type Job, keptFor, type Running, textOfResult } from '../contender.ts';
-import { endlessScript } from '../script.ts';
+import { aiSdkModel } from './ai-sdk-model.ts';
+import { type Contender, type Job, keptFor, type Running, textOfResult } from './contender.ts';
+import { endlessScript } from './script.ts';
 
 const numbers = z.object({ a: z.number(), b: z.number() });
 const own = keptFor((entry) =>
@@ -39,7 +39,7 @@ function running(job: Job, options: Pick<PocketAgentOptions, 'tools' | 'mcpConfi
 export const contender: Contender = {
   inProcess: (job) => running(job, { tools: job.tools.map(own) }),
   async throughMcp(job) {
-    const { mcpServer } = await import('../mcp-server.ts');
+    const { mcpServer } = await import('../servers/in-process.ts');
     return running(job, { mcpConfig: () => mcpServer(job.tools) });
   },
   async connect(endpoint) {

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { add } from '../contender.ts';
-import { mcpServer } from '../mcp-server.ts';
+import { add } from '../contenders/contender.ts';
+import { mcpServer } from './in-process.ts';
 
 const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
 

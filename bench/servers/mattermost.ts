@@ -2,8 +2,8 @@
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { startFakeMattermost } from '../../packages/mattermost/test/fake/fake-mattermost.ts';
-import { serveBeside } from '../beside.ts';
-import { connect, getChannel } from '../mattermost-client.ts';
+import { serveBeside } from '../measuring/helper-process.ts';
+import { connect, getChannel } from './mattermost-client.ts';
 
 export interface Backend {
   url: string;

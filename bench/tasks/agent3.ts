@@ -11,10 +11,10 @@ import type { CardJson } from '../../packages/agent3/src/base/types.ts';
 import { openAgent3 } from '../../packages/agent3/src/hub/local.ts';
 import { openRegistry } from '../../packages/agent3/src/registry/registry.ts';
 import { manyCards, wordAt } from '../../packages/agent3/test/fixtures/registry-cards.ts';
-import { startBeside } from '../beside.ts';
-import type { Effort, Figures } from '../contender.ts';
-import { us } from '../contenders.ts';
-import { timed } from '../timing.ts';
+import type { Effort, Figures } from '../contenders/contender.ts';
+import { us } from '../contenders/contenders.ts';
+import { startBeside } from '../measuring/helper-process.ts';
+import { timed } from '../measuring/timing.ts';
 
 const me = { id: 'bench' };
 const silent = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,10 +1,10 @@
 // Cold starts: import, first answer, memory after each, and the command line.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Effort, Figures } from '../contender.ts';
-import { floor, peerFolder, peers, sdk, us } from '../contenders.ts';
-import { median } from '../timing.ts';
-import { pause } from '../turn.ts';
+import type { Effort, Figures } from '../contenders/contender.ts';
+import { floor, peerFolder, peers, sdk, us } from '../contenders/contenders.ts';
+import { median } from '../measuring/timing.ts';
+import { pause } from '../measuring/turn.ts';
 
 const imports: Record<string, string> = {
   [sdk]: '@modelcontextprotocol/client',
@@ -15,8 +15,8 @@ const imports: Record<string, string> = {
   langchain: 'langchain',
   voltagent: '@voltagent/core',
 };
-const here = fileURLToPath(new URL('..', import.meta.url));
-const firstAnswer = fileURLToPath(new URL('../first-answer.ts', import.meta.url));
+const here = fileURLToPath(new URL('../', import.meta.url));
+const firstAnswer = fileURLToPath(new URL('../measuring/first-answer.ts', import.meta.url));
 const built = new URL('../../packages/cli/dist/', import.meta.url);
 const command = fileURLToPath(new URL('main.js', built));
 

@@ -1,5 +1,5 @@
 // Many runs at once in one process, as in a server: each waits for its model most of the time.
-import { add, type Contender, type Effort, type Figures, type Job, type Running } from '../contender.ts';
+import { add, type Contender, type Effort, type Figures, type Job, type Running } from '../contenders/contender.ts';
 import { heapUsed } from './idle.ts';
 
 const STEPS = 10;

@@ -1,5 +1,5 @@
 // Memory of idle agents.
-import { type BenchTool, type Contender, type Effort, type Figures, toolsOf } from '../contender.ts';
+import { type BenchTool, type Contender, type Effort, type Figures, toolsOf } from '../contenders/contender.ts';
 
 const TOOLS = 10;
 const turns = { steps: 0, calls: 0, deltas: 1 };

@@ -9,8 +9,8 @@ import {
   type Job,
   type Running,
   toolsOf,
-} from '../contender.ts';
-import { inMoments, median, repeatFor, timed, timedTogether, warmUp } from '../timing.ts';
+} from '../contenders/contender.ts';
+import { inMoments, median, repeatFor, timed, timedTogether, warmUp } from '../measuring/timing.ts';
 
 const slowAdd = {
   ...add,

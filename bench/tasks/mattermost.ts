@@ -9,12 +9,12 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { createLog, createMattermostServer, readConfig, startHttp } from '@pocket-agent/mattermost';
 import { z } from 'zod';
-import { startBeside } from '../beside.ts';
-import type { Effort, Figures } from '../contender.ts';
-import { us } from '../contenders.ts';
-import { connect, getChannel } from '../mattermost-client.ts';
+import type { Effort, Figures } from '../contenders/contender.ts';
+import { us } from '../contenders/contenders.ts';
+import { startBeside } from '../measuring/helper-process.ts';
+import { timed } from '../measuring/timing.ts';
 import type { Backend, Order } from '../servers/mattermost.ts';
-import { timed } from '../timing.ts';
+import { connect, getChannel } from '../servers/mattermost-client.ts';
 
 const TOKEN = 'the-token-of-the-client';
 const AT_ONCE = 8;

@@ -1,6 +1,6 @@
 // Twenty steps with a tool of an MCP server in the same process, as the only tool and as one of twenty.
-import { type Contender, type Effort, type Figures, toolsOf } from '../contender.ts';
-import { timedTogether } from '../timing.ts';
+import { type Contender, type Effort, type Figures, toolsOf } from '../contenders/contender.ts';
+import { timedTogether } from '../measuring/timing.ts';
 import { checked } from './loop.ts';
 
 export async function mcpSteps({ throughMcp }: Contender, effort: Effort): Promise<Figures> {

@@ -1,10 +1,10 @@
 // The cost of a model call through an idle router with limits; the floor calls the model directly.
 import { Router } from 'pocket-agent';
-import { aiSdkModel } from '../ai-sdk-model.ts';
-import { type Effort, type Figures, toolsOf } from '../contender.ts';
-import { us } from '../contenders.ts';
-import { endlessScript } from '../script.ts';
-import { timed } from '../timing.ts';
+import { aiSdkModel } from '../contenders/ai-sdk-model.ts';
+import { type Effort, type Figures, toolsOf } from '../contenders/contender.ts';
+import { us } from '../contenders/contenders.ts';
+import { endlessScript } from '../contenders/script.ts';
+import { timed } from '../measuring/timing.ts';
 
 const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
 

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Connection, Contender, Effort, Figures, SharedServer } from '../contender.ts';
-import { timed } from '../timing.ts';
+import type { Connection, Contender, Effort, Figures, SharedServer } from '../contenders/contender.ts';
+import { timed } from '../measuring/timing.ts';
 
 type Era = '2025' | '2026';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { behaviours } from '../behaviour/behaviours.ts';
-import { packagesOf, peers, us } from '../contenders.ts';
+import { packagesOf, peers, us } from '../contenders/contenders.ts';
 
 const page = readFileSync(new URL('../../docs/behaviour.md', import.meta.url), 'utf8');
 

@@ -1,10 +1,10 @@
 // When a target counts as met, with invented figures.
 import { expect, test } from 'vitest';
-import { loopPeers } from '../contenders.ts';
-import { figures } from '../figures.ts';
-import { cell, verdictText } from '../report.ts';
-import { Results } from '../results.ts';
-import { table } from '../table.ts';
+import { loopPeers } from '../contenders/contenders.ts';
+import { figures } from '../report/figures.ts';
+import { cell, verdictText } from '../report/report.ts';
+import { Results } from '../report/results.ts';
+import { table } from '../report/table.ts';
 
 /** `measured`: one value per round, by contender. */
 function judged(id: string, measured: Record<string, number[]>): { verdict: string; cell: string } {

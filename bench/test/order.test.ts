@@ -1,6 +1,6 @@
 // The order of contenders in each round of a run.
 import { expect, test } from 'vitest';
-import { orderOf } from '../order.ts';
+import { orderOf } from '../measuring/order.ts';
 
 const names = [...'abcdefghi'];
 const rounds = [0, 1, 2].map((round) => orderOf(names, round));

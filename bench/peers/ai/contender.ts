@@ -1,8 +1,8 @@
 // The AI SDK: ToolLoopAgent, and its MCP client.
 import { isStepCount, ToolLoopAgent, type ToolSet } from 'ai';
-import { aiSdkModel } from '../../ai-sdk-model.ts';
-import { type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
-import { endlessScript } from '../../script.ts';
+import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
+import { type Contender, type Job, type Running, textOfResult } from '../../contenders/contender.ts';
+import { endlessScript } from '../../contenders/script.ts';
 import { withTools } from './tools.ts';
 
 function running(job: Job, tools: ToolSet): Running {

@@ -1,8 +1,8 @@
 // The functions of the AI SDK: generateText and streamText.
 import { generateText, isStepCount, streamText, type ToolSet } from 'ai';
-import { aiSdkModel } from '../../ai-sdk-model.ts';
-import type { Contender, Job, Running } from '../../contender.ts';
-import { endlessScript } from '../../script.ts';
+import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
+import type { Contender, Job, Running } from '../../contenders/contender.ts';
+import { endlessScript } from '../../contenders/script.ts';
 import { withTools } from './tools.ts';
 
 function running(job: Job, tools: ToolSet): Running {

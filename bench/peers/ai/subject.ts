@@ -2,8 +2,8 @@
 import { createMCPClient, ElicitationRequestSchema } from '@ai-sdk/mcp';
 import { Experimental_StdioMCPTransport as StdioTransport } from '@ai-sdk/mcp/mcp-stdio';
 import { generateText, isStepCount } from 'ai';
-import { aiSdkModel } from '../../ai-sdk-model.ts';
 import type { Subject } from '../../behaviour/subject.ts';
+import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
 
 export const subject: Subject = {
   async open({ servers, name }) {

@@ -2,7 +2,7 @@
 import type { MCPTransport } from '@ai-sdk/mcp';
 import { type ToolSet, tool } from 'ai';
 import { z } from 'zod';
-import { type Contender, type Job, keptFor, type Running } from '../../contender.ts';
+import { type Contender, type Job, keptFor, type Running } from '../../contenders/contender.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
 const own = keptFor<ToolSet[string]>((entry) =>
@@ -27,7 +27,10 @@ function ownTools({ tools }: Job): ToolSet {
 }
 
 async function mcpTools({ tools }: Job): Promise<{ tools: ToolSet; close(): Promise<void> }> {
-  const [{ createMCPClient }, { linked }] = await Promise.all([import('@ai-sdk/mcp'), import('../../mcp-server.ts')]);
+  const [{ createMCPClient }, { linked }] = await Promise.all([
+    import('@ai-sdk/mcp'),
+    import('../../servers/in-process.ts'),
+  ]);
   const client = await createMCPClient({ transport: (await linked(tools)) as MCPTransport });
   return { tools: (await client.tools()) as ToolSet, close: () => client.close() };
 }

@@ -3,8 +3,8 @@ import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createAgent, tool } from 'langchain';
 import { z } from 'zod';
-import { type Contender, type Job, keptFor, type Running, textOfResult } from '../../contender.ts';
-import { endlessScript } from '../../script.ts';
+import { type Contender, type Job, keptFor, type Running, textOfResult } from '../../contenders/contender.ts';
+import { endlessScript } from '../../contenders/script.ts';
 import { ScriptModel } from './model.ts';
 
 const schema = z.object({ a: z.number(), b: z.number() });
@@ -33,7 +33,7 @@ export const contender: Contender = {
     const [{ loadMcpTools }, { Client }, { linked }] = await Promise.all([
       import('@langchain/mcp-adapters'),
       import('@modelcontextprotocol/sdk/client/index.js'),
-      import('../../mcp-server.ts'),
+      import('../../servers/in-process.ts'),
     ]);
     const client = new Client({ name: 'bench', version: '1' });
     await client.connect((await linked(job.tools)) as Transport);

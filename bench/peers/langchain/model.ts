@@ -3,7 +3,7 @@ import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
-import type { Asked, Script, Turn } from '../../script.ts';
+import type { Asked, Script, Turn } from '../../contenders/script.ts';
 
 export class ScriptModel extends BaseChatModel {
   readonly #script: Script;

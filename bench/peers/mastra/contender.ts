@@ -3,9 +3,9 @@ import { Agent, type ToolsInput } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
-import { aiSdkModel } from '../../ai-sdk-model.ts';
-import { type Contender, keptFor, type Running, textOfResult } from '../../contender.ts';
-import { endlessScript, type Script } from '../../script.ts';
+import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
+import { type Contender, keptFor, type Running, textOfResult } from '../../contenders/contender.ts';
+import { endlessScript, type Script } from '../../contenders/script.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
 const own = keptFor<ToolsInput[string]>((entry) =>
@@ -44,7 +44,10 @@ export const contender: Contender = {
     running(endlessScript(job), Object.fromEntries(job.tools.map((entry) => [entry.name, own(entry)]))),
   /** Mastra has no in-process transport; HTTP with a `fetch` that calls the handler of the server comes closest. */
   async throughMcp(job) {
-    const [{ MCPClient }, { mcpHandler }] = await Promise.all([import('@mastra/mcp'), import('../../mcp-server.ts')]);
+    const [{ MCPClient }, { mcpHandler }] = await Promise.all([
+      import('@mastra/mcp'),
+      import('../../servers/in-process.ts'),
+    ]);
     const handle = mcpHandler(job.tools);
     const url = new URL('http://127.0.0.1/mcp');
     const client = new MCPClient({

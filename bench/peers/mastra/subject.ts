@@ -3,8 +3,8 @@
 import { Agent } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
 import { MCPClient } from '@mastra/mcp';
-import { aiSdkModel } from '../../ai-sdk-model.ts';
 import type { Subject } from '../../behaviour/subject.ts';
+import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
 
 export const subject: Subject = {
   async open({ servers, name, traceparent }) {

@@ -10,8 +10,8 @@ import {
   tool,
 } from '@openai/agents';
 import { z } from 'zod';
-import { type Contender, type Job, keptFor, type Running, textOfResult } from '../../contender.ts';
-import { endlessScript } from '../../script.ts';
+import { type Contender, type Job, keptFor, type Running, textOfResult } from '../../contenders/contender.ts';
+import { endlessScript } from '../../contenders/script.ts';
 import { scriptModel } from './model.ts';
 
 setTracingDisabled(true);
@@ -46,7 +46,7 @@ export const contender: Contender = {
   inProcess: (job) => running(job, { tools: job.tools.map(own) }),
   /** It has no in-process transport; its interface MCPServer over the bare client comes closest. */
   async throughMcp(job) {
-    const { linkedClient } = await import('../../mcp-server.ts');
+    const { linkedClient } = await import('../../servers/in-process.ts');
     const client = await linkedClient(job.tools);
     const call: MCPServer['callTool'] = async (name, args) => {
       const { content } = await client.callTool({ name, arguments: args ?? {} });

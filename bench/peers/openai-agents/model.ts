@@ -7,7 +7,7 @@ import {
   type StreamEvent,
   Usage,
 } from '@openai/agents';
-import type { Asked, Script, Turn } from '../../script.ts';
+import type { Asked, Script, Turn } from '../../contenders/script.ts';
 
 export function scriptModel(script: Script): Model {
   return {

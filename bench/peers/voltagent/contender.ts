@@ -1,8 +1,8 @@
 // VoltAgent, on the AI SDK 6.
 import { Agent, createTool, MCPConfiguration, type Tool } from '@voltagent/core';
 import { z } from 'zod';
-import { type Contender, keptFor, type Running, textOfResult } from '../../contender.ts';
-import { endlessScript, type Script } from '../../script.ts';
+import { type Contender, keptFor, type Running, textOfResult } from '../../contenders/contender.ts';
+import { endlessScript, type Script } from '../../contenders/script.ts';
 import { keepingNothing, olderModel } from './model.ts';
 
 const parameters = z.object({ a: z.number(), b: z.number() });
@@ -40,7 +40,7 @@ export const contender: Contender = {
   inProcess: (job) => running(endlessScript(job), job.tools.map(own)),
   /** It has no in-process transport, and its HTTP client uses the global `fetch`. */
   async throughMcp(job) {
-    const { mcpHandler } = await import('../../mcp-server.ts');
+    const { mcpHandler } = await import('../../servers/in-process.ts');
     const url = `http://bench-${handlers.size}.invalid/mcp`;
     handlers.set(url, mcpHandler(job.tools));
     globalThis.fetch = async (address, init) => {

@@ -1,7 +1,7 @@
 // A scripted model for VoltAgent, and an agent without memory.
 import { type AgentOptions, createVoltAgentObservability } from '@voltagent/core';
-import { aiSdkModel } from '../../ai-sdk-model.ts';
-import type { Script } from '../../script.ts';
+import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
+import type { Script } from '../../contenders/script.ts';
 
 /** Version 3 of the interface is the same for the parts used here. */
 export function olderModel(script: Script): AgentOptions['model'] {

@@ -1,10 +1,10 @@
 // Draws the ratios as SVG: one line per figure, one mark per contender. Marks right of the base cost more, marks left of it
 // less.
-import { allContenders, isInstalled, peers, sdk, us } from './contenders.ts';
+import { allContenders, isInstalled, peers, sdk, us } from '../contenders/contenders.ts';
 import { figures } from './figures.ts';
-import { versionsOf } from './reach.ts';
 import { machine, percent, short } from './report.ts';
 import type { Results } from './results.ts';
+import { versionsOf } from './versions.ts';
 
 const WIDTH = 1_040;
 const LEFT = 440;

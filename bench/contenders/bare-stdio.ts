@@ -1,7 +1,7 @@
 // The floor for calls over stdio: writes lines to a pipe and reads only the answers.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { modernMeta } from './bare-posts.ts';
+import { modernMeta } from './bare-http.ts';
 import type { Connection, Endpoint } from './contender.ts';
 
 export function bareLines({ command, args }: Extract<Endpoint, { command: string }>): Connection {

@@ -1,8 +1,8 @@
 // Measures a cold start: `first-answer.ts <contender>` loads a contender and makes one run with a tool; without a name it
 // only starts the process. Prints the memory that is used afterwards.
-import { type Contender, toolsOf } from './contender.ts';
-import { contenderModule } from './contenders.ts';
-import { checked } from './tasks/loop.ts';
+import { type Contender, toolsOf } from '../contenders/contender.ts';
+import { contenderModule } from '../contenders/contenders.ts';
+import { checked } from '../tasks/loop.ts';
 
 const [name] = process.argv.slice(2);
 if (name) {

@@ -1,6 +1,6 @@
 // Installs the peers, each in its own folder from its lock file.
 import { spawnSync } from 'node:child_process';
-import { peerFolder, peers } from './contenders.ts';
+import { peerFolder, peers } from '../contenders/contenders.ts';
 
 export function installPeers(): void {
   for (const peer of peers) {

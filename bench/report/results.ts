@@ -1,6 +1,7 @@
 // The measured values: every repeat of every figure of every contender.
+
+import { median } from '../measuring/timing.ts';
 import { figures } from './figures.ts';
-import { median } from './timing.ts';
 
 export class Results {
   /** By round; rounds in which the contender failed are missing. */

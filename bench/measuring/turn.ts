@@ -1,6 +1,6 @@
 // The turns of a measuring process, which its parent assigns.
 import { once } from 'node:events';
-import type { Figures } from './contender.ts';
+import type { Figures } from '../contenders/contender.ts';
 
 export type Told = { isWarm: boolean } | { figures: Figures; revision?: string | undefined };
 

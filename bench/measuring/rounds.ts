@@ -2,9 +2,9 @@
 // time, so that a busy minute of the machine affects all of them.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Effort, Figures } from './contender.ts';
+import type { Effort, Figures } from '../contenders/contender.ts';
+import { works } from '../tasks/tasks.ts';
 import type { Told } from './turn.ts';
-import { works } from './works.ts';
 
 /** For one turn; the first turn may include filling a large registry. */
 const LIMIT_MS = 900_000;

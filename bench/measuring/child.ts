@@ -1,7 +1,7 @@
 // Makes one measurement and sends it to the parent process: `child.ts <work> <contender> <effort> [url]`.
-import { spoken } from './contender.ts';
+import { spoken } from '../contenders/contender.ts';
+import { works } from '../tasks/tasks.ts';
 import { pause, tell } from './turn.ts';
-import { works } from './works.ts';
 
 const [name = '', contender = '', effort = '', serverUrl] = process.argv.slice(2);
 const work = works[name];

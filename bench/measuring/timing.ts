@@ -1,5 +1,5 @@
 // Measures time and CPU after a warm-up.
-import type { Effort } from './contender.ts';
+import type { Effort } from '../contenders/contender.ts';
 import { pause } from './turn.ts';
 
 export interface Timing {

@@ -1,6 +1,6 @@
 // All works, and the contenders that take part.
-import type { Contender, Effort, Figures, SharedServer } from './contender.ts';
-import { contenderModule, floor, loopPeers, peers, sdk, us } from './contenders.ts';
+import type { Contender, Effort, Figures, SharedServer } from '../contenders/contender.ts';
+import { contenderModule, floor, loopPeers, peers, sdk, us } from '../contenders/contenders.ts';
 
 export interface Work {
   contenders: readonly string[];
@@ -27,59 +27,59 @@ export const ROUNDS = 3;
 const STDIO_ROUNDS = 5;
 
 export const works: Record<string, Work> = {
-  loop: { contenders: [floor, us, ...loopPeers], measure: by(async () => (await import('./tasks/loop.ts')).loop) },
+  loop: { contenders: [floor, us, ...loopPeers], measure: by(async () => (await import('./loop.ts')).loop) },
   mcpSteps: {
     contenders: [sdk, us, ...loopPeers],
-    measure: by(async () => (await import('./tasks/mcp-steps.ts')).mcpSteps),
+    measure: by(async () => (await import('./mcp-steps.ts')).mcpSteps),
   },
   crowd: {
     contenders: [floor, us, 'ai'],
-    measure: by(async () => (await import('./tasks/crowd.ts')).crowd),
+    measure: by(async () => (await import('./crowd.ts')).crowd),
   },
-  idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idle) },
-  idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idleMcp) },
+  idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./idle.ts')).idle) },
+  idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./idle.ts')).idleMcp) },
   idleMcpOwn: {
     contenders: [sdk, us, ...peers],
-    measure: by(async () => (await import('./tasks/idle.ts')).idleMcpOwn),
+    measure: by(async () => (await import('./idle.ts')).idleMcpOwn),
   },
   stdio: {
     contenders: [floor, sdk, us, ...peers],
     rounds: STDIO_ROUNDS,
-    measure: by(async () => (await import('./tasks/wire.ts')).stdio),
+    measure: by(async () => (await import('./wire.ts')).stdio),
   },
   http2026: {
     contenders: [floor, sdk, us, ...peers],
-    startServer: async () => (await import('./tasks/wire.ts')).startHttp('2026'),
-    measure: by(async () => (await import('./tasks/wire.ts')).http('2026')),
+    startServer: async () => (await import('./wire.ts')).startHttp('2026'),
+    measure: by(async () => (await import('./wire.ts')).http('2026')),
   },
   http2025: {
     contenders: [floor, sdk, us, ...peers],
-    startServer: async () => (await import('./tasks/wire.ts')).startHttp('2025'),
-    measure: by(async () => (await import('./tasks/wire.ts')).http('2025')),
+    startServer: async () => (await import('./wire.ts')).startHttp('2025'),
+    measure: by(async () => (await import('./wire.ts')).http('2025')),
   },
   router: {
     contenders: [floor, us],
-    measure: async (name, effort) => (await import('./tasks/router.ts')).router(name, effort),
+    measure: async (name, effort) => (await import('./router.ts')).router(name, effort),
   },
   bridge: {
     contenders: [floor, us],
-    measure: async (name, effort) => (await import('./tasks/agent3.ts')).bridge(name, effort),
+    measure: async (name, effort) => (await import('./agent3.ts')).bridge(name, effort),
   },
   search: {
     contenders: [floor, us],
-    measure: async (name, effort) => (await import('./tasks/agent3.ts')).search(name, effort),
+    measure: async (name, effort) => (await import('./agent3.ts')).search(name, effort),
   },
   mattermost: {
     contenders: [floor, us],
-    measure: async (name, effort) => (await import('./tasks/mattermost.ts')).mattermost(name, effort),
+    measure: async (name, effort) => (await import('./mattermost.ts')).mattermost(name, effort),
   },
   cold: {
     contenders: [floor, sdk, us, ...peers],
-    measure: async (name, effort) => (await import('./tasks/cold.ts')).cold(name, effort),
+    measure: async (name, effort) => (await import('./cold.ts')).cold(name, effort),
   },
   installed: {
     contenders: [sdk, us, ...peers],
     rounds: 1,
-    measure: async (contender) => (await import('./installed.ts')).installed(contender),
+    measure: async (contender) => (await import('../measuring/installed.ts')).installed(contender),
   },
 };

@@ -1,13 +1,22 @@
 // A table of the contenders: their versions, and how each connects to an MCP server in its own process.
 import { fileURLToPath } from 'node:url';
-import { allContenders, installedIn, isInstalled, loopPeers, packagesOf, peerFolder, sdk, us } from './contenders.ts';
+import {
+  allContenders,
+  installedIn,
+  isInstalled,
+  loopPeers,
+  packagesOf,
+  peerFolder,
+  sdk,
+  us,
+} from '../contenders/contenders.ts';
 
 interface Reach {
   transport: string;
   client: string;
 }
 
-const root = fileURLToPath(new URL('../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const bareClient = () => installedIn(root, '@modelcontextprotocol/client');
 
 const reaches: Record<string, () => Reach> = {

@@ -13,7 +13,7 @@ export const loopPeers = peers.toSpliced(1, 0, generateText);
 export const allContenders = [floor, sdk, us, ...loopPeers];
 
 export function peerFolder(peer: string): string {
-  return fileURLToPath(new URL(`peers/${peer === generateText ? 'ai' : peer}/`, import.meta.url));
+  return fileURLToPath(new URL(`../peers/${peer === generateText ? 'ai' : peer}/`, import.meta.url));
 }
 
 /** Whether the wanted versions are installed. Contenders that are not peers are part of this repository. */
@@ -31,8 +31,8 @@ export function installedIn(folder: string, name: string): string {
 
 export function contenderModule(name: string): string {
   if (!allContenders.includes(name)) throw new Error(`There is no contender "${name}": ${allContenders.join(', ')}.`);
-  const ofPeer = name === generateText ? 'peers/ai/generate-text.ts' : `peers/${name}/contender.ts`;
-  return new URL(loopPeers.includes(name) ? ofPeer : `contenders/${name}.ts`, import.meta.url).href;
+  const ofPeer = name === generateText ? '../peers/ai/generate-text.ts' : `../peers/${name}/contender.ts`;
+  return new URL(loopPeers.includes(name) ? ofPeer : `./${name}.ts`, import.meta.url).href;
 }
 
 /** The packages of a peer, as `name@version`. */

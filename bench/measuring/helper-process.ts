@@ -14,7 +14,7 @@ interface Beside<Start, Order> {
 export async function startBeside<Start, Order extends Serializable = never>(
   file: string,
 ): Promise<Beside<Start, Order>> {
-  const program = fork(fileURLToPath(new URL(`servers/${file}`, import.meta.url)), { execArgv: process.execArgv });
+  const program = fork(fileURLToPath(new URL(`../servers/${file}`, import.meta.url)), { execArgv: process.execArgv });
   program.once('exit', (code) => {
     throw new Error(`${file} ended with ${code}.`);
   });

@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Figures } from './contender.ts';
-import { peerFolder, peers, us } from './contenders.ts';
+import type { Figures } from '../contenders/contender.ts';
+import { peerFolder, peers, us } from '../contenders/contenders.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export function installed(contender: string): Figures {
   const folder = peers.includes(contender) ? peerFolder(contender) : root;

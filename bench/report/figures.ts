@@ -1,5 +1,5 @@
 // The rows of the table: title, base and target of each figure.
-import { floor, sdk } from './contenders.ts';
+import { floor, sdk } from '../contenders/contenders.ts';
 
 export interface Figure extends Row, Group {}
 

@@ -1,14 +1,14 @@
 // Writes RESULTS.md.
 import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
-import type { Effort } from './contender.ts';
-import { allContenders, floor, isInstalled, loopPeers, us } from './contenders.ts';
+import type { Effort } from '../contenders/contender.ts';
+import { allContenders, floor, isInstalled, loopPeers, us } from '../contenders/contenders.ts';
+import { median, WARM_RUNS } from '../measuring/timing.ts';
+import { ROUNDS, works } from '../tasks/tasks.ts';
+import { WARM_CALLS } from '../tasks/wire.ts';
 import { type Figure, figures, meets, more, targetText, titleOf } from './figures.ts';
-import { contendersTable } from './reach.ts';
 import { type Results, spreadOf } from './results.ts';
-import { WARM_CALLS } from './tasks/wire.ts';
-import { median, WARM_RUNS } from './timing.ts';
-import { ROUNDS, works } from './works.ts';
+import { contendersTable } from './versions.ts';
 
 interface ReportParts {
   effort: Effort;
@@ -17,7 +17,7 @@ interface ReportParts {
   stolen: number | undefined;
 }
 
-const decision = '../docs/decisions/011-where-the-benchmark-is-missed.md';
+const decision = '../../docs/decisions/011-where-the-benchmark-is-missed.md';
 
 export function report(results: Results, { effort, minutes, stolen }: ReportParts): string {
   const shown = allContenders.filter(isInstalled);

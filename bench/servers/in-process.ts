@@ -2,7 +2,7 @@
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { type BenchTool, spoken } from './contender.ts';
+import { type BenchTool, spoken } from '../contenders/contender.ts';
 
 const numbers = z.object({ a: z.number(), b: z.number() });
 

@@ -1,5 +1,5 @@
 // Prints the results on the console: ratios, and values for the base and for Pocket Agent. RESULTS.md has all values.
-import { us } from './contenders.ts';
+import { us } from '../contenders/contenders.ts';
 import { type Figure, targetText, titleOf } from './figures.ts';
 import { percent, short, verdictText } from './report.ts';
 import { type Results, spreadOf } from './results.ts';
