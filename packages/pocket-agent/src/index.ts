@@ -76,7 +76,7 @@ export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
 export type { AgentServerOptions } from './serve/server-options.ts';
 export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './tools/function-tool.ts';
 export type { ToolDenial } from './tools/tool-hooks.ts';
-export type { ListWait, ToolCallContext, ToolSource } from './tools/tools.ts';
+export type { ListWait, ToolCallContext, ToolSource } from './tools/tool-source.ts';
 
 // an older one would fail in the middle of the first run
 const { node, bun, deno } = globalThis.process?.versions ?? {};

@@ -39,4 +39,4 @@ export { currentRun, type RunContext } from './run/run-context.ts';
 export { agentResult } from './tools/agent-tool.ts';
 export { toCallToolResult } from './tools/function-tool.ts';
 export { isContentBlock, returnedIn } from './tools/tool-result.ts';
-export { DEFAULT_WAIT_MS } from './tools/tools.ts';
+export { DEFAULT_WAIT_MS } from './tools/tool-source.ts';

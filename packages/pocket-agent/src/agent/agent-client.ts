@@ -8,7 +8,9 @@ import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { LanguageModel } from '../model/model.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, type ElicitationHandler } from '../run/run-context.ts';
-import { inputFormatOf, type RenamedTool, type ToolTable } from '../tools/tools.ts';
+import type { RenamedTool } from '../tools/name-registry.ts';
+import { inputFormatOf } from '../tools/tool-source.ts';
+import type { ToolTable } from '../tools/tool-table.ts';
 import { clientOptions, type PocketAgentOptions } from './agent-config.ts';
 
 export interface ClientOwner {

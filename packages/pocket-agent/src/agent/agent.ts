@@ -42,12 +42,14 @@ import { AgentServer } from '../serve/agent-server.ts';
 import type { AgentServerOptions } from '../serve/server-options.ts';
 import { agentTool, subAgentTools } from '../tools/agent-tool.ts';
 import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
+import type { RenamedTool } from '../tools/name-registry.ts';
 import { callIdsIn, readAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
 import { type RequestedCall, runToolCalls, type ToolRun } from '../tools/tool-runner.ts';
+import { borrow, type ListWait } from '../tools/tool-source.ts';
+import type { ToolTable } from '../tools/tool-table.ts';
 import { warnOfEmptyFilter, warnOfVolume } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
-import { borrow, type ListWait, type RenamedTool, type ToolTable } from '../tools/tools.ts';
 import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,

@@ -2,9 +2,9 @@
 
 import { PocketError } from '@pocket-agent/kit';
 import { type AssistantMessage, textOf } from '../base/messages.ts';
+import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { Usage } from '../cost/usage.ts';
 import type { ModelResponse } from '../model/model-call.ts';
-import type { ToolCall, ToolResult } from '../tools/tools.ts';
 
 export interface StepResult {
   llmMessage: AssistantMessage;

@@ -31,14 +31,8 @@ import { expectedCapability, isCapability, type Judgement, judge } from '../acce
 import { packageVersion } from '../base/version.ts';
 import type { ServerStatus } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';
-import {
-  inputFormatOf,
-  type ListWait,
-  type RenamedTool,
-  type ToolCallContext,
-  ToolNames,
-  type ToolSource,
-} from '../tools/tools.ts';
+import { NameRegistry, type RenamedTool } from '../tools/name-registry.ts';
+import { inputFormatOf, type ListWait, type ToolCallContext, type ToolSource } from '../tools/tool-source.ts';
 import type { McpConnection } from './connection.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
@@ -115,7 +109,7 @@ export class PocketAgentClient implements ToolSource {
   readonly #options: PocketAgentClientOptions;
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
-  readonly #names = new ToolNames<McpConnection>();
+  readonly #names = new NameRegistry<McpConnection>();
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
   /** Warnings about capabilities of tools that were logged already. */
@@ -192,12 +186,11 @@ export class PocketAgentClient implements ToolSource {
   }
 
   judge(tool: Tool): Judgement {
-    const connection = this.#names.ownerOf(tool.name);
-    if (!connection) return { capability: 'delete', from: 'nothing' };
-    const entry = this.#entries.get(connection.name);
-    const ownName = this.#names.ownName(tool.name);
-    if (ownName === tool.name) return judge(tool, entry);
-    return { ...judge({ ...tool, name: ownName }, entry), ownName };
+    const named = this.#names.find(tool.name);
+    if (!named) return { capability: 'delete', from: 'nothing' };
+    const entry = this.#entries.get(named.owner.name);
+    if (named.tool === tool.name) return judge(tool, entry);
+    return { ...judge({ ...tool, name: named.tool }, entry), ownName: named.tool };
   }
 
   /** The JSON Schema of a tool's arguments; as a string, `${format}`, it is JSON. */
@@ -253,10 +246,10 @@ export class PocketAgentClient implements ToolSource {
 
   /** Undefined if its server is away or does not list it. */
   #find(name: string): FoundTool | undefined {
-    const connection = this.#names.ownerOf(name);
-    if (!connection || connection.isAway) return undefined;
-    const tool = connection.toolNamed(this.#names.ownName(name));
-    return tool && { connection, tool };
+    const named = this.#names.find(name);
+    if (!named || named.owner.isAway) return undefined;
+    const tool = named.owner.toolNamed(named.tool);
+    return tool && { connection: named.owner, tool };
   }
 
   /** Looks for a tool that is not known yet, also on servers that were away. */

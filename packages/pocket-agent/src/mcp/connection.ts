@@ -10,8 +10,9 @@ import {
   PocketError,
   startDeadline,
 } from '@pocket-agent/kit';
+import type { ToolProgress } from '../base/tool-call.ts';
 import type { ServerStatus } from '../run/events.ts';
-import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext, type ToolProgress } from '../tools/tools.ts';
+import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/tool-source.ts';
 import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
 import { brokenOff, type Connected } from './connect-attempt.ts';
 import { childHint } from './connect-child.ts';

@@ -1,9 +1,9 @@
 // The tool calls under way to one server: their clocks, which progress and questions extend, and the runs they are part
 // of, which the server may ask something.
 import type { JSONRPCMessage, JSONRPCRequest, ProgressNotification } from '@modelcontextprotocol/client';
+import type { ToolProgress } from '../base/tool-call.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { CallClock, type CallClockOptions } from '../tools/call-clock.ts';
-import type { ToolProgress } from '../tools/tools.ts';
 
 interface CallOptions extends CallClockOptions {
   onProgress(update: ToolProgress): void;

@@ -3,7 +3,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import { validToolName } from '../base/tool-names.ts';
 import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from './function-tool.ts';
-import type { ToolCallContext, ToolSource } from './tools.ts';
+import type { ToolCallContext, ToolSource } from './tool-source.ts';
 
 /** An agent that can be called as a tool. */
 export interface CallableAgent {

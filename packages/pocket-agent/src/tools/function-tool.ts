@@ -1,20 +1,12 @@
-// A plain function as a tool, in this process: no server, no protocol, the same rules.
-import type {
-  CallToolResult,
-  JsonSchemaType,
-  JsonSchemaValidator,
-  JsonSchemaValidatorResult,
-  StandardSchemaV1,
-  Tool,
-  ToolAnnotations,
-} from '@modelcontextprotocol/client';
-import { deepCopy, deepFreeze, errorText, OptionSet, PocketError, schemaIssuesText, snapshot } from '@pocket-agent/kit';
+// A function as a tool, in this process.
+import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
+import { OptionSet, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement, judge } from '../access/access.ts';
+import { type JsonSchema, readInputSchema } from './input-schema.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
-import { FEW_TOOLS, type ToolCallContext, type ToolSource } from './tools.ts';
+import type { ToolCallContext, ToolSource } from './tool-source.ts';
 
-/** A JSON Schema of an object. */
-export type JsonSchema = { type?: string; [keyword: string]: unknown };
+export type { JsonSchema };
 
 /** What `run` may return: a string, any JSON value, nothing, or a complete MCP result. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a fine tool
@@ -34,16 +26,17 @@ interface ToolSettings {
 export interface FunctionTool {
   readonly definition: Tool;
   call(args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
-  /** Overrides annotations and meta: for tools that have no rights of their own. */
+  /** Takes precedence over annotations and meta: for tools without rights of their own. */
   judgement?: Judgement;
-  /** For a tool that remembers: one that remembers nothing yet, for another conversation. */
+  /** A tool that keeps a conversation returns one like it with a new conversation. */
   fork?(): FunctionTool;
 }
 
-type NoObject = string | number | bigint | boolean | symbol | null | undefined | readonly unknown[];
+type NotAnObject = string | number | bigint | boolean | symbol | null | undefined | readonly unknown[];
 
-/** The compiler refuses a schema of something else. */
-type OfObject<Schema extends StandardSchemaV1> = StandardSchemaV1.InferInput<Schema> extends NoObject ? never : unknown;
+/** A schema of anything but an object does not compile. */
+type OfObject<Schema extends StandardSchemaV1> =
+  StandardSchemaV1.InferInput<Schema> extends NotAnObject ? never : unknown;
 
 const toolOptions = new OptionSet('A tool', {
   name: true,
@@ -82,37 +75,19 @@ export function tool(
 ): FunctionTool {
   const { name, description, title, annotations, inputSchema = { type: 'object' } } = settings;
   if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
-  const wrong = toolOptions.findErrorOrMisspelling(settings, `Tool "${name}"`);
-  if (wrong) throw wrong;
+  toolOptions.checkSpelling(settings, `Tool "${name}"`);
   if (settings.inputSchema === undefined && 'parameters' in settings)
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);
-  const meta = metaOf(settings);
   if (typeof settings.run !== 'function')
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
   const run = settings.run as (args: unknown, context: ToolCallContext) => ToolReturn | Promise<ToolReturn>;
-  const definition: Tool = {
-    name,
-    description,
-    inputSchema: isStandardSchema(inputSchema)
-      ? sharedSchemaOf(name, inputSchema)
-      : objectSchema(name, checkedSchema(name, inputSchema)),
-  };
-  if (title !== undefined) definition.title = title;
-  if (annotations !== undefined) definition.annotations = annotations;
-  if (meta !== undefined) definition._meta = meta;
-  const shown = snapshot(definition);
+  const input = readInputSchema(name, inputSchema);
+  const optional = withoutUndefined({ title, annotations, _meta: metaOf(settings) });
   return {
-    definition: shown,
+    definition: snapshot({ name, description, inputSchema: input.json, ...optional }),
     async call(args, context) {
-      const checking = isStandardSchema(inputSchema)
-        ? byStandard(inputSchema, args)
-        : byJsonSchema(shown.inputSchema, args);
-      const checked = checking instanceof Promise ? await checking : checking;
-      if ('problem' in checked) {
-        throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${definition.name}": ${checked.problem}`);
-      }
-      return toCallToolResult(await run(checked.value, context));
+      return toCallToolResult(await run(await input.parse(args), context));
     },
   };
 }
@@ -129,42 +104,35 @@ export function functionTools(tools: readonly FunctionTool[], name = 'functions'
   return new FunctionTools(tools, name);
 }
 
-/** A class, for there may be one for every agent. */
 class FunctionTools implements ToolSource {
   readonly name: string;
   readonly hasOwnSchemas = true;
-  readonly #tools: readonly FunctionTool[];
-  #byName: Map<string, FunctionTool> | undefined;
+  readonly #tools: ReadonlyMap<string, FunctionTool>;
 
   constructor(tools: readonly FunctionTool[], name: string) {
-    const names = new Set<string>();
-    for (const { definition } of tools) {
-      if (names.size === names.add(definition.name).size) {
-        throw new PocketError('CONFIG_INVALID', `Two tools are called "${definition.name}"; give one another name.`);
-      }
+    const byName = new Map<string, FunctionTool>();
+    for (const entry of tools) {
+      const { name: toolName } = entry.definition;
+      if (byName.has(toolName))
+        throw new PocketError('CONFIG_INVALID', `Two tools are called "${toolName}"; give one another name.`);
+      byName.set(toolName, entry);
     }
     this.name = name;
-    this.#tools = [...tools];
+    this.#tools = byName;
   }
 
   listTools(): Tool[] {
-    return this.#tools.map(({ definition }) => definition);
+    return [...this.#tools.values()].map(({ definition }) => definition);
   }
 
   callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    const found = this.#find(name);
+    const found = this.#tools.get(name);
     if (!found) throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}".`);
     return found.call(args, context);
   }
 
   judge(definition: Tool): Judgement {
-    return this.#find(definition.name)?.judgement ?? judge(definition);
-  }
-
-  #find(wanted: string): FunctionTool | undefined {
-    if (this.#tools.length <= FEW_TOOLS) return this.#tools.find(({ definition }) => definition.name === wanted);
-    this.#byName ??= new Map(this.#tools.map((entry) => [entry.definition.name, entry]));
-    return this.#byName.get(wanted);
+    return this.#tools.get(definition.name)?.judgement ?? judge(definition);
   }
 }
 
@@ -172,7 +140,7 @@ export function isFunctionTool(value: FunctionTool | ToolSource): value is Funct
   return 'definition' in value;
 }
 
-/** An MCP result as it is; text, numbers, objects and nothing made into one. */
+/** Wraps strings, numbers, objects and nothing in an MCP result; an MCP result stays as it is. */
 export function toCallToolResult(value: ToolReturn): CallToolResult {
   if (value === undefined || value === null) return textResult('No result returned');
   if (typeof value === 'string') return textResult(value);
@@ -185,107 +153,8 @@ export function toCallToolResult(value: ToolReturn): CallToolResult {
 
 const resultKeys = ['content', 'structuredContent', 'isError', '_meta'];
 
-/** Data may have a list called `content` too. */
+/** Other data may have a list called `content`, too. */
 function isCallToolResult(value: object): value is CallToolResult {
   if (!('content' in value) || !Array.isArray(value.content)) return false;
   return Object.keys(value).every((key) => resultKeys.includes(key)) && value.content.every(isContentBlock);
-}
-
-type Checked = { value: unknown } | { problem: string };
-
-function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
-  const mayBe = (typeof schema === 'object' && schema !== null) || typeof schema === 'function';
-  return mayBe && '~standard' in schema;
-}
-
-/** A JSON Schema without `type` has one of these, or nothing at all. */
-const SCHEMA_KEYWORDS =
-  /^(\$.+|.*[pP]roperties|propertyNames|required|dependen.+|definitions|allOf|anyOf|oneOf|not|if|enum|const|examples)$/;
-
-/** A list of properties looks like a schema that allows everything. */
-function checkedSchema(name: string, schema: JsonSchema): JsonSchema {
-  if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) {
-    const keys = Object.keys(schema);
-    const isDescribed = typeof schema.description === 'string' || typeof schema.title === 'string';
-    const isSchema =
-      schema.type !== undefined || isDescribed || keys.length === 0 || keys.some((key) => SCHEMA_KEYWORDS.test(key));
-    const parts = [...Object.values(schema), ...Object.values(schema.properties ?? {})];
-    if (isSchema && !parts.some(isStandardSchema)) return schema;
-  }
-  throw new PocketError(
-    'CONFIG_INVALID',
-    `The inputSchema of tool "${name}" must be a zod schema, z.object({ … }), or a JSON Schema, { type: 'object', properties: { … } }.`,
-  );
-}
-
-const sharedSchemas = new WeakMap<StandardSchemaV1, Tool['inputSchema']>();
-
-/** Once for each schema, frozen: a program that makes its tools for every agent anew mostly has the schemas once. */
-function sharedSchemaOf(name: string, schema: StandardSchemaV1): Tool['inputSchema'] {
-  const known = sharedSchemas.get(schema);
-  if (known) return known;
-  const made: Tool['inputSchema'] = deepFreeze(deepCopy(objectSchema(name, jsonSchemaOf(name, schema))));
-  sharedSchemas.set(schema, made);
-  return made;
-}
-
-function jsonSchemaOf(name: string, schema: StandardSchemaV1): JsonSchema {
-  const standard: object = schema['~standard'];
-  if (!('jsonSchema' in standard)) {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `The inputSchema of tool "${name}" cannot tell its JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.`,
-    );
-  }
-  const { jsonSchema } = standard as { jsonSchema: { input(options: { target: string }): JsonSchema } };
-  try {
-    return jsonSchema.input({ target: 'draft-2020-12' });
-  } catch (error) {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `The inputSchema of tool "${name}" has no JSON Schema: ${errorText(error)}`,
-      {
-        cause: error,
-      },
-    );
-  }
-}
-
-function objectSchema(name: string, schema: JsonSchema): Tool['inputSchema'] {
-  if (schema.type === undefined || schema.type === 'object') return { ...schema, type: 'object' };
-  throw new PocketError(
-    'CONFIG_INVALID',
-    `The inputSchema of tool "${name}" must describe an object, not "${schema.type}".`,
-  );
-}
-
-function byStandard(schema: StandardSchemaV1, args: unknown): Checked | Promise<Checked> {
-  const result = schema['~standard'].validate(args);
-  return result instanceof Promise ? result.then(readCheck) : readCheck(result);
-}
-
-function readCheck(result: StandardSchemaV1.Result<unknown>): Checked {
-  if (!result.issues) return { value: result.value };
-  return { problem: schemaIssuesText(result.issues) };
-}
-
-/** Made at the first call of a tool. */
-const validators = new WeakMap<JsonSchema, JsonSchemaValidator<unknown>>();
-
-function byJsonSchema(schema: JsonSchema, args: unknown): Checked | Promise<Checked> {
-  const known = validators.get(schema);
-  return known ? readValidation(known(args)) : makeValidator(schema).then((validate) => readValidation(validate(args)));
-}
-
-async function makeValidator(schema: JsonSchema): Promise<JsonSchemaValidator<unknown>> {
-  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
-  const known = validators.get(schema);
-  if (known) return known;
-  const made = new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
-  validators.set(schema, made);
-  return made;
-}
-
-function readValidation(result: JsonSchemaValidatorResult<unknown>): Checked {
-  return result.valid ? { value: result.data } : { problem: result.errorMessage };
 }

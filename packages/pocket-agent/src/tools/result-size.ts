@@ -1,5 +1,5 @@
 // Keeps a tool result within `maxToolResultBytes`, whatever it is made of.
-import type { ToolContentPart } from './tools.ts';
+import type { ToolContentPart } from '../base/tool-call.ts';
 
 /** A picture costs a model far less than text of its size. */
 const PICTURE_BYTES_FOR_ONE = 20;

@@ -10,7 +10,7 @@ import {
 } from '../base/messages.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { RequestedCall } from './tool-runner.ts';
-import type { ToolTable } from './tools.ts';
+import type { ToolTable } from './tool-table.ts';
 
 /** Accepted by every provider, so that a conversation can continue with another one. */
 const acceptedId = /^[a-zA-Z0-9_-]{1,64}$/;

@@ -2,9 +2,9 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { isRecord, PocketError, redactError, redactSecrets } from '@pocket-agent/kit';
+import type { ToolCall, ToolContentPart, ToolResult } from '../base/tool-call.ts';
 import { base64Bytes, capped, leftOut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
-import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';
 
 export interface ToolResultOptions {
   allowImages: boolean;

@@ -17,7 +17,8 @@ import type { UnsignedEvent } from '../run/events.ts';
 import { inRun, type RunContext, toolCallContext } from '../run/run-context.ts';
 import type { ToolHooks } from './tool-hooks.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
-import type { ToolCallContext, ToolEntry, ToolTable } from './tools.ts';
+import type { ToolCallContext } from './tool-source.ts';
+import type { ToolEntry, ToolTable } from './tool-table.ts';
 
 /** A call as the model wrote it, or the reason why it cannot be read. */
 export interface RequestedCall {

@@ -1,7 +1,7 @@
 // Warns of more tools than models take well, since all of them go out with every model call, and of a filter that
 // hides all.
 import type { Logger } from '@pocket-agent/kit';
-import type { ToolTable } from './tools.ts';
+import type { ToolTable } from './tool-table.ts';
 
 /** OpenAI refuses more. */
 const MOST_TOOLS = 128;

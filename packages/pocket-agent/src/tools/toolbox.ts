@@ -1,11 +1,13 @@
 // All tools of an agent, collected from its sources once, and again when a source has changed.
 import { PocketError } from '@pocket-agent/kit';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
-import { collectTools, type ListWait, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
+import { NameRegistry, type RenamedTool } from './name-registry.ts';
+import type { ListWait, ToolSource } from './tool-source.ts';
+import { collectTools, type ToolTable } from './tool-table.ts';
 
 export class Toolbox {
   readonly #sources: ToolSource[];
-  #names: ToolNames<ToolSource> | undefined;
+  #names: NameRegistry<ToolSource> | undefined;
   #known: { table: ToolTable; revisions: (number | undefined)[] } | undefined;
 
   constructor(tools: readonly (FunctionTool | ToolSource)[]) {
@@ -26,7 +28,7 @@ export class Toolbox {
   async collect(renamed: (change: RenamedTool) => void, signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
     // read before the lists: a change while they are read is noticed at the next step
     const revisions = this.#sources.map((source) => source.revision);
-    this.#names ??= new ToolNames();
+    this.#names ??= new NameRegistry();
     const table = await collectTools(this.#sources, { names: this.#names, renamed, signal, wait });
     this.#known = { table, revisions };
     return table;

@@ -1,0 +1,102 @@
+// All tools that an agent may call, by the names that the model uses.
+import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import type { Tool } from '@modelcontextprotocol/client';
+import { ownArguments, repairSchema } from '@pocket-agent/schema';
+import { type JudgedTool, judge, type Profile } from '../access/access.ts';
+import type { Policy } from '../access/policy.ts';
+import type { ToolCall } from '../base/tool-call.ts';
+import type { NameRegistry, RenamedTool } from './name-registry.ts';
+import type { ListWait, ToolSource } from './tool-source.ts';
+
+export interface ToolEntry extends JudgedTool {
+  source: ToolSource;
+}
+
+export class ToolTable {
+  readonly entries: readonly ToolEntry[];
+  /** The same tools in the same order: converted once, handed to the model at every step. */
+  readonly definitions: LanguageModelV4FunctionTool[];
+  readonly #byName: ReadonlyMap<string, ToolEntry>;
+  #visible: { profiles: readonly Profile[]; table: ToolTable } | undefined;
+
+  constructor(byName: ReadonlyMap<string, ToolEntry>) {
+    this.#byName = byName;
+    this.entries = [...byName.values()];
+    this.definitions = this.entries.map((entry) => converted(entry).definition);
+  }
+
+  find(name: string): ToolEntry | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** The arguments of a call by the names that its tool gives them. */
+  ownArguments({ name, arguments: args }: ToolCall): Record<string, unknown> {
+    const tool = this.find(name)?.tool;
+    return tool ? ownArguments(args, conversions.get(tool)?.ownNames) : args;
+  }
+
+  /** The tools that a run may see. Computed once for the same profiles, unless there is a filter. */
+  visibleTo(policy: Policy): ToolTable {
+    if (policy.isOpen) return this;
+    const profiles = policy.decidingProfiles;
+    if (profiles && this.#visible && isSame(this.#visible.profiles, profiles)) return this.#visible.table;
+    const table = this.filter((entry) => policy.refusal(entry) === undefined);
+    if (profiles) this.#visible = { profiles, table };
+    return table;
+  }
+
+  filter(keeps: (entry: ToolEntry) => boolean): ToolTable {
+    return new ToolTable(new Map([...this.#byName].filter(([, entry]) => keeps(entry))));
+  }
+}
+
+function isSame(one: readonly Profile[], other: readonly Profile[]): boolean {
+  return one.length === other.length && one.every((profile, index) => profile === other[index]);
+}
+
+interface Collecting {
+  names: NameRegistry<ToolSource>;
+  renamed: (change: RenamedTool) => void;
+  signal: AbortSignal;
+  wait: ListWait;
+}
+
+export async function collectTools(
+  sources: readonly ToolSource[],
+  { names, renamed, signal, wait }: Collecting,
+): Promise<ToolTable> {
+  const lists = await Promise.all(sources.map((source) => source.listTools(signal, wait)));
+  const entries = new Map<string, ToolEntry>();
+  for (const [index, source] of sources.entries()) {
+    for (const tool of lists[index] ?? []) {
+      const name = names.nameFor({ owner: source, tool: tool.name, wanted: tool.name }, renamed);
+      if (entries.has(name)) continue; // listed twice: no model takes two tools of one name
+      entries.set(name, Object.freeze({ name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) }));
+    }
+  }
+  names.listed(entries);
+  return new ToolTable(entries);
+}
+
+interface ConvertedTool {
+  definition: LanguageModelV4FunctionTool;
+  /** Names of arguments that had to be changed for providers, and what the tool calls them. */
+  ownNames: ReadonlyMap<string, string> | undefined;
+}
+
+/** A tool that several agents have, or that is listed again, is converted once. */
+const conversions = new WeakMap<Tool, ConvertedTool>();
+
+function converted({ name, tool }: ToolEntry): ConvertedTool {
+  const known = conversions.get(tool);
+  if (known?.definition.name === name) return known;
+  const description = tool.description ?? tool.title ?? tool.annotations?.title;
+  const { schema, ownNames } = repairSchema(tool.inputSchema);
+  const inputSchema: LanguageModelV4FunctionTool['inputSchema'] = schema;
+  const about = description ? { description } : {};
+  // frozen, because all agents share it with models and their middleware
+  const definition = Object.freeze({ type: 'function' as const, name, ...about, inputSchema });
+  const conversion = { definition, ownNames };
+  conversions.set(tool, conversion);
+  return conversion;
+}
