@@ -1,6 +1,7 @@
 // npm run discord:demo: people talk to the bot on a local Discord. Needs no account and no API key.
 import { parseArgs } from 'node:util';
-import { DiscordBotError, messageOf } from '../src/base/errors.ts';
+import { errorText } from '@pocket-agent/kit';
+import { DiscordBotError } from '../src/base/errors.ts';
 
 const USAGE = `Usage: npm run discord:demo [-- --fast | -- --tools DIR]
 
@@ -22,7 +23,7 @@ try {
   else await (await import('./talk.ts')).talk(values.tools, print);
 } catch (error) {
   // --tools sets this variable
-  const text = messageOf(error).replace(/\bPOCKET_DISCORD_TOOLS\b( \(toolDirectories\))?/g, '--tools');
+  const text = errorText(error).replace(/\bPOCKET_DISCORD_TOOLS\b( \(toolDirectories\))?/g, '--tools');
   process.stderr.write(`${text}\n${isUsage(error) ? USAGE : ''}`);
   process.exitCode = isUsage(error) || isConfiguration(error) ? 2 : 1;
 }

@@ -1,10 +1,11 @@
 // The bot: connects its parts, starts them, and closes them without losing answers.
 import { makeFetch } from '@pocket-agent/http/fetch';
+import { errorText } from '@pocket-agent/kit';
 import type { Client } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { Approvals } from './access/approvals.ts';
 import { QuestionQueue } from './answers/question-queue.ts';
-import { DiscordBotError, messageOf } from './base/errors.ts';
+import { DiscordBotError } from './base/errors.ts';
 import { jsonLogger } from './base/logger.ts';
 import { settlesWithin } from './base/settles-within.ts';
 import { registerCommands } from './commands/register.ts';
@@ -110,7 +111,7 @@ export class Bot {
       try {
         await close();
       } catch (error) {
-        this.#logger.error('Closing a part of the bot failed', { reason: messageOf(error) });
+        this.#logger.error('Closing a part of the bot failed', { reason: errorText(error) });
       }
     }
   }
@@ -260,7 +261,7 @@ export class Bot {
   }
 
   async #logFailure(what: string, work: Promise<void>): Promise<void> {
-    await work.catch((error) => this.#logger.error(`Failed: ${what}`, { reason: messageOf(error) }));
+    await work.catch((error) => this.#logger.error(`Failed: ${what}`, { reason: errorText(error) }));
   }
 }
 

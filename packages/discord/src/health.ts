@@ -1,8 +1,9 @@
 // GET /health: whether the bot works.
 import { createServer, type Server } from 'node:http';
+import { errorText } from '@pocket-agent/kit';
 import { type Client, Status } from 'discord.js';
 import { sql } from 'kysely';
-import { DiscordBotError, messageOf } from './base/errors.ts';
+import { DiscordBotError } from './base/errors.ts';
 import type { LiveRuns } from './conversation/live-runs.ts';
 import type { BotDatabase } from './store/schema.ts';
 
@@ -58,7 +59,7 @@ export async function serveHealth(port: number, sources: HealthSources): Promise
   try {
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, resolve));
   } catch (cause) {
-    const text = `POCKET_DISCORD_HEALTH_PORT (healthPort): cannot listen on port ${port}: ${messageOf(cause)}`;
+    const text = `POCKET_DISCORD_HEALTH_PORT (healthPort): cannot listen on port ${port}: ${errorText(cause)}`;
     throw new DiscordBotError('CONFIG_INVALID', text, { cause });
   }
   const address = server.address();

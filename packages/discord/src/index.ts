@@ -1,7 +1,7 @@
 // The public names of `@pocket-agent/discord`.
-
+export type { LogLevel } from '@pocket-agent/kit';
 export { DiscordBotError, type DiscordBotErrorCode } from './base/errors.ts';
-export { jsonLogger, type LogLevel } from './base/logger.ts';
+export { jsonLogger } from './base/logger.ts';
 export { Bot, createBot } from './bot.ts';
 export { readEnvironment } from './config/environment.ts';
 export type { BotLimits, BotOptions, ModelChoice, ReplyOptions } from './config/options.ts';

@@ -1,8 +1,9 @@
 // The program: starts a bot from environment variables, or one process per shard with --shards N.
 import { parseArgs } from 'node:util';
 import { outlastReaders } from '@pocket-agent/http/output';
+import { errorText } from '@pocket-agent/kit';
 import type { Logger } from 'pocket-agent';
-import { DiscordBotError, errorKind, messageOf } from './base/errors.ts';
+import { DiscordBotError, errorKind } from './base/errors.ts';
 import { jsonLogger } from './base/logger.ts';
 import { readEnvironment } from './config/environment.ts';
 import type { BotOptions } from './config/options.ts';
@@ -29,7 +30,7 @@ export async function runProgram(program: string): Promise<number> {
   try {
     return await run(program);
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n`);
+    process.stderr.write(`${errorText(error)}\n`);
     return isConfiguration(error) ? 2 : 1;
   }
 }
@@ -60,7 +61,7 @@ function readOptions(): BotOptions {
     if (token) return { token, ...options };
   } catch (error) {
     if (token) throw error;
-    throw new DiscordBotError('CONFIG_INVALID', `${missingTokenText()}\nOther problems:\n${messageOf(error)}`);
+    throw new DiscordBotError('CONFIG_INVALID', `${missingTokenText()}\nOther problems:\n${errorText(error)}`);
   }
   throw new DiscordBotError('CONFIG_INVALID', missingTokenText());
 }
@@ -92,7 +93,7 @@ async function runBot(options: BotOptions): Promise<number> {
 function logUnhandledRejections(logger: Logger): void {
   process.on('unhandledRejection', (error) => {
     logger.error('Unhandled promise rejection', errorKind(error));
-    logger.debug('Reason of the unhandled rejection', { reason: messageOf(error) });
+    logger.debug('Reason of the unhandled rejection', { reason: errorText(error) });
   });
 }
 

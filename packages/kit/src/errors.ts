@@ -1,4 +1,4 @@
-// PocketError, the one error class. Programs branch on `code`; people read `message`, which says what to do.
+// CodedError, the base of the error classes of all packages, and PocketError, the one of the library.
 import { redactErrorText, redactSecrets } from './redaction.ts';
 
 export type PocketErrorCode =
@@ -28,9 +28,18 @@ export type PocketErrorCode =
   | 'MCP_AUTHORIZATION_NEEDED'
   | 'MCP_REQUEST_FAILED';
 
-export class PocketError extends Error {
+/** Programs branch on `code`; people read `message`, which says what to do and names the cause if that helps. */
+export class CodedError<Code extends string> extends Error {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, { cause }: { cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}
+
+export class PocketError extends CodedError<PocketErrorCode> {
   override readonly name = 'PocketError';
-  readonly code: PocketErrorCode;
   /** Data for programs, for example the partial answer of `ANSWER_CUT_OFF`. */
   readonly details: Readonly<Record<string, unknown>>;
 
@@ -40,8 +49,7 @@ export class PocketError extends Error {
     message: string,
     options: { cause?: unknown; details?: Record<string, unknown> } = {},
   ) {
-    super(redactErrorText(message), options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
+    super(code, redactErrorText(message), options);
     this.details = options.details ?? {};
   }
 }
@@ -59,9 +67,10 @@ export function errorText(error: unknown): string {
 
 function fullText(error: unknown): string {
   if (!(error instanceof Error)) return plainText(error);
-  if (isPocketError(error)) return error.message; // already includes its cause
+  if (error instanceof CodedError || isPocketError(error)) return error.message; // already names its cause
+  const message = ownMessage(error);
   const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
-  const text = cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
+  const text = cause && !message.includes(cause) ? `${message}: ${cause}` : message;
   return text.trim() === '' ? `${error.name} without a message` : text;
 }
 
@@ -132,8 +141,12 @@ export function publicErrorText(error: unknown, what = 'The agent'): string {
 }
 
 function rootMessage(error: Error): string {
-  if (error.cause instanceof Error) return rootMessage(error.cause);
-  // Node throws an AggregateError without a message when several addresses refuse a connection.
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(errorText).join(', ');
-  return error.message;
+  return error.cause instanceof Error ? rootMessage(error.cause) : ownMessage(error);
+}
+
+/** Node throws an AggregateError without a message when every address of a host refuses the connection. */
+function ownMessage(error: Error): string {
+  return error instanceof AggregateError && error.message === ''
+    ? error.errors.map(fullText).join(', ')
+    : error.message;
 }

@@ -11,6 +11,7 @@ export {
   within,
 } from './abort.ts';
 export {
+  CodedError,
   errorText,
   isPocketError,
   isPublicError,
@@ -23,7 +24,7 @@ export {
 } from './errors.ts';
 export { fairEvictionKey } from './fair-eviction.ts';
 export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';
-export { type Logger, stderrLogger } from './logger.ts';
+export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger } from './logger.ts';
 export {
   booleanRule,
   checkValue,
@@ -48,7 +49,7 @@ export {
   stringRule,
   valueError,
 } from './options.ts';
-export { PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
+export { escapeInvisible, PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
 export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './records.ts';
 export { redactError, redactErrorText, redactSecrets } from './redaction.ts';
 export { retryAfterHeader } from './retry-after.ts';

@@ -9,32 +9,54 @@ export interface Logger {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-type Level = (typeof levels)[number];
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
 
-function isLevel(value: string | undefined): value is Level {
-  return levels.some((level) => level === value);
+function isLevel(value: string | undefined): value is LogLevel {
+  return logLevels.some((level) => level === value);
 }
 
 /** Logs to stderr from `level` up; the default level is `POCKET_AGENT_LOG_LEVEL`, else `warn`. */
-export function stderrLogger(level?: Level): Logger {
+export function stderrLogger(level?: LogLevel): Logger {
   const fromEnvironment = process.env.POCKET_AGENT_LOG_LEVEL?.toLowerCase();
   const chosen = level ?? (isLevel(fromEnvironment) ? fromEnvironment : 'warn');
-  loggers[chosen] ??= Object.freeze(loggerFrom(chosen));
+  loggers[chosen] ??= Object.freeze(lineLogger({ levels: logLevels, level: chosen, format: textLine }));
   return loggers[chosen];
 }
 
 /** All agents share one logger per level. */
-const loggers: Partial<Record<Level, Logger>> = {};
+const loggers: Partial<Record<LogLevel, Logger>> = {};
 
-function loggerFrom(level: Level): Logger {
+function textLine(level: LogLevel, message: string, fields?: Record<string, unknown>): string {
+  const extra = fields && Object.keys(fields).length > 0 ? ` ${printableJson(fields)}` : '';
+  // continuation lines are indented, so that a message cannot fake a second one
+  const text = printableText(redactSecrets(message + extra)).replaceAll('\n', '\n  ');
+  return `[pocket-agent] ${level}: ${text}`;
+}
+
+interface LineLoggerOptions<Level extends string, Fields> {
+  /** In rising order. `silent` turns the logger off. */
+  levels: readonly Level[];
+  /** Messages below this level are not written. */
+  level: Level;
+  format(level: Level, message: string, fields?: Fields): string;
+  write?: ((line: string) => void) | undefined;
+}
+
+type LineLogger<Level extends string, Fields> = Record<
+  Exclude<Level, 'silent'>,
+  (message: string, fields?: Fields) => void
+>;
+
+/** A logger that writes each message as a line, by default to stderr. It has one method for each level but `silent`. */
+export function lineLogger<Level extends string, Fields>(
+  options: LineLoggerOptions<Level, Fields>,
+): LineLogger<Level, Fields> {
+  const { levels, level, format, write = (line) => void process.stderr.write(line) } = options;
   const threshold = levels.indexOf(level);
-  const writer = (name: Level) => (message: string, fields?: Record<string, unknown>) => {
-    if (levels.indexOf(name) < threshold) return;
-    const extra = fields && Object.keys(fields).length > 0 ? ` ${printableJson(fields)}` : '';
-    // continuation lines are indented, so that a message cannot fake a second one
-    const text = printableText(redactSecrets(message + extra)).replaceAll('\n', '\n  ');
-    process.stderr.write(`[pocket-agent] ${name}: ${text}\n`);
+  const writer = (name: Level) => (message: string, fields?: Fields) => {
+    if (levels.indexOf(name) >= threshold) write(`${format(name, message, fields)}\n`);
   };
-  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+  const methods = levels.filter((name) => name !== 'silent').map((name) => [name, writer(name)]);
+  return Object.fromEntries(methods) as LineLogger<Level, Fields>;
 }

@@ -55,11 +55,13 @@ export class PrintableStream {
 
 /** JSON with every invisible character escaped. It parses to the same value. */
 export function printableJson(value: unknown): string {
-  return (JSON.stringify(value) ?? 'undefined').replace(invisible, (characters) =>
-    [...Array(characters.length).keys()]
-      .map((index) => `\\u${characters.charCodeAt(index).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+  return escapeInvisible(JSON.stringify(value) ?? 'undefined');
+}
+
+/** Writes invisible characters as `\\u…`. */
+export function escapeInvisible(text: string): string {
+  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replace(invisible, (character) => character.split('').map(escapeUnit).join(''));
 }
 
 /** At most `maxLength` characters, followed by how many were cut. */

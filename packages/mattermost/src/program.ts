@@ -1,6 +1,7 @@
 // The program mcp-server-mattermost: reads arguments and environment, sets the exit code.
 import { outlastReaders } from '@pocket-agent/http/output';
-import { errorText, isMattermostError } from './base/errors.ts';
+import { errorText } from '@pocket-agent/kit';
+import { isMattermostError } from './base/errors.ts';
 import { packageVersion } from './base/version.ts';
 import { HELP, readCommand } from './config/command-line.ts';
 import { configFrom } from './config/config.ts';

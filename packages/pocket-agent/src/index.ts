@@ -1,5 +1,7 @@
 // The public names of pocket-agent. Importing this loads neither the MCP SDK nor a provider.
 
+import { nodeVersionProblem } from '@pocket-agent/kit/require-node';
+
 export {
   isPocketError,
   type Logger,
@@ -80,6 +82,5 @@ export type { ListWait, ToolCallContext, ToolSource } from './tools/tool-source.
 
 // an older one would fail in the middle of the first run
 const { node, bun, deno } = globalThis.process?.versions ?? {};
-const [major = 0, minor = 0] = (node ?? '').split('.').map(Number);
-if (node && !bun && !deno && (major < 22 || (major === 22 && minor < 18)))
-  throw new Error(`pocket-agent needs Node 22.18 or newer; this is ${process.version}.`);
+const problem = node && !bun && !deno ? nodeVersionProblem('pocket-agent', node) : undefined;
+if (problem !== undefined) throw new Error(problem);

@@ -1,4 +1,5 @@
 // StoreError. Programs branch on `code`; no message contains a database URL.
+import { CodedError } from '@pocket-agent/kit';
 
 export type StoreErrorCode =
   | 'CONFIG_INVALID'
@@ -8,12 +9,6 @@ export type StoreErrorCode =
   | 'NEWER_DATABASE'
   | 'MIGRATION_FAILED';
 
-export class StoreError extends Error {
+export class StoreError extends CodedError<StoreErrorCode> {
   override readonly name = 'StoreError';
-  readonly code: StoreErrorCode;
-
-  constructor(code: StoreErrorCode, message: string, options: { cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
-  }
 }

@@ -1,5 +1,6 @@
 // The error of the A2A client: why a request to an agent failed, and whether the agent can have started to work.
 import { FetchError } from '@pocket-agent/http/fetch';
+import { CodedError } from '@pocket-agent/kit';
 
 export type A2aErrorCode =
   /** The guard of our `fetch` refused the address. */
@@ -27,18 +28,16 @@ export interface A2aErrorDetails {
   isNotStarted?: boolean | undefined;
 }
 
-/** Its message is a sentence about the agent ("it …") and holds no URL and no secret. */
-export class A2aError extends Error {
-  override readonly name = 'A2aError';
-  readonly code: A2aErrorCode;
+/** Its message is a sentence about the agent ("it …") and holds no URL and no secret. Subclasses may have more codes. */
+export class A2aError<Code extends string = A2aErrorCode> extends CodedError<Code> {
+  override readonly name: string = 'A2aError';
   readonly statusCode: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly rpcCode: number | undefined;
   readonly isNotStarted: boolean;
 
-  constructor(code: A2aErrorCode, message: string, details: A2aErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
+  constructor(code: Code, message: string, details: A2aErrorDetails = {}) {
+    super(code, message, details);
     this.statusCode = details.statusCode;
     this.retryAfterMs = details.retryAfterMs;
     this.rpcCode = details.rpcCode;

@@ -1,4 +1,5 @@
 // Reads server-sent events from the body of a response.
+import { setImmediate } from 'node:timers/promises';
 import { A2aError } from './a2a-error.ts';
 
 export interface ServerEvent {
@@ -10,16 +11,24 @@ export interface ServerEvent {
 const MAX_EVENT_LENGTH = 16_777_216;
 /** How long to wait for the end of the body after the last event, so that the connection can be reused. */
 const END_MS = 200;
+/** A fast agent may not block the event loop for longer. */
+const MAX_BUSY_MS = 10;
 
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   const parser = new EventParser();
+  let busySince = performance.now();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return; // an event without its empty line was cut off
-      yield* parser.add(decoder.decode(value, { stream: true }));
+      for (const event of parser.add(decoder.decode(value, { stream: true }))) {
+        yield event;
+        if (performance.now() - busySince < MAX_BUSY_MS) continue;
+        await setImmediate();
+        busySince = performance.now();
+      }
     }
   } finally {
     void drain(reader);

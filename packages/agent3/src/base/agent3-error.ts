@@ -1,4 +1,5 @@
 // The one error class of Agent3. Programs branch on `code`; people read `message`, which names the way out.
+import { CodedError } from '@pocket-agent/kit';
 
 export type Agent3ErrorCode =
   | 'CONFIG_INVALID'
@@ -13,12 +14,6 @@ export type Agent3ErrorCode =
   | 'ALREADY_RATED'
   | 'HUB_UNAVAILABLE';
 
-export class Agent3Error extends Error {
+export class Agent3Error extends CodedError<Agent3ErrorCode> {
   override readonly name = 'Agent3Error';
-  readonly code: Agent3ErrorCode;
-
-  constructor(code: Agent3ErrorCode, message: string, options: { cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
-  }
 }

@@ -1,30 +1,11 @@
 // Why a call failed: a code for programs, a text for people, and whether the agent can have started to work.
-import { A2aError, type A2aErrorDetails, explainFetchError } from '@pocket-agent/a2a/client';
+import { A2aError, explainFetchError } from '@pocket-agent/a2a/client';
 import { FetchError } from '@pocket-agent/http/fetch';
 import type { CallErrorCode } from './types.ts';
 
-/** Its text holds no URL and no secret. The response puts the name of the agent before it. */
-export class CallFailure extends Error {
+/** The response puts the name of the agent before its text. */
+export class CallFailure extends A2aError<CallErrorCode> {
   override readonly name = 'CallFailure';
-  readonly code: CallErrorCode;
-  readonly statusCode: number | undefined;
-  readonly retryAfterMs: number | undefined;
-  readonly rpcCode: number | undefined;
-  readonly isNotStarted: boolean;
-
-  constructor(code: CallErrorCode, message: string, details: A2aErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
-    this.statusCode = details.statusCode;
-    this.retryAfterMs = details.retryAfterMs;
-    this.rpcCode = details.rpcCode;
-    this.isNotStarted = details.isNotStarted ?? false;
-  }
-}
-
-/** Whether an error is one that calls are expected to have, not a fault of ours. */
-export function isExpected(error: unknown): boolean {
-  return error instanceof CallFailure || error instanceof A2aError;
 }
 
 export function toFailure(error: unknown): CallFailure {

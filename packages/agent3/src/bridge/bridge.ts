@@ -1,9 +1,9 @@
 // Calls A2A agents. Every call is recorded once, whatever its outcome.
 import { randomUUID } from 'node:crypto';
-import { makeSchemaCheck } from '@pocket-agent/a2a/client';
+import { A2aError, makeSchemaCheck } from '@pocket-agent/a2a/client';
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import { errorText } from '@pocket-agent/kit';
-import { type CallFailure, isExpected, toFailure } from '../base/call-failure.ts';
+import { type CallFailure, toFailure } from '../base/call-failure.ts';
 import { cleanLine } from '../base/clean-text.ts';
 import { localOwner } from '../base/owner-tokens.ts';
 import type { Caller, CallOptions, CallRequest, CallResponse, KnownTask, TaskRequest } from '../base/types.ts';
@@ -259,7 +259,7 @@ class A2aBridge implements Bridge {
       await work();
       return undefined;
     } catch (error) {
-      if (!isExpected(error)) this.#logError('a call failed unexpectedly', pending, error);
+      if (!(error instanceof A2aError)) this.#logError('a call failed unexpectedly', pending, error);
       return toFailure(error);
     } finally {
       pending.reportRest();

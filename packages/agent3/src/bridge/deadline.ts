@@ -1,5 +1,5 @@
 // The time limit of one call, combined with the abort signal of its caller.
-import { abortable } from '@pocket-agent/kit';
+import { abortable, onAbort } from '@pocket-agent/kit';
 import { CallFailure } from '../base/call-failure.ts';
 
 /** For calls without a timeout. */
@@ -17,16 +17,19 @@ export class Deadline {
   readonly timeoutMs: number;
   readonly #controller = new AbortController();
   readonly #end: number;
-  readonly #releases: (() => void)[] = [];
+  readonly #releases: (() => void)[];
 
   constructor({ timeoutMs, signal, closing }: DeadlineOptions) {
     this.timeoutMs = timeoutMs;
     this.#end = performance.now() + timeoutMs;
-    const expire = () => this.#abort(new CallFailure('TIMEOUT', `there was no answer within ${timeoutMs} ms.`));
-    const timer = setTimeout(expire, timeoutMs);
-    this.#releases.push(() => clearTimeout(timer));
-    this.#listen(signal, 'the call was canceled.');
-    this.#listen(closing, 'the bridge was closed.');
+    const fail = (code: 'TIMEOUT' | 'CANCELED', message: string) =>
+      this.#controller.abort(new CallFailure(code, message));
+    const timer = setTimeout(() => fail('TIMEOUT', `there was no answer within ${timeoutMs} ms.`), timeoutMs);
+    this.#releases = [
+      () => clearTimeout(timer),
+      ...(signal ? [onAbort(signal, () => fail('CANCELED', 'the call was canceled.'))] : []),
+      onAbort(closing, () => fail('CANCELED', 'the bridge was closed.')),
+    ];
   }
 
   get signal(): AbortSignal {
@@ -44,31 +47,16 @@ export class Deadline {
 
   /** Ends early when `wake` resolves. */
   async sleep(ms: number, wake?: Promise<void>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const slept = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    });
+    const elapsed = Promise.withResolvers<void>();
+    const timer = setTimeout(elapsed.resolve, ms);
     try {
-      await this.race(wake ? Promise.race([slept, wake]) : slept);
+      await this.race(wake ? Promise.race([elapsed.promise, wake]) : elapsed.promise);
     } finally {
       clearTimeout(timer);
     }
   }
 
   release(): void {
-    for (const release of this.#releases.splice(0)) release();
-  }
-
-  #listen(signal: AbortSignal | undefined, message: string): void {
-    if (!signal) return;
-    const abort = () => this.#abort(new CallFailure('CANCELED', message));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    this.#releases.push(() => signal.removeEventListener('abort', abort));
-  }
-
-  #abort(failure: CallFailure): void {
-    this.#controller.abort(failure);
-    this.release();
+    for (const release of this.#releases) release();
   }
 }

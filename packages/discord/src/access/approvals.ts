@@ -1,6 +1,6 @@
 // Asks a user to approve a tool call: two buttons that only this user may press, and that expire.
 import { randomUUID } from 'node:crypto';
-import { onAbort } from '@pocket-agent/kit';
+import { errorText, onAbort } from '@pocket-agent/kit';
 import {
   AttachmentBuilder,
   type ButtonInteraction,
@@ -10,7 +10,6 @@ import {
   type SendableChannels,
 } from 'discord.js';
 import { type ApprovalAnswer, type ApprovalRequest, isPocketError, type Logger } from 'pocket-agent';
-import { messageOf } from '../base/errors.ts';
 import { buttons } from '../reply/buttons.ts';
 import { botCan } from './bot-permissions.ts';
 
@@ -79,7 +78,7 @@ export class Approvals {
       await message
         .edit({ content: `${title}\n-# ${outcomeTexts[outcome]}.`, components: [] })
         .catch((error) =>
-          this.#logger.warn('Could not remove the buttons of an approval', { claim, reason: messageOf(error) }),
+          this.#logger.warn('Could not remove the buttons of an approval', { claim, reason: errorText(error) }),
         );
       return outcome === 'allowed' ? { allow: true, hash } : { deny: outcomeTexts[outcome] };
     } finally {

@@ -1,7 +1,9 @@
 // Answers one question: runs the agent, shows its progress, and stores the outcome.
+
+import { errorText } from '@pocket-agent/kit';
 import { PermissionFlagsBits } from 'discord.js';
 import { botCan } from '../access/bot-permissions.ts';
-import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 import { failureFields, failureText } from '../conversation/failure-text.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, TurnLog } from '../conversation/turn-log.ts';
@@ -118,6 +120,6 @@ async function storeEnd({ history, logger }: BotParts, log: TurnLog, ending: End
       await log.written();
     }
   } catch (error) {
-    logger.error('Storing a conversation failed', { claim: log.claim, reason: messageOf(error) });
+    logger.error('Storing a conversation failed', { claim: log.claim, reason: errorText(error) });
   }
 }

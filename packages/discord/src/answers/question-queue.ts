@@ -1,5 +1,5 @@
 // Answers queued questions, one at a time per conversation. The queue itself is in the database.
-import { messageOf } from '../base/errors.ts';
+import { errorText } from '@pocket-agent/kit';
 import type { BotParts } from '../conversation/parts.ts';
 import { SENDING } from '../conversation/queue-notices.ts';
 import { receivesMessagesOf } from '../gateway/shard-events.ts';
@@ -29,7 +29,7 @@ export class QuestionQueue {
     }
     const active = this.#drain(conversation)
       .catch((error) =>
-        this.#parts.logger.error('Processing a conversation failed', { conversation, reason: messageOf(error) }),
+        this.#parts.logger.error('Processing a conversation failed', { conversation, reason: errorText(error) }),
       )
       .finally(() => {
         this.#active.delete(conversation);

@@ -1,10 +1,10 @@
 // Loads the Discord objects of a claim: message, channel, user and guild.
 
+import { errorText } from '@pocket-agent/kit';
 import type { SendableChannels, User } from 'discord.js';
 import { type Guild, type GuildMember, type Message, PermissionFlagsBits } from 'discord.js';
 import { botCan } from '../access/bot-permissions.ts';
 import { isRefusal } from '../base/discord-errors.ts';
-import { messageOf } from '../base/errors.ts';
 import type { AttachedFile } from '../context/attachments.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { ownMessagesAfter } from '../reply/own-messages.ts';
@@ -51,7 +51,7 @@ export async function findSource(parts: BotParts, claim: Claim): Promise<Questio
     if (!isRefusal(error)) throw error;
     parts.logger.info('The message or channel of a question no longer exists', {
       claim: claim.id,
-      reason: messageOf(error),
+      reason: errorText(error),
     });
     return undefined;
   }

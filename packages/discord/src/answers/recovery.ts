@@ -1,7 +1,8 @@
 // Resumes a run after a crash: delivers it if complete, repeats it if no tool ran, else closes it with a note.
+
+import { errorText } from '@pocket-agent/kit';
 import { PocketAgent } from 'pocket-agent';
 import { closeStaleApprovals } from '../access/stale-approvals.ts';
-import { messageOf } from '../base/errors.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, shownText } from '../conversation/turn-log.ts';
 import { answer, createReply, type Question } from './answer.ts';
@@ -19,7 +20,7 @@ export async function recover(parts: BotParts, { claim, source }: Question): Pro
   const last = messages.at(-1);
   const isDone = last?.role === 'assistant' && !hasToolCalls([last]);
   await closeStaleApprovals(source.channel, id).catch((error) =>
-    logger.warn('Could not remove the buttons of an approval', { claim: id, reason: messageOf(error) }),
+    logger.warn('Could not remove the buttons of an approval', { claim: id, reason: errorText(error) }),
   );
   if (!isDone && claim.state !== 'acting') return answer(parts, { claim, source });
   logger.info('Resuming an interrupted run', { claim: id, done: isDone });

@@ -1,6 +1,7 @@
 // Errors of the Discord API: what they mean, and texts for people.
+import { errorText } from '@pocket-agent/kit';
 import { DiscordAPIError, HTTPError } from 'discord.js';
-import { DiscordBotError, messageOf, networkError } from './errors.ts';
+import { DiscordBotError, networkError } from './errors.ts';
 
 export function hasErrorCode(error: unknown, ...codes: (number | string)[]): boolean {
   return error instanceof DiscordAPIError && codes.includes(error.code);
@@ -16,7 +17,7 @@ export function isRefusal(error: unknown): boolean {
 
 /** Why a request was refused, on one line: Discord's message and the first field it names. */
 export function refusalReason(error: unknown): string {
-  if (!(error instanceof DiscordAPIError)) return messageOf(error);
+  if (!(error instanceof DiscordAPIError)) return errorText(error);
   if (!hasDiscordCode(error)) return `a proxy in front of Discord answered ${error.status}`;
   const { message, errors } = rawError(error);
   const field = firstFieldError(errors);
@@ -61,7 +62,7 @@ export function loginError(cause: unknown, apiUrl: string | undefined): DiscordB
 }
 
 function loginHint(cause: unknown, apiUrl: string | undefined): string {
-  const text = messageOf(cause);
+  const text = errorText(cause);
   const reason = networkError(cause);
   if (reason !== undefined) {
     return apiUrl === undefined

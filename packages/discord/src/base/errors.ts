@@ -1,5 +1,5 @@
 // The error class of the bot. Programs branch on `code`; people read `message`, which says how to fix the problem.
-import { errorText } from '@pocket-agent/kit';
+import { CodedError } from '@pocket-agent/kit';
 
 export type DiscordBotErrorCode =
   | 'CONFIG_INVALID'
@@ -9,19 +9,8 @@ export type DiscordBotErrorCode =
   | 'REFUSED'
   | 'GONE';
 
-export class DiscordBotError extends Error {
+export class DiscordBotError extends CodedError<DiscordBotErrorCode> {
   override readonly name = 'DiscordBotError';
-  readonly code: DiscordBotErrorCode;
-
-  constructor(code: DiscordBotErrorCode, message: string, options: { cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
-  }
-}
-
-/** The message of an error, with its root cause unless it is one of ours, which names the cause itself. */
-export function messageOf(error: unknown): string {
-  return error instanceof DiscordBotError ? error.message : errorText(error);
 }
 
 /** The network error code, for example `ECONNREFUSED`, of an error or its causes. */

@@ -1,8 +1,9 @@
 // /agent: chooses the tools of a conversation.
+
+import { errorText } from '@pocket-agent/kit';
 import { ActionRowBuilder, type BaseInteraction, SlashCommandBuilder, StringSelectMenuBuilder } from 'discord.js';
 import type { ProfileName } from 'pocket-agent';
 import { profileOf } from '../access/profile.ts';
-import { messageOf } from '../base/errors.ts';
 import { settlesWithin } from '../base/settles-within.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import type { ToolChoice } from '../toolbox/catalogue.ts';
@@ -95,7 +96,7 @@ async function unavailableTools(
     .then((lines) => {
       serverLines = lines;
     })
-    .catch((error) => parts.logger.warn('Listing tools of MCP servers failed', { reason: messageOf(error) }))
+    .catch((error) => parts.logger.warn('Listing tools of MCP servers failed', { reason: errorText(error) }))
     .finally(() => lease.release());
   await settlesWithin(LIST_TOOLS_MS, listing);
   return [...ofFolders, ...serverLines];

@@ -1,10 +1,10 @@
 // The options of the bot from environment variables. docs/discord.md lists the variables.
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { didYouMean, isRecord, oneOf, withoutUndefined } from '@pocket-agent/kit';
+import { didYouMean, isRecord, type LogLevel, logLevels, oneOf, withoutUndefined } from '@pocket-agent/kit';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import type { Capability, CompletionOptions, McpServerEntry, Prices } from 'pocket-agent';
-import { jsonLogger, type LogLevel, logLevels } from '../base/logger.ts';
+import { jsonLogger } from '../base/logger.ts';
 import { EnvironmentVariables } from './environment-variables.ts';
 import { modelFault } from './models.ts';
 import { completionProblems, type Environment, mcpServersProblem } from './option-checks.ts';

@@ -1,6 +1,8 @@
 // The models that users can choose.
+
+import { errorText } from '@pocket-agent/kit';
 import { isPriced, type LanguageModel, type Logger, PocketAgent, resolveModel } from 'pocket-agent';
-import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 import type { BotOptions, ModelChoice } from './options.ts';
 
@@ -27,7 +29,7 @@ export class Models {
 
   /** Logs and drops models that cannot be used. Throws all problems if the default model cannot be used. */
   async checkAll(logger: Logger): Promise<void> {
-    const checked = this.#choices.map((choice) => this.#checkAtStart(choice).then(() => undefined, messageOf));
+    const checked = this.#choices.map((choice) => this.#checkAtStart(choice).then(() => undefined, errorText));
     const faults = await Promise.all(checked);
     const reasons = faults.filter((fault) => fault !== undefined);
     if (faults[0] !== undefined) throw new DiscordBotError('CONFIG_INVALID', reasons.join('\n'));
@@ -101,7 +103,7 @@ export function modelFault({ name, model }: ModelChoice): string | undefined {
 
 function unusableText(name: string, error: unknown): string {
   // drop advice for callers of the library
-  const reason = messageOf(error).replace(/,? or pass .*$/, '.');
+  const reason = errorText(error).replace(/,? or pass .*$/, '.');
   return `The model "${name}" cannot be used: ${reason}`;
 }
 

@@ -1,7 +1,7 @@
 // Checks the options of a bot before anything is opened, and reports all problems in one error.
-import { isRecord } from '@pocket-agent/kit';
+import { errorText, isRecord } from '@pocket-agent/kit';
 import { type McpServerEntry, PocketAgent, PocketAgentClient } from 'pocket-agent';
-import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 import { botOptionSet, groups, modelOptionSet, optionProblems } from './option-rules.ts';
 import type { BotOptions } from './options.ts';
 
@@ -47,7 +47,7 @@ export function completionProblems(path: string, options: unknown): string[] {
     new PocketAgent({ agentConfig: { llmModel: 'demo', completionOptions: options } });
     return [];
   } catch (error) {
-    const problem = messageOf(error).replace(/^(agentConfig\.)?completionOptions\.?/, '');
+    const problem = errorText(error).replace(/^(agentConfig\.)?completionOptions\.?/, '');
     return [problem.startsWith(' ') ? `${path}${problem}` : `${path}: ${problem}`];
   }
 }
@@ -61,7 +61,7 @@ export function mcpServersProblem(
     // the constructor of a client checks its configuration and connects to nothing
     new PocketAgentClient({ mcpConfig: { mcpServers } });
   } catch (error) {
-    return messageOf(error);
+    return errorText(error);
   }
   for (const [name, entry] of Object.entries(mcpServers)) {
     if (entry.disabled) continue;

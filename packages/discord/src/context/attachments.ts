@@ -1,9 +1,10 @@
 // Reads attached files: images for models with vision, text and PDF as text, other files by name only.
 
 import type { HttpFetch } from '@pocket-agent/http/fetch';
+import { errorText } from '@pocket-agent/kit';
 import type { Attachment } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 import { readPdf } from './read-pdf.ts';
 import { escapeMarkup, untrusted } from './untrusted.ts';
 
@@ -78,7 +79,7 @@ async function readOne(file: AttachedFile, options: ReadOptions & { images: Uint
     return { note: 'a file that was not read' };
   } catch (error) {
     signal.throwIfAborted();
-    logger.warn('An attachment could not be read', { file: file.id, reason: messageOf(error) });
+    logger.warn('An attachment could not be read', { file: file.id, reason: errorText(error) });
     const isGone = error instanceof DiscordBotError && error.code === 'GONE';
     return { note: isGone ? error.message : 'a file that could not be read' };
   }

@@ -1,6 +1,8 @@
 // Explains a failure to the user in safe words, and to the log in detail.
+
+import { errorText } from '@pocket-agent/kit';
 import { isPocketError, type PocketErrorCode, redactSecrets } from 'pocket-agent';
-import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 
 interface FailureContext {
   /** The id that the log entry has. */
@@ -67,6 +69,6 @@ export function failureFields(error: unknown): { reason: string; status?: number
   const status = Number(details.statusCode);
   if (!(status >= 400)) return { reason: code };
   if (!ACCOUNT_STATUSES.includes(status)) return { reason: code, status };
-  const said = redactSecrets(messageOf(cause)).replaceAll(KEY, '[key]').slice(0, MAX_DETAIL_LENGTH).toWellFormed();
+  const said = redactSecrets(errorText(cause)).replaceAll(KEY, '[key]').slice(0, MAX_DETAIL_LENGTH).toWellFormed();
   return { reason: code, status, detail: said };
 }

@@ -1,7 +1,8 @@
 // "This is next" notices: sent to users who wait for more than a moment, and removed when their turn comes.
+
+import { errorText } from '@pocket-agent/kit';
 import type { Client, Message, SendableChannels } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { messageOf } from '../base/errors.ts';
 import { buttons } from '../reply/buttons.ts';
 import { deleteMessage, ownMessagesAfter } from '../reply/own-messages.ts';
 import type { Claims } from '../store/claims.ts';
@@ -34,7 +35,7 @@ export class QueueNotices {
     const timer = setTimeout(() => {
       this.#scheduled.delete(message.id);
       const sending = this.#send(message, channel)
-        .catch((error) => logger.warn('Sending a notice failed', { claim: message.id, reason: messageOf(error) }))
+        .catch((error) => logger.warn('Sending a notice failed', { claim: message.id, reason: errorText(error) }))
         .finally(() => this.#sending.delete(sending));
       this.#sending.add(sending);
     }, afterMs).unref();
@@ -53,7 +54,7 @@ export class QueueNotices {
       for (const id of ids) await deleteMessage(channel, id);
     } catch (error) {
       // continue: the answer matters more
-      this.#options.logger.warn('Removing a notice failed', { claim: claim.id, reason: messageOf(error) });
+      this.#options.logger.warn('Removing a notice failed', { claim: claim.id, reason: errorText(error) });
     }
   }
 

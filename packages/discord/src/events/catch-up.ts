@@ -1,8 +1,7 @@
 // Finds questions in one channel that arrived while the bot was offline.
-import { abortable } from '@pocket-agent/kit';
+import { abortable, errorText } from '@pocket-agent/kit';
 import { type Collection, type Message, SnowflakeUtil } from 'discord.js';
 import type { QuestionQueue } from '../answers/question-queue.ts';
-import { messageOf } from '../base/errors.ts';
 import { oldestFirst } from '../base/message-order.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import type { Checkpoint } from '../store/claims.ts';
@@ -50,7 +49,7 @@ async function pageOf(
     const channel = await client.channels.fetch(channelId);
     if (channel?.isSendable()) return await channel.messages.fetch({ after, limit: PAGE_SIZE });
   } catch (error) {
-    logger.warn('Reading a channel for missed messages failed', { channelId, reason: messageOf(error) });
+    logger.warn('Reading a channel for missed messages failed', { channelId, reason: errorText(error) });
   }
   return new Map<string, Message>();
 }

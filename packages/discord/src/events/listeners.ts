@@ -1,7 +1,8 @@
 // Listens to messages, interactions and connection events until the bot closes.
+
+import { errorText } from '@pocket-agent/kit';
 import { type Client, type ClientEvents, Events, type Message } from 'discord.js';
 import type { QuestionQueue } from '../answers/question-queue.ts';
-import { messageOf } from '../base/errors.ts';
 import { KeyedQueue } from '../base/keyed-queue.ts';
 import { retry } from '../base/retry.ts';
 import type { BotParts } from '../conversation/parts.ts';
@@ -142,12 +143,12 @@ export class Listeners {
     work: () => Promise<Result>,
     until = Date.now() + this.#options.catchUpMs,
   ): Promise<Result> {
-    const onWait = (error: unknown) => this.#parts.logger.warn(`Retrying: ${what}`, { reason: messageOf(error) });
+    const onWait = (error: unknown) => this.#parts.logger.warn(`Retrying: ${what}`, { reason: errorText(error) });
     return retry(work, { until, signal: this.#closed.signal, onWait });
   }
 
   #logFailure(what: string, error: unknown): void {
-    this.#parts.logger.error(`Failed: ${what}`, { reason: messageOf(error) });
+    this.#parts.logger.error(`Failed: ${what}`, { reason: errorText(error) });
   }
 }
 

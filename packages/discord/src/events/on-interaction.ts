@@ -1,4 +1,6 @@
 // Dispatches commands, menus, buttons and forms. Users see a short text for an error, without details.
+
+import { errorText } from '@pocket-agent/kit';
 import {
   type AutocompleteInteraction,
   type ChatInputCommandInteraction,
@@ -10,7 +12,7 @@ import {
 import { isServed, NOT_SERVED } from '../access/allowlist.ts';
 import type { QuestionQueue } from '../answers/question-queue.ts';
 import { hasErrorCode, isClientError, isRefusal, refusalReason } from '../base/discord-errors.ts';
-import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 import { retry } from '../base/retry.ts';
 import { pickTools, TOOLS_MENU } from '../commands/agent.ts';
 import { type CommandAnswer, isMemberAllowed, NOT_ALLOWED_HERE } from '../commands/command.ts';
@@ -55,7 +57,7 @@ export async function onInteraction(parts: BotParts, queue: QuestionQueue, inter
     ) {
       return;
     }
-    parts.logger.error('Interaction failed', { interaction: interaction.id, reason: messageOf(error) });
+    parts.logger.error('Interaction failed', { interaction: interaction.id, reason: errorText(error) });
   }
 }
 
@@ -146,12 +148,12 @@ async function replyTo(
 async function sendPart(parts: BotParts, content: string, send: (content: string) => Promise<unknown>): Promise<void> {
   const { closing: signal, logger } = parts;
   const isProxyError = (error: unknown) => isClientError(error) && !isRefusal(error);
-  const onWait = (error: unknown) => logger.warn('Retrying: an answer', { reason: messageOf(error) });
+  const onWait = (error: unknown) => logger.warn('Retrying: an answer', { reason: errorText(error) });
   try {
     await retry(() => send(content), { until: Date.now() + RETRY_MS, signal, onWait, shouldRetry: isProxyError });
   } catch (error) {
     if (!isClientError(error)) throw error;
-    logger.warn('Discord refused an answer', { reason: messageOf(error) });
+    logger.warn('Discord refused an answer', { reason: errorText(error) });
     await send(refusalNote('this answer', refusalReason(error)));
   }
 }

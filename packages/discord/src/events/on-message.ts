@@ -1,11 +1,12 @@
 // Adds a message for the bot to the queue of its conversation, or tells the user why not.
+
+import { errorText } from '@pocket-agent/kit';
 import type { GuildMember, Message } from 'discord.js';
 import { isServed } from '../access/allowlist.ts';
 import { botCanSend } from '../access/bot-permissions.ts';
 import { channelIdsOf, isAllowed } from '../access/profile.ts';
 import type { QuestionQueue } from '../answers/question-queue.ts';
 import { isRefusal } from '../base/discord-errors.ts';
-import { messageOf } from '../base/errors.ts';
 import { withoutMention } from '../context/input.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { exceededLimit } from '../conversation/rate-limits.ts';
@@ -65,7 +66,7 @@ async function sendNotice({ logger }: BotParts, { channel, id }: Message, conten
   try {
     await channel.send({ content, reply: { messageReference: id, failIfNotExists: false } });
   } catch (error) {
-    logger.warn('Sending a notice failed', { claim: id, reason: messageOf(error) });
+    logger.warn('Sending a notice failed', { claim: id, reason: errorText(error) });
   }
 }
 

@@ -1,11 +1,12 @@
 // An answer that grows in Discord: one message, edited about once a second, split when it is complete.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '@pocket-agent/kit';
 import type { SendableChannels } from 'discord.js';
 import { AttachmentBuilder, type MessageCreateOptions, RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { hasErrorCode, isClientError, isRefusal, refusalReason } from '../base/discord-errors.ts';
-import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 import type { ReplyOptions } from '../config/options.ts';
 import { finalParts, growingParts, joinNote, type Part, refusalNote, truncateNote, withNote } from './answer-parts.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
@@ -111,7 +112,7 @@ export class LiveReply {
         // after a restart, on the last attempt, replace parts that a proxy blocks by a note
         return await this.#deliver(final, isResumed && count === FINAL_ATTEMPTS ? isClientError : isRefusal);
       } catch (error) {
-        this.#logger.warn('Showing an answer failed', { claim: this.#target.claim, reason: messageOf(error) });
+        this.#logger.warn('Showing an answer failed', { claim: this.#target.claim, reason: errorText(error) });
         if (isRefusal(error)) return { state: 'refused', visibleText: this.#visibleText, reason: refusalReason(error) };
         if (count === FINAL_ATTEMPTS || error instanceof DiscordBotError)
           return { state: 'failed', visibleText: '', reason: '' };
@@ -155,7 +156,7 @@ export class LiveReply {
       await this.#deleteFrom(parts.length);
     } catch (error) {
       this.#isRefused = isRefusal(error);
-      this.#logger.debug('An edit was skipped', { claim: this.#target.claim, reason: messageOf(error) });
+      this.#logger.debug('An edit was skipped', { claim: this.#target.claim, reason: errorText(error) });
     }
     this.#lastFlush = Date.now();
   }
@@ -177,7 +178,7 @@ export class LiveReply {
       if (refusal === undefined) continue;
       this.#logger.warn('A part of an answer was refused', {
         claim: this.#target.claim,
-        reason: messageOf(refusal),
+        reason: errorText(refusal),
       });
       if (part.file !== undefined) return this.#deliver({ ...final, canAttach: false }, isFinal);
       reason = refusalReason(refusal);

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { errorText } from '@pocket-agent/kit';
 import type { Logger } from 'pocket-agent';
-import { messageOf } from '../base/errors.ts';
 import type { BotDatabase } from './schema.ts';
 
 /** Checking process ids is cheap. */
@@ -30,7 +30,7 @@ export class Processes {
   async start(onBeat: () => void): Promise<void> {
     await this.#heartbeat();
     const beatAgain = () =>
-      this.#heartbeat().then(onBeat, (error) => this.#logger.error('Heartbeat failed', { reason: messageOf(error) }));
+      this.#heartbeat().then(onBeat, (error) => this.#logger.error('Heartbeat failed', { reason: errorText(error) }));
     this.#timers.push(setInterval(beatAgain, this.#leaseMs / 3).unref());
     this.#timers.push(setInterval(() => void this.#check(onBeat), CHECK_MS).unref());
   }

@@ -1,7 +1,9 @@
 // The tables of the bot, in SQLite and PostgreSQL.
+
+import { errorText } from '@pocket-agent/kit';
 import { type Migration, openStore, type Store } from '@pocket-agent/store';
 import type { Generated, Selectable } from 'kysely';
-import { DiscordBotError, messageOf, networkError } from '../base/errors.ts';
+import { DiscordBotError, networkError } from '../base/errors.ts';
 
 interface BotSchema {
   discord_guilds: { guild_id: string; settings: string };
@@ -94,6 +96,6 @@ export async function openBotStore({ url, file }: DatabaseLocation): Promise<Bot
     // an unreachable server may come back; other errors need a change by the operator
     const code = url !== undefined && networkError(cause) !== undefined ? 'DATABASE_FAILED' : 'CONFIG_INVALID';
     const where = url === undefined ? 'POCKET_DISCORD_DB (database.file)' : 'DATABASE_URL (database.url)';
-    throw new DiscordBotError(code, `${where}: ${messageOf(cause)}`, { cause });
+    throw new DiscordBotError(code, `${where}: ${errorText(cause)}`, { cause });
   }
 }

@@ -1,6 +1,7 @@
 // The tool folders that users can choose. Folders may change while the bot runs; each is loaded at its first use.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { errorText } from '@pocket-agent/kit';
 import {
   bundledFolderPath,
   bundledFolders,
@@ -12,7 +13,7 @@ import {
   type ToolFolderOptions,
 } from '@pocket-agent/tool-folder';
 import type { Capability, Logger, ToolSource } from 'pocket-agent';
-import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 import { toolError } from './tool-errors.ts';
 
 export interface ToolChoice {
@@ -57,7 +58,7 @@ export class Catalogue {
     try {
       await Promise.all(this.#directories.map((directory) => directory.load()));
     } catch (cause) {
-      const text = `POCKET_DISCORD_TOOLS (toolDirectories): ${messageOf(cause)}`;
+      const text = `POCKET_DISCORD_TOOLS (toolDirectories): ${errorText(cause)}`;
       throw new DiscordBotError('CONFIG_INVALID', text, { cause });
     }
   }

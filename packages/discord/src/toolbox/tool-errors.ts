@@ -1,7 +1,9 @@
 // Errors of tools: models, and so the channel, may read only texts meant for them; the rest goes to the log.
+
+import { errorText } from '@pocket-agent/kit';
 import { DiscordAPIError } from 'discord.js';
 import { isPocketError, type Logger, PocketError } from 'pocket-agent';
-import { errorKind, messageOf } from '../base/errors.ts';
+import { errorKind } from '../base/errors.ts';
 
 interface FailedCall {
   tool: string;
@@ -12,7 +14,7 @@ interface FailedCall {
 export function toolError(error: unknown, { tool, claim, logger }: FailedCall): unknown {
   if (isMeantForModels(error)) return error;
   logger.warn('Tool failed', { tool, claim, ...errorKind(error) });
-  logger.debug('Tool error', { tool, claim, reason: messageOf(error) });
+  logger.debug('Tool error', { tool, claim, reason: errorText(error) });
   return new PocketError('TOOL_FAILED', `${tool} failed; the log of the bot has details under ${claim}.`, {
     cause: error,
   });

@@ -1,7 +1,8 @@
 // The login of an MCP client through the browser at Mattermost: /authorize, consent page, callback. A cookie binds each
 // login to the browser that started it.
 import { timingSafeEqual } from 'node:crypto';
-import { errorText, isMattermostError } from '../base/errors.ts';
+import { errorText } from '@pocket-agent/kit';
+import { isMattermostError } from '../base/errors.ts';
 import { ExpiringMap } from '../base/expiring-map.ts';
 import type { Log } from '../base/log.ts';
 import type { OAuthConfig } from '../config/config.ts';

@@ -1,8 +1,8 @@
 // Mattermost as the upstream OAuth server: login URL, code exchange, refresh.
 
 import { createHash } from 'node:crypto';
-import { isString } from '@pocket-agent/kit';
-import { errorText, isMattermostError, MattermostError } from '../base/errors.ts';
+import { errorText, isString } from '@pocket-agent/kit';
+import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import { readBody } from '../client/body.ts';
 import type { HttpPool } from '../client/http-pool.ts';

@@ -1,4 +1,5 @@
 // The error class of this package. Programs branch on `code`; agents read `message`, which says what to do next.
+import { CodedError } from '@pocket-agent/kit';
 
 export type MattermostErrorCode =
   | 'CONFIG_INVALID'
@@ -24,17 +25,15 @@ interface MattermostErrorOptions {
   errorId?: string | undefined;
 }
 
-export class MattermostError extends Error {
+export class MattermostError extends CodedError<MattermostErrorCode> {
   override readonly name = 'MattermostError';
-  readonly code: MattermostErrorCode;
   readonly status: number | undefined;
   readonly errorId: string | undefined;
 
-  constructor(code: MattermostErrorCode, message: string, { cause, status, errorId }: MattermostErrorOptions = {}) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.code = code;
-    this.status = status;
-    this.errorId = errorId;
+  constructor(code: MattermostErrorCode, message: string, options: MattermostErrorOptions = {}) {
+    super(code, message, options);
+    this.status = options.status;
+    this.errorId = options.errorId;
   }
 }
 
@@ -53,12 +52,4 @@ const TRANSIENT_CODES: readonly MattermostErrorCode[] = [
 /** Whether the same request may succeed later. */
 export function isTransient(error: unknown): boolean {
   return isMattermostError(error) && TRANSIENT_CODES.includes(error.code);
-}
-
-/** The message of any thrown value. */
-export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // Node throws an AggregateError without a message when every address of a host refuses the connection
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(errorText).join(', ');
-  return error.message;
 }

@@ -1,5 +1,5 @@
 // The logger: lines on stderr, as JSON or text. Stdout is reserved for the MCP protocol.
-import { escapeUnseen } from '@pocket-agent/http/output';
+import { escapeInvisible, lineLogger } from '@pocket-agent/kit';
 
 export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -21,16 +21,16 @@ interface LogOptions {
   write?: (line: string) => void;
 }
 
-export function createLog({ level, format, write = (line) => process.stderr.write(line) }: LogOptions): Log {
-  const threshold = logLevels.indexOf(level);
-  const at = (name: LogLevel) => (message: string, fields?: LogFields) => {
-    if (logLevels.indexOf(name) < threshold) return;
-    const timestamp = new Date().toISOString();
-    const line =
-      format === 'json'
-        ? JSON.stringify({ timestamp, level: name, message, ...fields })
-        : `${timestamp} ${name} ${message}${fields ? ` ${JSON.stringify(fields)}` : ''}`;
-    write(`${escapeUnseen(line)}\n`);
-  };
-  return { debug: at('debug'), info: at('info'), warning: at('warning'), error: at('error') };
+export function createLog({ level, format, write }: LogOptions): Log {
+  return lineLogger({ levels: logLevels, level, format: format === 'json' ? jsonLine : textLine, write });
+}
+
+function jsonLine(level: LogLevel, message: string, fields?: LogFields): string {
+  return escapeInvisible(JSON.stringify({ timestamp: new Date().toISOString(), level, message, ...fields }));
+}
+
+function textLine(level: LogLevel, message: string, fields?: LogFields): string {
+  return escapeInvisible(
+    `${new Date().toISOString()} ${level} ${message}${fields ? ` ${JSON.stringify(fields)}` : ''}`,
+  );
 }

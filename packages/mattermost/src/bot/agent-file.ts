@@ -1,10 +1,10 @@
 // Reads the agent file, in the format of the command pocket-agent. Relative paths start at the folder of the file.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { isRecord } from '@pocket-agent/kit';
+import { errorText, isRecord } from '@pocket-agent/kit';
 import type { PocketAgentOptions } from 'pocket-agent';
 import type { Capability } from '../base/access.ts';
-import { errorText, MattermostError } from '../base/errors.ts';
+import { MattermostError } from '../base/errors.ts';
 
 const KEYS = ['$schema', 'agentConfig', 'mcpServers', 'tools', 'access', 'limits'];
 

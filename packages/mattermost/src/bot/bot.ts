@@ -1,6 +1,8 @@
 // The bot: listens to events of Mattermost and lets an agent answer the messages addressed to it.
+
+import { errorText } from '@pocket-agent/kit';
 import { Account, type ToolContext } from '../account/account.ts';
-import { errorText, isMattermostError, isTransient, MattermostError } from '../base/errors.ts';
+import { isMattermostError, isTransient, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import { createLog, type Log } from '../base/log.ts';
 import { delay } from '../client/deadline.ts';

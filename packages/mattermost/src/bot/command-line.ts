@@ -1,8 +1,9 @@
 // Arguments and environment of the command mattermost-bot.
 import { parseArgs } from 'node:util';
+import { errorText } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { type Capability, capabilities, type Profile, profiles } from '../base/access.ts';
-import { errorText, MattermostError } from '../base/errors.ts';
+import { MattermostError } from '../base/errors.ts';
 import { readEnvFile, sentence } from '../config/command-line.ts';
 import { configFrom, type MattermostConfig } from '../config/config.ts';
 import { ConfigProblems } from '../config/problems.ts';

@@ -1,8 +1,8 @@
 // One conversation: an agent with its history, and a queue of questions answered one after the other.
 import { randomUUID } from 'node:crypto';
+import { errorText } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
 import type { ToolContext } from '../account/account.ts';
-import { errorText } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { AnswerPost } from './answer-post.ts';
 import type { LinkHosts } from './link-hosts.ts';

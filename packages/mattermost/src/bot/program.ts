@@ -1,6 +1,7 @@
 // The program mattermost-bot: reads arguments and environment, sets the exit code.
 import { outlastReaders } from '@pocket-agent/http/output';
-import { errorText, isMattermostError } from '../base/errors.ts';
+import { errorText } from '@pocket-agent/kit';
+import { isMattermostError } from '../base/errors.ts';
 import { packageVersion } from '../base/version.ts';
 import { HELP, readBotCommand } from './command-line.ts';
 

@@ -1,7 +1,8 @@
 // Runs the bot of the command until the process gets a signal.
 import { once } from 'node:events';
+import { errorText } from '@pocket-agent/kit';
 import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
-import { errorText, MattermostError } from '../base/errors.ts';
+import { MattermostError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
 import { loadPocketAgent, MattermostTools } from './agent-factory.ts';
 import { readAgentOptions } from './agent-file.ts';

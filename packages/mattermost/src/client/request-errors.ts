@@ -1,5 +1,6 @@
 // Judges failed requests: may they be retried, did they take effect, and what is reported.
-import { errorText, isMattermostError, MattermostError } from '../base/errors.ts';
+import { errorText } from '@pocket-agent/kit';
+import { isMattermostError, MattermostError } from '../base/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { canRetryFault, canRetryStatus, isCertificateError, isNetworkError, wasNeverSent } from './retry.ts';
 

@@ -1,8 +1,8 @@
 // A WebSocket to Mattermost that authenticates, detects a dead connection and reconnects.
 import { getCACertificates } from 'node:tls';
-import { isRecord } from '@pocket-agent/kit';
+import { errorText, isRecord } from '@pocket-agent/kit';
 import WebSocket from 'ws';
-import { errorText, isMattermostError } from '../base/errors.ts';
+import { isMattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';

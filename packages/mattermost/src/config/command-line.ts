@@ -1,7 +1,8 @@
 // Arguments and environment of the command mcp-server-mattermost.
 import { readFileSync } from 'node:fs';
 import { parseArgs, parseEnv } from 'node:util';
-import { errorText, MattermostError } from '../base/errors.ts';
+import { errorText } from '@pocket-agent/kit';
+import { MattermostError } from '../base/errors.ts';
 import type { Environment } from './variables.ts';
 
 export const HELP = `Usage: mcp-server-mattermost [options]

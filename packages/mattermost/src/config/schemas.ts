@@ -2,9 +2,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
+import { errorText } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { type Profile, profiles } from '../base/access.ts';
-import { errorText } from '../base/errors.ts';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 

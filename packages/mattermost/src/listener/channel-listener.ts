@@ -9,9 +9,8 @@ import {
   readRequestBody,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { sha256 } from '@pocket-agent/kit';
+import { errorText, sha256 } from '@pocket-agent/kit';
 import type { Account } from '../account/account.ts';
-import { errorText } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';

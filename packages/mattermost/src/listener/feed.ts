@@ -1,7 +1,9 @@
 // Notifies watchers of changes in channels of one Mattermost account. The WebSocket is open while there are watchers.
+
+import { errorText } from '@pocket-agent/kit';
 import type { Account, ToolContext } from '../account/account.ts';
 import { requireMember } from '../account/membership.ts';
-import { errorText, isMattermostError, isTransient, MattermostError } from '../base/errors.ts';
+import { isMattermostError, isTransient, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import { delay } from '../client/deadline.ts';

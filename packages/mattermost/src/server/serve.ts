@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { localhostAllowedHostnames, localhostAllowedOrigins } from '@modelcontextprotocol/server';
 import { type Authorize, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
+import { errorText } from '@pocket-agent/kit';
 import { allows } from '../base/access.ts';
-import { errorText, isMattermostError, MattermostError } from '../base/errors.ts';
+import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { createLog, type Log, type LogFields } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import { allTools } from '../tools/all.ts';

@@ -6,9 +6,10 @@ import type {
   McpServer,
   ServerContext,
 } from '@modelcontextprotocol/server';
+import { errorText } from '@pocket-agent/kit';
 import { resolveIdentity } from '../auth/auth.ts';
 import { allows, type Profile } from '../base/access.ts';
-import { errorText, MattermostError } from '../base/errors.ts';
+import { MattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import type { ActAs } from '../listener/channel-listener.ts';

@@ -1,7 +1,9 @@
 // The tool get_unread_inbox: unread channels with their messages, mentions and threads in one call.
+
+import { errorText } from '@pocket-agent/kit';
 import { z } from 'zod';
 import type { ToolContext } from '../account/account.ts';
-import { errorText, isMattermostError } from '../base/errors.ts';
+import { isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
 import { type Compact, isoTime, omitEmpty } from './base/compact.ts';

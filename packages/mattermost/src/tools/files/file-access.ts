@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, link, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, extname, join, resolve, sep } from 'node:path';
-import { errorText, MattermostError } from '../../base/errors.ts';
+import { errorText } from '@pocket-agent/kit';
+import { MattermostError } from '../../base/errors.ts';
 
 interface OpenedFile extends AsyncDisposable {
   name: string;

@@ -1,0 +1,24 @@
+import { CodedError, errorText } from '@pocket-agent/kit';
+import { expect, test } from 'vitest';
+
+const refused = () => new AggregateError([new Error('connect ECONNREFUSED ::1:9'), new Error('127.0.0.1:9')], '');
+
+test('the text of an error names its root cause', () => {
+  const error = new TypeError('fetch failed', { cause: new Error('closed', { cause: new Error('ECONNRESET') }) });
+  expect(errorText(error)).toBe('fetch failed: ECONNRESET');
+  expect(errorText(new TypeError('fetch failed', { cause: refused() }))).toBe(
+    'fetch failed: connect ECONNREFUSED ::1:9, 127.0.0.1:9',
+  );
+});
+
+test('an AggregateError without a message shows the messages of its errors', () => {
+  expect(errorText(refused())).toBe('connect ECONNREFUSED ::1:9, 127.0.0.1:9');
+  expect(errorText(new AggregateError([new Error('a')], 'both failed'))).toBe('both failed');
+  expect(errorText(new AggregateError([]))).toBe('AggregateError without a message');
+});
+
+test('an error with a code shows its own message only, which names the cause where that helps', () => {
+  expect(errorText(new CodedError('GONE', 'The file is gone.', { cause: new Error('ENOENT') }))).toBe(
+    'The file is gone.',
+  );
+});
