@@ -16,7 +16,8 @@ export function readRequest(input: string | URL | Request, init: RequestInit): R
   const signal = init.signal ?? given?.signal;
   signal?.throwIfAborted();
   const headers: Record<string, string> = {};
-  new Headers(init.headers ?? given?.headers).forEach((value, name) => {
+  const sent = init.headers ?? given?.headers;
+  (sent instanceof Headers ? sent : new Headers(sent)).forEach((value, name) => {
     headers[name] = value;
   });
   const method = (init.method ?? given?.method ?? 'GET').toUpperCase();

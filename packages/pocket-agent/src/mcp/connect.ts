@@ -11,11 +11,11 @@ import {
 } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { abortable, errorText, PocketError, refusalReason } from '@pocket-agent/kit';
-import { authorizationOf, loginFetch } from './authorization.ts';
 import { attempt, type Connected, type ConnectRequest, inTime } from './connect-attempt.ts';
 import { connectChild } from './connect-child.ts';
+import { authorizationOf, loginFetch } from './login/authorization.ts';
+import type { OAuthLogin } from './login/oauth.ts';
 import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry } from './mcp-config.ts';
-import type { OAuthLogin } from './oauth.ts';
 import { limitedFetch } from './transports/flood-limits.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 import { inProcessTransport } from './transports/in-process.ts';

@@ -17,7 +17,7 @@ import {
   stringRule,
 } from '@pocket-agent/kit';
 import { capabilities, isCapability, type ServerTrust } from '../access/access.ts';
-import type { OAuthLogin } from './oauth.ts';
+import type { OAuthLogin } from './login/oauth.ts';
 
 /**
  * An MCP server of this process. A factory, or the result of `asMcpServer()`, can be used by many agents; one server object

@@ -84,10 +84,9 @@ export class ChildTransport implements Transport {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
     if (stdin.writableLength > MOST_UNREAD_MB * 1_024 * 1_024) throw this.#tooMuchUnread();
-    const written = new Promise<void>((resolve) => {
-      stdin.write(serializeMessage(message), () => resolve()); // the stream buffers what the pipe has no room for
-    });
-    if (!('method' in message)) await this.#answers.send(() => written);
+    const write = (done?: () => void) => stdin.write(serializeMessage(message), done); // the stream buffers what the pipe has no room for
+    if ('method' in message) write();
+    else await this.#answers.send(() => new Promise<void>((resolve) => write(() => resolve())));
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 // The stdout of a server process as messages: one per line, of limited size.
-import { type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
+import { isJSONRPCResultResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
 import { JsonWeight, MOST_JSON_PARTS } from '@pocket-agent/http/json-weight';
 import { isRecord } from '@pocket-agent/kit';
 
@@ -68,7 +68,8 @@ function checkedMessage(value: unknown): JSONRPCMessage {
     // the SDK's schema takes long to refuse a value
     if (!isRecord(value) || value.jsonrpc !== '2.0') throw new Error('The server sent something that is not JSON-RPC');
     if (Object.keys(value).length > MOST_JSON_PARTS) throw new Error('The server sent a message with too many fields');
-    return parseJSONRPCMessage(value);
+    // nearly all messages are results; the schema for all kinds would first refuse them as requests and notifications
+    return isJSONRPCResultResponse(value) ? value : parseJSONRPCMessage(value);
   } catch (error) {
     if (!isRecord(value) || !isId(value.id) || 'method' in value) throw error;
     const message = 'The server answered with invalid JSON-RPC';
