@@ -18,33 +18,41 @@ class Snapshot extends Given {
 
 /** A frozen deep copy. Errors, bytes and class instances are shared, not copied. */
 export function snapshot<Value>(value: Value): Value {
-  return copied(value, new Map(), true);
+  return copied(value, true);
 }
 
 /** A deep copy that may be changed. Errors, bytes and class instances are shared, not copied. */
 export function deepCopy<Value>(value: Value): Value {
-  return copied(value, new Map(), false);
+  return copied(value, false);
 }
 
-/** Freezes plain data with everything in it, and returns it. */
+/** Freezes plain data in place and returns it: a snapshot without a copy, for data that only this code holds. */
 export function deepFreeze<Value>(value: Value): Value {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const item of Object.values(value)) deepFreeze(item);
-  return Object.freeze(value);
+  if (!isData(value) || Snapshot.is(value)) return value;
+  const marked: object = new Snapshot(value); // before its items, which may contain it
+  if (Array.isArray(value)) for (const item of value) deepFreeze(item);
+  else for (const key in value) deepFreeze(value[key]);
+  return Object.freeze(marked) as Value;
 }
 
-function copied<Value>(value: Value, seen: Map<unknown, unknown>, isFrozen: boolean): Value;
-function copied(value: unknown, seen: Map<unknown, unknown>, isFrozen: boolean): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isFrozen && Snapshot.is(value)) return value;
-  if (!Array.isArray(value) && !isPlain(value)) return value;
-  const known = seen.get(value);
+/** Copies by their originals, for data that contains an object twice, or itself. */
+type Copies = Map<unknown, unknown>;
+
+function copied<Value>(value: Value, isFrozen: boolean, copies?: Copies): Value;
+function copied(value: unknown, isFrozen: boolean, copies?: Copies): unknown {
+  if (!isData(value) || (isFrozen && Snapshot.is(value))) return value;
+  const known = copies?.get(value);
   if (known) return known;
-  const copy = Array.isArray(value) ? [] : {};
-  seen.set(value, copy);
-  if (Array.isArray(value) && Array.isArray(copy)) {
-    for (const item of value) copy.push(copied(item, seen, isFrozen));
-  } else for (const key of Object.keys(value)) setOwn(copy, key, copied(Reflect.get(value, key), seen, isFrozen));
+  const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [] : {};
+  copies?.set(value, copy);
+  let all = copies;
+  const copyItem = (item: unknown) => {
+    if (typeof item !== 'object' || item === null) return item;
+    all ??= new Map([[value, copy]]); // flat data needs no map
+    return copied(item, isFrozen, all);
+  };
+  if (Array.isArray(copy)) for (const item of value as unknown as unknown[]) copy.push(copyItem(item));
+  else for (const key of Object.keys(value)) setOwn(copy, key, copyItem(value[key]));
   return isFrozen ? Object.freeze(new Snapshot(copy)) : copy;
 }
 
@@ -55,7 +63,10 @@ function setOwn(target: Record<string, unknown>, key: string, value: unknown): v
   } else target[key] = value;
 }
 
-function isPlain(value: object): boolean {
+/** Lists and plain objects. */
+function isData(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

@@ -20,6 +20,8 @@ export type Verdict = Allowed | Refused;
 
 interface Allowed extends Pick<AuditRecord, 'by'> {
   decision: 'allowed' | 'approved' | 'edited';
+  reason?: undefined;
+  error?: undefined;
   /** With the arguments to use. */
   call: ToolCall;
 }

@@ -1,6 +1,8 @@
 // PocketAgent: a model and tools in a loop. `run` repeats `step`; `stream` is `run` with live events.
 import {
+  abortable,
   deepCopy,
+  deepFreeze,
   errorText,
   type Logger,
   neverAborted,
@@ -34,7 +36,7 @@ import { type LanguageModel, resolveModel } from '../model/model.ts';
 import { callModel, type ModelCall } from '../model/model-call.ts';
 import { logWarnings } from '../model/model-warnings.ts';
 import { PromptBuilder } from '../model/prompt.ts';
-import { emitEvent, isObserved, listenersDone } from '../run/event-emitter.ts';
+import { emitEvent, isObserved, listenersDone, nextListenerCall } from '../run/event-emitter.ts';
 import type { AgentEvent, UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
@@ -182,7 +184,9 @@ export class PocketAgent<Answer = string> {
     const current = this.#overriddenRun.isThere ? this.#queue.current : undefined;
     if (current) return this.#loop(current, input); // `super.run()`: the overridden run has entered the queue
     runOptions.checkSpelling(options);
-    return this.#queue.enter({ ...options, input: textOfInput(input) }, (context) => this.#loop(context, input));
+    return this.#queue.enter({ ...options, input: textOfInput(input) }, (context, firstListenerCall) =>
+      this.#loop(context, input, firstListenerCall),
+    );
   }
 
   /** The same run, with its events as they happen. Leaving the loop early aborts it. */
@@ -202,8 +206,8 @@ export class PocketAgent<Answer = string> {
     }
     stepOptions.check(options);
     const { signal, timeoutMs, traceparent, ...completion } = options;
-    return this.#queue.enter({ signal, timeoutMs, traceparent }, (context) =>
-      this.#step(context, withoutUndefined(completion)),
+    return this.#queue.enter({ signal, timeoutMs, traceparent }, (context, firstListenerCall) =>
+      this.#step(context, firstListenerCall, withoutUndefined(completion)),
     );
   }
 
@@ -221,7 +225,7 @@ export class PocketAgent<Answer = string> {
     if (images.length > 0 && !this.#settings.allowImages) {
       this.logger.warn(`${images.length} image(s) dropped: agentConfig.allowImages of ${this.name} is not set.`);
     }
-    this.#append(snapshot(userMessage(text, this.#settings.allowImages ? images : [])), meta);
+    this.#append(deepFreeze(userMessage(text, this.#settings.allowImages ? images : [])), meta);
   }
 
   /** Forgets the conversation; the system prompt stays. */
@@ -302,38 +306,35 @@ export class PocketAgent<Answer = string> {
     return this.#knownCallIds;
   }
 
-  async #loop(context: RunContext, input: string | UserInput): Promise<Answer> {
+  async #loop(context: RunContext, input: string | UserInput, firstListenerCall = nextListenerCall()): Promise<Answer> {
     const { text, images = [] } = readInput(input);
     this.addUserMessage(text, { images });
     const isOverridden = this.step !== PocketAgent.prototype.step;
     for (;;) {
-      const result = await (isOverridden ? this.step() : this.#step(context));
+      const result = await (isOverridden ? this.step() : this.#step(context, firstListenerCall));
       if (!goesOn(result)) return finalText(result) as Answer;
     }
   }
 
-  async #step(context: RunContext, completion: CompletionOptions = {}): Promise<StepResult> {
+  async #step(context: RunContext, firstListenerCall: number, completion: CompletionOptions = {}): Promise<StepResult> {
     const { hooks } = this;
     const { signal } = context;
     const step = this.#countStep(context);
-    const hookContext = await this.#hookContext(signal);
+    const hookContext = this.#hookContext(signal, await within(signal, this.createHookContext()));
     let result: StepResult;
     try {
       signal.throwIfAborted();
-      await within(signal, hooks.preStep?.(hookContext));
-      const [model, table] = await within(signal, Promise.all([this.#resolveModel(), this.#tools(signal, step === 1)]));
+      if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
+      const model = this.#model ?? (await abortable(this.#resolveModel(), signal));
+      const table = await within(signal, this.#tools(signal, step === 1));
       const tools = table.visibleTo(context.policy);
       await within(signal, this.#ledger.beforeModelCall(context, model));
       const history = this.#messages;
       const response = await callModel(this.#modelCall(context, model, tools, completion));
       logWarnings(model, response.warnings, this.logger);
-      const usage = await this.#ledger.afterModelCall({
-        run: context,
-        model,
-        answer: response,
-        historyLength: this.#messages.length,
-      });
-      await within(signal, hooks.onLlmResponse?.(hookContext, deepCopy(response)));
+      const usage = await this.#ledger.record({ run: context, model, answer: response });
+      this.#ledger.measureResults({ run: context, answer: response, usage, historyLength: this.#messages.length });
+      if (hooks.onLlmResponse) await within(signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
       const { message: llmMessage, requested } = readAnswer(response, this.#callIds, tools);
       // a conversation that was reset in between does not start again with an answer
       if (this.#messages === history) this.#append(llmMessage);
@@ -349,14 +350,14 @@ export class PocketAgent<Answer = string> {
       }
       const { unified: finishReason, raw: rawFinishReason } = response.finishReason;
       this.emit({ type: 'step_finished', data: { step, finishReason, usage } });
-      await listenersDone(this, signal);
+      await listenersDone(this, firstListenerCall, signal);
       const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
       result = { llmMessage, toolCalls, toolExecutionResults, finishReason, rawFinishReason, usage };
     } catch (error) {
       await this.#postStepAfterFailure(hookContext);
       throw error;
     }
-    await within(signal, hooks.postStep?.(hookContext));
+    if (hooks.postStep) await within(signal, hooks.postStep(hookContext));
     return result;
   }
 
@@ -372,9 +373,10 @@ export class PocketAgent<Answer = string> {
   }
 
   /** A new object: what `createHookContext` returned may be frozen, or shared by several steps. */
-  async #hookContext(signal: AbortSignal): Promise<HookContext> {
-    const given = await within(signal, this.createHookContext());
-    return Object.assign(Object.create(Object.getPrototypeOf(given)), given, { signal });
+  #hookContext(signal: AbortSignal, given: Omit<HookContext, 'signal'>): HookContext {
+    const context: HookContext = { ...given, signal };
+    const prototype = Object.getPrototypeOf(given);
+    return prototype === Object.prototype ? context : Object.setPrototypeOf(context, prototype);
   }
 
   #modelCall(context: RunContext, model: LanguageModel, tools: ToolTable, completion: CompletionOptions): ModelCall {
@@ -401,7 +403,9 @@ export class PocketAgent<Answer = string> {
     table: ToolTable,
     requested: readonly RequestedCall[],
   ): ToolRun {
-    const isRecorded = context.policy.keepsRecords || isObserved(this, context);
+    const isSeen = isObserved(this, context);
+    const isRecorded = isSeen || context.policy.keepsRecords;
+    const { toolCallMetadata } = this.#options;
     return {
       context,
       hooks: this.hooks,
@@ -412,16 +416,18 @@ export class PocketAgent<Answer = string> {
       audit: isRecorded
         ? (record) => this.emit({ type: 'audit', data: context.policy.record(this.agentId, record) })
         : undefined,
-      metaOf: ({ id }) => ({
-        tool_call_id: id,
-        step_id: requested[0]?.call.id,
-        context_id: this.agentId,
-        agent_name: this.name,
-        is_sub_agent: context.path.length > 1,
-        ...(context.traceparent ? { traceparent: context.traceparent } : {}),
-        ...deepCopy(this.#options.toolCallMetadata),
-      }),
-      emit: (event) => this.emit(event),
+      metaOf: ({ id }) => {
+        const meta: Record<string, unknown> = {
+          tool_call_id: id,
+          step_id: requested[0]?.call.id,
+          context_id: this.agentId,
+          agent_name: this.name,
+          is_sub_agent: context.path.length > 1,
+        };
+        if (context.traceparent) meta.traceparent = context.traceparent;
+        return toolCallMetadata ? { ...meta, ...deepCopy(toolCallMetadata) } : meta;
+      },
+      emit: isSeen ? (event) => this.emit(event) : undefined,
     };
   }
 
@@ -429,7 +435,7 @@ export class PocketAgent<Answer = string> {
     this.#ledger.toolResults(context, results);
     let before = calls;
     for (const result of results) {
-      const message = snapshot(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
+      const message = deepFreeze(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
       this.#append(message, undefined, before);
       before = message;
     }

@@ -7,7 +7,7 @@ import type { Approve } from '../access/approval.ts';
 import { Policy } from '../access/policy.ts';
 import { Budget, type BudgetLimits } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
-import { emitEvent } from '../run/event-emitter.ts';
+import { emitEvent, nextListenerCall } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
 import type { RunOptions } from '../run/run-options.ts';
@@ -30,7 +30,8 @@ export interface Entry extends Optional<RunOptions> {
   input?: string;
 }
 
-type Work<Value> = (context: RunContext) => Promise<Value>;
+/** `firstListenerCall`: listeners called from then on belong to this run. */
+type Work<Value> = (context: RunContext, firstListenerCall: number) => Promise<Value>;
 
 /** Runs of other agents that the run of an agent waits for. */
 const waitsFor = new WeakMap<RunAgent, Set<RunContext>>();
@@ -70,8 +71,9 @@ export class RunQueue {
     try {
       context.signal.throwIfAborted();
       leave = own ? keepOpen(own) : await this.#waitForTurn(context);
+      const firstListenerCall = nextListenerCall();
       if (input !== undefined) this.#emit(context, { type: 'run_started', data: { input } });
-      const answer = await inRun(context, () => work(context));
+      const answer = await inRun(context, () => work(context, firstListenerCall));
       const { totals } = context.budget;
       if (input !== undefined) this.#emit(context, { type: 'run_finished', data: { answer, totals } });
       return answer;

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
-import { isRecord, nullable, OptionSet, PocketError } from '@pocket-agent/kit';
+import { isRecord, nullable, OptionSet, PocketError, snapshot } from '@pocket-agent/kit';
 import { imageTypeOf, standardBase64 } from './image-data.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
@@ -81,7 +81,10 @@ export function generatedPart(
       return withOptions({ type: part.type, text: part.text }, part);
     case 'file':
     case 'reasoning-file':
-      return withOptions({ type: part.type, mediaType: part.mediaType, data: plainFileData(part.data) }, part);
+      return withOptions(
+        { type: part.type, mediaType: part.mediaType, data: snapshot(plainFileData(part.data)) },
+        part,
+      );
     case 'custom':
       return withOptions({ type: 'custom', kind: part.kind }, part);
     case 'source':
@@ -90,15 +93,18 @@ export function generatedPart(
   }
 }
 
-/** A call with an id that every provider accepts, and its input parsed. */
-export function toolCallPart(call: GeneratedCall, toolCallId: string, input: unknown): AssistantPart {
-  const part = { type: 'tool-call' as const, toolCallId, toolName: call.toolName, input };
+/** A call with an id and a name that every provider accepts, and its input parsed. */
+export function toolCallPart(
+  call: GeneratedCall,
+  read: { toolCallId: string; toolName: string; input: unknown },
+): AssistantPart {
+  const part = { type: 'tool-call' as const, ...read };
   return withOptions(call.providerExecuted ? { ...part, providerExecuted: true } : part, call);
 }
 
 /** The result of a call that the provider made itself. */
 export function providerResultPart({ toolName, isError, result, ...part }: GeneratedResult, toolCallId: string) {
-  const output = { type: isError ? ('error-json' as const) : ('json' as const), value: result };
+  const output = { type: isError ? ('error-json' as const) : ('json' as const), value: snapshot(result) };
   return withOptions({ type: 'tool-result' as const, toolCallId, toolName, output }, part);
 }
 
@@ -107,7 +113,7 @@ function withOptions<Part extends AssistantPart>(
   part: Part,
   { providerMetadata }: Pick<LanguageModelV4Content, 'providerMetadata'>,
 ): Part {
-  return providerMetadata ? { ...part, providerOptions: providerMetadata } : part;
+  return providerMetadata ? { ...part, providerOptions: snapshot(providerMetadata) } : part;
 }
 
 /** The text of a message, without reasoning. */

@@ -4,7 +4,7 @@ import { PocketError } from '@pocket-agent/kit';
 import type { ToolResult } from '../base/tool-call.ts';
 import { modelName } from '../model/model.ts';
 import { Budget, type RunTotals } from './budget.ts';
-import { costOf, isPriced, type ModelPrice, type Prices } from './prices.ts';
+import { costOf, isPriced, loadPriceTable, type ModelPrice, needsPriceTable, type Prices } from './prices.ts';
 import { callUsage, count, type TokenEstimate, type Usage } from './usage.ts';
 
 const CHARACTERS_PER_TOKEN = 3.5;
@@ -49,33 +49,29 @@ export class Ledger {
     return this.lifetime.totals;
   }
 
-  /** Throws if the budget is used up, or if it is in dollars and the price is unknown. */
-  async beforeModelCall({ budget, prices }: SpendingRun, model: LanguageModelV4): Promise<void> {
+  /** Throws if the budget is used up. A budget in dollars also needs the price of the model, which may take a while. */
+  beforeModelCall({ budget, prices }: SpendingRun, model: LanguageModelV4): Promise<void> | undefined {
     budget.checkModelCall();
     // which model answers for a router is known only after the call
-    if (!budget.limitsCost || model.provider === 'router' || (await isPriced(model, prices))) return;
-    throw new PocketError(
-      'PRICE_UNKNOWN',
-      `limits.maxCostUsd needs the price of ${modelName(model)}, which is unknown. Set prices: { '${model.modelId}': { input, output } }.`,
-    );
+    return budget.limitsCost && model.provider !== 'router' ? requirePrice(model, prices) : undefined;
   }
 
-  /** Records a call of the loop. Its input also shows what the tool results before it cost. */
-  async afterModelCall(call: PaidCall & { historyLength: number }): Promise<Usage> {
-    const { run, answer, historyLength } = call;
-    const usage = await this.record(call);
-    this.#measureResults(run.budget, usage, historyLength);
+  /** After a call of the loop was recorded: its input shows what the tool results before it cost. */
+  measureResults(call: Pick<PaidCall, 'run' | 'answer'> & { usage: Usage; historyLength: number }): void {
+    const { run, answer, usage, historyLength } = call;
+    this.#correctEstimates(run.budget, usage, historyLength);
     const tokens = usage.inputTokens + usage.outputTokens;
     const isReported = count(answer.usage.inputTokens?.total) !== undefined;
     this.#last = { tokens, isReported, results: [], historyLength: historyLength + 1 };
-    return usage;
   }
 
   /** Records any model call that the run pays for. */
   async record({ run, model, answer }: PaidCall): Promise<Usage> {
     const route = routeOf(answer);
-    const prices = { ...run.prices, ...route?.prices };
-    const costUsd = await costOf(route ?? model, answer.usage, prices);
+    const answering = route ?? model;
+    const prices = route ? { ...run.prices, ...route.prices } : run.prices;
+    if (needsPriceTable(answering, prices)) await loadPriceTable();
+    const costUsd = costOf(answering, answer.usage, prices);
     const usage = callUsage(answer.usage, costUsd, () => estimateOf(answer, this.#last));
     run.budget.addModelCall(run.pathKey, usage);
     return usage;
@@ -89,8 +85,8 @@ export class Ledger {
   /** Records tool results with estimated tokens; the next model call corrects them. */
   toolResults({ budget }: SpendingRun, results: readonly ToolResult[]): void {
     for (const { toolCallName: tool, toolResultContent, isError = false } of results) {
-      const texts = toolResultContent.map((part) => (part.type === 'text' ? part.text.length : 0));
-      const characters = texts.reduce((sum, length) => sum + length, 1);
+      let characters = 1;
+      for (const part of toolResultContent) if (part.type === 'text') characters += part.text.length;
       budget.addToolResult(tool, { tokens: estimate(characters), failed: isError });
       this.#last?.results.push({ tool, characters });
     }
@@ -98,7 +94,7 @@ export class Ledger {
   }
 
   /** The input of a call is the input and output of the call before it plus the tool results in between. */
-  #measureResults(budget: Budget, { inputTokens }: Usage, historyLength: number): void {
+  #correctEstimates(budget: Budget, { inputTokens }: Usage, historyLength: number): void {
     const last = this.#last;
     if (!last?.isReported || last.historyLength !== historyLength || inputTokens === 0) return;
     const measured = Math.max(0, inputTokens - last.tokens);
@@ -108,6 +104,14 @@ export class Ledger {
       budget.addToolResult(tool, { tokens: tokens - estimate(characters) });
     }
   }
+}
+
+async function requirePrice(model: LanguageModelV4, prices: Prices): Promise<void> {
+  if (await isPriced(model, prices)) return;
+  throw new PocketError(
+    'PRICE_UNKNOWN',
+    `limits.maxCostUsd needs the price of ${modelName(model)}, which is unknown. Set prices: { '${model.modelId}': { input, output } }.`,
+  );
 }
 
 function estimate(characters: number): number {

@@ -51,18 +51,26 @@ export function checkPrice(name: string, price: ModelPrice): void {
 }
 
 type Identity = Pick<LanguageModelV4, 'provider' | 'modelId'>;
-type PriceTable = typeof import('@pydantic/genai-prices');
+type PriceTable = Pick<typeof import('@pydantic/genai-prices'), 'calcPrice'>;
 
-let table: Promise<PriceTable> | undefined;
+let table: PriceTable | undefined;
 /** Models without a price in the table. */
 const unlisted = new Set<string>();
 
+/** Whether the price of a model can only be in the table, which is not loaded yet. */
+export function needsPriceTable(model: Identity, prices: Prices): boolean {
+  return !table && givenPrice(model, prices) === undefined;
+}
+
+/** Half a megabyte, so loaded when the first model needs it. A failure must not fail the run. */
+export async function loadPriceTable(): Promise<void> {
+  if (table) return;
+  const loaded = await import('@pydantic/genai-prices').catch(() => ({ calcPrice: () => null }));
+  table = loaded;
+}
+
 /** Undefined if the price is unknown or the provider did not report the usage. */
-export async function costOf(
-  model: Identity,
-  usage: LanguageModelV4Usage,
-  prices: Prices,
-): Promise<number | undefined> {
+export function costOf(model: Identity, usage: LanguageModelV4Usage, prices: Prices): number | undefined {
   const input = count(usage.inputTokens?.total);
   const output = count(usage.outputTokens?.total);
   if (input === undefined || output === undefined) return undefined;
@@ -75,23 +83,22 @@ export async function costOf(
     const uncached = input - cached - written;
     return (uncached * price.input + cached * cachedInput + written * cacheWrite + output * price.output) / 1e6;
   }
-  const found = await lookUp(model, {
+  const tokens = {
     input_tokens: input,
     output_tokens: output,
     cache_read_tokens: cached,
     cache_write_tokens: written,
-  });
-  return found?.total_price;
+  };
+  return lookUp(model, tokens)?.total_price;
 }
 
-/** Null if the price is unknown. A failure of the table must not fail the run. */
-async function lookUp(model: Identity, tokens: Record<string, number>): Promise<PriceCalculationResult> {
+/** Null if the table has no price for the model. */
+function lookUp(model: Identity, tokens: Record<string, number>): PriceCalculationResult {
   const name = modelName(model);
   if (unlisted.has(name)) return null;
   let found: PriceCalculationResult = null;
   try {
-    table ??= import('@pydantic/genai-prices'); // half a megabyte, so loaded after the first paid call
-    found = (await table).calcPrice(tokens, model.modelId, { providerId: prefixOf(model.provider) });
+    found = table?.calcPrice(tokens, model.modelId, { providerId: prefixOf(model.provider) }) ?? null;
   } catch {}
   if (!found) unlisted.add(name);
   return found;
@@ -99,8 +106,8 @@ async function lookUp(model: Identity, tokens: Record<string, number>): Promise<
 
 /** The price of a model in the table, for calls of ordinary length. */
 export async function listPrice(model: Identity): Promise<ModelPrice | undefined> {
-  const thousand = { input_tokens: 1_000, output_tokens: 1_000 };
-  const found = await lookUp(model, thousand);
+  await loadPriceTable();
+  const found = lookUp(model, { input_tokens: 1_000, output_tokens: 1_000 });
   return found ? { input: found.input_price * 1_000, output: found.output_price * 1_000 } : undefined;
 }
 

@@ -59,7 +59,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
   }
   for (let attempt = 1; ; attempt++) {
     const shown = { text: '', any: false };
-    const request = copyLists(requestFor(call.model, options));
+    const request = requestFor(call.model, options);
     try {
       const response = call.onDelta
         ? await streamed(call, request, shown)
@@ -99,11 +99,6 @@ function withTaggedParts(response: ModelResponse, model: LanguageModelV4): Model
   if (isStored && model.provider === 'router') return response; // tagged by its deployment
   const content = response.content.map((part) => (isStored ? tagPart(part, model) : untagPart(part)));
   return { ...response, content };
-}
-
-/** Models may change the lists that they get. */
-function copyLists({ prompt, tools, ...options }: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
-  return { ...options, prompt: [...prompt], ...(tools ? { tools: [...tools] } : {}) };
 }
 
 async function streamed(

@@ -16,17 +16,15 @@ const refusedTools = new WeakMap<LanguageModelV4, WeakSet<Tool>>();
 /** Top-level fields that are left out of the requests of a model. */
 const omittedFields = new WeakMap<LanguageModelV4, Set<string>>();
 
+/** The lists in it are copies: models may change them. */
 export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
-  const prompt = promptFor(model, options.prompt);
+  const request = { ...options, prompt: [...promptFor(model, options.prompt)] };
   const refused = refusedTools.get(model);
   const tools = refused ? options.tools?.filter((tool) => !refused.has(tool)) : options.tools;
-  const request = { ...options, prompt };
-  if (tools !== options.tools) {
-    request.tools = tools;
-    if (tools?.length === 0) {
-      delete request.tools;
-      delete request.toolChoice;
-    }
+  if (tools) request.tools = [...tools];
+  if (refused && tools?.length === 0) {
+    delete request.tools;
+    delete request.toolChoice;
   }
   const { toolChoice: choice } = request;
   // providers refuse a choice of a tool that is not in the request

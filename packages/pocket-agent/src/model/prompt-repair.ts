@@ -50,7 +50,7 @@ function repairUser(message: UserMessage, { rules }: PromptTarget): UserMessage 
 
 function repairAssistant(message: AssistantMessage, target: PromptTarget): AssistantMessage | undefined {
   const { rules } = target;
-  const parts = message.content.flatMap((part) => repairAssistantPart(part, target));
+  const parts = message.content.map((part) => repairAssistantPart(part, target)).filter((part) => part !== undefined);
   // providers refuse an answer that ends with reasoning or consists only of it
   const last = parts.findLastIndex((part) => isAnswer(part, rules));
   if (last < 0) return undefined;
@@ -58,26 +58,25 @@ function repairAssistant(message: AssistantMessage, target: PromptTarget): Assis
   return withContent(message, content);
 }
 
-function repairAssistantPart(part: AssistantPart, target: PromptTarget): AssistantPart[] {
+function repairAssistantPart(part: AssistantPart, target: PromptTarget): AssistantPart | undefined {
   const { rules } = target;
   switch (part.type) {
     case 'text':
-      if (isBlank(part) && !mustKeepSignature(part, rules)) return [];
-      return [withoutForeignData(part, target)];
+      if (isBlank(part) && !mustKeepSignature(part, rules)) return undefined;
+      return withoutForeignData(part, target);
     case 'reasoning':
-      if (!rules.sendsReasoning) return [];
-      return hasForeignData(part, target) ? [] : [part];
+      return rules.sendsReasoning && !hasForeignData(part, target) ? part : undefined;
     case 'custom':
-      return hasForeignData(part, target) ? [] : [part];
+      return hasForeignData(part, target) ? undefined : part;
     case 'file':
+      return rules.keepsGenerated ? withUrl(part) : { type: 'text', text: `[file of type ${part.mediaType}]` };
     case 'reasoning-file':
-      if (rules.keepsGenerated) return [part.type === 'file' ? withUrl(part) : part];
-      return part.type === 'file' ? [{ type: 'text', text: `[file of type ${part.mediaType}]` }] : [];
+      return rules.keepsGenerated ? part : undefined;
     case 'tool-call':
-      if (part.providerExecuted && !acceptsServerCall(part, target)) return [];
-      return [withoutForeignData(withoutSignature(renamed(part, rules), rules), target)];
+      if (part.providerExecuted && !acceptsServerCall(part, target)) return undefined;
+      return withoutForeignData(withoutSignature(renamed(part, rules), rules), target);
     case 'tool-result':
-      return acceptsServerCall(part, target) ? [withoutForeignData(part, target)] : [];
+      return acceptsServerCall(part, target) ? withoutForeignData(part, target) : undefined;
   }
 }
 
@@ -113,8 +112,9 @@ function mustKeepSignature({ providerOptions: options }: LanguageModelV4TextPart
 
 /** Signatures of tool calls are sent in a field of their own, which strict servers refuse like reasoning. */
 function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoning }: ProviderRules): Part {
+  if (sendsReasoning) return part;
   const options = Object.entries(part.providerOptions ?? {});
-  if (sendsReasoning || !options.some(([, fields]) => 'thoughtSignature' in fields)) return part;
+  if (!options.some(([, fields]) => 'thoughtSignature' in fields)) return part;
   const kept = options.map(([name, { thoughtSignature: _, ...fields }]) => [name, fields]);
   return { ...part, providerOptions: Object.fromEntries(kept) };
 }

@@ -26,7 +26,11 @@ export class PromptBuilder {
     this.#systemPrompt = systemPrompt;
     if (this.#prompt.length === 0 && systemPrompt?.trim())
       this.#prompt.push(snapshot({ role: 'system', content: systemPrompt }));
-    const added = messages.slice(this.#converted).flatMap((message) => repairMessage(message, anyModel) ?? []);
+    const added: Message[] = [];
+    for (const message of messages.slice(this.#converted)) {
+      const repaired = repairMessage(message, anyModel);
+      if (repaired) added.push(repaired);
+    }
     this.#converted = messages.length;
     this.#append(added);
     return this.#prompt;
@@ -56,10 +60,12 @@ function withJoinedResults(messages: readonly Message[]): Message[] {
   const joined: Message[] = [];
   let results: ToolMessage | undefined;
   for (const message of messages) {
-    if (message.role === 'tool' && results) results.content.push(...message.content);
+    const last = joined.at(-1);
+    if (message.role !== 'tool' || last?.role !== 'tool') joined.push(message);
+    else if (last === results) results.content.push(...message.content);
     else {
-      results = message.role === 'tool' ? { ...message, content: [...message.content] } : undefined;
-      joined.push(results ?? message);
+      results = { ...last, content: [...last.content, ...message.content] };
+      joined[joined.length - 1] = results;
     }
   }
   return joined;

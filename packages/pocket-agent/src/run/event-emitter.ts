@@ -1,6 +1,5 @@
 // Shows an event to the hooks of its agent, to the listeners of its run, and to the agents above. A listener cannot break
 // a run: its errors are logged.
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { abortable, errorText, snapshot } from '@pocket-agent/kit';
 import { type AgentEvent, type EventMeta, isMinor, type UnsignedEvent } from './events.ts';
 import type { RunAgent, RunContext } from './run-context.ts';
@@ -8,16 +7,11 @@ import type { RunAgent, RunContext } from './run-context.ts';
 /** A listener that is this many events behind misses minor ones, which a server may send without end. */
 const MAX_PENDING_LISTENERS = 1_000;
 
-/** One call of a listener, and the call of a listener that it is part of. */
-interface ListenerCall {
-  within: ListenerCall | undefined;
-  isOver: boolean;
-}
+/** Calls of listeners so far, in this process. */
+let listenerCalls = 0;
 
-const listenerCalls = new AsyncLocalStorage<ListenerCall | undefined>();
-
-/** Promises of async listeners that have not settled. */
-const pending = new WeakMap<RunAgent, Map<ListenerCall, Promise<void>>>();
+/** Promises of async listeners that have not settled, by the number of the call. */
+const pending = new WeakMap<RunAgent, Map<number, Promise<void>>>();
 
 interface Emission {
   agent: RunAgent;
@@ -52,15 +46,20 @@ export function isObserved(agent: RunAgent, context: RunContext | undefined): bo
   return false;
 }
 
+/** A mark for `listenersDone`: listeners that are called from now on. */
+export function nextListenerCall(): number {
+  return listenerCalls + 1;
+}
+
 /**
- * Resolves when async listeners have handled the events so far; undefined if all have. A step that a listener makes
- * does not wait for that listener, which waits for the step.
+ * Resolves when async listeners have handled the events since `first`; undefined if all have. Earlier ones may be waiting
+ * for the step that asks.
  */
-export function listenersDone(agent: RunAgent, signal: AbortSignal): Promise<unknown> | undefined {
+export function listenersDone(agent: RunAgent, first: number, signal: AbortSignal): Promise<unknown> | undefined {
   const calls = pending.get(agent);
   if (!calls?.size) return undefined;
-  const others = [...calls].flatMap(([call, done]) => (isInside(call) ? [] : [done]));
-  return others.length > 0 ? abortable(Promise.all(others), signal) : undefined;
+  const since = [...calls].flatMap(([number, done]) => (number >= first ? [done] : []));
+  return since.length > 0 ? abortable(Promise.all(since), signal) : undefined;
 }
 
 function signEvent({ agent, context, event: { type, data }, meta }: Emission): AgentEvent {
@@ -74,8 +73,8 @@ function signEvent({ agent, context, event: { type, data }, meta }: Emission): A
     path,
     time: Date.now(),
     runId: context && runIdOf(context),
-    ...(parentRunId ? { parentRunId } : {}),
   };
+  if (parentRunId) signature.parentRunId = parentRunId;
   return Object.freeze({
     type,
     // the data of custom events belongs to the program, which may want to share an object that changes
@@ -99,37 +98,16 @@ function callingRunId(context: RunContext): string | undefined {
 
 function show(event: AgentEvent, agent: RunAgent, listener: RunAgent['hooks']['onEvent']): void {
   if (!listener) return;
-  const call: ListenerCall = { within: currentListenerCall(), isOver: false };
-  const end = () => {
-    call.isOver = true;
-    pending.get(agent)?.delete(call);
-  };
+  const call = ++listenerCalls;
   const failed = (error: unknown) => agent.logger.error(`A listener to events failed: ${errorText(error)}`);
   try {
-    const result: unknown = listenerCalls.run(call, () => listener.call(agent.hooks, event));
-    if (!(result instanceof Promise)) {
-      end();
-      return;
-    }
-    const calls = pending.get(agent) ?? new Map<ListenerCall, Promise<void>>();
+    const result: unknown = listener.call(agent.hooks, event);
+    if (!(result instanceof Promise)) return;
+    const calls = pending.get(agent) ?? new Map<number, Promise<void>>();
     pending.set(agent, calls);
-    calls.set(call, result.then(() => {}, failed).finally(end));
+    const done = result.then(() => {}, failed).finally(() => calls.delete(call));
+    calls.set(call, done);
   } catch (error) {
-    end();
     failed(error);
   }
-}
-
-/** The innermost call of a listener around this code. Finished ones are skipped, so that the chain cannot grow. */
-function currentListenerCall(): ListenerCall | undefined {
-  let here = listenerCalls.getStore();
-  while (here?.isOver) here = here.within;
-  return here;
-}
-
-/** Whether this code is part of a call of a listener. */
-function isInside(call: ListenerCall): boolean {
-  let here = currentListenerCall();
-  while (here && here !== call) here = here.within;
-  return here !== undefined;
 }

@@ -1,6 +1,6 @@
 // Reads the tool calls in a model's answer: models write broken JSON, and some repeat or omit ids.
 
-import { isRecord, PocketError, snapshot } from '@pocket-agent/kit';
+import { deepFreeze, isRecord, PocketError } from '@pocket-agent/kit';
 import {
   type AssistantMessage,
   generatedPart,
@@ -43,12 +43,12 @@ export function readAnswer(
         renamed.set(toolCallId, id);
       }
       const { arguments: args, malformed } = part === cutOff ? unfinished(name) : readArguments(name, input);
-      const call = snapshot({ id, name, arguments: args });
+      const call = deepFreeze({ id, name, arguments: args });
       const called = malformed ? { malformed_arguments: input } : call.arguments;
-      message.content.push(toolCallPart({ ...part, toolName: name }, id, called));
+      message.content.push(toolCallPart(part, { toolCallId: id, toolName: name, input: called }));
       if (part.providerExecuted) continue;
       const ownArguments = tools.ownArguments(call);
-      const own = ownArguments === call.arguments ? call : snapshot({ ...call, arguments: ownArguments });
+      const own = ownArguments === call.arguments ? call : deepFreeze({ ...call, arguments: ownArguments });
       requested.push(malformed ? { call: own, malformed } : { call: own });
     } else if (part.type === 'tool-result') {
       message.content.push(providerResultPart(part, renamed?.get(part.toolCallId) ?? part.toolCallId));
@@ -57,7 +57,7 @@ export function readAnswer(
       if (kept) message.content.push(kept);
     }
   }
-  return { message: snapshot(message), requested };
+  return { message: deepFreeze(message), requested };
 }
 
 /** Models and providers leave it out at times; a history without it could not be loaded again. */

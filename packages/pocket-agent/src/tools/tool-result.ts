@@ -1,7 +1,7 @@
 // Converts the result of a tool into text and files for the model: every MCP content type, limited in size, never empty.
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import { isRecord, PocketError, redactError, redactSecrets } from '@pocket-agent/kit';
+import { isRecord, PocketError, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
 import type { ToolCall, ToolContentPart, ToolResult } from '../base/tool-call.ts';
 import { base64Bytes, capped, leftOut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
@@ -97,7 +97,7 @@ export function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput 
   const parts = result.toolResultContent;
   if (parts.some((part) => part.type === 'file')) {
     // this form has no place for "it failed", so it is said in words
-    return { type: 'content', value: result.isError ? [text('The tool failed:'), ...parts] : parts };
+    return { type: 'content', value: snapshot(result.isError ? [text('The tool failed:'), ...parts] : parts) };
   }
   const value = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n') || '(no content)';
   return { type: result.isError ? 'error-text' : 'text', value };

@@ -1,4 +1,5 @@
 // The tool calls of one step: in parallel, each through policy, hooks and audit, each with exactly one result.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import {
   abortable,
@@ -34,12 +35,13 @@ export interface ToolRun {
   table: ToolTable;
   /** The tools there are now: lists change during a step. */
   tableNow(): ToolTable | Promise<ToolTable>;
-  /** Undefined if records are neither kept nor observed. */
-  audit: ((record: CallRecord) => void) | undefined;
   settings: ToolResultOptions & { maxParallelToolCalls: number };
   /** `_meta` of a call to an MCP server. */
   metaOf(call: ToolCall): Record<string, unknown>;
-  emit(event: UnsignedEvent): void;
+  /** Undefined if records are neither kept nor observed. */
+  audit: ((record: CallRecord) => void) | undefined;
+  /** Undefined if there is no listener. */
+  emit: ((event: UnsignedEvent) => void) | undefined;
 }
 
 export interface ToolRunOutcome {
@@ -51,24 +53,33 @@ export interface ToolRunOutcome {
 
 type Stop = (failure: unknown) => void;
 
+/** A model may ask for thousands of calls in one answer. After this many, other work of the process gets a turn. */
+const CALLS_PER_TURN = 50;
+
 export async function runToolCalls(run: ToolRun, requested: readonly RequestedCall[]): Promise<ToolRunOutcome> {
   const failures: unknown[] = [];
+  const stop: Stop = (failure) => void failures.push(failure);
   const results: ToolResult[] = [];
   const waiting = requested.entries();
   const worker = async () => {
     for (const [index, request] of waiting) {
+      if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) await nextTurn();
       if (failures.length > 0) {
         results[index] = notRun(run, request);
         continue;
       }
       const context = toolCallContext(run.context, request.call.id);
-      const stop: Stop = (failure) => void failures.push(failure);
       results[index] = await inRun(context, () => runToolCall(run, request, stop));
       context.finished = true;
     }
   };
   const parallel = Math.min(requested.length, run.settings.maxParallelToolCalls);
-  await Promise.all(Array.from({ length: parallel }, worker));
+  const workers: Promise<void>[] = [];
+  while (workers.length < parallel) {
+    if (workers.length % CALLS_PER_TURN === CALLS_PER_TURN - 1) await nextTurn();
+    workers.push(worker());
+  }
+  await Promise.all(workers);
   return { results, failure: failures[0] };
 }
 
@@ -81,7 +92,7 @@ async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Pr
   let result: ToolResult;
   try {
     signal.throwIfAborted();
-    const denial = await preToolCall(run, request, record);
+    const denial = run.hooks.preToolCall && (await preToolCall(run, request, record));
     if (denial) result = denial;
     else {
       const permission = await permit(run, request, record);
@@ -131,31 +142,33 @@ function newRecord(call: ToolCall): CallRecord {
   };
 }
 
-function note(record: CallRecord, change: Partial<CallRecord>): void {
-  Object.assign(record, change);
+function note(record: CallRecord, { decision, by, reason }: Pick<Verdict, 'decision' | 'by' | 'reason'>): void {
+  record.decision = decision;
+  record.by = by;
+  record.reason = reason;
 }
 
 function emitCall(run: ToolRun, call: ToolCall): void {
-  run.emit({ type: 'tool_call', data: { ...call, toolCallId: call.id, toolName: call.name } });
+  run.emit?.({ type: 'tool_call', data: { ...call, toolCallId: call.id, toolName: call.name } });
 }
 
 function emitResult(run: ToolRun, result: ToolResult): void {
-  run.emit({ type: 'tool_result', data: { ...result, toolName: result.toolCallName } });
+  run.emit?.({ type: 'tool_result', data: { ...result, toolName: result.toolCallName } });
 }
 
 /** The result of a call that the hook denies. A call that the hook changes goes into the record. */
 async function preToolCall(
-  run: ToolRun,
+  { context, hooks, hookContext, settings }: ToolRun,
   { call, malformed }: RequestedCall,
   record: CallRecord,
 ): Promise<ToolResult | undefined> {
   if (malformed) return undefined;
-  const changed = await within(run.context.signal, run.hooks.preToolCall?.(run.hookContext, deepCopy(call)));
+  const changed = await within(context.signal, hooks.preToolCall?.(hookContext, deepCopy(call)));
   if (!changed) return undefined;
   if ('deny' in changed) {
     note(record, { decision: 'denied', by: 'hook', reason: changed.deny });
     const error = new PocketError('TOOL_DENIED', `This call was denied: ${changed.deny}`);
-    return errorToolResult(call, error.message, error, run.settings);
+    return errorToolResult(call, error.message, error, settings);
   }
   record.call = snapshot({ ...changed, id: call.id }); // the model knows the call by its id
   return undefined;
@@ -166,26 +179,29 @@ type Permission = { error?: undefined; entry: ToolEntry } | Failure;
 /** Whether a call may be made: its tool exists, and neither policy nor approver nor budget refuses. */
 async function permit(run: ToolRun, { malformed }: RequestedCall, record: CallRecord): Promise<Permission> {
   const { policy, budget, pathKey, signal } = run.context;
-  const { call } = record;
-  const entry = (await within(signal, run.tableNow())).find(call.name);
+  const { name } = record.call;
+  const entry = (await within(signal, run.tableNow())).find(name);
   if (!entry) {
-    note(record, { by: 'profile', reason: 'there is no such tool' });
-    const names = run.table.entries.map(({ name }) => name);
-    const text = `There is no tool "${call.name}". ${describeAvailable(call.name, names)}`;
+    note(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
+    const names = run.table.entries.map((known) => known.name);
+    const text = `There is no tool "${name}". ${describeAvailable(name, names)}`;
     return { entry, error: new PocketError('TOOL_UNKNOWN', text) };
   }
   record.capability = entry.capability;
-  const refused = policy.checkRules(call, entry);
-  const verdict = refused ?? (malformed ? unreadable(malformed) : await approval(run, record, entry));
-  const { error, ...decision } = 'error' in verdict ? verdict : { ...verdict, error: undefined };
-  note(record, { reason: undefined, ...decision });
-  if (error) {
-    // the schema of a tool that may not be called is not shown
-    return { entry: error.code === 'TOOL_ARGUMENTS_INVALID' ? entry : undefined, error };
-  }
-  budget.takeToolCall(pathKey, call.name);
+  const refused = policy.checkRules(record.call, entry) ?? (malformed && unreadable(malformed));
+  const verdict = refused ?? (policy.mayAsk ? await approval(run, record, entry) : allowed(record.call));
+  note(record, verdict);
+  const { error } = verdict;
+  // the schema of a tool that may not be called is not shown
+  if (error) return { entry: error.code === 'TOOL_ARGUMENTS_INVALID' ? entry : undefined, error };
+  record.call = verdict.call;
+  budget.takeToolCall(pathKey, name);
   record.outcome = 'failed';
   return { entry };
+}
+
+function allowed(call: ToolCall): Verdict {
+  return { decision: 'allowed', by: 'policy', call };
 }
 
 function unreadable(error: PocketError): Refused {
@@ -195,7 +211,6 @@ function unreadable(error: PocketError): Refused {
 async function approval(run: ToolRun, record: CallRecord, entry: ToolEntry): Promise<Verdict> {
   const { policy, signal } = run.context;
   const { call } = record;
-  if (!policy.mayAsk) return { decision: 'allowed', by: 'policy', call };
   note(record, { decision: 'denied', by: 'nobody', reason: 'the run ended before anybody answered' });
   const verdict = await policy.checkApproval(call, entry, signal);
   const isApproved = verdict.decision === 'approved' || verdict.decision === 'edited';
@@ -215,7 +230,7 @@ function callContext(run: ToolRun, call: ToolCall): ToolCallContext {
     toolCallId: call.id,
     signal: run.context.signal,
     progress: (update) =>
-      run.emit({ type: 'tool_progress', data: { toolCallId: call.id, toolName: call.name, ...update } }),
+      run.emit?.({ type: 'tool_progress', data: { toolCallId: call.id, toolName: call.name, ...update } }),
     meta: run.metaOf(call),
   };
 }
