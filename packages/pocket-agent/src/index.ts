@@ -60,7 +60,7 @@ export type { CompletionOptions } from './model/completion-options.ts';
 export { type LanguageModel, type ModelSettings, resolveModel } from './model/model.ts';
 export type { ModelResponse } from './model/model-call.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
-export type { RateStoreFactory } from './router/rate-store.ts';
+export type { RateStoreFactory } from './router/rate-window.ts';
 export { Router, type RouterStatus } from './router/router.ts';
 export type { RouterEvent, RouterOptions } from './router/router-options.ts';
 export type { StrategyName } from './router/strategy.ts';

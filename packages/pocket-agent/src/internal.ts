@@ -24,10 +24,11 @@ export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
 export { providerOf } from './model/model.ts';
-export type { RateRequest, RateStore, Settlement } from './router/rate-store.ts';
 export {
   type ProviderCount,
+  type RateCounter,
   type RateLimits,
+  type RateStore,
   RateWindow,
   type Reservation,
   type Reserved,

@@ -51,7 +51,7 @@ export class OutageWindow {
     return this.#unreported.slots().length > 0;
   }
 
-  used(): WindowUse {
+  total(): WindowUse {
     return this.#assumed.total();
   }
 
@@ -117,9 +117,10 @@ export class OutageWindow {
     if (!this.trustsRedis && !isComplete) return;
     this.trustsRedis = true;
     this.#assumed = new RateWindow(this.#shape);
-    this.#assumed.addAged(slots);
+    // one slot younger than they were: the slots of Redis may start at other times
+    for (const { age, ...use } of slots) this.#assumed.add(this.currentSlot - Math.max(0, age - 1), use);
     const slotsPerHeartbeat = Math.ceil(heartbeatMs(this.#shape) / this.#shape.slotMs);
-    const { requests, tokens } = this.#assumed.peak(slotsPerHeartbeat + 1);
+    const { requests, tokens } = highestUse(this.#assumed.slots(), slotsPerHeartbeat + 1);
     this.#peak = {
       requests: Math.max(requests, this.#peak.requests * PEAK_DECAY),
       tokens: Math.max(tokens, this.#peak.tokens * PEAK_DECAY),
@@ -136,4 +137,21 @@ export class OutageWindow {
   raise(count: ProviderCount): void {
     if (!this.trustsRedis) this.#assumed.raise(count);
   }
+}
+
+/** The highest use in `length` consecutive slots. */
+function highestUse(slots: readonly SlotUse[], length: number): WindowUse {
+  const highest = { requests: 0, tokens: 0 };
+  for (const { age: first } of slots) {
+    const near = slots.filter(({ age }) => age >= first && age < first + length);
+    highest.requests = Math.max(
+      highest.requests,
+      near.reduce((sum, { requests }) => sum + requests, 0),
+    );
+    highest.tokens = Math.max(
+      highest.tokens,
+      near.reduce((sum, { tokens }) => sum + tokens, 0),
+    );
+  }
+  return highest;
 }

@@ -1,5 +1,5 @@
 // One connection to Redis. A command that is not answered in time ends it; it never reconnects.
-import type { ProviderCount, RateRequest, SlotUse, WindowShape, WindowUse } from 'pocket-agent/internal';
+import type { ProviderCount, RateLimits, SlotUse, WindowShape, WindowUse } from 'pocket-agent/internal';
 import { createClient } from 'redis';
 import { scripts } from './redis-scripts.ts';
 
@@ -8,6 +8,13 @@ const COMMAND_TIMEOUT_MS = 500;
 const MIN_PEER_TTL_MS = 5_000;
 
 type Client = ReturnType<typeof newClient>;
+
+export interface RateRequest {
+  /** The id of the deployment. */
+  key: string;
+  tokens: number;
+  limits: RateLimits;
+}
 
 /** What Redis answers to a reservation. */
 export type SharedReserved = { peers: number; used: WindowUse } & ({ slot: number } | { waitMs: number });

@@ -2,17 +2,16 @@
 import { errorText, type Logger } from '@pocket-agent/kit';
 import type {
   ProviderCount,
-  RateRequest,
+  RateCounter,
   RateStore,
   Reservation,
   Reserved,
-  Settlement,
   SlotUse,
   WindowShape,
   WindowUse,
 } from 'pocket-agent/internal';
 import { heartbeatMs, OutageWindow } from './outage-window.ts';
-import { RedisConnection, type SharedCount } from './redis-connection.ts';
+import { type RateRequest, RedisConnection, type SharedCount } from './redis-connection.ts';
 
 const MIN_RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
@@ -70,7 +69,16 @@ export class RedisRateStore implements RateStore {
     this.#prefix = prefix;
   }
 
-  async reserve(request: RateRequest): Promise<Reserved> {
+  counter(key: string): RateCounter {
+    return {
+      reserve: (tokens, limits) => this.#reserve({ key, tokens, limits }),
+      settle: (reservation, tokens) => this.#settle(key, reservation, tokens),
+      raise: (count) => this.#raise(key, count),
+      total: () => this.#total(key),
+    };
+  }
+
+  async #reserve(request: RateRequest): Promise<Reserved> {
     await this.#start();
     const connection = this.#connection;
     const waitMs = this.#settledAt - performance.now();
@@ -120,7 +128,7 @@ export class RedisRateStore implements RateStore {
     return { reservation };
   }
 
-  async settle({ key, reservation, tokens }: Settlement): Promise<void> {
+  async #settle(key: string, reservation: Reservation, tokens: number): Promise<void> {
     const { slot } = reservation;
     const change = tokens - reservation.tokens;
     if (change === 0) return;
@@ -138,15 +146,15 @@ export class RedisRateStore implements RateStore {
     if (change > 0 || !shared) window.settleLater(slot, change);
   }
 
-  async raise(key: string, count: ProviderCount): Promise<void> {
+  async #raise(key: string, count: ProviderCount): Promise<void> {
     this.#window(key).raise(count);
     if (this.#connection) await this.#ask(this.#connection, this.#connection.raise(key, count));
   }
 
-  async used(key: string): Promise<WindowUse> {
+  async #total(key: string): Promise<WindowUse> {
     await this.#start();
     const shared = this.#connection && (await this.#merge(this.#connection, key));
-    if (!shared) return this.#window(key).used();
+    if (!shared) return this.#window(key).total();
     const total = (kind: 'requests' | 'tokens') => shared.slots.reduce((sum, slot) => sum + slot[kind], 0);
     return { requests: total('requests'), tokens: total('tokens') };
   }

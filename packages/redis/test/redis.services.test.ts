@@ -161,7 +161,7 @@ function store(logger: Logger = silent, prefix = 'test'): RateStore {
 /** Reserves, however long that takes. */
 async function place(of: RateStore, key: string, tokens: number, limits: { requests?: number; tokens?: number }) {
   for (;;) {
-    const reserved = await of.reserve({ key, tokens, limits: { requests: limits.requests, tokens: limits.tokens } });
+    const reserved = await of.counter(key).reserve(tokens, { requests: limits.requests, tokens: limits.tokens });
     if ('reservation' in reserved) return reserved.reservation;
     await passed(reserved.waitMs);
   }
@@ -188,8 +188,8 @@ afterAll(async () => {
 test('processes share windows only if they use the same prefix', async () => {
   const limits = { requests: 1, tokens: undefined };
   await place(store(silent, 'one-app'), 'model#1', 1, limits);
-  expect(isTaken(await store(silent, 'one-app').reserve({ key: 'model#1', tokens: 1, limits }))).toBe(false);
-  expect(isTaken(await store(silent, 'another-app').reserve({ key: 'model#1', tokens: 1, limits }))).toBe(true);
+  expect(isTaken(await store(silent, 'one-app').counter('model#1').reserve(1, limits))).toBe(false);
+  expect(isTaken(await store(silent, 'another-app').counter('model#1').reserve(1, limits))).toBe(true);
 });
 
 describe('two processes', () => {
@@ -244,9 +244,9 @@ describe('a Redis that cannot be used', () => {
     redis.kill('SIGSTOP');
     try {
       const started = performance.now();
-      expect(
-        await hanging.reserve({ key: 'hang', tokens: 1, limits: { requests: 10, tokens: undefined } }),
-      ).toHaveProperty('reservation');
+      expect(await hanging.counter('hang').reserve(1, { requests: 10, tokens: undefined })).toHaveProperty(
+        'reservation',
+      );
       expect(performance.now() - started).toBeLessThan(1_000);
       await hanging.close();
       expect(performance.now() - started).toBeLessThan(2_000);
@@ -261,23 +261,21 @@ describe('the shared window', () => {
     const [one, other] = [store(), store()];
     const limits = { requests: undefined, tokens: 100 };
     const reservation = await place(one, 'seen', 80, { tokens: 100 });
-    const refused = await other.reserve({ key: 'seen', tokens: 30, limits });
+    const refused = await other.counter('seen').reserve(30, limits);
     expect(refused).toEqual({ waitMs: expect.toSatisfy((ms) => ms > LONG_MS / 2 && ms <= LONG_MS + LONG_MS / 60) });
-    await one.settle({ key: 'seen', reservation, tokens: 50 });
-    expect(await other.used('seen')).toEqual({ requests: 1, tokens: 50 });
-    expect(await other.reserve({ key: 'seen', tokens: 30, limits })).toHaveProperty('reservation');
-    await one.raise('seen', { requests: 1, tokens: 95, resetMs: 1_500 });
-    expect(await other.used('seen')).toEqual({ requests: 2, tokens: 95 });
-    await expect.poll(() => other.used('seen')).toEqual({ requests: 2, tokens: 80 });
+    await one.counter('seen').settle(reservation, 50);
+    expect(await other.counter('seen').total()).toEqual({ requests: 1, tokens: 50 });
+    expect(await other.counter('seen').reserve(30, limits)).toHaveProperty('reservation');
+    await one.counter('seen').raise({ requests: 1, tokens: 95, resetMs: 1_500 });
+    expect(await other.counter('seen').total()).toEqual({ requests: 2, tokens: 95 });
+    await expect.poll(() => other.counter('seen').total()).toEqual({ requests: 2, tokens: 80 });
   });
 
   test('two processes that reserve at the same time get exactly as many places as there are', async () => {
     const [one, other] = [store(), store()];
     await Promise.all([one, other].map((each) => place(each, 'door', 1, {})));
     const asked = [one, other].flatMap((each) =>
-      Array.from({ length: 100 }, () =>
-        each.reserve({ key: 'crowd', tokens: 1, limits: { requests: 30, tokens: undefined } }),
-      ),
+      Array.from({ length: 100 }, () => each.counter('crowd').reserve(1, { requests: 30, tokens: undefined })),
     );
     expect((await Promise.all(asked)).filter(isTaken).length).toBe(30);
   });
@@ -285,13 +283,11 @@ describe('the shared window', () => {
   test('a Redis that lost its data gets the use reported again', async () => {
     const [one, other] = [store(), store()];
     for (let call = 0; call < 5; call++) await place(one, 'told', 10, { requests: 20 });
-    await other.used('told');
+    await other.counter('told').total();
     await stopRedis();
-    expect(await one.reserve({ key: 'told', tokens: 10, limits: { requests: 20, tokens: undefined } })).toHaveProperty(
-      'reservation',
-    );
+    expect(await one.counter('told').reserve(10, { requests: 20, tokens: undefined })).toHaveProperty('reservation');
     await startRedis();
-    await expect.poll(() => other.used('told'), { interval: 20 }).toEqual({ requests: 6, tokens: 60 });
+    await expect.poll(() => other.counter('told').total(), { interval: 20 }).toEqual({ requests: 6, tokens: 60 });
   });
 
   test('after a restart of Redis a process takes no more than its share until all can have reconnected', async () => {
@@ -303,10 +299,8 @@ describe('the shared window', () => {
     await other.close(); // it cannot sign off, so `one` still counts it
     await startRedis();
     await expect.poll(() => news).toEqual([expect.stringContaining('is back')]);
-    await one.used('late');
-    const asked = Array.from({ length: 30 }, () =>
-      one.reserve({ key: 'late', tokens: 1, limits: { requests: 20, tokens: undefined } }),
-    );
+    await one.counter('late').total();
+    const asked = Array.from({ length: 30 }, () => one.counter('late').reserve(1, { requests: 20, tokens: undefined }));
     const taken = (await Promise.all(asked)).filter(isTaken).length;
     expect(taken).toBeGreaterThan(0);
     expect(taken).toBeLessThanOrEqual(10);

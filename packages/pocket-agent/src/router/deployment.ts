@@ -2,9 +2,9 @@
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { listPrice, type ModelPrice } from '../cost/prices.ts';
 import { count } from '../cost/usage.ts';
+import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { type LanguageModel, type ModelSettings, resolveModel } from '../model/model.ts';
-import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from './failure.ts';
-import type { RateLimits, WindowUse } from './rate-window.ts';
+import type { RateCounter, RateLimits, Reserved, WindowUse } from './rate-window.ts';
 import type { Candidate } from './strategy.ts';
 
 export interface DeploymentParams extends ModelSettings {
@@ -44,6 +44,8 @@ export interface DeploymentStatus {
   /** The end of its cooldown in milliseconds since 1970; undefined when it is available. */
   coolingUntil: number | undefined;
   lastFailure: string | undefined;
+  /** What is used of its limits. */
+  used: WindowUse;
 }
 
 const MAX_COOLDOWN_MS = 300_000;
@@ -61,11 +63,19 @@ export interface DeploymentOptions {
   modelName: string;
   params: DeploymentParams & { weight: number };
   rules: CooldownRules;
+  counter: RateCounter;
+}
+
+/** What decides how many tokens a call counts for. */
+export interface ExpectedCall {
+  inputEstimate: number;
+  maxOutputTokens: number | undefined;
 }
 
 export class Deployment implements Candidate {
   readonly id: string;
   readonly modelName: string;
+  readonly counter: RateCounter;
   readonly limits: RateLimits;
   readonly weight: number;
   readonly maxParallel: number;
@@ -89,9 +99,10 @@ export class Deployment implements Candidate {
   #inputRatio = 1;
   #outputTokens = INITIAL_OUTPUT_TOKENS;
 
-  constructor({ id, modelName, params, rules }: DeploymentOptions) {
+  constructor({ id, modelName, params, rules, counter }: DeploymentOptions) {
     this.id = id;
     this.modelName = modelName;
+    this.counter = counter;
     this.limits = { requests: params.rpm, tokens: params.tpm };
     this.weight = params.weight;
     this.maxParallel = params.maxParallel ?? Number.POSITIVE_INFINITY;
@@ -110,19 +121,17 @@ export class Deployment implements Candidate {
     return this.#model;
   }
 
-  /** Loads the model. If that fails, the first call reports the error. */
-  async load(): Promise<void> {
-    await this.model().catch(() => {});
-  }
-
-  /** Looks up the price for lowest-cost; it stays unknown if the model cannot be loaded. */
-  async loadCost(): Promise<void> {
-    const price = this.price ?? (await this.model().then(listPrice, () => undefined));
+  /** Loads the model and, for lowest-cost, its price. If that fails, the first call reports the error. */
+  async load(needsCost: boolean): Promise<void> {
+    const model = await this.model().catch(() => undefined);
+    if (!needsCost) return;
+    const price = this.price ?? (model && (await listPrice(model)));
     this.costUsd = price && price.input + price.output;
   }
 
-  updateUse({ requests, tokens }: WindowUse): void {
+  async updateUse(): Promise<void> {
     const { requests: maxRequests = Infinity, tokens: maxTokens = Infinity } = this.limits;
+    const { requests, tokens } = await this.counter.total();
     this.usedShare = Math.max(requests / maxRequests, tokens / maxTokens);
   }
 
@@ -136,9 +145,19 @@ export class Deployment implements Candidate {
     return this.coolingMs(now) > 0 && this.#coolingKind !== undefined && isLasting(this.#coolingKind);
   }
 
-  /** The tokens a request will count for, judged by earlier requests. */
-  expectedTokens(inputEstimate: number, maxOutputTokens: number | undefined): number {
-    return Math.ceil(inputEstimate * this.#inputRatio + (maxOutputTokens ?? this.#outputTokens));
+  /** Takes a place for a call, which counts for as many tokens as earlier calls suggest. */
+  async reserve({ inputEstimate, maxOutputTokens }: ExpectedCall): Promise<Reserved> {
+    const expected = Math.ceil(inputEstimate * this.#inputRatio + (maxOutputTokens ?? this.#outputTokens));
+    const tokens = Math.min(expected, this.limits.tokens ?? expected);
+    this.inFlight++; // now: other calls may be tried while the store answers
+    let isReserved = false;
+    try {
+      const outcome = await this.counter.reserve(tokens, this.limits);
+      isReserved = 'reservation' in outcome;
+      return outcome;
+    } finally {
+      if (!isReserved) this.inFlight--;
+    }
   }
 
   /** Returns the tokens used, if the provider reported them. */
@@ -172,7 +191,8 @@ export class Deployment implements Candidate {
     return cooldown;
   }
 
-  status(now: number): DeploymentStatus {
+  async status(): Promise<DeploymentStatus> {
+    const coolingMs = this.coolingMs(performance.now());
     return {
       id: this.id,
       modelName: this.modelName,
@@ -181,8 +201,9 @@ export class Deployment implements Candidate {
       failures: this.#failures,
       tokens: this.#tokens,
       latencyMs: this.latencyMs,
-      coolingUntil: this.coolingMs(now) > 0 ? Date.now() + this.coolingMs(now) : undefined,
+      coolingUntil: coolingMs > 0 ? Date.now() + coolingMs : undefined,
       lastFailure: this.lastFailure,
+      used: await this.counter.total(),
     };
   }
 

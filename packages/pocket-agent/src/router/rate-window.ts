@@ -1,15 +1,15 @@
 // A sliding window that counts requests and tokens before a call is made, so that no window ever exceeds its limits.
-
-export interface RateLimits {
-  /** Requests per window. Undefined: no limit. */
-  requests: number | undefined;
-  /** Tokens per window. Undefined: no limit. */
-  tokens: number | undefined;
-}
+import type { Logger } from '@pocket-agent/kit';
 
 export interface WindowUse {
   requests: number;
   tokens: number;
+}
+
+/** The maximum use of a window. Undefined: no limit. */
+export interface RateLimits {
+  requests: number | undefined;
+  tokens: number | undefined;
 }
 
 /** A request that was counted. The slot is where its tokens are corrected after the call. */
@@ -27,10 +27,32 @@ export interface ProviderCount {
   resetMs: number;
 }
 
-/** What fell into one slot, and how many slots ago. */
-export interface SlotUse extends WindowUse {
-  age: number;
+/** Counts the requests and tokens of one deployment. */
+export interface RateCounter {
+  /** Counts one request, or says when to ask again. */
+  reserve(tokens: number, limits: RateLimits): Reserved | Promise<Reserved>;
+  /** Replaces the reserved tokens by those that were used, if the reservation still counts. */
+  settle(reservation: Reservation, tokens: number): void | Promise<void>;
+  /** Adds what a provider counted beyond our own count: others may use the same key. */
+  raise(count: ProviderCount): void | Promise<void>;
+  total(): WindowUse | Promise<WindowUse>;
 }
+
+/** The counters of a router. */
+export interface RateStore {
+  /** How many reservations the router asks for at a time. More than one pays off when each takes a round trip. */
+  readonly maxConcurrent: number;
+  counter(deploymentId: string): RateCounter;
+  close(): Promise<void>;
+}
+
+export type RateStoreFactory = (settings: { shape: WindowShape; logger: Logger }) => RateStore;
+
+export const memoryRateStore: RateStoreFactory = ({ shape }) => ({
+  maxConcurrent: 1,
+  counter: () => new RateWindow(shape),
+  close: async () => {},
+});
 
 const SLOTS_PER_WINDOW = 60;
 
@@ -52,10 +74,18 @@ export class WindowShape {
   }
 }
 
-export class RateWindow {
+/** The use in one slot, and its age in slots. */
+export interface SlotUse extends WindowUse {
+  age: number;
+}
+
+export class RateWindow implements RateCounter {
   readonly #shape: WindowShape;
   readonly #now: () => number;
   readonly #slots = new Map<number, WindowUse>();
+  #total: WindowUse = { requests: 0, tokens: 0 };
+  /** Slots up to this one have expired and are removed. */
+  #expired = Number.NEGATIVE_INFINITY;
 
   /** The default clock is monotonic: setting the clock of the machine has no effect. */
   constructor(shape: WindowShape, now = () => performance.now()) {
@@ -67,7 +97,6 @@ export class RateWindow {
     return Math.floor(this.#now() / this.#shape.slotMs);
   }
 
-  /** Counts one request, or says when there may be room for it. */
   reserve(tokens: number, limits: RateLimits): Reserved {
     const waitMs = this.waitMs({ requests: 1, tokens }, limits);
     if (waitMs > 0) return { waitMs };
@@ -77,32 +106,28 @@ export class RateWindow {
   }
 
   /** 0 when there is room now, else the time until enough slots have expired. */
-  waitMs(wanted: WindowUse, limits: RateLimits): number {
-    const slots = this.slots();
-    const used = sumOf(slots);
-    let requestsOver = used.requests + wanted.requests - (limits.requests ?? Number.POSITIVE_INFINITY);
-    let tokensOver = used.tokens + wanted.tokens - (limits.tokens ?? Number.POSITIVE_INFINITY);
+  waitMs(wanted: WindowUse, { requests: maxRequests = Infinity, tokens: maxTokens = Infinity }: RateLimits): number {
+    const used = this.total();
+    let requestsOver = used.requests + wanted.requests - maxRequests;
+    let tokensOver = used.tokens + wanted.tokens - maxTokens;
     if (requestsOver <= 0 && tokensOver <= 0) return 0;
     const { slotMs, slotCount, keptMs } = this.#shape;
     const current = this.currentSlot;
-    for (const { age, ...use } of slots) {
-      requestsOver -= use.requests;
-      tokensOver -= use.tokens;
+    for (const { age, requests, tokens } of this.slots()) {
+      requestsOver -= requests;
+      tokensOver -= tokens;
       if (requestsOver <= 0 && tokensOver <= 0) return Math.max(1, (current - age + slotCount) * slotMs - this.#now());
     }
     return keptMs;
   }
 
-  /** Replaces the reserved tokens by those that were used. */
-  settle(reservation: Reservation, tokens: number): void {
-    this.add(reservation.slot, { requests: 0, tokens: tokens - reservation.tokens });
+  settle({ slot, tokens: reserved }: Reservation, tokens: number): void {
+    this.add(slot, { requests: 0, tokens: tokens - reserved });
   }
 
-  /** Adds what a provider counted beyond our own count: others may use the same key. */
   raise({ requests = 0, tokens = 0, resetMs }: ProviderCount): void {
     const used = this.total();
     const missing = { requests: Math.max(0, requests - used.requests), tokens: Math.max(0, tokens - used.tokens) };
-    if (missing.requests === 0 && missing.tokens === 0) return;
     // into the slot that expires when the provider says, no sooner
     const { slotMs, slotCount, windowMs } = this.#shape;
     const expires = Math.ceil((this.#now() + Math.min(resetMs, windowMs)) / slotMs);
@@ -110,54 +135,49 @@ export class RateWindow {
     this.add(Math.min(Math.max(expires - slotCount, slot - slotCount + 1), slot), missing);
   }
 
-  /** Amounts may be negative; a slot never goes below zero. */
+  /** Amounts may be negative; a slot never goes below zero. Expired slots stay empty. */
   add(slot: number, { requests, tokens }: WindowUse): void {
-    const use = this.#slots.get(slot) ?? { requests: 0, tokens: 0 };
-    use.requests = Math.max(0, use.requests + requests);
-    use.tokens = Math.max(0, use.tokens + tokens);
-    this.#slots.set(slot, use);
-  }
-
-  /** Adds slots of another clock, one slot younger than they were: its slots may start at other times. */
-  addAged(slots: readonly SlotUse[]): void {
-    for (const { age, ...use } of slots) this.add(this.currentSlot - Math.max(0, age - 1), use);
+    this.#expire();
+    if (slot <= this.#expired) return;
+    const before = this.#slots.get(slot) ?? { requests: 0, tokens: 0 };
+    this.#replace(slot, {
+      requests: Math.max(0, before.requests + requests),
+      tokens: Math.max(0, before.tokens + tokens),
+    });
   }
 
   total(): WindowUse {
-    return sumOf(this.slots());
-  }
-
-  /** The highest use in `length` consecutive slots. */
-  peak(length: number): WindowUse {
-    const slots = this.slots();
-    const sums = slots.map(({ age: first }) => sumOf(slots.filter(({ age }) => age >= first && age < first + length)));
-    return {
-      requests: Math.max(0, ...sums.map(({ requests }) => requests)),
-      tokens: Math.max(0, ...sums.map(({ tokens }) => tokens)),
-    };
+    this.#expire();
+    return this.#total;
   }
 
   /** The slots that still count, the oldest first. */
   slots(): SlotUse[] {
+    this.#expire();
     const current = this.currentSlot;
-    const slots: SlotUse[] = [];
-    for (const [slot, use] of this.#slots) {
-      if (slot <= current - this.#shape.slotCount || (use.requests === 0 && use.tokens === 0)) this.#slots.delete(slot);
-      else slots.push({ age: current - slot, ...use });
-    }
+    const slots = [...this.#slots].map(([slot, use]) => ({ age: current - slot, ...use }));
     return slots.sort((one, other) => other.age - one.age);
   }
 
   clear(): void {
     this.#slots.clear();
+    this.#total = { requests: 0, tokens: 0 };
   }
-}
 
-function sumOf(slots: readonly WindowUse[]): WindowUse {
-  const sum = { requests: 0, tokens: 0 };
-  for (const { requests, tokens } of slots) {
-    sum.requests += requests;
-    sum.tokens += tokens;
+  #expire(): void {
+    const expired = this.currentSlot - this.#shape.slotCount;
+    if (expired <= this.#expired) return;
+    this.#expired = expired;
+    for (const slot of this.#slots.keys()) if (slot <= expired) this.#replace(slot, { requests: 0, tokens: 0 });
   }
-  return sum;
+
+  #replace(slot: number, use: WindowUse): void {
+    const before = this.#slots.get(slot);
+    const requests = this.#total.requests + use.requests - (before?.requests ?? 0);
+    const tokens = this.#total.tokens + use.tokens - (before?.tokens ?? 0);
+    if (use.requests > 0 || use.tokens > 0) this.#slots.set(slot, use);
+    else this.#slots.delete(slot);
+    // fractions do not add up to exactly zero
+    this.#total = this.#slots.size > 0 ? { requests, tokens } : { requests: 0, tokens: 0 };
+  }
 }

@@ -6,34 +6,31 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { abortable, delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
+import { delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
 import { tagPart } from '../model/account-parts.ts';
+import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { adviceAfterRefusal } from '../model/model.ts';
 import { learnFromRefusal, requestFor } from '../model/model-request.ts';
 import { providerErrorText, refusalOf, statusOf, wasSilent } from '../model/provider-errors.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
 import type { Deployment } from './deployment.ts';
 import { DeploymentCall } from './deployment-call.ts';
-import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
-import type { Lease, LeaseRequest, RateLimitQueue } from './rate-limit-queue.ts';
-import type { RateStore } from './rate-store.ts';
+import type { Lease, RateLimitQueue } from './rate-limit-queue.ts';
 import { startStream } from './routed-stream.ts';
-import { type RouterEvent, type RouterOptions, unknownModel } from './router-options.ts';
+import { type RouterEvent, type RouterSettings, unknownModel } from './router-options.ts';
 import type { StickySessions } from './sticky-sessions.ts';
 
 /** Calls a model once, whole or as a stream. */
-export type Invoke<Result> = (
+type Invoke<Result> = (
   model: LanguageModelV4,
-  options: LanguageModelV4CallOptions,
+  request: LanguageModelV4CallOptions,
   call: DeploymentCall,
 ) => Promise<Result>;
 
-export interface RoutedCallOptions<Result> {
-  options: LanguageModelV4CallOptions;
-  invoke: Invoke<Result>;
-  router: RouterOptions & Required<Pick<RouterOptions, 'strategy' | 'retries' | 'maxWaitMs'>>;
+/** What all calls of a router share. */
+export interface RoutingContext {
+  settings: RouterSettings;
   queues: ReadonlyMap<string, RateLimitQueue>;
-  store: RateStore;
   sticky: StickySessions;
   logger: Logger;
   /** Aborted when the router is closed. */
@@ -41,38 +38,50 @@ export interface RoutedCallOptions<Result> {
   emit(event: RouterEvent): void;
 }
 
-interface Attempt {
-  deployment: string;
-  reason: string;
+interface RoutedCallOptions<Result> {
+  context: RoutingContext;
+  options: LanguageModelV4CallOptions;
+  invoke: Invoke<Result>;
+}
+
+/** Where a call may go within one model. */
+interface Choice {
+  /** Deployments where this call has failed already. */
+  exclude: readonly Deployment[];
+  canFallBack: boolean;
 }
 
 const MIN_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 
 export class RoutedCall<Result> {
-  readonly #call: RoutedCallOptions<Result>;
+  readonly #context: RoutingContext;
+  readonly #options: LanguageModelV4CallOptions;
+  readonly #invoke: Invoke<Result>;
   readonly #signal: AbortSignal | undefined;
-  readonly #attempts: Attempt[] = [];
+  readonly #inputEstimate: number;
+  readonly #attempts: { deployment: string; reason: string }[] = [];
   /** The error of the last attempt. */
   #lastError: unknown;
-  readonly #inputEstimate: number;
   /** How long the call may still wait for room. */
   #waitLeftMs: number;
 
-  constructor(call: RoutedCallOptions<Result>) {
-    this.#call = call;
-    this.#signal = call.options.abortSignal;
-    this.#inputEstimate = estimateInputTokens(call.options);
-    this.#waitLeftMs = call.router.maxWaitMs;
+  constructor({ context, options, invoke }: RoutedCallOptions<Result>) {
+    this.#context = context;
+    this.#options = options;
+    this.#invoke = invoke;
+    this.#signal = options.abortSignal;
+    this.#inputEstimate = estimateInputTokens(options);
+    this.#waitLeftMs = context.settings.maxWaitMs;
   }
 
   /** Tries the model, then its fallbacks. */
   async run(modelName: string): Promise<Result> {
-    const { fallbacks, contextWindowFallbacks } = this.#call.router;
-    const tried = new Set<string>();
+    const { fallbacks, contextWindowFallbacks } = this.#context.settings;
+    const tried: string[] = [];
     let next = fallbacks?.[modelName] ?? [];
     for (let name = modelName; ; ) {
-      tried.add(name);
+      tried.push(name);
       try {
         return await this.#tryModel(name, next.length > 0);
       } catch (error) {
@@ -81,9 +90,9 @@ export class RoutedCall<Result> {
         const { kind, reason } = failureOf(error);
         if (kind === 'context-window') next = [...(contextWindowFallbacks?.[name] ?? []), ...next];
         else if (!isWorthAnotherTry(kind) && !(error instanceof PocketError)) throw error;
-        const [to, ...others] = next.filter((other) => !tried.has(other));
+        const [to, ...others] = next.filter((other) => !tried.includes(other));
         if (to === undefined) throw isPocketError(error, 'RATE_LIMITED') ? error : this.#allFailed(modelName, error);
-        this.#call.emit({ type: 'fallback', from: name, to, reason });
+        this.#context.emit({ type: 'fallback', from: name, to, reason });
         name = to;
         next = others;
       }
@@ -92,13 +101,13 @@ export class RoutedCall<Result> {
 
   /** Tries the deployments of one model, those where this call has failed last. */
   async #tryModel(name: string, canFallBack: boolean): Promise<Result> {
-    const queue = this.#call.queues.get(name);
-    if (!queue) throw unknownModel(name, this.#call.queues.keys());
-    const failed = new Set<Deployment>();
+    const queue = this.#context.queues.get(name);
+    if (!queue) throw unknownModel(name, this.#context.queues.keys());
+    let exclude: Deployment[] = [];
     /** Deployments where this call cannot succeed. */
-    const hopeless = new Set<Deployment>();
+    const hopeless: Deployment[] = [];
     for (let retry = 0; ; retry++) {
-      const lease = await this.#enter(queue, { exclude: failed, canFallBack });
+      const lease = await this.#enter(queue, { exclude, canFallBack });
       const { deployment } = lease;
       try {
         return await this.#tryDeployment(queue, lease);
@@ -107,37 +116,38 @@ export class RoutedCall<Result> {
         const { kind } = failureOf(error);
         this.#lastError = error;
         this.#attempts.push({ deployment: deployment.id, reason: await reasonWithAdvice(error, deployment) });
-        if (!isWorthAnotherTry(kind) || retry >= this.#call.router.retries) throw error;
-        failed.add(deployment);
-        if (isLasting(kind) || wasSilent(error)) hopeless.add(deployment);
+        if (!isWorthAnotherTry(kind) || retry >= this.#context.settings.retries) throw error;
+        exclude = [...exclude, deployment];
+        if (isLasting(kind) || wasSilent(error)) hopeless.push(deployment);
         const now = performance.now();
-        if (queue.deployments.some((other) => !failed.has(other) && other.coolingMs(now) === 0)) continue;
-        if (canFallBack || hopeless.size === queue.deployments.length) throw error;
-        for (const other of failed) if (!hopeless.has(other)) failed.delete(other);
+        if (queue.deployments.some((other) => !exclude.includes(other) && other.coolingMs(now) === 0)) continue;
+        if (canFallBack || hopeless.length === queue.deployments.length) throw error;
+        exclude = [...hopeless];
         await this.#pause(Math.min(MIN_PAUSE_MS * 2 ** retry, MAX_PAUSE_MS));
       }
     }
   }
 
   /** Waits for room at a deployment. */
-  async #enter(queue: RateLimitQueue, request: Pick<LeaseRequest, 'exclude' | 'canFallBack'>): Promise<Lease> {
-    const { options, router, sticky, emit } = this.#call;
+  async #enter(queue: RateLimitQueue, { exclude, canFallBack }: Choice): Promise<Lease> {
+    const { settings, sticky, emit } = this.#context;
     const { modelName } = queue;
-    const conversation = router.sticky ? sticky.keyOf(modelName, options.prompt) : undefined;
+    const conversation = settings.sticky ? sticky.keyOf(modelName, this.#options.prompt) : undefined;
     const preferred = conversation === undefined ? undefined : sticky.get(conversation);
     const since = performance.now();
     try {
       const lease = await queue.enter({
-        ...request,
+        exclude,
+        canFallBack,
         preferred,
         inputEstimate: this.#inputEstimate,
-        maxOutputTokens: options.maxOutputTokens,
+        maxOutputTokens: this.#options.maxOutputTokens,
         maxWaitMs: this.#waitLeftMs,
         signal: this.#signal,
       });
       const { deployment, waitedMs } = lease;
       if (conversation !== undefined) sticky.set(conversation, deployment);
-      const because = deployment === preferred ? 'sticky' : router.strategy;
+      const because = deployment === preferred ? 'sticky' : settings.strategy;
       emit({ type: 'chosen', modelName, deployment: deployment.id, because, waitedMs });
       return lease;
     } finally {
@@ -146,9 +156,8 @@ export class RoutedCall<Result> {
   }
 
   async #tryDeployment(queue: RateLimitQueue, lease: Lease): Promise<Result> {
-    const { store, emit } = this.#call;
-    const inputEstimate = this.#inputEstimate;
-    const call = new DeploymentCall({ lease, queue, store, inputEstimate, signal: this.#signal, emit });
+    const { emit } = this.#context;
+    const call = new DeploymentCall({ lease, queue, inputEstimate: this.#inputEstimate, signal: this.#signal, emit });
     try {
       return await this.#invokeRepaired(await lease.deployment.model(), call);
     } catch (error) {
@@ -160,22 +169,22 @@ export class RoutedCall<Result> {
 
   /** Repeats the request without what the provider refused; that does not count as a failure of the deployment. */
   async #invokeRepaired(model: LanguageModelV4, call: DeploymentCall): Promise<Result> {
-    const { options, invoke, logger } = this.#call;
     for (;;) {
-      const request = requestFor(model, { ...options, abortSignal: call.deadline.signal });
+      const request = requestFor(model, { ...this.#options, ...(call.signal && { abortSignal: call.signal }) });
       try {
-        return await invoke(model, request, call);
+        return await this.#invoke(model, request, call);
       } catch (error) {
         const leftOut = learnFromRefusal({ model, error, request });
         if (leftOut === undefined) throw error;
-        const { id } = call.lease.deployment;
-        logger.warn(`Router: ${id} refused ${leftOut}, which is left out from now on: ${providerErrorText(error)}`);
+        this.#context.logger.warn(
+          `Router: ${call.deployment.id} refused ${leftOut}, which is left out from now on: ${providerErrorText(error)}`,
+        );
       }
     }
   }
 
   async #pause(ms: number): Promise<void> {
-    const deadline = startDeadline('The call', [this.#signal, this.#call.closing]);
+    const deadline = startDeadline('The call', [this.#signal, this.#context.closing]);
     try {
       await delay(ms, deadline.signal);
     } finally {
@@ -206,30 +215,15 @@ async function reasonWithAdvice(error: unknown, deployment: Deployment): Promise
   return `${reason.replace(/\.?$/, '.')} ${adviceAfterRefusal(refused, await deployment.model(), 'params')}`;
 }
 
-export const generate: Invoke<LanguageModelV4GenerateResult> = async (model, options, call) => {
-  const result = await abortable(model.doGenerate(options), call.deadline.signal);
+export const generate: Invoke<LanguageModelV4GenerateResult> = async (model, request, call) => {
+  const result = await call.wait(model.doGenerate(request));
   call.succeed(result);
   const content = result.content.map((part) => tagPart(part, model));
   return { ...result, content, providerMetadata: withRoute(result.providerMetadata, model, call) };
 };
 
-export const stream: Invoke<LanguageModelV4StreamResult> = async (model, options, call) => {
-  const result = await startStream(model.doStream(options), {
-    deadline: call.deadline,
-    timeoutMs: call.lease.deployment.timeoutMs,
-    observer: {
-      onStart: (headers) => call.readHeaders(headers),
-      transform: (part) => transformPart(part, model, call),
-      onFinish: ({ usage }) => call.succeed({ usage }),
-      onIdle: () => call.releasePlace(),
-      onError: (error) => call.fail(error),
-      onCancel: () => call.cancel(),
-    },
-  });
-  // from here on only the caller can end it, even if the model ignores the signal
-  call.deadline.signal.addEventListener('abort', () => call.cancel(), { once: true });
-  return result;
-};
+export const stream: Invoke<LanguageModelV4StreamResult> = (model, request, call) =>
+  startStream(model.doStream(request), { call, transform: (part) => transformPart(part, model, call) });
 
 function transformPart(part: LanguageModelV4StreamPart, model: LanguageModelV4, call: DeploymentCall) {
   if (part.type === 'finish') return { ...part, providerMetadata: withRoute(part.providerMetadata, model, call) };
@@ -240,9 +234,9 @@ function transformPart(part: LanguageModelV4StreamPart, model: LanguageModelV4, 
 function withRoute(
   metadata: LanguageModelV4GenerateResult['providerMetadata'],
   model: LanguageModelV4,
-  { lease }: DeploymentCall,
+  { deployment }: DeploymentCall,
 ) {
-  const { id, price } = lease.deployment;
+  const { id, price } = deployment;
   const route = { deployment: id, provider: model.provider, modelId: model.modelId };
   return { ...metadata, router: price ? { ...route, price: { ...price } } : route };
 }

@@ -11,12 +11,13 @@ import {
   positiveNumber,
   secretStringMap,
   stringRule,
+  withoutUndefined,
 } from '@pocket-agent/kit';
 import { checkPrice } from '../cost/prices.ts';
+import type { FailureKind } from '../model/failure.ts';
 import { checkModelName } from '../model/model.ts';
 import type { DeploymentParams } from './deployment.ts';
-import type { FailureKind } from './failure.ts';
-import type { RateStoreFactory } from './rate-store.ts';
+import type { RateStoreFactory } from './rate-window.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
 
 export interface RouterOptions {
@@ -113,8 +114,22 @@ const deploymentParams = new OptionSet<DeploymentParams>('Router: params', {
   id: nonEmpty,
 });
 
+const defaults = {
+  strategy: 'weighted-shuffle',
+  maxWaitMs: 60_000,
+  retries: 3,
+  cooldownMs: 5_000,
+  allowedFailures: 2,
+  windowMs: 60_000,
+  arrivalMarginMs: 1_000,
+  random: Math.random,
+} satisfies Partial<RouterOptions>;
+
+/** The options with their defaults. */
+export type RouterSettings = RouterOptions & Required<Pick<RouterOptions, keyof typeof defaults>>;
+
 /** Throws for options that can never work. */
-export function checkRouterOptions(options: RouterOptions): void {
+export function readRouterOptions(options: RouterOptions): RouterSettings {
   if (!isRecord(options)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
   routerOptions.check(options);
   const { models, fallbacks = {}, contextWindowFallbacks = {}, strategy } = options;
@@ -130,6 +145,7 @@ export function checkRouterOptions(options: RouterOptions): void {
     if (!Array.isArray(targets)) throw invalid(`the fallbacks of "${from}" must be a list of model names.`);
     for (const name of [from, ...targets]) if (!names.has(name)) throw unknownModel(name, names);
   }
+  return { ...defaults, ...withoutUndefined(options), models };
 }
 
 function checkEntry(index: number, entry: RouterOptions['models'][number]): void {

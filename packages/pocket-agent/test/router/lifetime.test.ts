@@ -4,7 +4,7 @@ import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage }
 import { PocketError, type RateStoreFactory, type Router, type RouterOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
-import { MemoryRateStore, type RateRequest } from '../../src/router/rate-store.ts';
+import { memoryRateStore } from '../../src/router/rate-window.ts';
 import { silent } from '../helpers.ts';
 import { ask, eventsOf, failureOf, fastForward, generated, partsOf, watchedRouter } from './calls.ts';
 
@@ -248,15 +248,24 @@ describe('a rate store in another process', () => {
   /** Answers in order, each after a round trip. */
   const distantStore =
     (roundTripMs: number): RateStoreFactory =>
-    ({ shape }) => {
-      const store = new MemoryRateStore(shape);
-      return Object.assign(store, {
+    (settings) => {
+      const store = memoryRateStore(settings);
+      return {
+        ...store,
         maxConcurrent: 32,
-        reserve: async (request: RateRequest) => {
-          await passed(roundTripMs);
-          return MemoryRateStore.prototype.reserve.call(store, request);
+        counter(id) {
+          const near = store.counter(id);
+          return {
+            reserve: async (tokens, limits) => {
+              await passed(roundTripMs);
+              return near.reserve(tokens, limits);
+            },
+            settle: (reservation, tokens) => near.settle(reservation, tokens),
+            raise: (count) => near.raise(count),
+            total: () => near.total(),
+          };
         },
-      });
+      };
     };
 
   test('is asked for several calls at a time, and the calls start in order', async () => {

@@ -2,9 +2,9 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { PocketError } from 'pocket-agent';
 import { expect, test } from 'vitest';
+import { failureOf } from '../../src/model/failure.ts';
 import { retryAfterMs } from '../../src/model/provider-errors.ts';
 import { estimateInputTokens } from '../../src/model/token-estimate.ts';
-import { failureOf } from '../../src/router/failure.ts';
 import { durationMs, providerCounts } from '../../src/router/rate-headers.ts';
 import { ask } from './calls.ts';
 

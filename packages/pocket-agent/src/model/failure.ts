@@ -1,6 +1,6 @@
-// Classifies why a call of a deployment failed.
+// Classifies why a model call failed: decides about retries, other deployments and fallbacks.
 import { isPocketError } from '@pocket-agent/kit';
-import { fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from '../model/provider-errors.ts';
+import { fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from './provider-errors.ts';
 
 export type FailureKind =
   | 'rate-limit'
