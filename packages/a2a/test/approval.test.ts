@@ -309,7 +309,7 @@ describe('an approval from root to remote agent to served agent', () => {
 
   test.each([
     ['does not pass approvals on; set approvals: true', {}, 1],
-    ['there is nobody to ask', { approvals: true }, 0],
+    ['there is no approver', { approvals: true }, 0],
   ])('nobody is asked, and the records of the served agent say so: %s', async (reason, options, warned) => {
     const records: AuditRecord[] = [];
     const onEvent = ({ type, data }: { type: string; data: unknown }) =>
@@ -319,7 +319,7 @@ describe('an approval from root to remote agent to served agent', () => {
     const warnings: string[] = [];
     const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
     await rootOf(url, { ...options, logger }).run('x');
-    const denied = { decision: 'denied', by: 'nobody', reason: expect.stringContaining(reason) };
+    const denied = { decision: 'denied', by: 'no-approver', reason: expect.stringContaining(reason) };
     expect(records).toMatchObject([denied, denied]);
     expect(warnings).toHaveLength(warned);
   });

@@ -219,8 +219,8 @@ describe('calls that need approval, without a terminal', () => {
   test('are refused; the model is told why and the user how to allow them', async () => {
     const { code, stderr, sent } = await asked();
     expect(code).toBe(0);
-    expect(sent).toContain('nobody to ask');
-    expect(stderr).toMatch(/✗ .*nobody to ask/);
+    expect(sent).toContain('no approver');
+    expect(stderr).toMatch(/✗ .*no approver/);
     expect(stderr).toContain('--yes allows every call');
   });
 

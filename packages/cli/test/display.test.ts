@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type AgentEvent, resolveModel, type ServerStatus, type UnsignedEvent } from 'pocket-agent';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { PrintableStream, printableText } from '../../kit/src/printable.ts';
-import { NOBODY_TO_ASK } from '../../pocket-agent/src/access/approval.ts';
+import { NO_APPROVER } from '../../pocket-agent/src/access/approval.ts';
 import { commandErrorText } from '../src/command-line/report-error.ts';
 import { whileConnecting } from '../src/terminal/activity.ts';
 import { MarkdownStream } from '../src/terminal/markdown.ts';
@@ -467,14 +467,14 @@ describe('the activity of a run', () => {
   });
 
   test('explains --yes only if the call could not be approved', () => {
-    const record = { tool: 'add', decision: 'denied', by: 'nobody', outcome: 'not run' };
+    const record = { tool: 'add', decision: 'denied', by: 'no-approver', outcome: 'not run' };
     const shownFor = (reason: string) => {
       const { below, show } = watched();
       show({ type: 'audit', data: { ...record, reason } } as unknown as UnsignedEvent);
       return below.take();
     };
-    expect(shownFor(NOBODY_TO_ASK)).toContain('Calls cannot be approved');
-    expect(shownFor('the run ended before anybody answered')).toBe('');
+    expect(shownFor(NO_APPROVER)).toContain('Calls cannot be approved');
+    expect(shownFor('the run ended before the approval was answered')).toBe('');
   });
 
   test('a command without a run shows the connecting servers', async () => {

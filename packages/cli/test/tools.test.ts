@@ -276,7 +276,7 @@ describe('pocket-agent call', () => {
     const byProfile = await command(['call', '--mcp', file, '--profile', 'reader', '--yes', 'one', 'pid']);
     expect(byProfile).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('only read is allowed') });
     const unapproved = await command(['call', '--mcp', file, 'one', 'pid']);
-    expect(unapproved).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody to ask; --yes allows it') });
+    expect(unapproved).toMatchObject({ code: 4, stderr: expect.stringContaining('no approver; --yes allows it') });
     expect((await command(['call', '--mcp', file, '--yes', 'one', 'pid'])).stdout).toMatch(/^\d+\n$/);
     expect((await command(['call', '--mcp', file, '--confirm', 'never', 'one', 'pid'])).code).toBe(0);
   });

@@ -7,15 +7,15 @@ export {
   readProfile,
   refusalBy,
 } from './access/access.ts';
-export { checkServedApprovals, NOBODY_TO_ASK, type ServedApprovals, servedApproval } from './access/approval.ts';
+export { NO_APPROVER, type ServedApprovals, servedApproval, servedApprovalsRule } from './access/approval.ts';
 export {
   APPROVAL_META_KEY,
   approvalText,
   askRoot,
   describeApproval,
-  nobody,
-  notPassedOn,
-  notPassedOnText,
+  noApprover,
+  notForwarded,
+  notForwardedText,
   remoteRefusal,
 } from './access/remote-approval.ts';
 export { readHistory } from './agent/agent-config.ts';

@@ -4,9 +4,9 @@ import { PocketError } from '@pocket-agent/kit';
 import {
   APPROVAL_META_KEY,
   askRoot,
-  nobody,
-  notPassedOn,
-  notPassedOnText,
+  noApprover,
+  notForwarded,
+  notForwardedText,
   type RunContext,
 } from 'pocket-agent/internal';
 import type { Part } from '../client/task.ts';
@@ -33,10 +33,10 @@ export async function answerApprovals(call: RemoteCall, { name, approvals, run, 
       await call.cancel();
       throw new PocketError('TOOL_FAILED', `${name} asked for approval too often; its task was cancelled.`);
     }
-    if (!approvals) warn(notPassedOnText(`A2A agent ${name}`));
+    if (!approvals) warn(notForwardedText(`A2A agent ${name}`));
     await Promise.all(
       questions.map(async ({ question, described }) => {
-        const answer = approvals ? ((await askRoot(described, `A2A agent ${name}`, run)) ?? nobody) : notPassedOn;
+        const answer = approvals ? ((await askRoot(described, `A2A agent ${name}`, run)) ?? noApprover) : notForwarded;
         const { taskId, contextId } = call.collected;
         const parts = [{ data: { question, ...answer } }];
         await call.reply({ messageId: randomUUID(), parts, taskId, contextId });

@@ -59,7 +59,7 @@ export class Questions {
       read: (answer) => {
         const said = typeof answer === 'string' ? readYesOrNo(answer, id) : answer;
         if (typeof said.approve !== 'boolean') return undefined;
-        return said.approve ? 'allow' : remoteRefusal(said, 'the caller said no');
+        return said.approve ? 'allow' : remoteRefusal(said, 'the caller declined');
       },
       unanswered: 'deny',
       signal,

@@ -2,7 +2,7 @@
 
 import { type OptionRules, OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
-import type { ServedApprovals } from 'pocket-agent/internal';
+import { type ServedApprovals, servedApprovalsRule } from 'pocket-agent/internal';
 import type { AgentCard } from '../wire/wire.ts';
 
 /** Whoever calls. Callers see only what belongs to the same `id`. */
@@ -86,7 +86,7 @@ export const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
   card: true,
   skills: true,
   profile: true,
-  approvals: true,
+  approvals: servedApprovalsRule,
   createAgent: true,
   maxConversations: true,
   maxRunningTasks: true,

@@ -1,6 +1,6 @@
 // An agent as an A2A server: on a port of its own, or as a handler inside another server.
 import { PocketAgent } from 'pocket-agent';
-import { checkServedApprovals, readProfile } from 'pocket-agent/internal';
+import { readProfile } from 'pocket-agent/internal';
 import {
   type A2aListening,
   type A2aListenOptions,
@@ -20,7 +20,6 @@ export class A2aServer {
   constructor(agent: PocketAgent<unknown>, options: A2aServerOptions) {
     serverOptions.check(options);
     if (options.profile !== undefined) readProfile(options.profile);
-    checkServedApprovals(options.approvals);
     this.#agent = agent;
     this.#options = options;
     this.#leaveAgent = agent.closeTogether(this);

@@ -11,7 +11,7 @@ import {
   printableText,
 } from '@pocket-agent/kit';
 import { type Approve, PocketAgent, PocketAgentClient, type PocketAgentOptions, type ToolSource } from 'pocket-agent';
-import { NOBODY_TO_ASK, returnedIn } from 'pocket-agent/internal';
+import { NO_APPROVER, returnedIn } from 'pocket-agent/internal';
 import { type ScriptedCall, ScriptedModel } from 'pocket-agent/testing';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
@@ -33,7 +33,7 @@ const callOptions = {
 } as const;
 
 /** Denies calls that need approval, with advice for the command line. */
-const denyAll: Approve = () => ({ deny: `${NOBODY_TO_ASK}; --yes allows it`, by: 'nobody' });
+const denyAll: Approve = () => ({ deny: `${NO_APPROVER}; --yes allows it`, by: 'no-approver' });
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, callOptions);

@@ -2,7 +2,7 @@
 
 import { PrintableStream, printable, printableJson, printableText, truncate } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
-import { NOBODY_TO_ASK } from 'pocket-agent/internal';
+import { NO_APPROVER } from 'pocket-agent/internal';
 import { Activity } from './activity.ts';
 import { MarkdownStream } from './markdown.ts';
 import { ProgressBars } from './progress-bars.ts';
@@ -147,7 +147,7 @@ export class RunDisplay implements Display {
         return `${mark} ${style.dim(truncate(lines.join('\n'), MAX_RESULT))}`;
       }
       case 'audit':
-        if (event.data.reason !== NOBODY_TO_ASK || this.#explainedApproval) return undefined;
+        if (event.data.reason !== NO_APPROVER || this.#explainedApproval) return undefined;
         this.#explainedApproval = true;
         return 'Calls cannot be approved without a terminal; --yes allows every call.';
       case 'server_status':

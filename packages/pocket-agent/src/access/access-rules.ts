@@ -6,12 +6,13 @@ import {
   nullableBoolean,
   nullableFunction,
   type OptionRules,
-  PocketError,
+  oneOf,
   positiveNumber,
+  snapshot,
   stringRule,
 } from '@pocket-agent/kit';
 import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './access.ts';
-import type { ConfirmPolicy, Remember } from './approval.ts';
+import { type ConfirmPolicy, confirmRule, type Remember } from './approval.ts';
 import { AuditFile } from './audit.ts';
 import { Fingerprints } from './fingerprints.ts';
 
@@ -39,8 +40,8 @@ export interface AccessOptions {
 export const accessOptions: OptionRules<AccessOptions> = {
   profile: true,
   filter: nullableFunction,
-  confirm: true,
-  remember: true,
+  confirm: confirmRule,
+  remember: oneOf('call', 'conversation'),
   approvalTimeoutMs: positiveNumber,
   independent: nullableBoolean,
   fingerprintFile: stringRule,
@@ -50,48 +51,33 @@ export const accessOptions: OptionRules<AccessOptions> = {
 
 export type FilteredTool = Omit<Tool, 'name'> & JudgedTool & { meta: Record<string, unknown> };
 
-const noOptions: AccessOptions = Object.freeze({});
-const noRedacts: readonly RegExp[] = [];
-const policies: readonly ConfirmPolicy[] = ['never', 'destructive', 'write', 'always'];
-
 /** What a fork shares with the agent it was made from. */
 interface Shared {
   fingerprints: Fingerprints;
   audit: AuditFile | undefined;
   /** Whether the developer was warned that `approve` is missing. */
-  warned: boolean;
+  isWarned: boolean;
 }
 
 const sharedWithForks = new WeakMap<AccessOptions, Shared>();
 
 export class AccessRules {
   readonly logger: Logger;
-  readonly independent: boolean;
+  readonly options: AccessOptions;
   readonly profile: Profile | undefined;
-  readonly confirm: ConfirmPolicy;
-  readonly remember: Remember | undefined;
-  readonly approvalTimeoutMs: number | undefined;
-  readonly redacts: readonly RegExp[];
-  readonly #options: AccessOptions;
   readonly #shared: Shared;
   /** Approvals that last longer than a call, by the rules of the agent that calls. */
   #remembered: WeakMap<AccessRules, Set<string>> | undefined;
 
   constructor(given: AccessOptions | undefined, logger: Logger) {
-    const options = given ?? noOptions;
-    check(options);
     this.logger = logger;
-    this.#options = given ? { ...given } : noOptions;
-    this.profile = options.profile === undefined ? undefined : readProfile(options.profile);
-    this.confirm = options.confirm ?? 'never';
-    this.remember = options.remember;
-    this.approvalTimeoutMs = options.approvalTimeoutMs;
-    this.independent = options.independent ?? false;
-    this.redacts = options.redact ? [...options.redact] : noRedacts;
-    this.#shared = sharedWithForks.get(options) ?? {
-      fingerprints: new Fingerprints(options.fingerprintFile),
-      audit: options.auditFile === undefined ? undefined : new AuditFile(options.auditFile),
-      warned: false,
+    this.options = snapshot(given ?? {});
+    const { profile, fingerprintFile, auditFile } = this.options;
+    this.profile = profile === undefined ? undefined : readProfile(profile);
+    this.#shared = sharedWithForks.get(this.options) ?? {
+      fingerprints: new Fingerprints(fingerprintFile),
+      audit: auditFile === undefined ? undefined : new AuditFile(auditFile),
+      isWarned: false,
     };
   }
 
@@ -104,16 +90,14 @@ export class AccessRules {
   }
 
   get hasFilter(): boolean {
-    return this.#options.filter !== undefined;
+    return Boolean(this.options.filter);
   }
 
   /** Why this agent may not call a tool. */
   refusal(tool: JudgedTool): string | undefined {
     const reason = this.profile && refusalBy(this.profile, tool);
-    if (reason !== undefined) return reason;
-    return this.#options.filter && this.#options.filter(filteredTool(tool)) !== true
-      ? 'the filter of the agent leaves it out'
-      : undefined;
+    if (reason !== undefined || !this.options.filter) return reason;
+    return this.options.filter(filteredTool(tool)) === true ? undefined : 'the filter of the agent leaves it out';
   }
 
   approvalsFor(caller: AccessRules): Set<string> {
@@ -129,15 +113,14 @@ export class AccessRules {
 
   /** The model reads why its call was denied; the developer who forgot `approve` reads the log. */
   warnOnce(text: string): void {
-    if (!this.#shared.warned) this.logger.warn(text);
-    this.#shared.warned = true;
+    if (!this.#shared.isWarned) this.logger.warn(text);
+    this.#shared.isWarned = true;
   }
 
   /** Options for a fork: it knows the same tools and writes to the same audit file. */
   optionsOfFork(): AccessOptions {
-    const options = { ...this.#options };
-    sharedWithForks.set(options, this.#shared);
-    return options;
+    sharedWithForks.set(this.options, this.#shared);
+    return this.options;
   }
 
   /** Resolves when every audit record is in the file. */
@@ -149,13 +132,4 @@ export class AccessRules {
 function filteredTool({ name, tool, capability, from, ownName }: JudgedTool): FilteredTool {
   const judged = { name, tool, capability, from, ...(ownName === undefined ? {} : { ownName }) };
   return { ...tool, meta: tool._meta ?? {}, ...judged };
-}
-
-function check({ confirm = 'never', remember = 'call', approvalTimeoutMs = 1 }: AccessOptions): void {
-  const wrong = (what: string, allowed: string) =>
-    new PocketError('CONFIG_INVALID', `access.${what} must be ${allowed}.`);
-  if (typeof confirm !== 'function' && !policies.includes(confirm))
-    throw wrong('confirm', `a function, or one of ${policies.join(', ')}`);
-  if (remember !== 'call' && remember !== 'conversation') throw wrong('remember', 'call or conversation');
-  if (!(approvalTimeoutMs > 0)) throw wrong('approvalTimeoutMs', 'a number greater than 0');
 }

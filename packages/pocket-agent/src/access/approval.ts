@@ -4,23 +4,28 @@ import {
   abortable,
   deepCopy,
   errorText,
+  isRecord,
   type Logger,
-  PocketError,
+  oneOf,
   sha256,
   snapshot,
   startDeadline,
 } from '@pocket-agent/kit';
 import type { Capability, JudgedTool } from './access.ts';
 
-export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
+export const NO_APPROVER = 'it needs approval, and there is no approver';
+
+const confirmWords = ['never', 'destructive', 'write', 'always'] as const;
 
 /** destructive: tools that can delete. write: all tools that do more than read. */
 export type ConfirmPolicy =
-  | 'never'
-  | 'destructive'
-  | 'write'
-  | 'always'
+  | (typeof confirmWords)[number]
   | ((tool: JudgedTool, args: Record<string, unknown>) => boolean);
+
+export const confirmRule = {
+  expected: `a function, or ${oneOf(...confirmWords).expected}`,
+  accepts: (value: unknown) => typeof value === 'function' || confirmWords.some((word) => word === value),
+};
 
 export interface ApprovalRequest {
   tool: string;
@@ -39,11 +44,17 @@ export interface ApprovalRequest {
   signal: AbortSignal;
 }
 
+/** The call that an approval is about. */
+export type CallToApprove = Omit<ApprovalRequest, 'hash' | 'signal'>;
+
+/** Why there was no answer: there is no approver, or it took too long. */
+export type Unanswered = 'no-approver' | 'timeout';
+
 export type ApprovalAnswer =
   | 'allow'
   | 'deny'
   /** `by`: the denial does not come from a person. */
-  | { deny: string; by?: 'nobody' | 'timeout'; hash?: string }
+  | { deny: string; by?: Unanswered; hash?: string }
   /** `allow` may be an object with different arguments for the call. */
   | { allow: true | Record<string, unknown>; remember?: Remember; hash?: string };
 
@@ -55,10 +66,7 @@ export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<App
 /** Who approves calls of a served agent. */
 export type ServedApprovals = 'caller' | 'own';
 
-export function checkServedApprovals(approvals: unknown): void {
-  if (approvals === undefined || approvals === 'caller' || approvals === 'own') return;
-  throw new PocketError('CONFIG_INVALID', `approvals of a server must be caller or own, not "${approvals}".`);
-}
+export const servedApprovalsRule = oneOf('caller', 'own');
 
 /** By default the caller is asked only if the agent has no `approve` of its own. */
 export function servedApproval(
@@ -69,37 +77,33 @@ export function servedApproval(
   return approvals === 'caller' ? { approve: caller } : {};
 }
 
-export type Decision =
-  | {
-      allowed: true;
-      by: 'policy' | 'memory' | 'approver';
-      arguments: Record<string, unknown>;
-      edited: boolean;
-      remember?: Remember;
-    }
-  | { allowed: false; by: 'approver' | 'nobody' | 'timeout'; reason: string };
+export type Decision = Approval | Denial;
 
-export function needsApproval(policy: ConfirmPolicy, tool: JudgedTool, args: Record<string, unknown>): boolean {
-  switch (policy) {
-    case 'never':
-      return false;
-    case 'destructive':
-      return tool.capability === 'delete';
-    case 'write':
-      return tool.capability !== 'read';
-    case 'always':
-      return true;
-    default:
-      return policy(tool, args);
-  }
+interface Approval {
+  allowed: true;
+  arguments: Record<string, unknown>;
+  edited: boolean;
+  remember?: Remember | undefined;
 }
 
-export function callHash(path: readonly string[], tool: string, args: Record<string, unknown>): string {
+interface Denial {
+  allowed: false;
+  by: 'approver' | Unanswered;
+  reason: string;
+}
+
+export function needsApproval(policy: ConfirmPolicy, tool: JudgedTool, args: Record<string, unknown>): boolean {
+  if (typeof policy === 'function') return policy(tool, args);
+  if (policy === 'destructive') return tool.capability === 'delete';
+  return policy === 'always' || (policy === 'write' && tool.capability !== 'read');
+}
+
+export function callHash({ path, tool, arguments: args }: Pick<CallToApprove, 'path' | 'tool' | 'arguments'>): string {
   return sha256(JSON.stringify([path, tool, sorted(args)]));
 }
 
 export interface Question {
-  about: Omit<ApprovalRequest, 'hash' | 'signal'>;
+  about: CallToApprove;
   approve: Approve | undefined;
   signal: AbortSignal;
   timeoutMs: number;
@@ -108,26 +112,20 @@ export interface Question {
 
 /** Asks once. No answer in time, or an invalid answer, denies the call. */
 export async function ask({ about, approve, signal, timeoutMs, logger }: Question): Promise<Decision> {
-  if (!approve) {
-    return { allowed: false, by: 'nobody', reason: NOBODY_TO_ASK };
-  }
-  const { tool, path, arguments: args } = about;
-  const hash = callHash(path, tool, args);
-  const deadline = startDeadline(`The approval of "${tool}"`, [signal], timeoutMs);
+  if (!approve) return denial(NO_APPROVER, 'no-approver');
+  const hash = callHash(about);
+  const deadline = startDeadline(`The approval of "${about.tool}"`, [signal], timeoutMs);
   const request: ApprovalRequest = { ...deepCopy(about), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
-    const decision = readAnswer(answer, hash, args);
+    const decision = readAnswer(answer, hash, about.arguments);
     if (decision) return decision;
-    const reason = `it was not approved: ${noAnswerText(answer)}`;
-    if (isNewMistake(approve, answer)) logger.warn(`"${tool}" was not called: ${noAnswerText(answer)}.`);
-    return { allowed: false, by: 'approver', reason };
+    if (isNewMistake(approve, answer)) logger.warn(`"${about.tool}" was not called: ${invalidAnswerText(answer)}.`);
+    return denial(`it was not approved: ${invalidAnswerText(answer)}`);
   } catch (error) {
     signal.throwIfAborted();
-    if (deadline.signal.aborted) {
-      return { allowed: false, by: 'timeout', reason: `nobody answered within ${timeoutMs} ms` };
-    }
-    return { allowed: false, by: 'approver', reason: `asking failed: ${errorText(error)}` };
+    if (deadline.signal.aborted) return denial(`it was not approved within ${timeoutMs} ms`, 'timeout');
+    return denial(`asking failed: ${errorText(error)}`);
   } finally {
     deadline.release();
   }
@@ -135,27 +133,21 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
 
 /** Undefined for an invalid answer. */
 function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision | undefined {
-  if (answer === 'allow') return { allowed: true, by: 'approver', arguments: args, edited: false };
-  if (answer === 'deny') return { allowed: false, by: 'approver', reason: 'it was not approved' };
+  if (answer === 'allow') return { allowed: true, arguments: args, edited: false };
+  if (answer === 'deny') return denial('it was not approved');
   if (typeof answer !== 'object' || answer === null) return undefined;
-  if (answer.hash !== undefined && answer.hash !== hash) {
-    return { allowed: false, by: 'approver', reason: 'the approval was for another call' };
-  }
-  if ('deny' in answer)
-    return { allowed: false, by: answer.by ?? 'approver', reason: answer.deny || 'it was not approved' };
+  if (answer.hash !== undefined && answer.hash !== hash) return denial('the approval was for another call');
+  if ('deny' in answer) return denial(answer.deny || 'it was not approved', answer.by);
   const { allow, remember } = answer;
-  const edited = typeof allow === 'object' && allow !== null && !Array.isArray(allow);
-  if (!edited && allow !== true) return undefined;
-  return {
-    allowed: true,
-    by: 'approver',
-    arguments: edited ? snapshot(allow) : args,
-    edited,
-    ...(remember ? { remember } : {}),
-  };
+  if (allow === true) return { allowed: true, arguments: args, edited: false, remember };
+  return isRecord(allow) ? { allowed: true, arguments: snapshot(allow), edited: true, remember } : undefined;
 }
 
-function noAnswerText(answer: unknown): string {
+function denial(reason: string, by: Denial['by'] = 'approver'): Denial {
+  return { allowed: false, by, reason };
+}
+
+function invalidAnswerText(answer: unknown): string {
   const given = JSON.stringify(answer)?.slice(0, 80);
   return `approve answered ${given}, and the answers are 'allow', 'deny', { allow: true } and { deny: 'why' }`;
 }
@@ -172,10 +164,7 @@ function isNewMistake(approve: Approve, answer: unknown): boolean {
 /** With sorted keys: the order of arguments does not matter. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, sorted(item)]),
-  );
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
 }

@@ -3,6 +3,7 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { Capability } from './access.ts';
+import type { Unanswered } from './approval.ts';
 
 export interface AuditRecord {
   time: string;
@@ -16,7 +17,7 @@ export interface AuditRecord {
   arguments: unknown;
   decision: 'allowed' | 'approved' | 'edited' | 'refused' | 'denied';
   /** The rule or person that decided. */
-  by: 'profile' | 'policy' | 'memory' | 'approver' | 'nobody' | 'timeout' | 'hook';
+  by: 'profile' | 'policy' | 'memory' | 'approver' | Unanswered | 'hook';
   reason?: string;
   outcome: 'done' | 'failed' | 'not run';
   durationMs: number;
@@ -28,14 +29,14 @@ export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'o
   reason: string | undefined;
 };
 
-const DEEPEST = 20;
+const MAX_DEPTH = 20;
 export const REDACTED = '[redacted]';
 const secretKeys =
   /pass$|password|passphrase|passwd|pwd|secret|bearer|access[-_]?key|token|authorization|api[-_]?key|credential|cookie|private[-_]?key/i;
 
 /** A copy of arguments without secrets: values of keys named like one, and text that matches a pattern. */
 export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): unknown {
-  if (depth > DEEPEST) return '[too deep]';
+  if (depth > MAX_DEPTH) return '[too deep]';
   if (typeof value === 'string') return redactText(value, patterns);
   if (Array.isArray(value)) return value.map((item) => redact(item, patterns, depth + 1));
   if (typeof value !== 'object' || value === null) return value;

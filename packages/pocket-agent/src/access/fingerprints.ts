@@ -1,97 +1,85 @@
 // Fingerprints of tools as they were first seen: a tool that changes later needs a new approval.
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import { fileSystem, PocketError, sha256 } from '@pocket-agent/kit';
-import { dropAbsent, MOST_ABSENT_NAMES } from '../base/absent-names.ts';
+import { fileSystem, isRecord, PocketError, sha256 } from '@pocket-agent/kit';
+import { dropAbsent, MAX_ABSENT_NAMES } from '../base/absent-names.ts';
 
-export interface SeenTools {
+export interface ListedTools {
   readonly entries: readonly { name: string; tool: Tool }[];
   find(name: string): { tool: Tool } | undefined;
 }
 
 export class Fingerprints {
   readonly #path: string | undefined;
-  /** The first list of tools. Fingerprints are computed only when a second list comes, which most agents never get. */
-  #firstTools: SeenTools | undefined;
-  #first: Map<string, string> | undefined;
+  /** By name, as first seen or last approved: the tool itself while it is listed unchanged, else its fingerprint. */
+  readonly #known: Map<string, Tool | string>;
 
   /** With a path they are kept across restarts. */
   constructor(path: string | undefined) {
     this.#path = path;
-    if (path !== undefined) this.#first = new Map(Object.entries(read(path)));
+    this.#known = new Map(path === undefined ? [] : Object.entries(read(path)));
   }
 
   /** Remembers new tools and returns the names of changed ones. The tools must not be modified afterwards. */
-  look(tools: SeenTools): string[] {
-    this.#firstTools ??= this.#first ? undefined : tools;
-    if (this.#firstTools === tools) return [];
-    const first = this.#fingerprints();
-    const changed: string[] = [];
-    let added = false;
-    for (const { name, tool } of tools.entries) {
-      if (!first.has(name)) {
-        first.set(name, fingerprint(tool));
-        added = true;
-      } else if (this.hasChanged(name, tool)) changed.push(name);
+  look(listed: ListedTools): string[] {
+    const isNew = ({ name }: { name: string }) => !this.#known.has(name);
+    const [added, known] = [listed.entries.filter(isNew), listed.entries.filter((entry) => !isNew(entry))];
+    const changed = known.filter(({ name, tool }) => this.hasChanged(name, tool));
+    for (const [name, tool] of this.#known)
+      if (listed.find(name)?.tool !== tool) this.#known.set(name, fingerprint(tool));
+    for (const { name, tool } of added) this.#known.set(name, tool);
+    if (added.length > 0) {
+      dropAbsent(this.#known, { size: listed.entries.length, has: (name) => listed.find(name) !== undefined });
+      this.#write();
     }
-    if (added) {
-      dropAbsent(first, { size: tools.entries.length, has: (name) => tools.find(name) !== undefined });
-      this.#write(first);
-    }
-    return changed;
+    return changed.map(({ name }) => name);
   }
 
   hasChanged(name: string, tool: Tool): boolean {
-    if (this.#firstTools?.find(name)?.tool === tool) return false;
-    const first = this.#fingerprints().get(name);
-    return first !== undefined && first !== fingerprint(tool);
+    const known = this.#known.get(name);
+    return known !== undefined && known !== tool && fingerprint(known) !== fingerprint(tool);
   }
 
   /** The tool as it is now was approved. */
   accept(name: string, tool: Tool): void {
-    this.#write(this.#fingerprints().set(name, fingerprint(tool)));
+    this.#known.set(name, tool);
+    this.#write();
   }
 
-  #fingerprints(): Map<string, string> {
-    this.#first ??= new Map(this.#firstTools?.entries.map(({ name, tool }) => [name, fingerprint(tool)]));
-    this.#firstTools = undefined;
-    return this.#first;
-  }
-
-  #write(first: ReadonlyMap<string, string>): void {
+  #write(): void {
     if (this.#path === undefined) return;
     // other agents may use the same file
-    const others = Object.entries(read(this.#path)).filter(([name]) => !first.has(name));
-    const all = Object.fromEntries([...others.slice(-MOST_ABSENT_NAMES), ...first]);
+    const others = Object.entries(read(this.#path)).filter(([name]) => !this.#known.has(name));
+    const own = [...this.#known].map(([name, tool]) => [name, fingerprint(tool)] as const);
     const { mkdirSync, renameSync, writeFileSync } = fileSystem();
     mkdirSync(dirname(this.#path), { recursive: true });
     const draft = `${this.#path}.${process.pid}.draft`;
-    writeFileSync(draft, JSON.stringify(all, null, 2));
+    writeFileSync(draft, JSON.stringify(Object.fromEntries([...others.slice(0, MAX_ABSENT_NAMES), ...own]), null, 2));
     renameSync(draft, this.#path);
   }
 }
 
-export function fingerprint({ name, title, description, inputSchema, outputSchema, annotations, _meta }: Tool): string {
-  const parts = [name, title, description, inputSchema, outputSchema, annotations, _meta?.capability];
-  return sha256(JSON.stringify(parts));
+/** A string is a fingerprint already. */
+export function fingerprint(tool: Tool | string): string {
+  if (typeof tool === 'string') return tool;
+  const { name, title, description, inputSchema, outputSchema, annotations, _meta } = tool;
+  return sha256(JSON.stringify([name, title, description, inputSchema, outputSchema, annotations, _meta?.capability]));
 }
 
 /** Empty if there is no file yet. */
 function read(path: string): Record<string, string> {
   const { existsSync, readFileSync } = fileSystem();
   if (!existsSync(path)) return {};
+  const unreadable = (problem: string, cause?: unknown) =>
+    new PocketError('CONFIG_INVALID', `The file of tool fingerprints ${path} ${problem}; repair or delete it.`, {
+      cause,
+    });
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (typeof value === 'object' && value !== null) return { ...value };
+    value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `The file of tool fingerprints ${path} cannot be read; repair or delete it.`,
-      { cause: error },
-    );
+    throw unreadable('cannot be read', error);
   }
-  throw new PocketError(
-    'CONFIG_INVALID',
-    `The file of tool fingerprints ${path} does not hold an object; repair or delete it.`,
-  );
+  if (!isRecord(value)) throw unreadable('does not contain an object');
+  return value as Record<string, string>;
 }

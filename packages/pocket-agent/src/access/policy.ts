@@ -4,7 +4,15 @@ import { checkForeign, checkHere } from '@pocket-agent/schema';
 import type { ToolCall } from '../base/tool-call.ts';
 import { type JudgedTool, type Profile, refusalBy } from './access.ts';
 import type { AccessRules } from './access-rules.ts';
-import { type Approve, ask, callHash, needsApproval, type Remember } from './approval.ts';
+import {
+  type Approve,
+  ask,
+  type CallToApprove,
+  callHash,
+  type Decision,
+  needsApproval,
+  type Remember,
+} from './approval.ts';
 import { type AuditRecord, type CallRecord, REDACTED, redact, redactText } from './audit.ts';
 import { fingerprint } from './fingerprints.ts';
 
@@ -34,7 +42,7 @@ export interface Refused extends Pick<AuditRecord, 'by'> {
 
 interface PolicyOptions {
   rules: AccessRules;
-  /** That of the run around this one. */
+  /** The policy of the run around this one. */
   parent: Policy | undefined;
   path: readonly string[];
   /** What the run was narrowed to. */
@@ -68,7 +76,7 @@ export class Policy {
     this.caller = caller;
     const isOpen = rules.profile === undefined && !rules.hasFilter && profiles.length === 0;
     this.isOpen = isOpen && (parent?.isOpen ?? true);
-    this.mayAsk = rules.confirm !== 'never' || (this.#bindingParent?.mayAsk ?? false);
+    this.mayAsk = (rules.options.confirm ?? 'never') !== 'never' || (this.#bindingParent?.mayAsk ?? false);
     this.keepsRecords = rules.audit !== undefined || (parent?.keepsRecords ?? false);
   }
 
@@ -105,56 +113,61 @@ export class Policy {
   }
 
   /** Asks for approval where this agent or one above it requires that. */
-  async checkApproval(call: ToolCall, tool: CallableTool, signal: AbortSignal): Promise<Verdict> {
-    const binding = [...new Set(this.#binding().map(({ rules }) => rules))];
+  async checkApproval(call: ToolCall, entry: CallableTool, signal: AbortSignal): Promise<Verdict> {
+    const { name, tool, capability } = entry;
+    const { id: toolCallId, arguments: args } = call;
     const { fingerprints } = this.rules;
-    const changed = fingerprints.hasChanged(tool.name, tool.tool);
-    const asking = binding.filter(({ confirm }) => needsApproval(confirm, tool, call.arguments));
+    const changed = fingerprints.hasChanged(name, tool);
+    const binding = [...new Set(this.#binding().map(({ rules }) => rules))];
+    const asking = binding.filter(({ options }) => needsApproval(options.confirm ?? 'never', entry, args));
     if (asking.length === 0 && !changed) return { decision: 'allowed', by: 'policy', call };
+    const { description, annotations } = tool;
+    const about = { tool: name, capability, description, annotations, arguments: args, toolCallId, changed };
+    const question = { ...about, path: this.path };
     // an approval covers only this version of the tool
-    const version = fingerprint(tool.tool);
-    const once = JSON.stringify([callHash(this.path, tool.name, call.arguments), version]);
-    const always = JSON.stringify([this.path, tool.name, version]);
+    const version = fingerprint(tool);
+    const once = JSON.stringify([callHash(question), version]);
+    const always = JSON.stringify([this.path, name, version]);
     // remembered by the agent that people talk to, for this agent only
     const remembered = this.#chain().at(-1)?.rules.approvalsFor(this.rules);
     if (!changed && (remembered?.has(once) || remembered?.has(always)))
       return { decision: 'allowed', by: 'memory', call };
-    const invalid = await checkArguments(call, tool, signal);
+    const invalid = await checkArguments(call, entry, signal);
     if (invalid) return invalid;
-    if (!this.approver) this.#warnOfMissingApprover(tool.name);
-    const { description, annotations } = tool.tool;
-    const { id: toolCallId, arguments: args } = call;
-    const about = { tool: tool.name, capability: tool.capability, description, annotations, arguments: args };
-    const answer = await this.ask({ ...about, toolCallId, path: this.path, changed }, signal);
+    if (!this.approver) {
+      const who = this.path.join(' → ');
+      this.rules.warnOnce(`${who} needs an approval to call "${name}", but has no approver: set the option "approve".`);
+    }
+    const answer = await this.ask(question, signal);
     if (!answer.allowed) return denied(call, answer.by, answer.reason);
-    if (changed) fingerprints.accept(tool.name, tool.tool);
-    const remember = answer.remember ?? shortest(asking.map((rules) => rules.remember));
+    if (changed) fingerprints.accept(name, tool);
+    const remember = answer.remember ?? shortest(asking.map(({ options }) => options.remember));
     if (remember && !answer.edited) remembered?.add(remember === 'conversation' ? always : once);
     const approved = snapshot({ ...call, arguments: answer.arguments });
-    return { decision: answer.edited ? 'edited' : 'approved', by: answer.by, call: approved };
+    return { decision: answer.edited ? 'edited' : 'approved', by: 'approver', call: approved };
   }
 
-  ask(about: Parameters<typeof ask>[0]['about'], signal: AbortSignal): ReturnType<typeof ask> {
+  ask(about: CallToApprove, signal: AbortSignal): Promise<Decision> {
     const { approver: approve, rules } = this;
-    const timeouts = this.#binding().flatMap(({ rules: { approvalTimeoutMs } }) => approvalTimeoutMs ?? []);
-    const timeoutMs = timeouts.length > 0 ? Math.min(...timeouts) : DEFAULT_APPROVAL_TIMEOUT_MS;
+    const timeouts = this.#binding().map(
+      (policy) => policy.rules.options.approvalTimeoutMs ?? Number.POSITIVE_INFINITY,
+    );
+    const shortestMs = Math.min(...timeouts);
+    const timeoutMs = shortestMs === Number.POSITIVE_INFINITY ? DEFAULT_APPROVAL_TIMEOUT_MS : shortestMs;
     return ask({ about, approve, signal, timeoutMs, logger: rules.logger });
   }
 
-  /** That of the agent people talk to, the outermost one; without one, the next further in. */
+  /** The approver of the outermost agent, which people talk to; if it has none, of the next agent further in. */
   get approver(): Approve | undefined {
-    const chain = this.#chain();
-    return (
-      chain.findLast(({ approve }) => approve)?.approve ??
-      chain.findLast((each) => each.approveFallback)?.approveFallback
-    );
+    const { approve, approveFallback } = approversIn(this.#chain());
+    return approve ?? approveFallback;
   }
 
   /** The audit record of a call, written to the files of this agent and of those above. */
   record(agentId: string, { call, reason, ...decided }: CallRecord): AuditRecord {
     const { logger } = this.rules;
     const all = [...new Set(this.#chain().map(({ rules }) => rules))];
-    const patterns = all.flatMap(({ redacts }) => redacts);
+    const patterns = all.flatMap(({ options }) => options.redact ?? []);
     // the tool has run, so its result must not be lost because a record cannot be made
     const orRedacted = <Value>(keep: () => Value): Value | typeof REDACTED => {
       try {
@@ -199,11 +212,7 @@ export class Policy {
       (above, each) => new Policy({ ...each, parent: above }),
       until,
     );
-    return {
-      parent,
-      approve: finished.findLast(({ approve }) => approve)?.approve,
-      approveFallback: finished.findLast((each) => each.approveFallback)?.approveFallback,
-    };
+    return { parent, ...approversIn(finished) };
   }
 
   /** This policy and those of the runs around it, innermost first. */
@@ -220,18 +229,19 @@ export class Policy {
   }
 
   get #bindingParent(): Policy | undefined {
-    return this.rules.independent && this.parent?.rules !== this.rules ? undefined : this.parent;
-  }
-
-  #warnOfMissingApprover(tool: string): void {
-    const who = this.path.join(' → ');
-    this.rules.warnOnce(
-      `${who} needs an approval to call "${tool}", and there is nobody to ask: give the agent "approve".`,
-    );
+    return this.rules.options.independent && this.parent?.rules !== this.rules ? undefined : this.parent;
   }
 }
 
-/** A call that a person, or the lack of one, has denied. */
+/** The outermost ones of a chain. */
+function approversIn(chain: readonly Policy[]): Pick<PolicyOptions, 'approve' | 'approveFallback'> {
+  return {
+    approve: chain.findLast(({ approve }) => approve)?.approve,
+    approveFallback: chain.findLast(({ approveFallback }) => approveFallback)?.approveFallback,
+  };
+}
+
+/** A call that an approver denied, or that lacks an approver. */
 export function denied(call: ToolCall, by: AuditRecord['by'], reason: string): Refused {
   const error = new PocketError('ACCESS_DENIED', `"${call.name}" was not called: ${reason}.`);
   return { decision: 'denied', by, reason, error };

@@ -1,17 +1,19 @@
 // Approvals across MCP and A2A: a served Pocket Agent asks its client, and a client that is a Pocket Agent passes the
 // question on to its own approver, so that the person at the root is asked.
 import type { ElicitRequest, ElicitResult, ToolAnnotations } from '@modelcontextprotocol/client';
+import { isRecord, nonEmptyString, withoutUndefined } from '@pocket-agent/kit';
 import { isCapability } from './access.ts';
-import { type ApprovalAnswer, type ApprovalRequest, NOBODY_TO_ASK } from './approval.ts';
+import {
+  type ApprovalAnswer,
+  type ApprovalRequest,
+  type CallToApprove,
+  NO_APPROVER,
+  type Unanswered,
+} from './approval.ts';
 import type { Policy } from './policy.ts';
 
 /** The `_meta` key under which a question describes the call. */
 export const APPROVAL_META_KEY = 'pocket-agent/approval';
-
-type Described = Pick<ApprovalRequest, 'tool' | 'capability' | 'arguments' | 'path' | 'changed' | 'toolCallId'> & {
-  description?: string;
-  annotations?: ToolAnnotations;
-};
 
 /** The answer that is sent back. */
 type RemoteAnswer = { approve: true } | Refusal;
@@ -19,7 +21,7 @@ type RemoteAnswer = { approve: true } | Refusal;
 interface Refusal {
   approve: false;
   reason: string;
-  by?: 'nobody' | 'timeout';
+  by?: Unanswered;
 }
 
 /** The run that called the remote agent. */
@@ -28,34 +30,17 @@ interface AskingRun {
   readonly signal: AbortSignal;
 }
 
-export const notPassedOn: Refusal = {
+export const notForwarded: Refusal = {
   approve: false,
   reason: 'the calling agent does not pass approvals on; set approvals: true for this server',
-  by: 'nobody',
+  by: 'no-approver',
 };
 
-export const nobody: Refusal = { approve: false, reason: NOBODY_TO_ASK, by: 'nobody' };
+export const noApprover: Refusal = { approve: false, reason: NO_APPROVER, by: 'no-approver' };
 
-export function describeApproval({
-  tool,
-  capability,
-  arguments: args,
-  path,
-  changed,
-  toolCallId,
-  description,
-  annotations,
-}: ApprovalRequest): Described {
-  return {
-    tool,
-    capability,
-    arguments: args,
-    path,
-    changed,
-    toolCallId,
-    ...(description ? { description } : {}),
-    ...(annotations ? { annotations } : {}),
-  };
+/** The call as JSON, for the side that is asked. */
+export function describeApproval({ hash: _hash, signal: _signal, ...call }: ApprovalRequest): Partial<CallToApprove> {
+  return withoutUndefined(call);
 }
 
 /** The question in words; the hash ties the answer to this call. */
@@ -64,7 +49,7 @@ export function approvalText(request: ApprovalRequest): string {
   return [
     `${path.join(' → ')} wants to call "${tool}" (${capability}).`,
     // third-party text: on one line, so that it cannot imitate the other lines
-    ...(description ? [`It says of itself: ${cut(description.replace(/\s+/g, ' '), 500)}`] : []),
+    ...(description ? [`Its description: ${cut(description.replace(/\s+/g, ' '), 500)}`] : []),
     ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
     `Arguments: ${cut(JSON.stringify(args, null, 2), 2_000)}`,
     `Call ${hash.slice(0, 16)}`,
@@ -72,8 +57,8 @@ export function approvalText(request: ApprovalRequest): string {
 }
 
 /** Truncates text and says how much is missing, unless that would be longer than the text. */
-function cut(text: string, most: number): string {
-  const short = `${text.slice(0, most)}… (and ${text.length - most} more characters)`;
+function cut(text: string, maxLength: number): string {
+  const short = `${text.slice(0, maxLength)}… (and ${text.length - maxLength} more characters)`;
   return short.length < text.length ? short : text;
 }
 
@@ -88,24 +73,24 @@ export async function answerApproval(
 }
 
 /** The result for an unanswered question: approvals are declined with a reason, other questions are cancelled. */
-export function unasked(
+export function unanswered(
   { _meta: meta }: ElicitRequest['params'],
-  isPassedOn: boolean,
+  isForwarded: boolean,
 ): { isApproval: boolean; result: ElicitResult } {
   if (meta?.[APPROVAL_META_KEY] === undefined) return { isApproval: false, result: { action: 'cancel' } };
-  return { isApproval: true, result: { action: 'decline', content: { ...(isPassedOn ? nobody : notPassedOn) } } };
+  return { isApproval: true, result: { action: 'decline', content: { ...(isForwarded ? noApprover : notForwarded) } } };
 }
 
 /** The warning for the operator of the calling agent. */
-export function notPassedOnText(who: string): string {
-  return `${who} wants a yes for a call and was refused it: set approvals: true for it, if it is an agent of yours.`;
+export function notForwardedText(who: string): string {
+  return `${who} asked for the approval of a call, which was declined. To pass such questions on, set approvals: true for it.`;
 }
 
 /** A denial as it came back, with or without reason and `by`. */
-export function remoteRefusal(said: unknown, otherwise: string): ApprovalAnswer {
-  const { reason, by } = typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : {};
-  const deny = typeof reason === 'string' && reason ? reason : otherwise;
-  return by === 'nobody' || by === 'timeout' ? { deny, by } : { deny };
+export function remoteRefusal(answer: unknown, defaultReason: string): ApprovalAnswer {
+  const { reason, by } = isRecord(answer) ? answer : {};
+  const deny = nonEmptyString(reason) ?? defaultReason;
+  return by === 'no-approver' || by === 'timeout' ? { deny, by } : { deny };
 }
 
 /** `from` is our name for the agent that asks, `described` its own description of the call. */
@@ -114,31 +99,21 @@ export async function askRoot(
   from: string,
   run: AskingRun | undefined,
 ): Promise<RemoteAnswer | undefined> {
-  const read = readApproval(described);
-  if (!read || !run?.policy.approver) return undefined;
+  const call = readCall(described);
+  if (!call || !run?.policy.approver) return undefined;
   // the remote agent appears under our name for it, whatever path it claims
-  const path = [...run.policy.path, from, ...read.path];
-  const about = { ...read, path, description: read.description, annotations: read.annotations };
-  const decision = await run.policy.ask(about, run.signal);
+  const path = [...run.policy.path, from, ...call.path];
+  const decision = await run.policy.ask({ ...call, path }, run.signal);
   // arguments cannot be edited across a protocol: approving different ones denies these
-  if (decision.allowed && !decision.edited) return { approve: true };
-  if (decision.allowed) return { approve: false, reason: 'its arguments would have to be others' };
+  if (decision.allowed && decision.edited) return { approve: false, reason: 'the approver wants different arguments' };
+  if (decision.allowed) return { approve: true };
   const { reason, by } = decision;
   return { approve: false, reason, ...(by === 'approver' ? {} : { by }) };
 }
 
-function readApproval(value: unknown): Described | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const {
-    tool,
-    capability,
-    arguments: args,
-    path,
-    changed,
-    toolCallId,
-    description,
-    annotations,
-  } = value as Record<string, unknown>;
+function readCall(value: unknown): CallToApprove | undefined {
+  if (!isRecord(value)) return undefined;
+  const { tool, capability, arguments: args, path, changed, toolCallId, description, annotations } = value;
   if (typeof tool !== 'string' || !isCapability(capability) || typeof args !== 'object' || args === null)
     return undefined;
   return {
@@ -148,14 +123,13 @@ function readApproval(value: unknown): Described | undefined {
     path: Array.isArray(path) ? path.map(String) : [],
     changed: changed === true,
     toolCallId: String(toolCallId),
-    ...(typeof description === 'string' ? { description } : {}),
-    ...readAnnotations(annotations),
+    description: typeof description === 'string' ? description : undefined,
+    annotations: isRecord(annotations) ? readAnnotations(annotations) : undefined,
   };
 }
 
-function readAnnotations(value: unknown): Pick<Described, 'annotations'> {
-  if (typeof value !== 'object' || value === null) return {};
-  const isHint = ([name, said]: [string, unknown]) => /Hint$/.test(name) && typeof said === 'boolean';
-  const isTitle = ([name, said]: [string, unknown]) => name === 'title' && typeof said === 'string';
-  return { annotations: Object.fromEntries(Object.entries(value).filter((entry) => isHint(entry) || isTitle(entry))) };
+function readAnnotations(annotations: Record<string, unknown>): ToolAnnotations {
+  const isKnown = ([name, value]: [string, unknown]) =>
+    name === 'title' ? typeof value === 'string' : /Hint$/.test(name) && typeof value === 'boolean';
+  return Object.fromEntries(Object.entries(annotations).filter(isKnown));
 }

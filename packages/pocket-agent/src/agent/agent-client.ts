@@ -95,18 +95,18 @@ function elicit({ options, client, logger }: ClientOwner): ElicitationHandler {
   return async (params, from) => {
     const run = currentRun();
     const isOfOthers = !run && client().isCalledForOthers(from.server);
-    const isPassedOn = client().asksApproval(from.server);
-    const { answerApproval, notPassedOnText, unasked } = await import('../access/remote-approval.ts');
-    const answer = isPassedOn ? await answerApproval(params, from.server, run) : undefined;
+    const isForwarded = client().asksApproval(from.server);
+    const { answerApproval, notForwardedText, unanswered } = await import('../access/remote-approval.ts');
+    const answer = isForwarded ? await answerApproval(params, from.server, run) : undefined;
     if (answer) return answer;
     const ask = run?.elicit ?? (isOfOthers ? undefined : options.elicitationHandler);
     if (ask) return ask(params, from);
-    const { isApproval, result } = unasked(params, isPassedOn);
+    const { isApproval, result } = unanswered(params, isForwarded);
     told ??= new Set();
     if (told.size < told.add(from.server).size) {
       const who = `MCP server "${from.server}"`;
       if (!isApproval) logger.warn(`${who} asked something and got no answer: ${run ? NOBODY : AMBIGUOUS}`);
-      else if (!isPassedOn) logger.warn(notPassedOnText(who));
+      else if (!isForwarded) logger.warn(notForwardedText(who));
     }
     return result;
   };

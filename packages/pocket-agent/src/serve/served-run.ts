@@ -193,7 +193,7 @@ function questionOf(request: ApprovalRequest): ElicitRequestFormParams {
 function answerIn(responses: ServerContext['mcpReq']['inputResponses'], id: string): ApprovalAnswer {
   const given = acceptedContent(responses, id, answerReader);
   const said = (responses?.[id] as { content?: unknown } | undefined)?.content;
-  return given?.approve ? 'allow' : remoteRefusal(said, 'the client said no');
+  return given?.approve ? 'allow' : remoteRefusal(said, 'the client declined');
 }
 
 /** In the 2025 era. A client that answers the question with an error has not approved, and is not waited for. */
@@ -205,7 +205,7 @@ async function askNow({ mcpReq }: ServerContext, request: ApprovalRequest): Prom
   } catch (error) {
     request.signal.throwIfAborted();
     const reason = errorText(error).slice(0, MOST_REASON);
-    return { deny: `the client could not be asked for approval (${reason})`, by: 'nobody' };
+    return { deny: `the client could not be asked for approval (${reason})`, by: 'no-approver' };
   }
 }
 

@@ -1,7 +1,7 @@
 // The options of an agent as an MCP server.
-import { OptionSet, PocketError } from '@pocket-agent/kit';
+import { OptionSet, oneOf } from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
-import { checkServedApprovals, type ServedApprovals } from '../access/approval.ts';
+import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts';
 import type { ServedAgent } from './served-agent.ts';
 
 const conversations = ['per-client', 'per-token', 'shared'] as const;
@@ -29,10 +29,10 @@ export interface AgentServerOptions {
 }
 
 const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
-  conversation: true,
+  conversation: oneOf(...conversations),
   createAgent: true,
   profile: true,
-  approvals: true,
+  approvals: servedApprovalsRule,
   serverInfo: true,
   maxConversations: true,
   maxRuns: true,
@@ -42,11 +42,4 @@ const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
 export function checkServerOptions(options: AgentServerOptions): void {
   serverOptions.check(options);
   if (options.profile !== undefined) readProfile(options.profile);
-  checkServedApprovals(options.approvals);
-  const { conversation } = options;
-  if (conversation === undefined || conversations.some((known) => known === conversation)) return;
-  throw new PocketError(
-    'CONFIG_INVALID',
-    `conversation must be ${conversations.join(', ')}, not ${JSON.stringify(conversation)}.`,
-  );
 }

@@ -211,7 +211,7 @@ function unreadable(error: PocketError): Refused {
 async function approval(run: ToolRun, record: CallRecord, entry: ToolEntry): Promise<Verdict> {
   const { policy, signal } = run.context;
   const { call } = record;
-  note(record, { decision: 'denied', by: 'nobody', reason: 'the run ended before anybody answered' });
+  note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
   const verdict = await policy.checkApproval(call, entry, signal);
   const isApproved = verdict.decision === 'approved' || verdict.decision === 'edited';
   if (!isApproved || (await isUnchanged(run, entry))) return verdict;

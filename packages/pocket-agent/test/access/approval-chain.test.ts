@@ -150,8 +150,8 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
   });
 
   test.each([
-    ['nobody', 'does not pass approvals on; set approvals: true', {}, () => 'allow'],
-    ['timeout', 'nobody answered', { approvals: true }, () => new Promise(() => {})],
+    ['no-approver', 'does not pass approvals on; set approvals: true', {}, () => 'allow'],
+    ['timeout', 'it was not approved within', { approvals: true }, () => new Promise(() => {})],
     ['approver', 'keep it', { approvals: true }, () => ({ deny: 'keep it' })],
   ] as [string, string, object, Approve][])(
     'who said no stands in the records: %s',
@@ -171,7 +171,9 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
       await agent.run('x');
       const denied = { decision: 'denied', by, reason: expect.stringContaining(reason) };
       expect(records).toMatchObject([denied, denied]);
-      expect(warnings).toEqual(by === 'nobody' ? [expect.stringContaining('MCP server "cleaner" wants a yes')] : []);
+      expect(warnings).toEqual(
+        by === 'no-approver' ? [expect.stringContaining('MCP server "cleaner" asked for the approval')] : [],
+      );
     },
   );
 

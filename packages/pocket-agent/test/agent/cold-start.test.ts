@@ -1,4 +1,4 @@
-// Importing the package must load nothing but the package: SDKs, providers and zod come at first use.
+// Importing the package must load nothing but this repository: SDKs, providers and zod come at first use.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -28,9 +28,9 @@ function modulesOf(program: string): string[] {
   return urls.map(String).filter((url) => !url.startsWith('data:'));
 }
 
-const isOurs = (url: string) => /\/packages\/(pocket-agent|kit)\/src\//.test(url);
+const isOurs = (url: string) => /\/packages\/(pocket-agent|kit|schema)\/src\//.test(url);
 
-test('import "pocket-agent" loads no other package', () => {
+test('import "pocket-agent" loads no package from outside this repository', () => {
   const urls = modulesOf(`await import('pocket-agent');`);
   expect(urls.some((url) => url.endsWith('/src/index.ts'))).toBe(true);
   expect(urls.filter((url) => !isOurs(url) && url.startsWith('file:'))).toEqual([]);
@@ -38,7 +38,7 @@ test('import "pocket-agent" loads no other package', () => {
   expect(urls.filter((url) => lazy.some((name) => url.endsWith(`/src/${name}.ts`)))).toEqual([]);
 });
 
-test('making an agent with a model, tools and MCP servers loads no other package', () => {
+test('making an agent with a model, tools and MCP servers loads no package from outside this repository', () => {
   const urls = modulesOf(`
     const { PocketAgent, tool } = await import('pocket-agent');
     new PocketAgent({
