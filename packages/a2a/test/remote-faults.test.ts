@@ -39,9 +39,9 @@ const textOf = ({ content }: CallToolResult) =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 
 const MEGABYTE = 1_000_000;
-const LONG = 'x'.repeat(20 * MEGABYTE);
+const LONG = 'x'.repeat(12 * MEGABYTE);
 
-/** Streams 20 MB of text in events of `size` characters. */
+/** Streams 12 MB of text in events of `size` characters. */
 const streams = (size: number) => async (_params: object, reply: Reply) => {
   reply.event({ task: task('TASK_STATE_WORKING') });
   for (let sent = 0; sent < LONG.length; sent += size) {
@@ -77,7 +77,7 @@ describe('an answer of more than 250,000 values is refused', () => {
   });
 });
 
-describe('an answer of 20 MB is cut at maxResultBytes', () => {
+describe('an answer of 12 MB is cut at maxResultBytes', () => {
   const cut = (result: CallToolResult) => {
     expect(result.isError).toBeUndefined();
     expect(textOf(result)).toMatch(/^x{1000}\n?… \(cut: the answer is longer than 1000 bytes\)$/);
@@ -324,7 +324,7 @@ describe('a file', () => {
     ]);
   });
 
-  test('of 20 MB of text is cut', async () => {
+  test('of 12 MB of text is cut', async () => {
     const agent = await foreign(sends(file(LONG, { filename: 'f.txt', mediaType: 'text/plain' })));
     const result = await (await call(agent, { maxResultBytes: 1_000 })).result;
     expect(textOf(result)).toMatch(/^f\.txt:\nx+… \(cut: the answer is longer than 1000 bytes\)$/);

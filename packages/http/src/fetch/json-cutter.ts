@@ -13,7 +13,7 @@ class JsonCutter {
   #length = 0;
   #isDropping = false;
   /** Bytes that belong to the current escape: 1 after a backslash, then 4 after a `u`. */
-  #escape = 0;
+  #escapeLength = 0;
   #isAfterBackslash = false;
 
   /** `maxBytes` counts the bytes of a string as JSON writes it. */
@@ -24,40 +24,42 @@ class JsonCutter {
   cut(chunk: Uint8Array): Uint8Array {
     const kept = new Uint8Array(chunk.length);
     let size = 0;
-    for (const byte of chunk) if (this.#keeps(byte)) kept[size++] = byte;
-    return kept.subarray(0, size);
-  }
-
-  #keeps(byte: number): boolean {
-    // JSON strings have no raw newline, so a newline ends a quote in a comment between events
-    if (byte === NEWLINE || !this.#isInString) {
-      this.#begin(byte === QUOTE);
-      return true;
+    // local variables: with fields this loop would be several times slower
+    let isInString = this.#isInString;
+    let length = this.#length;
+    let isDropping = this.#isDropping;
+    let escapeLength = this.#escape;
+    let isAfterBackslash = this.#isAfterBackslash;
+    for (let index = 0; index < chunk.length; index++) {
+      const byte = chunk[index] ?? 0;
+      // JSON strings have no raw newline, so a newline ends a quote in a comment between events
+      if (byte === NEWLINE || !isInString) {
+        isInString = byte === QUOTE;
+        length = 0;
+        isDropping = false;
+        escapeLength = 0;
+      } else if (escapeLength > 0) {
+        escapeLength = isAfterBackslash && byte === LETTER_U ? 4 : escapeLength - 1;
+        isAfterBackslash = false;
+        length++;
+      } else if (byte === QUOTE) {
+        isInString = false;
+        isDropping = false;
+      } else {
+        const isContinuation = (byte & 0xc0) === 0x80;
+        if (length >= this.#maxBytes && !isContinuation) isDropping = true;
+        isAfterBackslash = byte === BACKSLASH;
+        escapeLength = isAfterBackslash ? 1 : 0;
+        length++;
+      }
+      if (!isDropping) kept[size++] = byte;
     }
-    if (this.#escape > 0) this.#readEscape(byte);
-    else if (byte === QUOTE) {
-      this.#isInString = false;
-      return true;
-    } else {
-      const isContinuation = (byte & 0xc0) === 0x80;
-      if (this.#length >= this.#maxBytes && !isContinuation) this.#isDropping = true;
-      this.#isAfterBackslash = byte === BACKSLASH;
-      this.#escape = this.#isAfterBackslash ? 1 : 0;
-    }
-    this.#length++;
-    return !this.#isDropping;
-  }
-
-  #begin(isInString: boolean): void {
     this.#isInString = isInString;
-    this.#length = 0;
-    this.#isDropping = false;
-    this.#escape = 0;
-  }
-
-  #readEscape(byte: number): void {
-    this.#escape = this.#isAfterBackslash && byte === LETTER_U ? 4 : this.#escape - 1;
-    this.#isAfterBackslash = false;
+    this.#length = length;
+    this.#isDropping = isDropping;
+    this.#escapeLength = escape;
+    this.#isAfterBackslash = isAfterBackslash;
+    return kept.subarray(0, size);
   }
 }
 

@@ -72,29 +72,39 @@ function checkedWhole(check: Check): Split {
 function eventSplitter(makeCheck: () => Check): Split {
   let check = makeCheck();
   let isLineEmpty = true;
-  let last: number | undefined;
+  let isAfterReturn = false;
   return function* (chunk) {
     let from = 0;
-    for (let index = 0; index < chunk.length; index++) {
-      const byte = chunk[index];
-      const isSecondHalf = byte === LINE_FEED && last === CARRIAGE_RETURN;
-      last = byte;
-      if (byte !== LINE_FEED && byte !== CARRIAGE_RETURN) {
-        isLineEmpty = false;
-        continue;
-      }
+    let line = 0;
+    for (let end = lineEnd(chunk, 0); end !== -1; end = lineEnd(chunk, line)) {
+      if (end > line) isLineEmpty = false;
+      const isSecondHalf = chunk[end] === LINE_FEED && end === line && isAfterReturn;
+      isAfterReturn = chunk[end] === CARRIAGE_RETURN;
+      line = end + 1;
       if (isSecondHalf) continue;
       if (isLineEmpty) {
-        const event = chunk.subarray(from, index + 1);
+        const event = chunk.subarray(from, line);
         check(event);
         yield event;
-        from = index + 1;
+        from = line;
         check = makeCheck();
       }
       isLineEmpty = true;
+    }
+    if (chunk.length > line) {
+      isLineEmpty = false;
+      isAfterReturn = false;
     }
     const rest = chunk.subarray(from);
     check(rest);
     if (rest.length > 0) yield rest;
   };
+}
+
+/** The index of the next LF or CR, or -1. A plain function, since loops in generators are slow. */
+function lineEnd(chunk: Uint8Array, from: number): number {
+  for (let index = from; index < chunk.length; index++) {
+    if (chunk[index] === LINE_FEED || chunk[index] === CARRIAGE_RETURN) return index;
+  }
+  return -1;
 }

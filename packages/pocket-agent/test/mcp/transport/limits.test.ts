@@ -8,25 +8,31 @@ import { type Answer, json, listing, plainHost } from '../../fixtures/servers/pl
 import { eventually, folder, open, testClient, textOfResult } from '../../fixtures/world.ts';
 
 const LIMIT = 'it sent a message of more than 10 MB, the most that is read';
-const SIZE = 12 * 1_024 * 1_024;
+const SIZE = 10 * 1_024 * 1_024; // of the text alone, so that the message is longer
 
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const large = 'x'.repeat(SIZE);
-const answerOf = (id: number) =>
-  JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: large }] } });
+const answerOf = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`;
+const END = '"}]}}';
 
-function packed(response: ServerResponse, type: string, body: string): void {
+/** Compressed bodies of this file by their beginning: most tests send the same. */
+const compressed = new Map<string, Buffer>();
+
+function packed(response: ServerResponse, type: string, [before, after]: readonly [string, string]): void {
   response.setHeader('mcp-session-id', 'the-session');
   response.setHeader('content-type', type);
   response.setHeader('content-encoding', 'br');
-  response.end(brotliCompressSync(body, quality));
+  const body = compressed.get(before) ?? brotliCompressSync(before + large + after, quality);
+  compressed.set(before, body);
+  response.end(body);
 }
 
-const asJson: Answer = (response, id) => packed(response, 'application/json', answerOf(id));
-const asEvent: Answer = (response, id) => packed(response, 'text/event-stream', `data: ${answerOf(id)}\n\n`);
+const asJson: Answer = (response, id) => packed(response, 'application/json', [answerOf(id), END]);
+const asEvent: Answer = (response, id) =>
+  packed(response, 'text/event-stream', [`data: ${answerOf(id)}`, `${END}\n\n`]);
 /** With an id, from which a client would take the stream up again. */
 const asResumable: Answer = (response, id) =>
-  packed(response, 'text/event-stream', `id: 1\ndata:\n\nid: 2\ndata: ${answerOf(id)}\n\n`);
+  packed(response, 'text/event-stream', [`id: 1\ndata:\n\nid: 2\ndata: ${answerOf(id)}`, `${END}\n\n`]);
 
 const harmless = listing({ annotations: { readOnlyHint: true } });
 
@@ -103,7 +109,7 @@ test('an event of the old SSE transport is bounded as well', async () => {
       const stream = await fetch(`http://127.0.0.1:${host.port}${request.url}`);
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write((await stream.body?.getReader().read())?.value);
-      return response.write(`data: ${large}`);
+      return response.write(`data: {"text":"${large}`);
     }),
   );
   const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { url: proxy.url, type: 'sse' } } } });
@@ -115,7 +121,7 @@ test('metadata for a login is bounded as well', async () => {
   const host = await open(
     listen(undefined, (request, response) => {
       if (request.method === 'POST') return response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
-      return packed(response, 'application/json', JSON.stringify({ resource: large }));
+      return packed(response, 'application/json', ['{"resource":"', '"}']);
     }),
   );
   const auth = fileOAuth({
