@@ -28,7 +28,7 @@ class JsonCutter {
     let isInString = this.#isInString;
     let length = this.#length;
     let isDropping = this.#isDropping;
-    let escapeLength = this.#escape;
+    let escapeLength = this.#escapeLength;
     let isAfterBackslash = this.#isAfterBackslash;
     for (let index = 0; index < chunk.length; index++) {
       const byte = chunk[index] ?? 0;
@@ -57,7 +57,7 @@ class JsonCutter {
     this.#isInString = isInString;
     this.#length = length;
     this.#isDropping = isDropping;
-    this.#escapeLength = escape;
+    this.#escapeLength = escapeLength;
     this.#isAfterBackslash = isAfterBackslash;
     return kept.subarray(0, size);
   }
