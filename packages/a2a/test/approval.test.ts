@@ -25,8 +25,8 @@ afterEach(() => world.close());
 
 const asksTwice = (task: Parameters<typeof questionsOf>[0]) => questionsOf(task).length === 2;
 
-describe.each(bindings)('a call that needs a yes (%s)', (binding) => {
-  test('makes the task wait, and a yes lets it go on', async () => {
+describe.each(bindings)('a tool call that needs an approval (%s)', (binding) => {
+  test('makes the task wait until the caller says yes', async () => {
     const { agent, erased } = world.cleaner();
     const client = await clientOf((await world.serve(agent)).url, { binding });
     const asked = await send(client, message('clean up'));
@@ -44,7 +44,7 @@ describe.each(bindings)('a call that needs a yes (%s)', (binding) => {
     expect(erased).toEqual([{ id: 7 }]);
   });
 
-  test('is not made after a no, whose reason the model reads', async () => {
+  test('is not made if the caller says no, and the model reads the reason', async () => {
     const { agent, erased } = world.cleaner();
     const client = await clientOf((await world.serve(agent)).url, { binding });
     const { id: taskId } = await send(client, message('clean up'));
@@ -53,7 +53,7 @@ describe.each(bindings)('a call that needs a yes (%s)', (binding) => {
     expect(erased).toEqual([]);
   });
 
-  test('is answered by data that names the question, when there are two at once', async () => {
+  test('is answered by its question id if two questions are open', async () => {
     const { agent, erased } = world.cleaner([{ id: 7 }, { id: 8 }]);
     const client = await clientOf((await world.serve(agent)).url, { binding });
     const { id: taskId } = await send(client, message('clean up'));
@@ -74,21 +74,24 @@ test.each([
   ['own', 'own', true],
   ['caller', 'caller', true],
   ['caller', undefined, false],
-  ['nobody', 'own', false],
-] as const)('%s says yes: approvals %s, an approve of its own %s', async (expected, approvals, hasOwn) => {
-  let asked = 0;
-  const approve: Approve = () => (++asked > 0 ? 'allow' : 'deny');
-  const { agent, erased } = world.cleaner([{ id: 7 }], {
-    access: { confirm: 'destructive' },
-    ...(hasOwn ? { approve } : {}),
-  });
-  const client = await clientOf((await world.serve(agent, approvals ? { approvals } : {})).url);
-  const task = await send(client, message('clean up'));
-  const state = expected === 'caller' ? 'TASK_STATE_INPUT_REQUIRED' : 'TASK_STATE_COMPLETED';
-  expect([stateOf(task), asked, erased.length]).toEqual([state, ...(expected === 'own' ? [1, 1] : [0, 0])]);
-});
+  ['denied', 'own', false],
+] as const)(
+  'decision by %s: option approvals %s, agent has its own approve: %s',
+  async (expected, approvals, hasOwn) => {
+    let asked = 0;
+    const approve: Approve = () => (++asked > 0 ? 'allow' : 'deny');
+    const { agent, erased } = world.cleaner([{ id: 7 }], {
+      access: { confirm: 'destructive' },
+      ...(hasOwn ? { approve } : {}),
+    });
+    const client = await clientOf((await world.serve(agent, approvals ? { approvals } : {})).url);
+    const task = await send(client, message('clean up'));
+    const state = expected === 'caller' ? 'TASK_STATE_INPUT_REQUIRED' : 'TASK_STATE_COMPLETED';
+    expect([stateOf(task), asked, erased.length]).toEqual([state, ...(expected === 'own' ? [1, 1] : [0, 0])]);
+  },
+);
 
-test('anything but a plain yes is none', async () => {
+test('only a plain yes approves', async () => {
   const { agent, erased } = world.cleaner();
   const client = await clientOf((await world.serve(agent)).url);
   const { id: taskId } = await send(client, message('clean up'));
@@ -99,7 +102,7 @@ test('anything but a plain yes is none', async () => {
   expect(erased).toEqual([]);
 });
 
-test('the same answer sent twice answers once', async () => {
+test('an answer that is sent twice counts once', async () => {
   const { agent, erased } = world.cleaner([{ id: 7 }, { id: 8 }]);
   const client = await clientOf((await world.serve(agent)).url);
   const { id: taskId } = await send(client, message('clean up'));
@@ -111,7 +114,7 @@ test('the same answer sent twice answers once', async () => {
   expect(erased).toEqual([{ id: 7 }]);
 });
 
-test('an impatient second yes is not one to the question that comes next', async () => {
+test('a second yes to one question does not approve the next question', async () => {
   const erased: unknown[] = [];
   const asks = (id: number) => ({ toolCalls: [{ name: 'erase', arguments: { id } }] });
   const agent = world.agent([asks(1), asks(2), 'done'], {
@@ -129,7 +132,7 @@ test('an impatient second yes is not one to the question that comes next', async
   expect(erased).toEqual([{ id: 1 }, { id: 2 }]);
 });
 
-test('an MCP server cannot pass what it asks for an approval, or for a question of another server', async () => {
+test('an MCP server cannot disguise its question as an approval or as a question of another server', async () => {
   const hostile = () => {
     const made = new McpServer({ name: 'hostile', version: '1' });
     made.registerTool('innocent', { description: 'Asks', inputSchema: z.object({}) }, (_args, { mcpReq }) => {
@@ -156,7 +159,7 @@ test('an MCP server cannot pass what it asks for an approval, or for a question 
   expect(data).toMatchObject({ 'pocket-agent/elicitation': { server: 'shop' } });
 });
 
-test('only its owner can answer', async () => {
+test('only the owner of a task can answer its questions', async () => {
   const { agent, erased } = world.cleaner();
   const { url } = await world.serve(agent, { tokens: { 'token-a': 'admin', 'token-b': 'admin' } });
   const [a, b] = [await clientOf(url, { token: 'token-a' }), await clientOf(url, { token: 'token-b' })];
@@ -165,7 +168,7 @@ test('only its owner can answer', async () => {
   expect(erased).toEqual([]);
 });
 
-test('a question that nobody answers in time is a no, and the task goes on by itself', async () => {
+test('a question that is not answered in time is denied, and the task continues', async () => {
   const { agent, erased } = world.cleaner([{ id: 7 }], {
     access: { confirm: 'destructive', approvalTimeoutMs: 50 },
   });
@@ -173,15 +176,15 @@ test('a question that nobody answers in time is a no, and the task goes on by it
   const { id } = await send(client, message('clean up', {}, { returnImmediately: true }));
   const task = await until(client, id, (found) => stateOf(found) === 'TASK_STATE_COMPLETED');
   expect(JSON.stringify(task.history)).toContain('wants to call');
-  await expect(send(client, message('yes', { taskId: id }))).rejects.toThrow(/is over/);
+  await expect(send(client, message('yes', { taskId: id }))).rejects.toThrow(/has ended/);
   expect(erased).toEqual([]);
 });
 
-test('a bare yes is not taken for another question than the one that was shown', async () => {
+test('a yes without an id approves only the question that was shown', async () => {
   const erased: unknown[] = [];
   const erase = tool({ name: 'erase', description: 'Erases', run: (args) => `erased ${erased.push(args)}` });
   const asks = (id: number) => ({ toolCalls: [{ name: 'erase', arguments: { id } }] });
-  // the question of the inner agent lapses soon; that of the outer one stands in its place
+  // the question of the inner agent expires soon; that of the outer agent replaces it
   const inner = world.agent([asks(1), 'inner done'], {
     agentConfig: { llmModel: '', name: 'Inner' },
     tools: [erase],
@@ -201,7 +204,7 @@ test('a bare yes is not taken for another question than the one that was shown',
   expect(erased).toEqual([{ id: 2 }]);
 });
 
-test('a task that is cancelled while it waits never makes the call, and its conversation stays usable', async () => {
+test('a task that is canceled while it waits does not make the call, and its conversation stays usable', async () => {
   const erased: unknown[] = [];
   const model = new ScriptedModel([{ toolCalls: [{ name: 'erase' }] }, 'something else']);
   const agent = world.keep(
@@ -215,14 +218,14 @@ test('a task that is cancelled while it waits never makes the call, and its conv
   const client = await clientOf((await world.serve(agent)).url);
   const { id, contextId } = await send(client, message('clean up'));
   expect(stateOf(await client.cancelTask({ id, tenant: '', metadata: undefined }))).toBe('TASK_STATE_CANCELED');
-  await expect(send(client, message('yes', { taskId: id }))).rejects.toThrow(/is over/);
+  await expect(send(client, message('yes', { taskId: id }))).rejects.toThrow(/has ended/);
   expect(answerOf(await send(client, message('then this', { contextId })))).toBe('something else');
   const roles = model.calls[1]?.prompt.map(({ role }) => role);
   expect(roles).toEqual(['user', 'assistant', 'tool', 'user']);
   expect(erased).toEqual([]);
 });
 
-test('what an MCP server of the agent wants to know is asked of the caller', async () => {
+test('questions of an MCP server of the agent go to the caller', async () => {
   const wanted = z.object({ count: z.int() });
   const server = () => {
     const made = new McpServer({ name: 'shop', version: '1' });
@@ -261,7 +264,7 @@ test('what an MCP server of the agent wants to know is asked of the caller', asy
   expect(read[5]).toContain('count: not told');
 });
 
-describe('an approval from root to remote agent to served agent', () => {
+describe('an approval that passes through a remote agent', () => {
   const rootOf = (url: string, options: object, approve?: Approve) => {
     const script = [{ toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] }, 'root done'];
     const { agent } = scriptedAgent(script, {
@@ -271,7 +274,7 @@ describe('an approval from root to remote agent to served agent', () => {
     return world.keep(agent);
   };
 
-  test('is answered at the root, each question for itself', async () => {
+  test('is asked at the root, once for each question', async () => {
     const { agent: cleaner, erased } = world.cleaner([{ id: 7 }, { id: 8 }]);
     const { url } = await world.serve(cleaner, { token: 'secret' });
     const requests: ApprovalRequest[] = [];
@@ -290,9 +293,9 @@ describe('an approval from root to remote agent to served agent', () => {
   });
 
   test.each([
-    ['without being told so it is not put to the root', {}, true],
-    ['without an approver', { approvals: true }, false],
-  ])('%s: it is a no, which no model can turn into a yes', async (_when, options, hasApprover) => {
+    ['without the option approvals', {}, true],
+    ['if the root has no approver', { approvals: true }, false],
+  ])('is denied %s, whatever the models say', async (_when, options, hasApprover) => {
     const { agent: cleaner, erased } = world.cleaner();
     const { url } = await world.serve(cleaner);
     const asked: unknown[] = [];
@@ -310,7 +313,7 @@ describe('an approval from root to remote agent to served agent', () => {
   test.each([
     ['does not pass approvals on; set approvals: true', {}, 1],
     ['there is no approver', { approvals: true }, 0],
-  ])('nobody is asked, and the records of the served agent say so: %s', async (reason, options, warned) => {
+  ])('is denied without a question, and the audit of the served agent gives the reason: %s', async (reason, options, warned) => {
     const records: AuditRecord[] = [];
     const onEvent = ({ type, data }: { type: string; data: unknown }) =>
       void (type === 'audit' && records.push(data as AuditRecord));
@@ -324,7 +327,7 @@ describe('an approval from root to remote agent to served agent', () => {
     expect(warnings).toHaveLength(warned);
   });
 
-  test('shows the annotations of the tool, and nothing that is none', async () => {
+  test('shows the annotations of the tool and no other fields', async () => {
     const annotations = { title: 'Erase', destructiveHint: true };
     const cleaner = world.agent([{ toolCalls: [{ name: 'erase' }] }, 'cleaned up'], {
       tools: [tool({ name: 'erase', description: 'Erases', annotations, run: () => 'erased' })],
@@ -337,7 +340,7 @@ describe('an approval from root to remote agent to served agent', () => {
     expect(seen).toEqual([annotations]);
   });
 
-  test('an approver that fails has said no', async () => {
+  test('is denied if the approver throws', async () => {
     const { agent: cleaner, erased } = world.cleaner();
     const { url } = await world.serve(cleaner);
     const root = rootOf(url, { approvals: true }, () => {
@@ -348,7 +351,7 @@ describe('an approval from root to remote agent to served agent', () => {
     expect(resultText(root)).toBe('cleaned up');
   });
 
-  test('ends with the root: an abort while it waits cancels the remote task', async () => {
+  test('ends with the root: an abort during the question cancels the remote task', async () => {
     const { agent: cleaner, erased } = world.cleaner();
     const { url } = await world.serve(cleaner, { token: 'secret' });
     const controller = new AbortController();

@@ -10,7 +10,7 @@ const world = new World();
 afterEach(() => world.close());
 
 describe.each(bindings)('a client that ends every path with a slash (%s)', (binding) => {
-  test('reads the card, sends, streams and reads tasks', async () => {
+  test('can read the card, send, stream and read tasks', async () => {
     const { url } = await world.serve(world.agent(['first', 'second']), {}, { token: 'secret' });
     const client = await clientOf(url, { binding, token: 'secret', trailingSlash: true });
     const task = await send(client, message('hello'));
@@ -56,7 +56,7 @@ describe('over REST', () => {
   });
 });
 
-test('a version that does not exist is refused, by the server for the compatibility kit as well', async () => {
+test('an unknown version is refused, also by the server for the compatibility kit', async () => {
   const kit = world.keep(await startTckServer());
   for (const { url } of [await world.serve(world.agent(['x'])), kit]) {
     const answer = await rpc(url, 'SendMessage', sent, { 'a2a-version': '99.0' });
@@ -66,7 +66,7 @@ test('a version that does not exist is refused, by the server for the compatibil
   }
 });
 
-test('the card has fields of 0.3 for peers that name no version, unless only 1.0 is offered', async () => {
+test('the card has fields of 0.3 for clients that do not name a version, unless only 1.0 is offered', async () => {
   const cardOf = async (url: string, headers = {}) =>
     Object.keys((await (await fetch(url, { headers })).json()) as object);
   const both = await world.serve(world.agent([]));
@@ -77,7 +77,7 @@ test('the card has fields of 0.3 for peers that name no version, unless only 1.0
   expect(await cardOf(modern.cardUrl)).not.toContain('url');
 });
 
-describe('malformed params are told so, without the text of a TypeError:', () => {
+describe('malformed params get an A2A error, not the text of a TypeError:', () => {
   test.each([
     ['0.3', 'tasks/pushNotificationConfig/set', { taskId: 't1' }],
     ['0.3', 'tasks/pushNotificationConfig/set', { taskId: 't1', pushNotificationConfig: null }],
@@ -97,18 +97,18 @@ test.each([
   [{ method: 'TRACE' }, 405],
   [{ headers: { host: 'a b' } }, 400],
   [{ headers: { host: '127.0.0.1:x' } }, 400],
-])('a request that nobody can read is refused: %j', async (given, status) => {
+])('an unreadable request is refused: %j', async (given, status) => {
   const agent = world.agent([]);
   const { url } = await world.serve(agent);
   const mcp = await world.keep(agent.asMcpServer()).listen();
   for (const server of [url, mcp.url]) expect((await rawRequest(server, given)).status).toBe(status);
 });
 
-describe('an answer of 5 MB reaches clients that take lines of at most 4 MiB', () => {
+describe('an answer of 5 MB reaches clients that accept lines of at most 4 MiB', () => {
   const answer = '😀äx'.repeat(1_250_000);
   const model = () => world.agent([answer], { limits: { timeoutMs: 600_000 } });
 
-  test.each(bindings)('when it is sent at once (%s)', async (binding) => {
+  test.each(bindings)('when it arrives while they watch (%s)', async (binding) => {
     const client = await clientOf((await world.serve(model())).url, { binding });
     const seen = await collect(client.sendMessageStream(message('go')));
     expect(seen.at(-1)?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED');
@@ -120,7 +120,7 @@ describe('an answer of 5 MB reaches clients that take lines of at most 4 MiB', (
     expect(whole === answer).toBe(true);
   });
 
-  test('when it is there before they watch', async () => {
+  test('when it was there before they watch', async () => {
     const started = Promise.withResolvers<void>();
     const letGo = Promise.withResolvers<string>();
     const run = () => {
@@ -141,7 +141,7 @@ describe('an answer of 5 MB reaches clients that take lines of at most 4 MiB', (
   });
 });
 
-describe('what is larger than an event may be', () => {
+describe('a file that is too large for an event', () => {
   class Painter extends PocketAgent<object> {
     override async run() {
       const image = { type: 'image' as const, mimeType: 'image/png', data: 'A'.repeat(6_000_000) };
@@ -152,7 +152,7 @@ describe('what is larger than an event may be', () => {
   const painter = () =>
     world.keep(new Painter({ agentConfig: { llmModel: new ScriptedModel([]), name: 'Painter' }, logger: silent }));
 
-  test.each(bindings)('is announced in the stream, and read with the task (%s)', async (binding) => {
+  test.each(bindings)('is named in the stream and can be read with the task (%s)', async (binding) => {
     const client = await clientOf((await world.serve(painter())).url, { binding });
     const seen = await collect(client.sendMessageStream(message('go')));
     const texts = seen.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts.map(({ text }) => text) ?? []);

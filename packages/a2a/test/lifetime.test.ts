@@ -10,7 +10,7 @@ function run(args: readonly string[]) {
   });
 }
 
-test('a program that closes its agents ends: nothing of A2A is left behind', () => {
+test('a program that closes its agents can exit: A2A keeps no timer or connection open', () => {
   const { status, stdout, stderr } = run([fileURLToPath(new URL('fixtures/lifetime.ts', import.meta.url))]);
   expect(stderr).toBe('');
   expect(stdout).toBe('closed and gone\n');

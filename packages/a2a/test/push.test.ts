@@ -15,14 +15,14 @@ const isDone = ({ body }: Received) => JSON.stringify(body).match(/TASK_STATE_CO
 const statesIn = (hook: Webhook) =>
   hook.received.map(({ body }) => Object(body.task).status.state.replace('TASK_STATE_', ''));
 const listOf = (taskId: string) => ({ taskId, tenant: '', pageSize: 0, pageToken: '' });
-/** Nobody is there. */
+/** Nothing listens on this port. */
 const away = { allowHosts: ['127.0.0.1:9'], maxTries: 1 };
 
 async function webhook(): Promise<Webhook> {
   return world.keep(await new Webhook().start());
 }
 
-test('a webhook hears of every state, with the credentials it was named with', async () => {
+test('a webhook is notified of every state, with its credentials', async () => {
   const hook = await webhook();
   const { agent } = world.cleaner();
   const { url } = await world.serve(agent, { pushNotifications: { allowHosts: [hook.host] } });
@@ -45,7 +45,7 @@ test('a webhook hears of every state, with the credentials it was named with', a
   expect(JSON.stringify(body)).toContain('cleaned up');
 });
 
-test('a webhook that does not take a notification is tried again, a few times', async () => {
+test('a failed notification is retried a few times', async () => {
   const hook = await webhook();
   hook.statuses.push(500, 503);
   const { url } = await world.serve(world.agent(['x']), {
@@ -62,14 +62,14 @@ test('a webhook that does not take a notification is tried again, a few times', 
   ]);
 });
 
-test('a webhook that leads inside is not called, and nothing behind its host is logged', async () => {
+test('a webhook with a private address is not called, and only its host is logged', async () => {
   const hook = await webhook();
   const warned = Promise.withResolvers<string>();
   const agent = world.agent(['x'], { logger: { ...silent, warn: (text) => warned.resolve(text) } });
   const client = await clientOf((await world.serve(agent)).url);
   const config = (url: string) => ({ taskPushNotificationConfig: { url } });
   for (const refused of [`http://${hook.host}/`, 'file:///etc/passwd', 'https://user:pass@h.example/', 'nonsense'])
-    await expect(send(client, message('hello', {}, config(refused)))).rejects.toThrow(/must be an https address/);
+    await expect(send(client, message('hello', {}, config(refused)))).rejects.toThrow(/must be an https URL/);
   const task = await send(client, message('hello', {}, config(`https://${hook.host}/hook?key=planted-secret`)));
   expect(stateOf(task)).toBe('TASK_STATE_COMPLETED');
   expect(await warned.promise).toContain('PRIVATE_ADDRESS');
@@ -77,7 +77,7 @@ test('a webhook that leads inside is not called, and nothing behind its host is 
   expect(hook.received).toEqual([]);
 });
 
-test('webhooks are named, read, listed and taken away by the owner of the task only', async () => {
+test('only the owner of a task can add, read, list and remove its webhooks', async () => {
   const { agent } = world.cleaner();
   const { url } = await world.serve(agent, { tokens: { 'token-a': 'admin', 'token-b': 'admin' } });
   const [a, b] = [await clientOf(url, { token: 'token-a' }), await clientOf(url, { token: 'token-b' })];
@@ -94,7 +94,7 @@ test('webhooks are named, read, listed and taken away by the owner of the task o
   await expect(a.getTaskPushNotificationConfig({ taskId, id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
 });
 
-test('a webhook that every reply names again is one webhook', async () => {
+test('a webhook that every reply repeats is registered once', async () => {
   const hook = await webhook();
   const ids = Array.from({ length: 12 }, (_, id) => ({ id }));
   const { agent, erased } = world.cleaner(ids);
@@ -109,7 +109,7 @@ test('a webhook that every reply names again is one webhook', async () => {
   expect(hook.received.filter(isDone)).toHaveLength(1);
 });
 
-test('a webhook that is named again hears what comes after what it has not taken yet', async () => {
+test('a webhook that is registered again gets its notifications in order', async () => {
   const hook = await webhook();
   hook.statuses.push(200, 500);
   const { agent } = world.cleaner();
@@ -122,7 +122,7 @@ test('a webhook that is named again hears what comes after what it has not taken
   expect(statesIn(hook)).toEqual(['WORKING', 'INPUT_REQUIRED', 'INPUT_REQUIRED', 'WORKING', 'COMPLETED']);
 });
 
-test('a reply with a webhook too many is refused before its answer is given', async () => {
+test('a reply whose webhook exceeds the limit is refused, and its answer does not count', async () => {
   const { agent, erased } = world.cleaner();
   const client = await clientOf((await world.serve(agent, { pushNotifications: away })).url);
   const { id: taskId } = await send(client, message('clean up'));
@@ -136,7 +136,7 @@ test('a reply with a webhook too many is refused before its answer is given', as
   expect(stateOf(await send(client, message('yes', { taskId })))).toBe('TASK_STATE_COMPLETED');
 });
 
-test('the webhooks of tasks that are over make room, never those of one that runs', async () => {
+test('webhooks of ended tasks are evicted, those of running tasks are not', async () => {
   const hook = await webhook();
   const erase = { name: 'erase', description: 'Erases', run: () => 'erased' };
   const agent = world.agent([{ toolCalls: [{ name: 'erase' }] }, '1', '2', '3', '4', 'cleaned up'], {
@@ -161,7 +161,7 @@ test('the webhooks of tasks that are over make room, never those of one that run
   await hook.until((received) => isDone(received) && Object(received.body.task).id === taskId);
 });
 
-test('a peer of version 0.3 is notified in the shape of 0.3', async () => {
+test('a client of version 0.3 gets notifications of 0.3', async () => {
   const hook = await webhook();
   const { url } = await world.serve(world.agent(['as ever']), { pushNotifications: { allowHosts: [hook.host] } });
   await rpc(url, 'message/send', {
@@ -172,7 +172,7 @@ test('a peer of version 0.3 is notified in the shape of 0.3', async () => {
   expect(hook.received.at(-1)?.body).toMatchObject({ kind: 'task', status: { state: 'completed' } });
 });
 
-test('a server without webhooks says so', async () => {
+test('a server without webhooks refuses them', async () => {
   const { url, cardUrl } = await world.serve(world.agent([]), { pushNotifications: false });
   expect(await (await fetch(cardUrl)).json()).toMatchObject({ capabilities: { pushNotifications: false } });
   const client = await clientOf(url);

@@ -38,10 +38,10 @@ async function call(options: RemoteAgentOptions, args: object = { message: 'hell
 
 let clock = 0;
 
-/** Calls while the clock goes a tenth of a second with every turn of the event loop. */
-async function hurriedCall(options: RemoteAgentOptions) {
+/** Makes a call with fake timers that advance 100 ms with every turn of the event loop. */
+async function fastClockCall(options: RemoteAgentOptions) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  // the time for a message would pass as fast
+  // the timeout of the call uses the same timers
   const { result } = await call({ timeoutMs: Number.MAX_SAFE_INTEGER, ...options });
   let isOver = false;
   const end = () => {
@@ -58,14 +58,14 @@ async function hurriedCall(options: RemoteAgentOptions) {
 
 const task = (state: string, more: object = {}) => ({ id: 't1', contextId: 'c1', status: { state, ...more } });
 const ofTask = { taskId: 't1', contextId: 'c1' };
-const said = (text: string) => ({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text }] } });
+const messageOf = (text: string) => ({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text }] } });
 const chunk = (text: string, more: object = {}) => ({
   artifactUpdate: { ...ofTask, artifact: { artifactId: 'a', parts: [{ text }] }, ...more },
 });
 const justSays =
   (text: string) =>
   (_params: object, reply: Reply): void => {
-    reply.event(said(text));
+    reply.event(messageOf(text));
     reply.end();
   };
 /** Its stream ends before the task does. */
@@ -160,10 +160,10 @@ describe('a third-party agent', () => {
     const { url } = await foreign({
       SendStreamingMessage: (_params, reply) => {
         reply.event({ task: task('TASK_STATE_SUBMITTED') });
-        reply.event(status('TASK_STATE_WORKING', said('thinking')));
+        reply.event(status('TASK_STATE_WORKING', messageOf('thinking')));
         reply.event(chunk('the '));
         reply.event(chunk('result', { append: true, lastChunk: true }));
-        reply.event(status('TASK_STATE_COMPLETED', said('All done!')));
+        reply.event(status('TASK_STATE_COMPLETED', messageOf('All done!')));
         reply.end();
       },
     });
@@ -222,10 +222,10 @@ describe('a third-party agent', () => {
     const states = ['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED'];
     const agent = await foreign({
       ...begins,
-      GetTask: (_params, reply) => reply.result(task(states.shift() ?? '', said('done'))),
+      GetTask: (_params, reply) => reply.result(task(states.shift() ?? '', messageOf('done'))),
       SubscribeToTask: (_params, reply) => reply.error(-32_004, 'not here'),
     });
-    const { result } = await hurriedCall({ url: agent.url });
+    const { result } = await fastClockCall({ url: agent.url });
     expect((await result).content).toEqual([{ type: 'text', text: 'done' }]);
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'GetTask', 'SubscribeToTask', 'GetTask']);
   });
@@ -238,7 +238,7 @@ describe('a third-party agent', () => {
         ++asked <= 8 ? reply.busy() : reply.result(task(asked < 11 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED')),
       SubscribeToTask: (_params, reply) => reply.busy(),
     });
-    const { result } = await hurriedCall({ url: agent.url });
+    const { result } = await fastClockCall({ url: agent.url });
     expect(await result).not.toHaveProperty('isError');
     expect(agent.methods().filter((method) => method.startsWith('Send'))).toHaveLength(1);
     expect(agent.methods().slice(-5)).toEqual(['GetTask', 'SubscribeToTask', 'GetTask', 'SubscribeToTask', 'GetTask']);
@@ -256,7 +256,7 @@ describe('a third-party agent', () => {
         else reply.busy(wait);
       },
     });
-    await (await hurriedCall({ url })).result;
+    await (await fastClockCall({ url })).result;
     const [first = 0, second = 0, third = 0] = asked;
     expect(second - first).toBeGreaterThanOrEqual(20_000);
     expect(third - second).toBeGreaterThanOrEqual(60_000);
@@ -289,15 +289,15 @@ describe('a third-party agent', () => {
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) => {
         reply.event({
-          task: task('TASK_STATE_INPUT_REQUIRED', { message: { ...said('').message, parts: [{ data: about }] } }),
+          task: task('TASK_STATE_INPUT_REQUIRED', { message: { ...messageOf('').message, parts: [{ data: about }] } }),
         });
         reply.end();
       },
       SendMessage: (_params, reply) =>
         ++sent === 1 ? reply.busy() : reply.result({ task: task('TASK_STATE_WORKING') }),
-      GetTask: (_params, reply) => reply.result(task('TASK_STATE_COMPLETED', said('gone on'))),
+      GetTask: (_params, reply) => reply.result(task('TASK_STATE_COMPLETED', messageOf('gone on'))),
     });
-    const { result } = await hurriedCall({ url: agent.url });
+    const { result } = await fastClockCall({ url: agent.url });
     expect((await result).content).toEqual([{ type: 'text', text: 'gone on' }]);
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'SendMessage', 'SendMessage', 'GetTask']);
   });
@@ -309,18 +309,18 @@ describe('a third-party agent', () => {
         SendMessage: (_params, reply) => reply.result({ task: task('TASK_STATE_WORKING') }),
         GetTask: (_params, reply) => {
           if (++asked % 2 === 1) reply.cut();
-          else reply.result(task(asked < 20 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED', said('at last')));
+          else reply.result(task(asked < 20 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED', messageOf('at last')));
         },
       },
       { capabilities: {} },
     );
-    const { result } = await hurriedCall({ url });
+    const { result } = await fastClockCall({ url });
     expect((await result).content).toEqual([{ type: 'text', text: 'at last' }]);
   });
 
   test('that stays unreachable leaves a task with an unknown outcome', async () => {
     const { url } = await foreign({ ...begins, GetTask: (_params, reply) => reply.cut() });
-    const { result } = await hurriedCall({ url });
+    const { result } = await fastClockCall({ url });
     await expect(result).rejects.toMatchObject({
       code: 'TOOL_OUTCOME_UNKNOWN',
       message: expect.stringContaining('Task t1 was lost'),
@@ -379,7 +379,7 @@ describe('a third-party agent', () => {
   test('that requires a login or fails is reported', async () => {
     const answer = (state: string, text: string) => ({
       SendStreamingMessage: (_params: object, reply: Reply) => {
-        reply.event({ task: task(state, said(text)) });
+        reply.event({ task: task(state, messageOf(text)) });
         reply.end();
       },
     });
@@ -501,7 +501,7 @@ describe('a third-party agent', () => {
   });
 });
 
-test('an invalid URL is refused at once', () => {
+test('an invalid URL is refused by the constructor', () => {
   expect(() => remoteAgent('not a url')).toThrow(/needs the address of an A2A agent/);
 });
 

@@ -25,11 +25,11 @@ import {
 const world = new World();
 afterEach(() => world.close());
 
-/** A tool that lasts until it is let go or aborted. */
+/** A tool that runs until `finish()` or an abort. */
 function slowTool() {
   const started = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
-  const letGo = Promise.withResolvers<string>();
+  const finished = Promise.withResolvers<string>();
   const slow = tool({
     name: 'slow',
     description: 'Lasts',
@@ -37,10 +37,10 @@ function slowTool() {
     run: (_args, { signal }) => {
       signal.addEventListener('abort', () => aborted.resolve(), { once: true });
       started.resolve();
-      return letGo.promise;
+      return finished.promise;
     },
   });
-  return { slow, started: started.promise, aborted: aborted.promise, letGo: () => letGo.resolve('done') };
+  return { slow, started: started.promise, aborted: aborted.promise, finish: () => finished.resolve('done') };
 }
 
 describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
@@ -88,7 +88,7 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     expect(other.contextId).not.toBe(first.contextId);
   });
 
-  test('cancels a task for real', async () => {
+  test('cancels a task and aborts its tool call', async () => {
     const { slow, started, aborted } = slowTool();
     const agent = world.agent([{ toolCalls: [{ name: 'slow' }] }], { tools: [slow] });
     const client = await clientOf((await world.serve(agent)).url, { binding });
@@ -100,8 +100,8 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     expect(stateOf(await client.cancelTask({ id, tenant: '', metadata: undefined }))).toBe('TASK_STATE_CANCELED');
   });
 
-  test('goes on when a client leaves its stream, who can come back to it', async () => {
-    const { slow, started, letGo } = slowTool();
+  test('continues a task when its client disconnects, and the client can subscribe again', async () => {
+    const { slow, started, finish } = slowTool();
     const agent = world.agent([{ toolCalls: [{ name: 'slow' }] }, 'finished'], { tools: [slow] });
     const client = await clientOf((await world.serve(agent)).url, { binding });
     let id = '';
@@ -113,14 +113,14 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     const watching = client.resubscribeTask({ id, tenant: '' });
     const first = await watching.next();
     expect(first.value?.payload?.$case).toBe('task');
-    letGo();
+    finish();
     const rest = await collect(watching);
     expect(rest.at(-1)?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED');
     expect(answerOf(await client.getTask({ id, tenant: '' }))).toBe('finished');
   });
 
-  test('shows the same to everybody who watches, also when one of them leaves', async () => {
-    const { slow, started, letGo } = slowTool();
+  test('sends all watchers the same updates, also when one of them disconnects', async () => {
+    const { slow, started, finish } = slowTool();
     const agent = world.agent([{ toolCalls: [{ name: 'slow' }] }, 'it is done'], { tools: [slow] });
     const client = await clientOf((await world.serve(agent)).url, { binding });
     const { id } = await send(client, message('go', {}, { returnImmediately: true }));
@@ -128,7 +128,7 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     const [left, right, gone] = [1, 2, 3].map(() => client.resubscribeTask({ id, tenant: '' }));
     for (const watching of [left, right, gone]) await watching?.next();
     await gone?.return();
-    letGo();
+    finish();
     const seen = await Promise.all([left, right].map((watching) => collect(watching ?? [])));
     expect(seen[0]).toEqual(seen[1]);
     expect(seen[0]?.map(({ artifactUpdate }) => artifactUpdate?.artifact.parts[0]?.text ?? '').join('')).toBe(
@@ -136,12 +136,12 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     );
   });
 
-  test('refuses what makes no sense, with the error that A2A has for it', async () => {
+  test('refuses invalid requests with the A2A error for each', async () => {
     const client = await clientOf((await world.serve(world.agent(['done', 'x']))).url, { binding });
     const { id, contextId } = await send(client, message('hello'));
     await expect(client.getTask({ id: 'nobody', tenant: '' })).rejects.toThrow(TaskNotFoundError);
     await expect(send(client, message('x', { taskId: 'nobody' }))).rejects.toThrow(TaskNotFoundError);
-    await expect(send(client, message('x', { taskId: id, contextId: 'another' }))).rejects.toThrow(/not of context/);
+    await expect(send(client, message('x', { taskId: id, contextId: 'another' }))).rejects.toThrow(/does not belong to context/);
     await expect(send(client, message('x', { taskId: id, contextId }))).rejects.toThrow(UnsupportedOperationError);
     await expect(client.cancelTask({ id, tenant: '', metadata: undefined })).rejects.toThrow(TaskNotCancelableError);
     await expect(collect(client.resubscribeTask({ id, tenant: '' }))).rejects.toThrow(UnsupportedOperationError);
@@ -150,13 +150,13 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     await expect(send(client, message([{ url: 'file:///etc/passwd', mediaType: 'image/png' }]))).rejects.toThrow(
       /http/,
     );
-    await expect(send(client, message([{ raw: 'AAAA', mediaType: 'image/png' }]))).rejects.toThrow(/takes text/);
+    await expect(send(client, message([{ raw: 'AAAA', mediaType: 'image/png' }]))).rejects.toThrow(/accepts text/);
     await expect(
       send(client, message([{ url: 'https://x.example/a.pdf', mediaType: 'application/pdf' }])),
-    ).rejects.toThrow(/takes text and JSON, not application\/pdf/);
+    ).rejects.toThrow(/accepts text and JSON, not application\/pdf/);
   });
 
-  test('takes the same message twice for one task', async () => {
+  test('starts one task for a message that is sent twice', async () => {
     const agent = world.agent(['once']);
     const client = await clientOf((await world.serve(agent)).url, { binding });
     const request = message('hello');
@@ -166,7 +166,7 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     expect(answerOf(right)).toBe('once');
   });
 
-  test('lets every caller see only what is theirs, and lists it', async () => {
+  test('shows and lists callers only their own tasks', async () => {
     const agent = world.agent(['for a', 'for b']);
     const { url } = await world.serve(agent, {}, { tokens: { 'token-a': 'admin', 'token-b': 'reader' } });
     const a = await clientOf(url, { binding, token: 'token-a' });
@@ -185,7 +185,7 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     expect(tasks.map(answerOf)).toEqual(['for b']);
   });
 
-  test('tells what a PocketError says, and of other errors nothing', async () => {
+  test('shows callers the text of a public PocketError, but not of other errors', async () => {
     const agent = world.agent([{ error: new PocketError('BUDGET_REACHED', 'The budget is used up.') }]);
     class Broken extends PocketAgent {
       override async run(): Promise<string> {
@@ -195,16 +195,16 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     const broken = world.keep(
       new Broken({ agentConfig: { llmModel: new ScriptedModel([]), name: 'Broken' }, logger: agent.logger }),
     );
-    const told = await send(await clientOf((await world.serve(agent)).url, { binding }), message('hello'));
+    const shown = await send(await clientOf((await world.serve(agent)).url, { binding }), message('hello'));
     const hidden = await send(await clientOf((await world.serve(broken)).url, { binding }), message('hello'));
-    expect([stateOf(told), statusText(told)]).toEqual(['TASK_STATE_FAILED', 'The budget is used up.']);
+    expect([stateOf(shown), statusText(shown)]).toEqual(['TASK_STATE_FAILED', 'The budget is used up.']);
     expect(stateOf(hidden)).toBe('TASK_STATE_FAILED');
     expect(JSON.stringify(hidden)).not.toContain('hunter2');
   });
 });
 
 describe('the card', () => {
-  test('says over the wire what the agent is and how to log in', async () => {
+  test('describes the agent and its authentication', async () => {
     const agent = world.agent([], { agentConfig: { llmModel: '', name: 'Poet', roleDescription: 'Writes verse' } });
     const { url, cardUrl } = await world.serve(agent, { card: { version: '2.0.0' } }, { token: 'secret' });
     const response = await fetch(cardUrl, { headers: { 'A2A-Version': '1.0' } });
@@ -228,7 +228,7 @@ describe('the card', () => {
     expect(JSON.stringify(json)).not.toContain('secret');
   });
 
-  test('is not sent again to who has it', async () => {
+  test('is not sent again to a client that has it (ETag)', async () => {
     const { cardUrl } = await world.serve(world.agent([]));
     const first = await fetch(cardUrl);
     const etag = first.headers.get('etag') ?? '';
@@ -238,7 +238,7 @@ describe('the card', () => {
     expect((await fetch(cardUrl, { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
   });
 
-  test('lists the tools that callers may use, when told to', async () => {
+  test('lists the tools that callers may use, with skills: tools', async () => {
     const erase = tool({ name: 'erase', description: 'Erases', run: () => '' });
     const agent = world.agent([], { tools: [add, erase] });
     const { cardUrl } = await world.serve(agent, { skills: 'tools', profile: 'reader' });
@@ -247,8 +247,8 @@ describe('the card', () => {
   });
 });
 
-describe('peers of version 0.3', () => {
-  test('find an address and a scheme in the card', async () => {
+describe('clients of version 0.3', () => {
+  test('find a URL and a security scheme in the card', async () => {
     const { url, cardUrl } = await world.serve(world.agent([]), { token: 't' });
     expect(await (await fetch(cardUrl)).json()).toMatchObject({
       url: `${url}/a2a/jsonrpc`,
@@ -269,7 +269,7 @@ describe('peers of version 0.3', () => {
     },
   });
 
-  test('send, read and stream as they are used to', async () => {
+  test('can send, read and stream', async () => {
     const { url } = await world.serve(world.agent(['an answer', 'another one']));
     const { result } = await rpc(url, 'message/send', old('hello'));
     expect(result).toMatchObject({
@@ -289,7 +289,7 @@ describe('peers of version 0.3', () => {
     expect(events?.at(-1)).toMatchObject({ kind: 'status-update', status: { state: 'completed' }, final: true });
   });
 
-  test('answer a question', async () => {
+  test('can answer a question', async () => {
     const { agent, erased } = world.cleaner();
     const { url } = await world.serve(agent);
     const asked = await rpc(url, 'message/send', old('clean up'));
@@ -300,7 +300,7 @@ describe('peers of version 0.3', () => {
     expect(erased).toEqual([{ id: 7 }]);
   });
 
-  test('and those of a version that nobody speaks are told so', async () => {
+  test('get an error for methods of 1.0, and so do clients of unknown versions', async () => {
     const { url } = await world.serve(world.agent(['x']));
     const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } };
     expect((await rpc(url, 'SendMessage', params, { 'A2A-Version': '2.0' })).error?.code).toBe(-32_009);
@@ -316,8 +316,8 @@ describe('peers of version 0.3', () => {
   });
 });
 
-describe('a door that is guarded', () => {
-  test('wants a token of whoever calls, and shows the card to everybody', async () => {
+describe('access to the server', () => {
+  test('needs a token, except for the card', async () => {
     const { url, cardUrl } = await world.serve(world.agent([]), {}, { token: 'right' });
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'x' } });
     const post = (headers: Record<string, string>) =>
@@ -335,19 +335,19 @@ describe('a door that is guarded', () => {
     expect((await fetch(cardUrl)).status).toBe(200);
   });
 
-  test('is not opened by tokens or a hook that are not set', async () => {
-    const doors: [A2aServerOptions, object, string][] = [
+  test('is not opened by tokens or authenticate with an undefined value: listen() throws', async () => {
+    const cases: [A2aServerOptions, object, string][] = [
       [{ tokens: { right: 'admin' } }, { tokens: undefined }, 'The "tokens" of the server is undefined; set it'],
       [{ authenticate: () => undefined }, { authenticate: undefined }, 'The "authenticate" of the server is undefined'],
       [{}, { authenticate: null }, 'The "authenticate" of the server is null'],
     ];
-    for (const [made, listening, words] of doors) {
+    for (const [made, listening, words] of cases) {
       const server = world.agent([]).asA2aServer(made);
       await expect(server.listen(listening)).rejects.toThrow(words);
     }
   });
 
-  test('asks a hook who calls', async () => {
+  test('can be decided by authenticate', async () => {
     const agent = world.agent([{ toolCalls: [{ name: 'erase' }] }, 'tried'], {
       tools: [tool({ name: 'erase', description: 'Erases', run: () => 'erased' })],
     });
@@ -366,7 +366,7 @@ describe('a door that is guarded', () => {
     expect(await rpc(url, 'GetTask', { id }, { 'A2A-Version': '1.0' })).toEqual({ error: 'unauthorized' });
   });
 
-  test('lets nobody in by another name or from a page of somebody else, and nothing too large', async () => {
+  test('is refused for other host names, for pages of other origins, and for large bodies', async () => {
     const server = world.agent([]).asA2aServer({ maxBodyBytes: 1_000 });
     const { url, cardUrl } = await server.listen();
     const stranger = await server.fetch(new Request('http://evil.example/.well-known/agent-card.json'));
@@ -386,7 +386,7 @@ describe('a door that is guarded', () => {
   test.each([
     ['values', `[${'{},'.repeat(100_000)}{}]`, 'The body is JSON of more than 100000 values, the most that are read.'],
     ['levels', `${'['.repeat(1_001)}${']'.repeat(1_001)}`, 'nested more than 1000 levels deep'],
-  ])('refuses a request for the number of its %s', async (_what, data, text) => {
+  ])('is refused for a body with too many %s', async (_what, data, text) => {
     const { url } = await world.serve(world.agent([]));
     const body = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"parts":[{"data":${data}}]}}}`;
     const refused = await fetch(`${url}/a2a/jsonrpc`, {
@@ -398,7 +398,7 @@ describe('a door that is guarded', () => {
     expect(await refused.text()).toContain(text);
   });
 
-  test('answers what is no JSON as JSON-RPC does', async () => {
+  test('answers invalid JSON with a JSON-RPC error', async () => {
     const { url } = await world.serve(world.agent([]));
     const post = async (body: string, type = 'application/json') =>
       (await (
@@ -412,16 +412,16 @@ describe('a door that is guarded', () => {
     expect((await rpc(url, 'Nonsense', {}, { 'A2A-Version': '1.0' })).error?.code).toBe(-32_601);
   });
 
-  test('lists nothing for callers whom nobody knows, unless they name a context', async () => {
+  test('lists tasks for unauthenticated callers only by context', async () => {
     const { url } = await world.serve(world.agent(['x']));
     const client = await clientOf(url);
     const { contextId } = await send(client, message('hello'));
-    await expect(listAll(client)).rejects.toThrow(/by contextId only/);
+    await expect(listAll(client)).rejects.toThrow(/must give a contextId/);
     expect((await listAll(client, { contextId })).tasks).toHaveLength(1);
   });
 });
 
-test('pictures reach an agent that allows them', async () => {
+test('images reach an agent that allows them', async () => {
   const model = new ScriptedModel(['a picture']);
   const agent = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Seer', allowImages: true } }));
   const client = await clientOf((await world.serve(agent)).url);
@@ -447,8 +447,8 @@ test('JSON and text files are read as text', async () => {
   expect(model.calls[0]?.prompt[0]?.content).toMatchObject([{ text: 'first\n{"second":1}\nfrom a file' }]);
 });
 
-test('a task more than may run is rejected, and finished ones beyond the bound are forgotten', async () => {
-  const { slow, started, letGo } = slowTool();
+test('tasks above the limit are rejected, and the oldest finished tasks are dropped', async () => {
+  const { slow, started, finish } = slowTool();
   const agent = world.agent([{ toolCalls: [{ name: 'slow' }] }, 'first', 'second'], { tools: [slow] });
   const client = await clientOf((await world.serve(agent, { maxRunningTasks: 1, maxTasks: 1 })).url);
   const first = await send(client, message('go', {}, { returnImmediately: true }));
@@ -457,14 +457,14 @@ test('a task more than may run is rejected, and finished ones beyond the bound a
   expect([stateOf(rejected), statusText(rejected)]).toEqual(['TASK_STATE_REJECTED', expect.stringContaining('later')]);
   const watching = client.resubscribeTask({ id: first.id, tenant: '' });
   await watching.next();
-  letGo();
+  finish();
   await collect(watching);
   await send(client, message('next'));
   await expect(client.getTask({ id: first.id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
 });
 
-test('one caller cannot keep the others out: not by tasks that run, nor by those that are remembered', async () => {
-  const { slow, letGo } = slowTool();
+test('one caller cannot use up the limits for running and stored tasks', async () => {
+  const { slow, finish } = slowTool();
   const busy = { toolCalls: [{ name: 'slow' }] };
   const agent = world.agent([busy, 'one', 'two', 'three', 'four', 'five'], { tools: [slow] });
   const tokens = { greedy: 'admin', modest: 'admin' } as const;
@@ -479,15 +479,15 @@ test('one caller cannot keep the others out: not by tasks that run, nor by those
   ]);
   const kept = await send(modest, message('a question'));
   expect(stateOf(kept)).toBe('TASK_STATE_COMPLETED');
-  letGo();
+  finish();
   await until(greedy, first.id, (task) => stateOf(task) === 'TASK_STATE_COMPLETED');
   for (const text of ['a', 'b', 'c']) await send(greedy, message(text));
   expect((await modest.getTask({ id: kept.id, tenant: '' })).id).toBe(kept.id);
   await expect(greedy.getTask({ id: first.id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
 });
 
-test('a sole caller may use all there is, and so may those whom nobody tells apart', async () => {
-  const { slow, letGo } = slowTool();
+test('a single caller, or callers without authentication, may use the whole limit', async () => {
+  const { slow, finish } = slowTool();
   const agent = world.agent(
     Array.from({ length: 4 }, () => ({ toolCalls: [{ name: 'slow' }] })),
     { tools: [slow] },
@@ -500,10 +500,10 @@ test('a sole caller may use all there is, and so may those whom nobody tells apa
     false,
     true,
   ]);
-  letGo();
+  finish();
 });
 
-test('tasks are kept in a store of the SDK', async () => {
+test('tasks can be kept in a store of the SDK', async () => {
   const taskStore = new InMemoryTaskStore();
   const before = await world.serve(world.agent(['kept']), { taskStore, token: 't' });
   const { id } = await send(await clientOf(before.url, { token: 't' }), message('hello'));
@@ -515,7 +515,7 @@ test('tasks are kept in a store of the SDK', async () => {
   expect(tasks.map((task) => task.id)).toEqual([id]);
 });
 
-test('a store that fails is not told of outside, and does not stop a task', async () => {
+test('an error of the store is hidden from callers and does not stop the task', async () => {
   const broken = () => Promise.reject(new Error('password hunter2 is wrong'));
   const logged: string[] = [];
   const agent = world.agent(['all the same'], { logger: { ...silent, error: (text) => void logged.push(text) } });
@@ -529,7 +529,7 @@ test('a store that fails is not told of outside, and does not stop a task', asyn
   expect(logged.join()).toContain('hunter2');
 });
 
-test('what it is made with, and where it listens, is checked', async () => {
+test('options of the server and of listen() are checked', async () => {
   const wrong = (options: object) => options as never;
   const agent = world.agent([]);
   expect(() => agent.asA2aServer(wrong({ profil: 'reader' }))).toThrow('Did you mean "profile"?');
@@ -548,7 +548,7 @@ test('what it is made with, and where it listens, is checked', async () => {
   });
 });
 
-test('a handler inside another server is found where its url says', async () => {
+test('a handler inside another server is reached at the URL in its card', async () => {
   const { fetch: serve } = world.agent(['embedded']).asA2aServer({ url: 'https://agents.example.com/helper' });
   const card = await serve(new Request('https://agents.example.com/helper/.well-known/agent-card.json'));
   const { supportedInterfaces } = (await card.json()) as { supportedInterfaces: { url: string }[] };

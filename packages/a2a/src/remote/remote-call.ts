@@ -67,7 +67,7 @@ export class RemoteCall {
     await this.follow();
   }
 
-  /** Sends the answer to a question of the task. The question may have been settled meanwhile. */
+  /** Sends the answer to a question of the task. The question may already be settled. */
   async reply(message: OutgoingMessage): Promise<void> {
     try {
       // the message names its question, so it counts once even if it is sent twice

@@ -1,5 +1,4 @@
-// The card of a served agent: what it is, what it takes and where it is reached.
-
+// Makes the agent card of a served agent.
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, refusalBy } from 'pocket-agent/internal';
 import type { AgentCard, AgentSkill } from '../wire/wire.ts';
@@ -10,7 +9,7 @@ export const REST_PATH = '/a2a/rest';
 
 interface CardSource extends Pick<A2aServerOptions, 'card' | 'skills' | 'profile' | 'pushNotifications'> {
   agent: PocketAgent<unknown>;
-  /** The address of the server, without a slash at its end. */
+  /** The URL of the server, without a trailing slash. */
   base: string;
   /** Whether callers must send a bearer token. */
   hasTokens: boolean;
@@ -60,7 +59,7 @@ function allowedBy(profile: ProfileName | Profile) {
   return (tool: Parameters<typeof refusalBy>[1]) => refusalBy(read, tool) === undefined;
 }
 
-/** The card with what peers of version 0.3 look for beside what is there: an address, and the older kind of schemes. */
+/** The card with the fields that clients of version 0.3 read: a URL, and security schemes in the older form. */
 export function withLegacyFields(card: AgentCard): object {
   const { url } = card.supportedInterfaces.find(({ protocolVersion }) => protocolVersion === '0.3') ?? {};
   if (url === undefined) return card;

@@ -1,9 +1,9 @@
-// Answers that come one after the other, as server-sent events.
+// A response with server-sent events.
 
-/** So that nothing between the two takes a quiet stream for a dead one. */
+/** Keeps proxies from closing an idle stream. */
 const HEARTBEAT_MS = 15_000;
 
-/** An error before the first answer is told by `refuse`, as of a request without a stream; one after it ends the stream. */
+/** An error before the first item becomes the response of `refuse`; a later one breaks the stream. */
 export async function eventStream<Item>(
   items: AsyncGenerator<Item>,
   show: (item: Item) => unknown,
@@ -37,7 +37,7 @@ export async function eventStream<Item>(
     },
     cancel() {
       clearInterval(heartbeat);
-      // it waits for what comes next; the signal of the request has ended that
+      // a pending next() ends with the signal of the request
       items.return(undefined).catch(() => {});
     },
   });

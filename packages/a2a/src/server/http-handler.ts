@@ -1,5 +1,4 @@
-// A2A over HTTP as a web-standard handler: the card, JSON-RPC and REST, with a guard before all of them.
-import { createHash } from 'node:crypto';
+// A2A over HTTP as a web-standard handler: checks host, origin and caller, then serves the card, JSON-RPC or REST.
 import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
 import {
   hostHeaderValidationResponse,
@@ -8,7 +7,7 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { requestFault } from '@pocket-agent/http/json-weight';
-import { PocketError } from '@pocket-agent/kit';
+import { isRecord, PocketError, sha256 } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
 import { type AgentCard, CARD_PATH, VERSION_HEADER } from '../wire/wire.ts';
@@ -26,7 +25,7 @@ interface HandlerOptions extends A2aAccessOptions {
   host: string;
   protocol: A2aProtocol;
   maxBodyBytes: number;
-  /** The card of a server with this address. */
+  /** The card of a server with this URL. */
   card(base: string): Promise<AgentCard>;
 }
 
@@ -46,7 +45,7 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
     if (!isRest && (path !== RPC_PATH || request.method !== 'POST')) return notFound();
     const known = await authenticate(request);
     if (known instanceof Response) return known;
-    const version = minor(request.headers.get(VERSION_HEADER) || versionIn(url) || '0.3');
+    const version = withoutPatch(request.headers.get(VERSION_HEADER) || versionIn(url) || '0.3');
     const call: Call = { ...known, tenant: '', version, signal: request.signal };
     const read = await readBody(request, maxBodyBytes, isRest);
     if ('error' in read) return refused(isRest, read.error, read.status);
@@ -78,7 +77,7 @@ function makeGuard({ host, url, allowedHosts, allowedOrigins }: HandlerOptions) 
   const hosts = [...(allowedHosts ?? [...localhostAllowedHostnames(), ...own])];
   const origins = [...(allowedOrigins ?? localhostAllowedOrigins())];
   return (request: Request) => {
-    // a request that was made in this process has no such header
+    // a Request object created in this process has no Host header
     const hasHost = request.headers.has('host');
     const named = hasHost ? request : new Request(request.url, { headers: { host: new URL(request.url).host } });
     return hostHeaderValidationResponse(named, hosts) ?? originValidationResponse(request, origins);
@@ -88,7 +87,7 @@ function makeGuard({ host, url, allowedHosts, allowedOrigins }: HandlerOptions) 
 function makeAuthenticate(options: HandlerOptions): Authenticate {
   const { authenticate, token, tokens } = options;
   if (authenticate && (token !== undefined || tokens !== undefined))
-    throw new PocketError('CONFIG_INVALID', 'An A2A server takes "authenticate", or "token" and "tokens", not both.');
+    throw new PocketError('CONFIG_INVALID', 'Give an A2A server either "authenticate", or "token" and "tokens".');
   if (authenticate) {
     return async (request) => {
       const caller = await authenticate(request);
@@ -114,7 +113,7 @@ function cardResponse(request: Request, card: AgentCard): Response {
   if (request.method !== 'GET' && request.method !== 'HEAD') return notFound();
   const isModern = request.headers.get(VERSION_HEADER)?.startsWith('1.');
   const body = JSON.stringify(isModern ? card : withLegacyFields(card));
-  const etag = `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"`;
+  const etag = `"${sha256(body).slice(0, 32)}"`;
   const headers = { etag, 'cache-control': `public, max-age=${CARD_SECONDS}`, vary: 'A2A-Version' };
   const known = request.headers
     .get('if-none-match')
@@ -140,7 +139,7 @@ async function readBody(request: Request, maxBytes: number, isRest: boolean): Pr
   if (isRest && (text === '' || text === 'null')) return { body: {} };
   try {
     const body: unknown = JSON.parse(text);
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return { body: { ...body } };
+    if (isRecord(body)) return { body };
     return { error: { code: INVALID_REQUEST, message: 'The body must be one JSON object.' } };
   } catch {
     return { error: { code: PARSE_ERROR, message: 'The body is not JSON.' } };
@@ -179,9 +178,9 @@ async function restResponse(answer: RpcAnswer | AsyncGenerator<RpcAnswer>, statu
 
 function refused(isRest: boolean, error: NonNullable<RpcAnswer['error']>, status?: number): Response {
   if (!isRest) return Response.json({ jsonrpc: '2.0', id: null, error }, { status: status ?? 200 });
-  const told = restError(error);
-  return Response.json(told.body, {
-    status: status ?? told.status,
+  const rest = restError(error);
+  return Response.json(rest.body, {
+    status: status ?? rest.status,
     headers: { 'content-type': 'application/a2a+json' },
   });
 }
@@ -191,8 +190,8 @@ function versionIn({ searchParams }: URL): string | undefined {
   return [...searchParams].find(([name]) => name.toLowerCase() === VERSION_HEADER)?.[1];
 }
 
-/** Patches do not count. */
-function minor(version: string): string {
+/** The version without its patch number. */
+function withoutPatch(version: string): string {
   return version.split('.').slice(0, 2).join('.');
 }
 

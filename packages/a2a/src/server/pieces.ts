@@ -1,10 +1,10 @@
-// Long updates of a task as several events: clients of the SDK take no line of more than 4 MiB.
+// Splits long updates of a task into several events: clients of the SDK refuse lines of more than 4 MiB.
 import { type Artifact, type ArtifactUpdate, OMITTED, type Part, type StreamUpdate, type Task } from '../wire/wire.ts';
 
-/** A character takes up to six bytes in JSON. */
+/** JSON may need six bytes for a character. */
 const PIECE_CHARACTERS = 500_000;
-/** Files and data cannot be divided. The rest of an event is small. */
-const LARGEST_PART_BYTES = 4_000_000;
+/** Files and data cannot be split. The rest of an event is small. */
+const MAX_PART_BYTES = 4_000_000;
 
 export async function* inPieces(updates: AsyncIterable<StreamUpdate>): AsyncGenerator<StreamUpdate> {
   for await (const update of updates) yield* piecesOf(update);
@@ -17,7 +17,7 @@ function* piecesOf(update: StreamUpdate): Generator<StreamUpdate> {
   else yield update;
 }
 
-/** The task without its artifacts, which follow. What was said can be read with the task. */
+/** The task, then its artifacts. A long history is left out; clients can get it with the task. */
 function* piecesOfTask({ artifacts = [], history = [], ...task }: Task): Generator<StreamUpdate> {
   const isHistoryLong = lengthOf(history) > PIECE_CHARACTERS;
   yield { task: { ...task, artifacts: [], history: isHistoryLong ? [] : history } };
@@ -60,7 +60,7 @@ function piecesOfPart(part: Part): Part[] {
 function streamable(part: Part): Part {
   const { raw, data, mediaType = '', filename = '' } = part;
   const size = Buffer.byteLength(raw ?? JSON.stringify(data) ?? '');
-  if (size <= LARGEST_PART_BYTES) return part;
+  if (size <= MAX_PART_BYTES) return part;
   const what = [filename, mediaType, `${size} bytes`].filter(Boolean).join(', ');
   return { text: `(${what}: too large for a stream; get the task to read it)`, metadata: { [OMITTED]: true } };
 }

@@ -1,4 +1,4 @@
-// Webhooks that hear of the tasks of their owner: guarded, authenticated, tried again a few times.
+// Push notifications: tells the webhooks of a task about its changes, with retries, through the guarded fetch.
 import { randomUUID } from 'node:crypto';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
@@ -6,7 +6,7 @@ import { delay, errorText, fairEvictionKey, type Logger } from '@pocket-agent/ki
 import type { PushConfig, Task } from '../wire/wire.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 
-const MOST_PER_TASK = 10;
+const MAX_PER_TASK = 10;
 const TIMEOUT_MS = 10_000;
 
 export interface Notification {
@@ -16,11 +16,11 @@ export interface Notification {
 
 interface PushNotificationsOptions extends PushOptions {
   logger: Logger;
-  /** Tasks that are over and whose webhooks are still kept. */
+  /** Number of ended tasks to keep the webhooks of. */
   maxTasks: number;
-  /** Whether a webhook of the task with this key, its scope and id, may have something to hear. */
+  /** `key` is the scope and the id of a task. */
   isRunning(key: string): boolean;
-  /** What a webhook is sent, in the version of the protocol in which it was named. */
+  /** The notification, in the protocol version of the client that added the webhook. */
   serialize(task: Task, version: string): Notification;
 }
 
@@ -34,8 +34,8 @@ export class PushNotifications {
   readonly #options: PushNotificationsOptions;
   readonly #fetch: HttpFetch;
   readonly #webhooks = new Map<string, Webhook[]>();
-  /** What a webhook hears comes in order, one after the other. */
-  readonly #lines = new Map<Webhook, Promise<void>>();
+  /** The last delivery of each webhook: notifications arrive one by one, in order. */
+  readonly #deliveries = new Map<Webhook, Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(options: PushNotificationsOptions) {
@@ -50,16 +50,16 @@ export class PushNotifications {
     });
   }
 
-  /** Throws for an address that can never be called. Where it leads to is looked at when it is called. */
+  /** Throws for a URL that can never be called. Its IP address is checked with each request. */
   check({ url: text }: PushConfig): void {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const isKnown = url && this.#options.allowHosts?.some((host) => isHost(host, url));
     const isSafe = url?.protocol === 'https:' || (isKnown && url.protocol === 'http:');
     if (!isSafe || url?.username || url?.password)
-      throw new RequestMalformedError('The url of a webhook must be an https address without credentials in it.');
+      throw new RequestMalformedError('The url of a webhook must be an https URL without credentials.');
   }
 
-  /** One without an id is the one with the same address and token, if there is such. */
+  /** A config without an id replaces the one with the same URL and token. */
   add(call: Call, taskId: string, given: PushConfig): PushConfig {
     this.check(given);
     const key = scopeOf(call) + taskId;
@@ -67,13 +67,13 @@ export class PushNotifications {
     const known = webhooks.find(({ config }) => isSame(config, given));
     const config = { ...given, taskId, id: given.id || known?.config.id || randomUUID() };
     if (known) {
-      // the same object, so that what it hears from now on comes after what is on its way
+      // keep the object, so that pending notifications are delivered before new ones
       known.config = config;
       known.version = call.version;
       return config;
     }
-    if (webhooks.length >= MOST_PER_TASK)
-      throw new RequestMalformedError(`A task has at most ${MOST_PER_TASK} webhooks.`);
+    if (webhooks.length >= MAX_PER_TASK)
+      throw new RequestMalformedError(`A task has at most ${MAX_PER_TASK} webhooks.`);
     this.#webhooks.set(key, [...webhooks, { config, owner: call.caller.id, version: call.version }]);
     this.#makeRoom();
     return config;
@@ -98,24 +98,24 @@ export class PushNotifications {
 
   notify(call: Call, task: Task): void {
     for (const webhook of this.#webhooks.get(scopeOf(call) + task.id) ?? []) {
-      const before = this.#lines.get(webhook) ?? Promise.resolve();
-      const line = before
+      const before = this.#deliveries.get(webhook) ?? Promise.resolve();
+      const delivery = before
         .then(() => this.#deliver(webhook, task))
         .catch((error) => this.#logFailure(webhook, task, error))
         .finally(() => {
-          if (this.#lines.get(webhook) === line) this.#lines.delete(webhook);
+          if (this.#deliveries.get(webhook) === delivery) this.#deliveries.delete(webhook);
         });
-      this.#lines.set(webhook, line);
+      this.#deliveries.set(webhook, delivery);
     }
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the server was closed'));
-    await Promise.all(this.#lines.values());
+    await Promise.all(this.#deliveries.values());
     this.#fetch.close();
   }
 
-  /** Only among tasks that are over: others must be heard of to their end, and are bounded where they are begun. */
+  /** Drops webhooks of ended tasks only. The number of running tasks has its own limit. */
   #makeRoom(): void {
     const { maxTasks, isRunning } = this.#options;
     if (this.#webhooks.size <= maxTasks) return;
@@ -138,7 +138,7 @@ export class PushNotifications {
     }
   }
 
-  /** Undefined when it was taken, else why it may be tried again; throws when it makes no sense to. */
+  /** Undefined if the webhook accepted it, otherwise the reason for a retry. Throws if a retry cannot help. */
   async #post(url: string, init: RequestInit): Promise<string | undefined> {
     let response: Response;
     try {
@@ -155,12 +155,12 @@ export class PushNotifications {
     throw new Error(problem);
   }
 
-  /** Only the host: what stands behind it may be a secret. */
+  /** Logs only the host: the path may contain a secret. */
   #logFailure({ config }: Webhook, task: Task, error: unknown): void {
     if (this.#closing.signal.aborted) return;
     const reason = error instanceof FetchError ? error.code : errorText(error);
     const { host } = new URL(config.url);
-    this.#options.logger.warn(`The webhook at ${host} did not hear of task ${task.id}: ${reason}`);
+    this.#options.logger.warn(`The webhook at ${host} did not get a notification of task ${task.id}: ${reason}`);
   }
 }
 

@@ -1,6 +1,7 @@
-// What a run asks its caller while it is on: calls that need a yes, and what MCP servers want to know.
+// Questions of a running task to its caller: approvals of tool calls, and elicitations of MCP servers.
 import { randomBytes } from 'node:crypto';
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import { isRecord, onAbort } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from 'pocket-agent/internal';
 import { type Part, textOfParts } from '../wire/wire.ts';
@@ -10,15 +11,16 @@ export const ELICITATION_KEY = 'pocket-agent/elicitation';
 interface Question {
   id: string;
   parts: Part[];
-  /** Gives the answer, or undefined when it is none. */
+  /** A function that gives the answer; undefined if the answer cannot be read. */
   read(answer: Record<string, unknown> | string): (() => void) | undefined;
-  lapse(): void;
+  /** Ends the question without an answer. */
+  expire(): void;
 }
 
 interface QuestionsOptions {
-  /** The open questions are no longer what they were. */
+  /** Called when a question is asked or answered. */
   changed(): void;
-  /** A question is open at most so long. */
+  /** Unanswered questions expire after this time. */
   timeoutMs: number;
 }
 
@@ -57,9 +59,9 @@ export class Questions {
       id,
       parts: [{ text: `${approvalText(request)}\nQuestion ${id}` }, { data: about, mediaType: 'application/json' }],
       read: (answer) => {
-        const said = typeof answer === 'string' ? readYesOrNo(answer, id) : answer;
-        if (typeof said.approve !== 'boolean') return undefined;
-        return said.approve ? 'allow' : remoteRefusal(said, 'the caller declined');
+        const decision = typeof answer === 'string' ? readYesOrNo(answer, id) : answer;
+        if (typeof decision.approve !== 'boolean') return undefined;
+        return decision.approve ? 'allow' : remoteRefusal(decision, 'the caller declined');
       },
       unanswered: 'deny',
       signal,
@@ -81,25 +83,25 @@ export class Questions {
     });
   }
 
-  /** Reads all answers in a message, to be given together; undefined when one of them is none. */
+  /** A function that gives all answers in a message; undefined if one of them cannot be read. */
   read(parts: readonly Part[]): (() => void) | undefined {
-    const data = parts.flatMap((part) => (isRecord(part.data) ? [part.data] : []));
+    const data = parts.map((part) => part.data).filter(isRecord);
     const answers = data.length > 0 ? data : [textOfParts(parts).trim()];
-    const given = answers.flatMap((answer) => this.#read(answer) ?? []);
-    return given.length < answers.length ? undefined : () => given.forEach((give) => void give());
+    const readers = answers.flatMap((answer) => this.#read(answer) ?? []);
+    return readers.length < answers.length ? undefined : () => readers.forEach((give) => void give());
   }
 
-  /** Nobody will answer any more. */
+  /** Expires all open questions. */
   close(): void {
-    for (const { lapse } of [...this.#open.values()]) lapse();
+    for (const { expire } of [...this.#open.values()]) expire();
   }
 
   #read(answer: Record<string, unknown> | string): (() => void) | undefined {
     const named = typeof answer === 'string' ? /\bq\d+-[0-9a-f]{8}\b/.exec(answer)?.[0] : answer.question;
     const [first] = this.#open.values();
-    // after the first question a bare yes, sent late or twice, could be meant for one that has gone
-    const meant = this.#count === 1 ? first : undefined;
-    const question = named === undefined ? meant : this.#open.get(String(named));
+    // once a second question was asked, a "yes" without an id may be a late answer to the first one
+    const unnamed = this.#count === 1 ? first : undefined;
+    const question = named === undefined ? unnamed : this.#open.get(String(named));
     return question?.read(answer);
   }
 
@@ -114,25 +116,25 @@ export class Questions {
     return new Promise((resolve) => {
       const end = (answer: Answer) => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', lapse);
+        removeListener();
         this.#open.delete(id);
         resolve(answer);
         this.#options.changed();
       };
-      const lapse = () => end(unanswered);
-      const timer = setTimeout(lapse, this.#options.timeoutMs).unref();
-      signal?.addEventListener('abort', lapse, { once: true });
+      const expire = () => end(unanswered);
+      const timer = setTimeout(expire, this.#options.timeoutMs).unref();
+      const removeListener = signal ? onAbort(signal, expire) : () => {};
       const read = (given: Record<string, unknown> | string) => {
         const answer = asked.read(given);
         return answer === undefined ? undefined : () => end(answer);
       };
-      this.#open.set(id, { id, parts, read, lapse });
+      this.#open.set(id, { id, parts, read, expire });
       this.#options.changed();
     });
   }
 }
 
-/** Anything but a plain yes is none. */
+/** Only a plain yes approves; "yes, but …" is no decision. */
 function readYesOrNo(text: string, id: string): { approve?: boolean; reason?: string } {
   const [, word = '', rest = ''] = /^(yes|no)\b[\s:,.]*(.*)$/is.exec(text.replace(id, ' ').trim()) ?? [];
   const reason = rest.trim().replace(/^[:,\s]+/, '');
@@ -167,8 +169,4 @@ function fieldValue(text: string, type: string | undefined, approve: boolean | u
   if (type === 'boolean') return approve;
   if (type !== 'number' && type !== 'integer') return text;
   return Number.isFinite(Number(text)) ? Number(text) : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

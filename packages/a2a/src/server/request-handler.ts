@@ -1,5 +1,5 @@
-// The operations of A2A, as the SDK calls them: its shapes on one side, ours on the other. The SDK's own handler is not
-// used: with it a task is only written down while somebody watches it, and a run cannot wait for an answer and go on.
+// The operations of A2A as the SDK expects them, on top of our tasks. The SDK's own request handler is not used: it
+// stores a task only while a client is connected, and a run cannot wait for an answer and then continue.
 import {
   AgentCard,
   ListTasksRequest,
@@ -45,11 +45,11 @@ interface ProtocolOptions {
   keeper: TaskKeeper;
   push: PushNotifications | undefined;
   card(): Promise<wire.AgentCard>;
-  /** An error whose text is nobody's business. */
+  /** Logs an error whose text callers do not see. */
   onError(error: unknown): void;
 }
 
-/** What JSON-RPC answers, without its envelope. */
+/** An answer of JSON-RPC without its envelope. */
 export interface RpcAnswer {
   result?: unknown;
   error?: { code: number; message: string; data?: Record<string, unknown>[] };
@@ -73,20 +73,20 @@ export class A2aProtocol {
   }
 }
 
-/** Why a request cannot be answered in the version that its caller speaks. */
+/** The error for a request in an unsupported version, or for a method that its version does not have. */
 export function versionRefusal(method: unknown, version: string): RpcAnswer | undefined {
   const isLegacy = version === '0.3';
   if (isLegacy ? !isV1JsonRpcMethod(method) : version === '1.0') return undefined;
   const text = isLegacy
-    ? `A request without the header A2A-Version: 1.0 is one of version 0.3, which has no method ${method}.`
-    : `Version ${version} is not spoken here; 1.0 and 0.3 are.`;
+    ? `Requests without the header A2A-Version: 1.0 use version 0.3, which has no method ${method}.`
+    : `Version ${version} is not supported; use 1.0 or 0.3.`;
   return { error: rpcError(new VersionNotSupportedError(text)) };
 }
 
 const INTERNAL_ERROR = -32_603;
 const INTERNAL_TEXT = 'Internal error.';
 
-/** Our own errors are those of A2A. Any other comes from the SDK, which stumbled over malformed params. */
+/** Errors that are not A2A errors come from the SDK when it reads malformed params. */
 export function rpcError(error: unknown): NonNullable<RpcAnswer['error']> {
   return toJsonRpcError(error instanceof A2AError ? error : new RequestMalformedError('The params are malformed.'));
 }
@@ -96,7 +96,7 @@ function withoutRawError(answer: RpcAnswer): RpcAnswer {
   return isRaw ? { error: rpcError(undefined) } : answer;
 }
 
-/** The same error as REST tells it. */
+/** The error in the form of the REST binding. */
 export function restError(error: NonNullable<RpcAnswer['error']>): { status: number; body: object } {
   const known = fromJsonRpcErrorResponse({ jsonrpc: '2.0', id: null, error });
   // the SDK answers 400, but the specification defines another status
@@ -110,7 +110,7 @@ export function serializeNotification(task: wire.Task, version: string): Notific
   return serializer.serialize(update, Task.fromJSON(task));
 }
 
-/** Tasks in a store of the SDK. */
+/** Keeps tasks in a store of the SDK. */
 export function keepIn(given: SdkTaskStore): TaskKeeper {
   const store = given as TaskStore;
   return {
@@ -143,7 +143,7 @@ function callOf(context: ServerCallContext): Call {
 function makeHandler(options: ProtocolOptions): A2ARequestHandler {
   const { tasks, keeper, push, onError } = options;
 
-  /** Errors of A2A pass; of any other nobody outside learns more than that it happened. */
+  /** A2A errors reach the caller; other errors are logged and become "Internal error". */
   const hide = (error: unknown): unknown => {
     if (error instanceof A2AError) return error;
     onError(error);
@@ -179,15 +179,15 @@ function makeHandler(options: ProtocolOptions): A2ARequestHandler {
     getAgentCard: async () => AgentCard.fromJSON(await options.card()),
     getAuthenticatedExtendedAgentCard: () =>
       guard(async () => {
-        throw new UnsupportedOperationError('This agent has no other card than the public one.');
+        throw new UnsupportedOperationError('This agent has no extended card.');
       }),
     sendMessage: (params, context) =>
       guard(async () => {
         const call = callOf(context);
         const task = await send(params, call);
         const { returnImmediately, historyLength } = params.configuration ?? {};
-        if (!returnImmediately) await drained(task.watch(call.signal));
-        return Task.fromJSON(shortened(task.snapshot(), historyLength));
+        if (!returnImmediately) await drain(task.watch(call.signal));
+        return Task.fromJSON(withHistory(task.snapshot(), historyLength));
       }),
     async *sendMessageStream(params, context) {
       const call = callOf(context);
@@ -197,13 +197,13 @@ function makeHandler(options: ProtocolOptions): A2ARequestHandler {
     getTask: ({ id, historyLength }, context) =>
       guard(async () => {
         const task = await tasks.find(callOf(context), id);
-        return Task.fromJSON(shortened(task.snapshot(), historyLength));
+        return Task.fromJSON(withHistory(task.snapshot(), historyLength));
       }),
     cancelTask: ({ id }, context) => guard(async () => Task.fromJSON(await tasks.cancel(callOf(context), id))),
     async *resubscribe({ id }, context) {
       const call = callOf(context);
       const task = await guard(() => tasks.find(call, id));
-      if (isOver(task.snapshot().status.state)) throw new UnsupportedOperationError(`Task ${id} is over.`);
+      if (isOver(task.snapshot().status.state)) throw new UnsupportedOperationError(`Task ${id} has ended.`);
       const updates = task.watch(call.signal, { evenIfAtRest: true });
       for await (const update of inPieces(updates)) yield StreamResponse.fromJSON(update);
     },
@@ -212,9 +212,9 @@ function makeHandler(options: ProtocolOptions): A2ARequestHandler {
         const call = callOf(context);
         const filter = filterOf(params);
         if (!call.isAuthenticated && !filter.contextId)
-          throw new UnsupportedOperationError('Without authentication tasks are listed by contextId only.');
+          throw new UnsupportedOperationError('Callers without authentication must give a contextId to list tasks.');
         const page: TaskPage = await keeper.list(call, filter);
-        const listed = page.tasks.map((task) => shortened(task, filter.historyLength));
+        const listed = page.tasks.map((task) => withHistory(task, filter.historyLength));
         return ListTasksResponse.fromJSON({ ...page, tasks: listed });
       }),
     createTaskPushNotificationConfig: (params, context) =>
@@ -243,11 +243,11 @@ function makeHandler(options: ProtocolOptions): A2ARequestHandler {
 
 type SendMessageParams = Parameters<A2ARequestHandler['sendMessage']>[0];
 
-async function drained(updates: AsyncIterable<unknown>): Promise<void> {
+async function drain(updates: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of updates);
 }
 
-function shortened(task: wire.Task, historyLength: number | undefined): wire.Task {
+function withHistory(task: wire.Task, historyLength: number | undefined): wire.Task {
   if (historyLength === undefined) return task;
   return { ...task, history: historyLength > 0 ? (task.history ?? []).slice(-historyLength) : [] };
 }
@@ -258,7 +258,7 @@ function filterOf(request: ListTasksRequest): TaskFilter {
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
     throw new RequestMalformedError('pageSize must be between 1 and 100.');
   if (after && Number.isNaN(Date.parse(after)))
-    throw new RequestMalformedError('statusTimestampAfter must be a time as ISO 8601 writes it.');
+    throw new RequestMalformedError('statusTimestampAfter must be an ISO 8601 time.');
   if (filter.status === 'UNRECOGNIZED') throw new RequestMalformedError('status is not a state of a task.');
   return { ...filter, pageSize };
 }

@@ -1,9 +1,9 @@
-// The REST binding: which address stands for which operation. Bodies and answers are those of JSON-RPC.
+// The routes of the REST binding. Bodies and answers are those of JSON-RPC.
 
 export interface RestCall {
   method: string;
   params: Record<string, unknown>;
-  /** Of the answer, when all is well. Default 200. */
+  /** HTTP status of a successful answer. Default 200. */
   status?: number;
 }
 
@@ -43,7 +43,7 @@ const routes: Route[] = [
   ['GET', /^\/extendedAgentCard$/, () => ({ method: 'GetExtendedAgentCard' })],
 ];
 
-/** Undefined when nothing is there. `path` is what follows the address of the interface. */
+/** The JSON-RPC call for a REST request; undefined for an unknown path. `path` is relative to the URL of the interface. */
 export function restCall(
   verb: string,
   path: string,

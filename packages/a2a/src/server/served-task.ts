@@ -1,4 +1,4 @@
-// One task: a run of the agent, what became of it so far, and everybody who watches it.
+// One task: a run of the agent, its state so far, and the clients that watch it.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { isPublicError, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
@@ -17,17 +17,17 @@ import {
 import { Questions } from './questions.ts';
 
 const ANSWER = 'answer';
-/** A watcher who takes no more is let go; it can subscribe again. */
-const MOST_UNREAD = 10_000;
+/** A watcher with more unread updates is disconnected; it can subscribe again. */
+const MAX_UNREAD = 10_000;
 
 export interface ServedTaskOptions {
   id: string;
   contextId: string;
   message: Message;
   inputTimeoutMs: number;
-  /** The state is another, or the question is. */
+  /** Called when the state or the open questions change. */
   changed(task: Task): void;
-  /** An error whose text callers do not see. */
+  /** Logs an error whose text callers do not see. */
   onError(error: unknown): void;
 }
 
@@ -37,7 +37,7 @@ export class ServedTask {
   readonly #task: Task;
   readonly #controller = new AbortController();
   readonly #watchers = new Set<(update: StreamUpdate) => void>();
-  /** The next text begins the answer anew: what came before was on the way to a tool call. */
+  /** The next text replaces the answer: the text so far led to a tool call. */
   #restarts = true;
   #asking: NodeJS.Immediate | undefined;
 
@@ -69,7 +69,7 @@ export class ServedTask {
     return structuredClone(this.#task);
   }
 
-  /** Adds what the caller said to the history, without the bytes of pictures. */
+  /** Adds a message of the caller to the history, without the bytes of files. */
   remember({ parts, ...message }: Message): void {
     const { id: taskId, contextId } = this.#task;
     const kept = parts.map(({ raw, ...part }) => (raw === undefined ? part : { ...part, text: '(left out)' }));
@@ -93,16 +93,16 @@ export class ServedTask {
     }
   }
 
-  /** What the agent does, for those who watch. */
+  /** Publishes an event of the run to the watchers. */
   show(event: AgentEvent): void {
     if (isOver(this.state)) return;
     const { path, isSubAgent } = event.meta;
     if (event.type === 'text_delta' && !isSubAgent) this.#chunk(event.data.delta, false);
     if (event.type === 'tool_call') {
       this.#restarts ||= !isSubAgent;
-      this.#tell(`${path.join(' → ')} calls "${event.data.name}".`);
+      this.#report(`${path.join(' → ')} calls "${event.data.name}".`);
     }
-    if (event.type === 'tool_progress' && event.data.message) this.#tell(redactSecrets(event.data.message));
+    if (event.type === 'tool_progress' && event.data.message) this.#report(redactSecrets(event.data.message));
   }
 
   cancel(): void {
@@ -115,8 +115,8 @@ export class ServedTask {
   }
 
   /**
-   * The task as it is, then every update until it is over or waits for an answer. With `evenIfAtRest` a task that waits
-   * already is watched on.
+   * The task, then every update until it ends or waits for an answer. With `evenIfAtRest`, also a task that already
+   * waits for an answer is watched.
    */
   watch(signal: AbortSignal, { evenIfAtRest = false } = {}): AsyncIterable<StreamUpdate> {
     const queue = new EventQueue<StreamUpdate>();
@@ -129,7 +129,7 @@ export class ServedTask {
     const take = (update: StreamUpdate) => {
       queue.push(update);
       const state = update.statusUpdate?.status.state;
-      if ((state && isAtRest(state)) || ++unread > MOST_UNREAD) end();
+      if ((state && isAtRest(state)) || ++unread > MAX_UNREAD) end();
     };
     queue.push({ task: this.snapshot() });
     if (signal.aborted || isOver(this.state) || (isAtRest(this.state) && !evenIfAtRest)) queue.end();
@@ -149,7 +149,7 @@ export class ServedTask {
     })();
   }
 
-  #tell(text: string): void {
+  #report(text: string): void {
     const { id: taskId, contextId } = this.#task;
     if (this.state !== 'TASK_STATE_WORKING') return;
     this.#task.status = status('TASK_STATE_WORKING', agentMessage([{ text }], this.#task));
@@ -162,7 +162,7 @@ export class ServedTask {
     this.#update([{ text }], { append, lastChunk });
   }
 
-  /** Ends the answer that was streamed, or puts the real one in its place. */
+  /** Ends the streamed answer, or replaces it if the final answer differs. */
   #finish(parts: Part[]): void {
     const [only, ...others] = parts;
     const [artifact] = this.#task.artifacts ?? [];
@@ -178,7 +178,7 @@ export class ServedTask {
     this.#publish({ artifactUpdate: update });
   }
 
-  /** Questions that are asked at the same time are put together. */
+  /** Questions of the same moment are shown in one message. */
   #questionsChanged(): void {
     if (this.questions.areOpen && this.state !== 'TASK_STATE_INPUT_REQUIRED') {
       this.#asking ??= setImmediate(() => {

@@ -1,29 +1,28 @@
-// How an agent is served over A2A, and who calls it.
-
+// The options of an A2A server, and the call that each request becomes.
 import { type OptionRules, OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { type ServedApprovals, servedApprovalsRule } from 'pocket-agent/internal';
 import type { AgentCard } from '../wire/wire.ts';
 
-/** Whoever calls. Callers see only what belongs to the same `id`. */
+/** An authenticated client. It sees only tasks and webhooks of its own `id`. */
 export interface A2aCaller {
   id: string;
-  /** What this caller may do at most. */
+  /** Upper bound of what this caller may do. */
   profile?: ProfileName | Profile;
 }
 
 export interface A2aAccessOptions {
   /** Callers must send it as a bearer token. */
   token?: string;
-  /** Tokens of several callers, each with what its owner may do at most. */
+  /** Tokens of several callers, each with the profile that limits it. */
   tokens?: Readonly<Record<string, ProfileName | Profile>>;
-  /** Who calls, from the request; undefined refuses. Say in `card.securitySchemes` what callers must send. */
+  /** Identifies the caller; undefined refuses the request. Describe the credentials in `card.securitySchemes`. */
   authenticate?: (request: Request) => A2aCaller | undefined | Promise<A2aCaller | undefined>;
   /** Host names under which the server may be addressed. Default: those of this machine, `host` and that of `url`. */
   allowedHosts?: readonly string[];
   /** Host names of web pages that may call. Default: those of this machine. */
   allowedOrigins?: readonly string[];
-  /** The address by which others reach the server, if it is not where it listens. The card says so. */
+  /** The public URL, if it differs from the address the server listens on. The card names it. */
   url?: string;
 }
 
@@ -35,39 +34,39 @@ export interface A2aListenOptions extends A2aAccessOptions {
 }
 
 export interface A2aListening {
-  /** Where other agents reach this one. */
+  /** The URL for other agents. */
   readonly url: string;
   readonly cardUrl: string;
-  /** Stops listening. Tasks go on. */
+  /** Stops listening. Running tasks continue. */
   close(): Promise<void>;
 }
 
 export interface A2aServerOptions extends A2aAccessOptions {
-  /** Fields of the agent card that are to be others than those concluded from the agent. */
+  /** Fields that replace those of the generated agent card. */
   card?: Partial<AgentCard>;
-  /** agent (default): the card has one skill, talking to the agent. tools: one for each tool that callers may use. */
+  /** agent (default): the card lists one skill, talking to the agent. tools: one skill per tool that callers may use. */
   skills?: 'agent' | 'tools';
-  /** What callers may do at most. */
+  /** Upper bound of what callers may do. */
   profile?: ProfileName | Profile;
-  /** Who says yes to calls that need one. Default: the agents' own `approve`, and the caller where there is none. */
+  /** Who approves tool calls. Default: `approve` of the agent, or the caller if the agent has no `approve`. */
   approvals?: ServedApprovals;
-  /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
+  /** Creates the agent of a new conversation. Default: `fork()` of the served agent. */
   createAgent?: () => PocketAgent<unknown>;
-  /** Conversations that are kept. Default 1,000. */
+  /** Number of conversations to keep. Default 1,000. */
   maxConversations?: number;
-  /** Tasks that run or wait for an answer at the same time; one more is rejected. Default 1,000. */
+  /** Number of tasks that may run or wait for an answer at a time; more are rejected. Default 1,000. */
   maxRunningTasks?: number;
-  /** Those of one caller. Default: a quarter of all where there are several callers. */
+  /** The same limit for one caller. Default: a quarter of `maxRunningTasks` if there are several callers. */
   maxRunningTasksPerCaller?: number;
-  /** Finished tasks that are remembered, unless there is a `taskStore`, and those whose webhooks are. Default 1,000. */
+  /** Number of finished tasks to keep in memory (without a `taskStore`), and to keep webhooks of. Default 1,000. */
   maxTasks?: number;
   /** A store of `@a2a-js/sdk` for tasks, for example its `DatabaseTaskStore`. Default: in memory. */
   taskStore?: SdkTaskStore;
-  /** A question to the caller that is open for so long is taken for a no. Default 900,000. */
+  /** A question the caller does not answer within this time is denied. Default 900,000. */
   inputTimeoutMs?: number;
   /** Larger requests are refused. Default 4 MiB. */
   maxBodyBytes?: number;
-  /** False: callers cannot have webhooks called. */
+  /** False disables webhooks. */
   pushNotifications?: false | PushOptions;
 }
 
@@ -100,11 +99,11 @@ export const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
 });
 
 export interface PushOptions {
-  /** Hosts of webhooks that may have a private address, or be called without TLS. */
+  /** Hosts of webhooks that may have private addresses or be called without TLS. */
   allowHosts?: readonly string[];
-  /** How often a webhook that does not take a notification is called at most. Default 3. */
+  /** Attempts to deliver a notification. Default 3. */
   maxTries?: number;
-  /** Before the second try; doubled for each one after. Default 1,000. */
+  /** Delay before the second attempt; doubles with each further one. Default 1,000. */
   retryDelayMs?: number;
 }
 
@@ -115,19 +114,19 @@ export interface SdkTaskStore {
   list(request: never, context: never): Promise<unknown>;
 }
 
-/** A request that was let in. */
+/** An admitted request. */
 export interface Call {
   caller: A2aCaller;
   isAuthenticated: boolean;
-  /** Whether there are other callers who must not be kept out. */
+  /** Whether other callers exist, so that this one may not take all running tasks. */
   isOneOfMany: boolean;
   tenant: string;
   version: string;
-  /** Aborted when the client has gone away. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
 }
 
-/** What belongs to one caller, and to nobody else. */
+/** The prefix of keys that belong to one caller. */
 export function scopeOf({ caller, tenant }: Call): string {
   return `${tenant}\0${caller.id}\0`;
 }

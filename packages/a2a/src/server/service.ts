@@ -1,4 +1,4 @@
-// The A2A service of one agent: its tasks, conversations and webhooks, and the servers it listens with.
+// The A2A service of one agent: tasks, conversations, webhooks, and the HTTP servers.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
@@ -55,12 +55,14 @@ export class A2aService {
     this.#protocol = new A2aProtocol({ tasks: this.#tasks, keeper, push: this.#push, card, onError });
   }
 
-  /** Serves HTTP until `close()`. What is given here goes before what the server was made with. */
+  /** Serves HTTP until `close()`. These options take precedence over those of the constructor. */
   async listen(given: A2aListenOptions = {}): Promise<A2aListening> {
     const { host = '127.0.0.1', port = 0, ...access } = given;
     const options = { ...this.#options, ...access };
     if (!isLocal(host) && !hasCallers(options))
-      this.#agent.logger.warn(`${this.#agent.name} listens on ${host} without a token: whoever gets there may use it.`);
+      this.#agent.logger.warn(
+        `${this.#agent.name} listens on ${host} without a token: anyone who can reach it may use it.`,
+      );
     const shownHost = host.includes(':') ? `[${host}]` : host;
     const fetch = this.#makeHandler(shownHost, options);
     const onerror = (error: Error) => this.#agent.logger.debug(`A2A over HTTP: ${errorText(error)}`);
@@ -87,7 +89,7 @@ export class A2aService {
     return listening;
   }
 
-  /** Ends all listening and all tasks; the agent itself stays. */
+  /** Stops listening and ends all tasks; the agent stays open. */
   async close(): Promise<void> {
     await Promise.all([...this.#listening].map((server) => server.close()));
     await this.#tasks.close();

@@ -1,4 +1,4 @@
-// Tasks that are over, in memory: the latest of them, each for its owner only.
+// Keeps the latest tasks in memory. Only its owner can read a task.
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { fairEvictionKey } from '@pocket-agent/kit';
 import type { Task } from '../wire/wire.ts';
@@ -28,18 +28,18 @@ export interface TaskKeeper {
 }
 
 export class TaskMemory implements TaskKeeper {
-  readonly #most: number;
+  readonly #maxTasks: number;
   readonly #tasks = new Map<string, { task: Task; scope: string; owner: string }>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxTasks: number) {
+    this.#maxTasks = maxTasks;
   }
 
   async save(call: Call, task: Task): Promise<void> {
     const scope = scopeOf(call);
     this.#tasks.delete(scope + task.id);
     this.#tasks.set(scope + task.id, { task, scope, owner: call.caller.id });
-    if (this.#tasks.size <= this.#most) return;
+    if (this.#tasks.size <= this.#maxTasks) return;
     const oldest = fairEvictionKey([...this.#tasks].map(([key, { owner }]) => [key, owner] as const));
     if (oldest !== undefined) this.#tasks.delete(oldest);
   }
@@ -62,7 +62,7 @@ export class TaskMemory implements TaskKeeper {
       .filter((task) => timeOf(task) > after)
       .sort((left, right) => timeOf(right) - timeOf(left) || (left.id < right.id ? 1 : -1));
     const from = pageToken ? all.findIndex(({ id }) => id === pageToken) : 0;
-    if (from < 0) throw new RequestMalformedError('pageToken is not one of this list, or no longer.');
+    if (from < 0) throw new RequestMalformedError('pageToken is unknown or has expired.');
     const tasks = all.slice(from, from + pageSize).map((task) => {
       const { artifacts, ...rest } = structuredClone(task);
       return includeArtifacts && artifacts ? { ...rest, artifacts } : rest;

@@ -1,5 +1,5 @@
-// All tasks of one server: begun by messages, found by their owners, kept when they are over.
-import { createHash, randomUUID } from 'node:crypto';
+// The tasks of one server: messages start or continue them, their owners can find them, finished ones are stored.
+import { randomUUID } from 'node:crypto';
 import {
   ContentTypeNotSupportedError,
   RequestMalformedError,
@@ -7,7 +7,7 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, sha256 } from '@pocket-agent/kit';
 import type { ImageInput, PocketAgent, UserInput } from 'pocket-agent';
 import { agentResult, servedApproval } from 'pocket-agent/internal';
 import { type Conversations, RunLimit } from 'pocket-agent/internal/serve';
@@ -25,8 +25,8 @@ import { ServedTask } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
 import type { TaskKeeper } from './task-memory.ts';
 
-/** Messages that are known again when they are sent a second time. */
-const MOST_MESSAGES = 10_000;
+/** Number of messages to remember, so that one that is sent again does not start a second task. */
+const MAX_MESSAGES = 10_000;
 
 interface TasksOptions
   extends Pick<
@@ -39,7 +39,7 @@ interface TasksOptions
   push: PushNotifications | undefined;
 }
 
-/** A task that runs here, or one that is only remembered. */
+/** A running task, or a stored one. */
 export interface FoundTask {
   snapshot(): Task;
   watch(signal: AbortSignal, options?: { evenIfAtRest?: boolean }): AsyncIterable<StreamUpdate>;
@@ -59,28 +59,28 @@ export class Tasks {
     this.#limit = new RunLimit({ name: agent.name, most, mostPerCaller });
   }
 
-  /** Begins a task, or goes on with one that waits. The same message sent again is the same task. */
+  /** Starts a task, or continues one that waits for an answer. A message that is sent again returns the same task. */
   async send(call: Call, message: Message, webhook?: PushConfig): Promise<FoundTask> {
     this.#check(message);
     if (webhook) this.#options.push?.check(webhook);
     const scope = scopeOf(call);
-    const key = scope + createHash('sha256').update(JSON.stringify(message)).digest('hex');
+    const key = scope + sha256(JSON.stringify(message));
     const known = this.#messages.get(key);
     if (known !== undefined) return this.find(call, known);
     const running = message.taskId ? this.#running.get(scope + message.taskId) : undefined;
     if (message.taskId && !running) throw await this.#refusal(call, message.taskId, message);
-    // nothing is awaited from here on, so that a message sent twice at the same time is one message
+    // no await from here on: two copies of a message that arrive together must not start two tasks
     const give = running && readAnswer(running, message);
-    const task = running ?? this.#begin(call, message);
+    const task = running ?? this.#start(call, message);
     if (task.state === 'TASK_STATE_REJECTED') return task;
-    // it may be one too many, and an answer that was given cannot be refused
+    // adding the webhook may throw, and a given answer cannot be taken back
     if (webhook) this.#options.push?.add(call, task.id, webhook);
     give?.();
     this.#rememberMessage(key, task.id);
     return task;
   }
 
-  /** By scope and id. */
+  /** `key` is the scope and the id of a task. */
   isRunning(key: string): boolean {
     return this.#running.has(key);
   }
@@ -90,7 +90,7 @@ export class Tasks {
     if (running) return running;
     const stored = id ? await this.#options.keeper.load(call, id) : undefined;
     if (!stored) throw new TaskNotFoundError(`Task not found: ${id}`);
-    return remembered(stored);
+    return storedTask(stored);
   }
 
   async cancel(call: Call, id: string): Promise<Task> {
@@ -102,20 +102,20 @@ export class Tasks {
       running.cancel();
       return running.snapshot();
     }
-    // whatever ran it is gone
+    // the process that ran it has ended
     const status = { state: 'TASK_STATE_CANCELED' as const, timestamp: new Date().toISOString() };
     await this.#options.keeper.save(call, { ...task, status });
     return { ...task, status };
   }
 
-  /** Ends everything that runs. */
+  /** Cancels all running tasks. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const task of this.#running.values()) task.cancel();
     await Promise.all(this.#runs);
   }
 
-  #begin(call: Call, message: Message): ServedTask {
+  #start(call: Call, message: Message): ServedTask {
     const { agent, inputTimeoutMs = 900_000, push } = this.#options;
     const id = randomUUID();
     const contextId = message.contextId || randomUUID();
@@ -127,7 +127,7 @@ export class Tasks {
       saved = saved.then(() => this.#options.keeper.save(call, snapshot)).catch(onError);
     };
     const task = new ServedTask({ id, contextId, message, inputTimeoutMs, changed, onError });
-    const refused = this.#refusalToBegin(call);
+    const refused = this.#refusalToStart(call);
     if (refused !== undefined) {
       task.reject(refused);
       return task;
@@ -135,7 +135,7 @@ export class Tasks {
     const key = scopeOf(call) + id;
     this.#running.set(key, task);
     const done = this.#limit.begin(call.caller.id);
-    // the caller watches before anything happens
+    // starts in the next microtask, so that the caller can watch from the beginning
     const run = Promise.resolve()
       .then(() => task.run(() => this.#answer(call, task, message)))
       .then(() => saved)
@@ -148,17 +148,17 @@ export class Tasks {
     return task;
   }
 
-  #refusalToBegin({ caller, isOneOfMany }: Call): string | undefined {
-    if (this.#isClosed) return `${this.#options.agent.name} is being shut down.`;
+  #refusalToStart({ caller, isOneOfMany }: Call): string | undefined {
+    if (this.#isClosed) return `${this.#options.agent.name} is shutting down.`;
     return this.#limit.refusal(caller.id, isOneOfMany);
   }
 
-  /** Why a message to a task that does not run here cannot be taken. */
+  /** Why a task that is not running here cannot get a message. */
   async #refusal(call: Call, id: string, message: Message): Promise<Error> {
     const task = (await this.find(call, id)).snapshot();
     checkContext(message, task);
-    if (isOver(task.status.state)) return isOverError(id);
-    return new UnsupportedOperationError(`Task ${id} no longer runs here.`);
+    if (isOver(task.status.state)) return endedError(id);
+    return new UnsupportedOperationError(`Task ${id} is not running anymore.`);
   }
 
   #answer(call: Call, task: ServedTask, message: Message) {
@@ -194,27 +194,30 @@ export class Tasks {
     if (!isFile && mediaType === '') return;
     if (url === undefined && isTextual(mediaType)) return;
     if (isFile && allowImages && mediaType.startsWith('image/')) return;
-    const taken = allowImages ? 'text, JSON and images' : 'text and JSON';
-    throw new ContentTypeNotSupportedError(`This agent takes ${taken}, not ${mediaType || 'files without a type'}.`);
+    const accepted = allowImages ? 'text, JSON and images' : 'text and JSON';
+    throw new ContentTypeNotSupportedError(
+      `This agent accepts ${accepted}, not ${mediaType || 'files without a type'}.`,
+    );
   }
 
   #rememberMessage(key: string, taskId: string): void {
     this.#messages.set(key, taskId);
     const [oldest] = this.#messages.keys();
-    if (this.#messages.size > MOST_MESSAGES && oldest !== undefined) this.#messages.delete(oldest);
+    if (this.#messages.size > MAX_MESSAGES && oldest !== undefined) this.#messages.delete(oldest);
   }
 }
 
 function checkContext({ contextId }: Message, task: { id: string; contextId: string }): void {
   if (contextId && contextId !== task.contextId)
-    throw new RequestMalformedError(`Task ${task.id} is not of context ${contextId}.`);
+    throw new RequestMalformedError(`Task ${task.id} does not belong to context ${contextId}.`);
 }
 
-/** Throws when the message answers nothing. What is returned gives the answer. */
+/** Returns a function that gives the answer. Throws if the message does not answer an open question. */
 function readAnswer(task: ServedTask, message: Message): () => void {
   checkContext(message, task);
-  if (isOver(task.state)) throw isOverError(task.id);
-  if (!task.questions.areOpen) throw new UnsupportedOperationError(`Task ${task.id} is at work and has asked nothing.`);
+  if (isOver(task.state)) throw endedError(task.id);
+  if (!task.questions.areOpen)
+    throw new UnsupportedOperationError(`Task ${task.id} is running and has no open question.`);
   const give = task.questions.read(message.parts);
   if (!give) throw new RequestMalformedError(task.questions.howTo);
   return () => {
@@ -223,11 +226,11 @@ function readAnswer(task: ServedTask, message: Message): () => void {
   };
 }
 
-function isOverError(id: string): Error {
-  return new UnsupportedOperationError(`Task ${id} is over; send a message without taskId.`);
+function endedError(id: string): Error {
+  return new UnsupportedOperationError(`Task ${id} has ended; send a message without taskId.`);
 }
 
-function remembered(task: Task): FoundTask {
+function storedTask(task: Task): FoundTask {
   return {
     snapshot: () => task,
     async *watch() {

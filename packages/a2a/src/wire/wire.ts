@@ -1,4 +1,4 @@
-// A2A 1.0 as it is on the wire: the JSON of tasks, messages and cards, as far as an agent makes or reads them.
+// The JSON of A2A 1.0: tasks, messages, updates and cards.
 import { randomUUID } from 'node:crypto';
 
 export type TaskState =
@@ -22,7 +22,7 @@ export interface Part {
   metadata?: Record<string, unknown>;
 }
 
-/** In the metadata of a part that stands in a stream for one too large for it; the task has that one. */
+/** Metadata of a placeholder in a stream for a part that is too large for it; the task has the real part. */
 export const OMITTED = 'urn:pocket-agent:a2a:omitted';
 
 export interface Message {
@@ -53,22 +53,22 @@ export interface Task {
   history?: Message[];
 }
 
-interface OfTask {
+interface TaskReference {
   taskId: string;
   contextId: string;
 }
 
-export interface ArtifactUpdate extends OfTask {
+export interface ArtifactUpdate extends TaskReference {
   artifact: Artifact;
   append?: boolean;
   lastChunk?: boolean;
 }
 
-/** One event of a stream: exactly one of these. */
+/** One event of a stream: exactly one of the fields is set. */
 export interface StreamUpdate {
   task?: Task;
   message?: Message;
-  statusUpdate?: OfTask & { status: TaskStatus };
+  statusUpdate?: TaskReference & { status: TaskStatus };
   artifactUpdate?: ArtifactUpdate;
 }
 
@@ -132,7 +132,7 @@ export function isOver(state: TaskState): boolean {
   return endStates.includes(state);
 }
 
-/** Whether whoever waits for a task gets an answer now: it is over, or waits itself. */
+/** The task has ended, or waits for the caller. */
 export function isAtRest(state: TaskState): boolean {
   return isOver(state) || state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
 }
@@ -150,7 +150,7 @@ export function textOfParts(parts: readonly Part[] = []): string {
   return parts.flatMap(({ text }) => (text ? [text] : [])).join('\n');
 }
 
-/** Puts an update of an artifact where it belongs, as the chunks of it arrive. */
+/** Adds an artifact, replaces it, or appends a chunk to it. */
 export function assemble(artifacts: Artifact[], { artifact, append }: ArtifactUpdate): void {
   const known = artifacts.find(({ artifactId }) => artifactId === artifact.artifactId);
   if (!known) {
@@ -163,7 +163,7 @@ export function assemble(artifacts: Artifact[], { artifact, append }: ArtifactUp
   }
   for (const part of artifact.parts) {
     const last = known.parts.at(-1);
-    // the chunks of one text are one text
+    // chunks of a text are joined
     if (part.text !== undefined && last?.text !== undefined) known.parts.splice(-1, 1, { text: last.text + part.text });
     else known.parts.push(part);
   }
