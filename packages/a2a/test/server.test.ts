@@ -141,7 +141,9 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     const { id, contextId } = await send(client, message('hello'));
     await expect(client.getTask({ id: 'nobody', tenant: '' })).rejects.toThrow(TaskNotFoundError);
     await expect(send(client, message('x', { taskId: 'nobody' }))).rejects.toThrow(TaskNotFoundError);
-    await expect(send(client, message('x', { taskId: id, contextId: 'another' }))).rejects.toThrow(/does not belong to context/);
+    await expect(send(client, message('x', { taskId: id, contextId: 'another' }))).rejects.toThrow(
+      /does not belong to context/,
+    );
     await expect(send(client, message('x', { taskId: id, contextId }))).rejects.toThrow(UnsupportedOperationError);
     await expect(client.cancelTask({ id, tenant: '', metadata: undefined })).rejects.toThrow(TaskNotCancelableError);
     await expect(collect(client.resubscribeTask({ id, tenant: '' }))).rejects.toThrow(UnsupportedOperationError);
