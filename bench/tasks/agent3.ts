@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { AgentCard, SendMessageRequest } from '@a2a-js/sdk';
 import { ClientFactory, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
-import type { CardJson } from '../../packages/agent3/src/base/types.ts';
+import type { CardJson } from '../../packages/agent3/src/base/agents.ts';
 import { openAgent3 } from '../../packages/agent3/src/hub/local.ts';
 import { openRegistry } from '../../packages/agent3/src/registry/registry.ts';
 import { manyCards, wordAt } from '../../packages/agent3/test/fixtures/registry-cards.ts';

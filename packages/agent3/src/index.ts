@@ -1,29 +1,13 @@
 // The public names of `@pocket-agent/agent3`.
 
+export type { Agent3, Caller, HubHealth } from './base/agent3.ts';
 export { Agent3Error, type Agent3ErrorCode } from './base/agent3-error.ts';
-export { OwnerTokens, type OwnerTokensOptions } from './base/owner-tokens.ts';
 export type {
-  Agent3,
   AgentDetails,
   AgentMetrics,
   AgentSummary,
-  Budgets,
-  CallErrorCode,
-  Caller,
-  CallLog,
-  CallLogEntry,
-  CallLogQuery,
-  CallOptions,
-  CallProgress,
-  CallRequest,
-  CallResponse,
-  CallResult,
-  CallStatistics,
   CardJson,
   Credential,
-  Feedback,
-  FeedbackResult,
-  HubHealth,
   Invocation,
   Price,
   RateLimit,
@@ -31,11 +15,29 @@ export type {
   Review,
   SearchPage,
   SearchQuery,
+} from './base/agents.ts';
+export type {
+  CallLog,
+  CallLogEntry,
+  CallLogQuery,
+  CallStatistics,
+  Feedback,
+  FeedbackResult,
   Statistics,
   StatisticsQuery,
+} from './base/call-records.ts';
+export type {
+  CallErrorCode,
+  CallOptions,
+  CallProgress,
+  CallRequest,
+  CallResponse,
+  CallResult,
   TaskRequest,
   TaskStateName,
-} from './base/types.ts';
+} from './base/calls.ts';
+export { OwnerTokens, type OwnerTokensOptions } from './base/owner-tokens.ts';
+export type { Budgets } from './bridge/directory.ts';
 export { type Hub, type HubOptions, serveHub } from './hub/hub.ts';
 export { LocalAgent3, type LocalAgent3Options, openAgent3 } from './hub/local.ts';
 export { RemoteAgent3, type RemoteAgent3Options } from './hub/remote.ts';

@@ -1,16 +1,9 @@
 // Schemas of the API's responses, for the OpenAPI description and for checking the responses of a remote hub.
 import { z } from 'zod';
-import type {
-  AgentDetails,
-  CallLog,
-  CallProgress,
-  CallResponse,
-  FeedbackResult,
-  HubHealth,
-  Invocation,
-  SearchPage,
-  Statistics,
-} from '../base/types.ts';
+import type { HubHealth } from '../base/agent3.ts';
+import type { AgentDetails, Invocation, SearchPage } from '../base/agents.ts';
+import type { CallLog, FeedbackResult, Statistics } from '../base/call-records.ts';
+import type { CallProgress, CallResponse } from '../base/calls.ts';
 
 const count = z.int().min(0);
 const price = z.looseObject({

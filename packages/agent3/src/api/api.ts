@@ -5,6 +5,8 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import type { z } from 'zod';
+import type { Agent3 } from '../base/agent3.ts';
+import type { CallOptions, CallResponse } from '../base/calls.ts';
 import { inputChecked } from '../base/check-input.ts';
 import {
   callRequest,
@@ -14,7 +16,6 @@ import {
   taskRequest,
   toTaskRequest,
 } from '../base/requests.ts';
-import type { Agent3, CallOptions, CallResponse } from '../base/types.ts';
 import { callLines, LINES } from './call-lines.ts';
 import type { Callers } from './callers.ts';
 import { refusal, refuse, toRefusal } from './errors.ts';

@@ -1,6 +1,6 @@
 // Streams a call as NDJSON: progress lines, then the response. Closing the connection cancels the call.
 import type { Logger } from '@pocket-agent/kit';
-import type { CallOptions, CallResponse } from '../base/types.ts';
+import type { CallOptions, CallResponse } from '../base/calls.ts';
 import { toRefusal } from './errors.ts';
 
 export const LINES = 'application/x-ndjson';

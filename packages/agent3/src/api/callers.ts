@@ -3,8 +3,8 @@ import type { AuthInfo } from '@modelcontextprotocol/server';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import type { Authorize } from '@pocket-agent/http/mcp';
 import { isRecord } from '@pocket-agent/kit';
+import type { Caller } from '../base/agent3.ts';
 import type { OwnerTokens } from '../base/owner-tokens.ts';
-import type { Caller } from '../base/types.ts';
 import { refuse } from './errors.ts';
 
 const HOUR_S = 3_600;

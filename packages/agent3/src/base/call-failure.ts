@@ -1,7 +1,7 @@
 // Why a call failed: a code for programs, a text for people, and whether the agent can have started to work.
 import { A2aError, explainFetchError } from '@pocket-agent/a2a/client';
 import { FetchError } from '@pocket-agent/http/fetch';
-import type { CallErrorCode } from './types.ts';
+import type { CallErrorCode } from './calls.ts';
 
 /** The response puts the name of the agent before its text. */
 export class CallFailure extends A2aError<CallErrorCode> {

@@ -1,7 +1,7 @@
 // Owner tokens: an owner name and an HMAC of it. Nothing is stored, so every hub with the same key accepts them.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Caller } from './agent3.ts';
 import { Agent3Error } from './agent3-error.ts';
-import type { Caller } from './types.ts';
 
 export interface OwnerTokensOptions {
   /** Hubs that share a database need the same key. */

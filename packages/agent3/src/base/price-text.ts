@@ -1,5 +1,5 @@
 // Prices and amounts as text.
-import type { Price } from './types.ts';
+import type { Price } from './agents.ts';
 
 const rounded = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 /** A price that people agree to is shown with all of its digits. */

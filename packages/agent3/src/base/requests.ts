@@ -1,7 +1,7 @@
 // Schemas of all requests, shared by the MCP tools, the HTTP API and its OpenAPI description.
 import { z } from 'zod';
 import { Agent3Error } from './agent3-error.ts';
-import type { TaskRequest } from './types.ts';
+import type { TaskRequest } from './calls.ts';
 
 /** Base64 characters; a call with this much and a message still fits into one request to a hub. */
 const MAX_FILE_CHARACTERS = 3_000_000;

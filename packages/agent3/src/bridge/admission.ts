@@ -4,8 +4,8 @@ import { A2aClient, type Endpoint, endpointOf, INPUT_SCHEMA_EXTENSION } from '@p
 import { type HttpFetch, isHost } from '@pocket-agent/http/fetch';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { CallFailure, suggestsStaleCard } from '../base/call-failure.ts';
+import type { CallErrorCode, CallRequest } from '../base/calls.ts';
 import { cleanLine, type Redactor } from '../base/clean-text.ts';
-import type { CallErrorCode, CallRequest } from '../base/types.ts';
 import { authorize, secretsOf } from '../credentials/authorization.ts';
 import { OAuthTokens } from '../credentials/oauth-tokens.ts';
 import type { BridgeOptions } from './bridge-options.ts';

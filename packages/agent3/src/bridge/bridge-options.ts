@@ -1,17 +1,11 @@
 // The options and the interface of a bridge.
 import type { FetchOptions } from '@pocket-agent/http/fetch';
 import type { Logger } from '@pocket-agent/kit';
-import type {
-  Budgets,
-  Caller,
-  CallOptions,
-  CallRequest,
-  CallResponse,
-  Directory,
-  Price,
-  TaskRequest,
-} from '../base/types.ts';
+import type { Caller } from '../base/agent3.ts';
+import type { Price } from '../base/agents.ts';
+import type { CallOptions, CallRequest, CallResponse, TaskRequest } from '../base/calls.ts';
 import type { ResultLimits } from './content/result.ts';
+import type { Budgets, Directory } from './directory.ts';
 import type { CallPolicy } from './policy.ts';
 
 export interface ApprovalQuestion {

@@ -2,12 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { type A2aClient, type A2aFetch, type Endpoint, TaskCollector, type Update } from '@pocket-agent/a2a/client';
 import { isRecord } from '@pocket-agent/kit';
+import type { Caller } from '../base/agent3.ts';
+import type { ListedAgent } from '../base/agents.ts';
 import { CallFailure, isRefusal } from '../base/call-failure.ts';
+import type { CallProgress } from '../base/calls.ts';
 import { cleanLine, cleanText, Redactor } from '../base/clean-text.ts';
-import type { Caller, CallProgress, KnownTask, ListedAgent } from '../base/types.ts';
 import { textOf } from './content/result.ts';
 import { OutputTokens } from './content/tokens.ts';
 import type { Deadline } from './deadline.ts';
+import type { KnownTask } from './directory.ts';
 
 /** Characters of one progress message. */
 const MAX_PROGRESS_LENGTH = 2000;

@@ -1,9 +1,10 @@
 // The cost of calls by their declared price, and budgets per day.
 
+import type { Price } from '../base/agents.ts';
 import { CallFailure } from '../base/call-failure.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { isPaid, priceText } from '../base/price-text.ts';
-import type { BudgetLimits, Budgets, Directory, Price } from '../base/types.ts';
+import type { BudgetLimits, Budgets, Directory } from './directory.ts';
 
 /** Corrects rounding errors: 0.3 / 0.1 must be 3 tokens. */
 const ROUNDING = 1e-6;

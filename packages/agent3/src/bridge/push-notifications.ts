@@ -3,7 +3,7 @@
 import type { PushAddress } from '@pocket-agent/a2a/client';
 import { isOver, readUpdate, type Task, type Update } from '@pocket-agent/a2a/client';
 import { Redactor } from '../base/clean-text.ts';
-import type { Directory, KnownTask } from '../base/types.ts';
+import type { Directory, KnownTask } from './directory.ts';
 import type { SignedIds } from './signed-ids.ts';
 
 interface PushNotificationsOptions {

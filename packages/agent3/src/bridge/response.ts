@@ -1,8 +1,9 @@
 // The response of a call, and its record in the call log.
 import { hash } from 'node:crypto';
 import type { CallFailure } from '../base/call-failure.ts';
+import type { CallRecord } from '../base/call-records.ts';
+import type { CallErrorCode, CallRequest, CallResponse, TaskRequest } from '../base/calls.ts';
 import { cleanLine } from '../base/clean-text.ts';
-import type { CallErrorCode, CallRecord, CallRequest, CallResponse, TaskRequest } from '../base/types.ts';
 import { type ResultLimits, resultOf, statusText } from './content/result.ts';
 import { tokensOf } from './content/tokens.ts';
 import type { PendingCall } from './pending-call.ts';

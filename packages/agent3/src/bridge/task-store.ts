@@ -1,8 +1,9 @@
 // Stores the tasks that callers may come back to. Each task is visible to its own caller only.
 
 import { isOver } from '@pocket-agent/a2a/client';
+import type { Caller } from '../base/agent3.ts';
 import { CallFailure } from '../base/call-failure.ts';
-import type { Caller, Directory, KnownTask } from '../base/types.ts';
+import type { Directory, KnownTask } from './directory.ts';
 import type { PendingCall } from './pending-call.ts';
 import type { SignedIds } from './signed-ids.ts';
 

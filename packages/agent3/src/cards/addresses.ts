@@ -1,7 +1,7 @@
 // The addresses of an agent's interfaces in a normalized form, for finding registrations of the same agent.
 import { hash } from 'node:crypto';
 import { interfacesOf } from '@pocket-agent/a2a/client';
-import type { CardJson } from '../base/types.ts';
+import type { CardJson } from '../base/agents.ts';
 
 /** Databases limit the length of an indexed string; a longer address is replaced by its hash. */
 const MAX_ADDRESS_LENGTH = 500;

@@ -1,9 +1,9 @@
 // Checks cards before they enter the registry: size, specification, addresses and signature.
 
 import { Agent3Error } from '../base/agent3-error.ts';
+import type { CardJson } from '../base/agents.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
-import type { CardJson } from '../base/types.ts';
 import { type Card, readCard } from './card.ts';
 import type { CardSource, FetchedCard } from './card-source.ts';
 import { type SigningKey, verifyCard } from './signature.ts';

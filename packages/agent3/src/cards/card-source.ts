@@ -2,7 +2,7 @@
 import { FetchError, type HttpFetch, isHost } from '@pocket-agent/http/fetch';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
-import type { CardJson } from '../base/types.ts';
+import type { CardJson } from '../base/agents.ts';
 import type { SigningKey } from './signature.ts';
 
 const MAX_BYTES = 256 * 1_024;

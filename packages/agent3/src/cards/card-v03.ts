@@ -1,6 +1,6 @@
 // Converts cards of A2A 0.3 to the shape of 1.0. Signatures are checked on the original card, not on this.
 import { isRecord } from '@pocket-agent/kit';
-import type { CardJson } from '../base/types.ts';
+import type { CardJson } from '../base/agents.ts';
 
 export function isV03(card: CardJson): boolean {
   return card.supportedInterfaces === undefined && typeof card.url === 'string';

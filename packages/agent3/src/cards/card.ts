@@ -1,8 +1,8 @@
 // Validates agent cards against the A2A specification and extracts what the registry shows and searches.
 import { z } from 'zod';
 import { Agent3Error } from '../base/agent3-error.ts';
+import type { AgentDetails, CardJson } from '../base/agents.ts';
 import { cleanExcerpt } from '../base/clean-text.ts';
-import type { AgentDetails, CardJson } from '../base/types.ts';
 import { fromV03, isV03 } from './card-v03.ts';
 
 const MAX_PROBLEMS = 5;

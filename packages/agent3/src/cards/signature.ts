@@ -4,8 +4,8 @@
 // the official SDK, first drop empty values. Both forms are accepted, the second only if no security field was dropped:
 // the signature would not cover that field, so it could be changed.
 import { constants, createPublicKey, type JsonWebKey, verify } from 'node:crypto';
+import type { CardJson } from '../base/agents.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
-import type { CardJson } from '../base/types.ts';
 
 /**
  * valid: signed by a key that is trusted for this card. none: not signed. unknown: signed by an untrusted key or with an

@@ -1,10 +1,10 @@
 // `agent3 call ID MESSAGE`: prints the answer to stdout and progress to stderr.
 
 import { Agent3Error } from '../base/agent3-error.ts';
+import type { CallProgress } from '../base/calls.ts';
 import { inputChecked } from '../base/check-input.ts';
 import { cleanText } from '../base/clean-text.ts';
 import { callRequest } from '../base/requests.ts';
-import type { CallProgress } from '../base/types.ts';
 import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';
 

@@ -1,10 +1,10 @@
 // `agent3 calls`: the call log, newest first.
 
+import type { CallLogEntry } from '../base/call-records.ts';
 import { inputChecked } from '../base/check-input.ts';
 import { cleanText } from '../base/clean-text.ts';
 import { dollarsText } from '../base/price-text.ts';
 import { callLogRequest } from '../base/requests.ts';
-import type { CallLogEntry } from '../base/types.ts';
 import { durationText } from '../pages/figures.ts';
 import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';

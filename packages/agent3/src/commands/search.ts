@@ -1,10 +1,10 @@
 // `agent3 search WORDS`: lists agents, best first.
 
+import type { AgentSummary } from '../base/agents.ts';
 import { inputChecked } from '../base/check-input.ts';
 import { cleanText } from '../base/clean-text.ts';
 import { priceText } from '../base/price-text.ts';
 import { searchRequest } from '../base/requests.ts';
-import type { AgentSummary } from '../base/types.ts';
 import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';
 

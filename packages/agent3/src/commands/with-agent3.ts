@@ -1,7 +1,7 @@
 // Opens Agent3 for one command and closes it.
 
+import type { Agent3, Caller } from '../base/agent3.ts';
 import { localOwner } from '../base/owner-tokens.ts';
-import type { Agent3, Caller } from '../base/types.ts';
 import { openBySettings } from '../hub/open.ts';
 import { readSettings } from '../hub/options.ts';
 

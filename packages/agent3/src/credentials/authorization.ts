@@ -2,8 +2,8 @@
 
 import type { Authorization } from '@pocket-agent/a2a/client';
 import { type Endpoint, endpointOf } from '@pocket-agent/a2a/client';
+import type { Credential, ListedAgent } from '../base/agents.ts';
 import { CallFailure } from '../base/call-failure.ts';
-import type { Credential, ListedAgent } from '../base/types.ts';
 import type { OAuthTokens } from './oauth-tokens.ts';
 import { type Requirement, type Scheme, securityOf } from './security.ts';
 

@@ -1,7 +1,7 @@
 // Reads the security schemes and requirements of a card, in A2A 1.0 and 0.3.
 
 import { isRecord, nonEmptyString, recordsIn, stringsIn } from '@pocket-agent/kit';
-import type { CardJson } from '../base/types.ts';
+import type { CardJson } from '../base/agents.ts';
 
 export type Scheme =
   | { type: 'apiKey'; place: 'header' | 'query' | 'cookie'; name: string }

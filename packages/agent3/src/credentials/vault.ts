@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Agent3Error } from '../base/agent3-error.ts';
-import type { Credential } from '../base/types.ts';
+import type { Credential } from '../base/agents.ts';
 
 const MIN_PASSPHRASE_LENGTH = 12;
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1_024 * 1_024 };

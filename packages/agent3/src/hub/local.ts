@@ -1,26 +1,17 @@
 // Agent3 in this process: a registry and a bridge to its agents.
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, stderrLogger } from '@pocket-agent/kit';
+import type { Agent3, Caller, HubHealth } from '../base/agent3.ts';
+import type { AgentDetails, Invocation, Registration, SearchPage, SearchQuery } from '../base/agents.ts';
 import type {
-  Agent3,
-  AgentDetails,
-  Caller,
   CallLog,
   CallLogQuery,
-  CallOptions,
-  CallRequest,
-  CallResponse,
   Feedback,
   FeedbackResult,
-  HubHealth,
-  Invocation,
-  Registration,
-  SearchPage,
-  SearchQuery,
   Statistics,
   StatisticsQuery,
-  TaskRequest,
-} from '../base/types.ts';
+} from '../base/call-records.ts';
+import type { CallOptions, CallRequest, CallResponse, TaskRequest } from '../base/calls.ts';
 import { type Bridge, type BridgeOptions, createBridge } from '../bridge/bridge.ts';
 import { openRegistry, type Registry, type RegistryOptions } from '../registry/registry.ts';
 

@@ -1,7 +1,7 @@
 // Opens Agent3 by its settings: in this process, or as a client of a hub.
 import { stderrLogger } from '@pocket-agent/kit';
+import type { Agent3 } from '../base/agent3.ts';
 import { OwnerTokens } from '../base/owner-tokens.ts';
-import type { Agent3 } from '../base/types.ts';
 import type { SpendingLimit } from '../mcp/consent.ts';
 import { hubKey, keyFor } from './hub-key.ts';
 import type { LocalAgent3 } from './local.ts';

@@ -13,27 +13,18 @@ import {
   statistics,
 } from '../api/answers.ts';
 import { LINES } from '../api/call-lines.ts';
+import type { Agent3, Caller, HubHealth } from '../base/agent3.ts';
 import { Agent3Error, type Agent3ErrorCode } from '../base/agent3-error.ts';
+import type { AgentDetails, Invocation, Registration, SearchPage, SearchQuery } from '../base/agents.ts';
 import type {
-  Agent3,
-  AgentDetails,
-  Caller,
   CallLog,
   CallLogQuery,
-  CallOptions,
-  CallRequest,
-  CallResponse,
   Feedback,
   FeedbackResult,
-  HubHealth,
-  Invocation,
-  Registration,
-  SearchPage,
-  SearchQuery,
   Statistics,
   StatisticsQuery,
-  TaskRequest,
-} from '../base/types.ts';
+} from '../base/call-records.ts';
+import type { CallOptions, CallRequest, CallResponse, TaskRequest } from '../base/calls.ts';
 
 export interface RemoteAgent3Options {
   /** The URL of the hub. */

@@ -1,5 +1,6 @@
 // Remembers the last receipt per agent and the agent of each task, so that models need not repeat them.
-import type { Caller, CallResponse } from '../base/types.ts';
+import type { Caller } from '../base/agent3.ts';
+import type { CallResponse } from '../base/calls.ts';
 
 const MAX_KEPT = 10_000;
 

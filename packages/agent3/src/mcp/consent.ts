@@ -12,11 +12,13 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { isRecord } from '@pocket-agent/kit';
+import type { Agent3, Caller } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
+import type { Price } from '../base/agents.ts';
+import type { CallRequest } from '../base/calls.ts';
 import { digestOf } from '../base/canonical-json.ts';
 import { cleanLine } from '../base/clean-text.ts';
 import { isPaid, priceText } from '../base/price-text.ts';
-import type { Agent3, Caller, CallRequest, Price } from '../base/types.ts';
 import { DEFAULT_TIMEOUT_MS } from '../bridge/deadline.ts';
 import { isCovered, maxCostOf } from '../bridge/price.ts';
 import type { CallMemory } from './call-memory.ts';

@@ -1,9 +1,10 @@
 // Agent3 as an MCP server, created per connection or per request.
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { errorText, type Logger, stderrLogger } from '@pocket-agent/kit';
+import type { Agent3, Caller } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
+import type { CallProgress } from '../base/calls.ts';
 import { localOwner } from '../base/owner-tokens.ts';
-import type { Agent3, Caller, CallProgress } from '../base/types.ts';
 import { packageVersion } from '../base/version.ts';
 import { CallMemory } from './call-memory.ts';
 import { type ConfirmCalls, consentTo, type SpendingLimit } from './consent.ts';

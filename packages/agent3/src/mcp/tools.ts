@@ -1,7 +1,10 @@
 // The MCP tools: names, descriptions, schemas, and the methods of `Agent3` they call.
 import type { ServerContext, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
+import type { Agent3, Caller } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
+import type { Price } from '../base/agents.ts';
+import type { CallOptions, CallRequest, CallResponse } from '../base/calls.ts';
 import {
   agentRegistration,
   agentRequest,
@@ -13,7 +16,6 @@ import {
   taskRequest,
   toTaskRequest,
 } from '../base/requests.ts';
-import type { Agent3, Caller, CallOptions, CallRequest, CallResponse, Price } from '../base/types.ts';
 import type { CallMemory } from './call-memory.ts';
 import type { Agreed, Sending } from './consent.ts';
 import { guide } from './guide.ts';

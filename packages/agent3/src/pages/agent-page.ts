@@ -1,7 +1,8 @@
 // The page of one agent: description, statistics, skills, reviews, and how to call it.
 import { html } from 'hono/html';
+import type { AgentDetails, Invocation, Review } from '../base/agents.ts';
+import type { Statistics } from '../base/call-records.ts';
 import { priceText } from '../base/price-text.ts';
-import type { AgentDetails, Invocation, Review, Statistics } from '../base/types.ts';
 import { callCharts, type Range, ranges } from './call-charts.ts';
 import { countText, dateText, durationText, percentText } from './figures.ts';
 import { badge, type Html, page, tagLink } from './layout.ts';

@@ -1,7 +1,7 @@
 // Charts of calls, success, time and cost of one agent, and the same as a table.
 import { html } from 'hono/html';
+import type { Statistics } from '../base/call-records.ts';
 import { dollarsText } from '../base/price-text.ts';
-import type { Statistics } from '../base/types.ts';
 import { chart } from './charts.ts';
 import { countText, dateText, durationText, percentText, timeText } from './figures.ts';
 import type { Html } from './layout.ts';

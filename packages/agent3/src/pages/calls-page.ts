@@ -1,7 +1,7 @@
 // The call log page: the reader's own calls, or all calls for an admin.
 import { html } from 'hono/html';
+import type { CallLog, CallLogEntry } from '../base/call-records.ts';
 import { dollarsText } from '../base/price-text.ts';
-import type { CallLog, CallLogEntry } from '../base/types.ts';
 import { countText, durationText, timeText } from './figures.ts';
 import { type Html, page } from './layout.ts';
 

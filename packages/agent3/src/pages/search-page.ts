@@ -1,7 +1,8 @@
 // The start page: search with filters.
 import { html } from 'hono/html';
+import type { HubHealth } from '../base/agent3.ts';
+import type { AgentSummary, SearchPage } from '../base/agents.ts';
 import { priceText } from '../base/price-text.ts';
-import type { AgentSummary, HubHealth, SearchPage } from '../base/types.ts';
 import { countText, durationText, successText } from './figures.ts';
 import { badge, type Html, page, rating, tagLink } from './layout.ts';
 

@@ -1,6 +1,6 @@
 // The options of a registry.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
-import type { RateLimit } from '../base/types.ts';
+import type { RateLimit } from '../base/agents.ts';
 import type { SigningKey } from '../cards/signature.ts';
 import type { Embedder } from './search/semantic-index.ts';
 

@@ -1,32 +1,30 @@
 // The registry: registered agents, their records and credentials, search, limits, and the call log.
 import { openStore, type Store } from '@pocket-agent/store';
+import type { Caller, HubHealth } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
-import { cleanExcerpt } from '../base/clean-text.ts';
 import type {
   AgentDetails,
-  BudgetLimits,
-  Caller,
-  CallLog,
-  CallLogQuery,
-  CallRecord,
   CardJson,
   Credential,
-  Directory,
-  Feedback,
-  FeedbackResult,
-  HubHealth,
   Invocation,
-  KnownTask,
   ListedAgent,
   RateLimit,
   Registration,
   SearchPage,
   SearchQuery,
-  Spending,
+} from '../base/agents.ts';
+import type {
+  CallLog,
+  CallLogQuery,
+  CallRecord,
+  Feedback,
+  FeedbackResult,
   Statistics,
   StatisticsQuery,
-} from '../base/types.ts';
+} from '../base/call-records.ts';
+import { cleanExcerpt } from '../base/clean-text.ts';
 import { packageVersion } from '../base/version.ts';
+import type { BudgetLimits, Directory, KnownTask, Spending } from '../bridge/directory.ts';
 import { CardChecks } from '../cards/card-checks.ts';
 import { CardSource } from '../cards/card-source.ts';
 import { openVault, type Vault } from '../credentials/vault.ts';

@@ -1,7 +1,8 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { CallErrorCode, CallRequest, Price } from '../../src/base/types.ts';
+import type { Price } from '../../src/base/agents.ts';
+import type { CallErrorCode, CallRequest } from '../../src/base/calls.ts';
 import type { ApprovalQuestion, BridgeOptions } from '../../src/bridge/bridge-options.ts';
 import { me, setUp } from '../fixtures/bridge-setup.ts';
 import { cardOf, type Json, messageOf, rpcServer, sendJson, serve } from '../fixtures/local-server.ts';

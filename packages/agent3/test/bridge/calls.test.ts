@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CallProgress } from '../../src/base/types.ts';
+import type { CallProgress } from '../../src/base/calls.ts';
 import { me, setUp } from '../fixtures/bridge-setup.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 

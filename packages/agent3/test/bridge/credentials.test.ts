@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import type { CallProgress, Credential } from '../../src/base/types.ts';
+import type { Credential } from '../../src/base/agents.ts';
+import type { CallProgress } from '../../src/base/calls.ts';
 import { me, setUp } from '../fixtures/bridge-setup.ts';
 import {
   cardOf,

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import type { CallErrorCode } from '../../src/base/types.ts';
+import type { CallErrorCode } from '../../src/base/calls.ts';
 import { setUp } from '../fixtures/bridge-setup.ts';
 import {
   cardOf,

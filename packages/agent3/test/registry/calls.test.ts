@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Caller, KnownTask, ListedAgent } from '../../src/base/types.ts';
+import type { Caller } from '../../src/base/agent3.ts';
+import type { ListedAgent } from '../../src/base/agents.ts';
+import type { KnownTask } from '../../src/bridge/directory.ts';
 import type { Registry } from '../../src/registry/registry.ts';
 import { v1Card } from '../fixtures/registry-cards.ts';
 import { alice, bob, callRecord, expectMigrated, makeOldDatabase, Setup } from '../fixtures/registry-setup.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startPostgres, type TestPostgres } from '../../../store/test/postgres.ts';
-import type { CardJson, ListedAgent } from '../../src/base/types.ts';
+import type { CardJson, ListedAgent } from '../../src/base/agents.ts';
 import type { Registry } from '../../src/registry/registry.ts';
 import { manyCards, v1Card, v03Card, wordAt } from '../fixtures/registry-cards.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { CardJson, Registration, SearchQuery } from '../../src/base/types.ts';
+import type { CardJson, Registration, SearchQuery } from '../../src/base/agents.ts';
 import type { Registry } from '../../src/registry/registry.ts';
 import { localEmbedder } from '../../src/registry/search/local-embedder.ts';
 import { Search } from '../../src/registry/search/search.ts';

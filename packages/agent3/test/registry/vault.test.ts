@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { CardJson, Credential } from '../../src/base/types.ts';
+import type { CardJson, Credential } from '../../src/base/agents.ts';
 import { v1Card } from '../fixtures/registry-cards.ts';
 import { alice, CardServer, Setup } from '../fixtures/registry-setup.ts';
 

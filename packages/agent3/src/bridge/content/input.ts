@@ -3,9 +3,10 @@
 import type { Part } from '@pocket-agent/a2a/client';
 import { inputSchemaOf, type SchemaCheck } from '@pocket-agent/a2a/client';
 import { recordsIn, stringsIn } from '@pocket-agent/kit';
+import type { CardJson } from '../../base/agents.ts';
 import { CallFailure } from '../../base/call-failure.ts';
+import type { CallRequest } from '../../base/calls.ts';
 import { isTooDeep, MAX_DEPTH } from '../../base/json-depth.ts';
-import type { CallRequest, CardJson } from '../../base/types.ts';
 import { payloadOf } from './payload.ts';
 
 export const MAX_TIMEOUT_MS = 3_600_000;

@@ -1,8 +1,8 @@
 // Converts the answer of an agent to a result: limited in size, cleaned, without our secrets, and marked as untrusted.
 
 import type { Part, TaskCollector } from '@pocket-agent/a2a/client';
+import type { CallResult } from '../../base/calls.ts';
 import { cleanLine, cleanText, type Redactor } from '../../base/clean-text.ts';
-import type { CallResult } from '../../base/types.ts';
 
 export interface ResultLimits {
   /** Text, data and files together. */

@@ -1,7 +1,7 @@
 // What authentication a call needs and whether the vault has it, without secrets.
 
 import { isRecord } from '@pocket-agent/kit';
-import type { Credential, Invocation, ListedAgent } from '../../base/types.ts';
+import type { Credential, Invocation, ListedAgent } from '../../base/agents.ts';
 import { readCard } from '../../cards/card.ts';
 import { plannedCredentials } from '../../credentials/authorization.ts';
 

@@ -1,6 +1,6 @@
 // Stores the credentials of agents, encrypted by the vault.
 import type { Kysely } from 'kysely';
-import type { Credential } from '../../base/types.ts';
+import type { Credential } from '../../base/agents.ts';
 import { hostsOf, readCard } from '../../cards/card.ts';
 import type { Sealed, Vault } from '../../credentials/vault.ts';
 import { parse } from '../records/listing.ts';

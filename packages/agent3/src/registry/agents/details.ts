@@ -1,6 +1,6 @@
 // Details of one agent.
 import type { Kysely } from 'kysely';
-import type { AgentDetails, Credential, Invocation } from '../../base/types.ts';
+import type { AgentDetails, Credential, Invocation } from '../../base/agents.ts';
 import { cardView, readCard } from '../../cards/card.ts';
 import { recentReviews } from '../records/feedback.ts';
 import { type AgentRow, listedAgent, metricsOf, parse, rateLimitOf, summaryOf } from '../records/listing.ts';

@@ -1,7 +1,7 @@
 // Prices by endpoint address, so that a second registration of the same address is not free.
 import type { Kysely, Transaction } from 'kysely';
+import type { Price } from '../../base/agents.ts';
 import { isPaid } from '../../base/price-text.ts';
-import type { Price } from '../../base/types.ts';
 import { parse } from '../records/listing.ts';
 import type { RegistrySchema } from '../records/schema.ts';
 

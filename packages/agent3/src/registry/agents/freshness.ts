@@ -4,8 +4,8 @@
 import { abortable } from '@pocket-agent/kit';
 import type { Kysely } from 'kysely';
 import { Agent3Error } from '../../base/agent3-error.ts';
+import type { ListedAgent } from '../../base/agents.ts';
 import { canBeKey } from '../../base/check-input.ts';
-import type { ListedAgent } from '../../base/types.ts';
 import { addressesOf } from '../../cards/addresses.ts';
 import type { CardChecks } from '../../cards/card-checks.ts';
 import type { CardSource } from '../../cards/card-source.ts';

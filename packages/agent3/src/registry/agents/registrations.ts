@@ -1,12 +1,13 @@
 // Registers, updates and removes agents.
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Caller } from '../../base/agent3.ts';
 import { Agent3Error } from '../../base/agent3-error.ts';
+import type { CardJson, Credential, Price, RateLimit, Registration } from '../../base/agents.ts';
 import { digestOf } from '../../base/canonical-json.ts';
 import { inputChecked } from '../../base/check-input.ts';
 import { priceText } from '../../base/price-text.ts';
 import { registerRequest } from '../../base/requests.ts';
-import type { Caller, CardJson, Credential, Price, RateLimit, Registration } from '../../base/types.ts';
 import { addressesOf, normalizedPath } from '../../cards/addresses.ts';
 import { type Card, hostsOf, OWNER_EXTENSION, ownersOf, protocolsOf, tagsOf, titleOf } from '../../cards/card.ts';
 import type { CardChecks, CheckedCard } from '../../cards/card-checks.ts';

@@ -1,9 +1,11 @@
 // The call log, newest first: callers see their own calls, admins see all calls.
 import type { Kysely } from 'kysely';
+import type { Caller } from '../../base/agent3.ts';
 import { Agent3Error } from '../../base/agent3-error.ts';
+import type { CallLog, CallLogEntry, CallLogQuery } from '../../base/call-records.ts';
+import type { CallErrorCode, TaskStateName } from '../../base/calls.ts';
 import { canBeKey, inputChecked } from '../../base/check-input.ts';
 import { callLogRequest } from '../../base/requests.ts';
-import type { CallErrorCode, Caller, CallLog, CallLogEntry, CallLogQuery, TaskStateName } from '../../base/types.ts';
 import type { CallTable, RegistrySchema } from './schema.ts';
 
 export async function readCallLog(db: Kysely<RegistrySchema>, query: CallLogQuery, reader: Caller): Promise<CallLog> {

@@ -1,7 +1,8 @@
 // Records calls (without their content), issues receipts for them and updates the track record of agents.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type ExpressionBuilder, type Kysely, type SqlBool, sql, type Transaction, type UpdateObject } from 'kysely';
-import type { CallErrorCode, CallRecord } from '../../base/types.ts';
+import type { CallRecord } from '../../base/call-records.ts';
+import type { CallErrorCode } from '../../base/calls.ts';
 import { nextLatency, standingOf, type TrackRecord, trackRecordColumns } from './ranking.ts';
 import type { RegistrySchema } from './schema.ts';
 

@@ -1,10 +1,12 @@
 // Ratings: each needs the receipt of a call, and each call can be rated once. ranking.ts defines their weight.
 import { type Kysely, sql } from 'kysely';
+import type { Caller } from '../../base/agent3.ts';
 import { Agent3Error } from '../../base/agent3-error.ts';
+import type { Review } from '../../base/agents.ts';
+import type { Feedback, FeedbackResult } from '../../base/call-records.ts';
 import { inputChecked } from '../../base/check-input.ts';
 import { cleanExcerpt, cleanLine } from '../../base/clean-text.ts';
 import { ratedCall } from '../../base/requests.ts';
-import type { Caller, Feedback, FeedbackResult, Review } from '../../base/types.ts';
 import { countsForAgent, type Receipts, rowCountsForAgent, updateRecord } from './calls.ts';
 import { ageWeight, raterWeight, reputationOf } from './ranking.ts';
 import type { RegistrySchema } from './schema.ts';

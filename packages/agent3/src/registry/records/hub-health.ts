@@ -1,7 +1,7 @@
 // The health of the hub: database, number of agents, latencies.
 import type { Store } from '@pocket-agent/store';
 import type { Kysely } from 'kysely';
-import type { HubHealth } from '../../base/types.ts';
+import type { HubHealth } from '../../base/agent3.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const SLOW_MS = 1_000;

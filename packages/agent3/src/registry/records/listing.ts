@@ -1,7 +1,7 @@
 // Converts rows of the registry to public types.
 import type { Kysely, Selectable } from 'kysely';
 import { sql } from 'kysely';
-import type { AgentMetrics, AgentSummary, CardJson, ListedAgent, Price, RateLimit } from '../../base/types.ts';
+import type { AgentMetrics, AgentSummary, CardJson, ListedAgent, Price, RateLimit } from '../../base/agents.ts';
 import { rowCountsForAgent } from './calls.ts';
 import { reputationOf } from './ranking.ts';
 import type { AgentTable, RegistrySchema } from './schema.ts';

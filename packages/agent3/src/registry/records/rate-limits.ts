@@ -1,6 +1,6 @@
 // Sliding-window rate limits, exact across all hubs that share a database.
 import { type Kysely, sql } from 'kysely';
-import type { RateLimit } from '../../base/types.ts';
+import type { RateLimit } from '../../base/agents.ts';
 import { parse } from './listing.ts';
 import type { RegistrySchema } from './schema.ts';
 

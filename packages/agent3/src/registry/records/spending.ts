@@ -1,6 +1,6 @@
 // Spending per day, in total and by caller, exact across all hubs that share a database.
 import type { Kysely, Transaction } from 'kysely';
-import type { BudgetLimits, Spending } from '../../base/types.ts';
+import type { BudgetLimits, Spending } from '../../bridge/directory.ts';
 import type { RegistrySchema } from './schema.ts';
 
 /** Not a valid caller id. */

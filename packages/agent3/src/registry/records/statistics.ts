@@ -1,8 +1,8 @@
 // Call statistics over time, for the web pages.
 import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
+import type { CallStatistics, Statistics, StatisticsQuery } from '../../base/call-records.ts';
 import { canBeKey, inputChecked } from '../../base/check-input.ts';
-import type { CallStatistics, Statistics, StatisticsQuery } from '../../base/types.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const MAX_BUCKETS = 1_000;

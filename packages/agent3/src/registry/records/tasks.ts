@@ -1,7 +1,8 @@
 // Tasks that callers may come back to, kept for seven days.
 import type { Kysely } from 'kysely';
+import type { TaskStateName } from '../../base/calls.ts';
 import { canBeKey } from '../../base/check-input.ts';
-import type { KnownTask, TaskStateName } from '../../base/types.ts';
+import type { KnownTask } from '../../bridge/directory.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const KEPT_MS = 7 * 86_400_000;

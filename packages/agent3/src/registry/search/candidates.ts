@@ -1,6 +1,6 @@
 // Queries the database for agents that match the words and filters of a search.
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely';
-import type { SearchQuery } from '../../base/types.ts';
+import type { SearchQuery } from '../../base/agents.ts';
 import type { RegistrySchema } from '../records/schema.ts';
 import { labelOf, type TextIndex, type TextQuery } from './text-index.ts';
 

@@ -1,0 +1,56 @@
+// What the bridge needs from the registry: agents, credentials, limits, and a place for records and tasks.
+import type { Credential, ListedAgent } from '../base/agents.ts';
+import type { CallRecord } from '../base/call-records.ts';
+import type { TaskStateName } from '../base/calls.ts';
+
+export interface BudgetLimits {
+  /** US dollars per day (UTC), for all callers together. */
+  perDay?: number;
+  /** US dollars per day (UTC), for each caller. */
+  perCallerPerDay?: number;
+}
+
+export interface Budgets extends BudgetLimits {
+  /** US dollars per day by caller id; overrides `perCallerPerDay`. */
+  byCaller?: ReadonlyMap<string, number>;
+}
+
+export interface Spending {
+  /** UTC, like 2026-12-31. */
+  day: string;
+  caller: string;
+  /** US dollars; negative to release a part of what was reserved. */
+  amount: number;
+  limits?: BudgetLimits;
+}
+
+/** What the bridge needs from the registry. */
+export interface Directory {
+  find(agentId: string): Promise<ListedAgent | undefined>;
+  /** Fetches a stale card again; if that fails, returns the old one unless it is too old. */
+  fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined>;
+  /** Fetches the card even if it is not stale, after a failed call suggested that the agent has moved. */
+  renewed(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined>;
+  credentials(agentId: string): Promise<readonly Credential[]>;
+  /** Counts the call, or returns the seconds to wait if a rate limit is reached. */
+  admit(agent: ListedAgent, caller: string): Promise<number | undefined>;
+  /** Counts the amount, or counts nothing and returns the limit it would exceed. */
+  spend(spending: Spending): Promise<keyof BudgetLimits | undefined>;
+  /** Returns a receipt. */
+  record(call: CallRecord): Promise<string>;
+  saveTask(task: KnownTask): Promise<void>;
+  task(taskHandle: string): Promise<KnownTask | undefined>;
+}
+
+/** A task at an agent that its caller may come back to. */
+export interface KnownTask {
+  taskHandle: string;
+  agentId: string;
+  caller: string;
+  taskId: string;
+  contextId?: string;
+  state: TaskStateName;
+  /** The latest push notification, as JSON. */
+  pushed?: string;
+  updatedAt: number;
+}
