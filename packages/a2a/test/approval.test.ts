@@ -313,19 +313,22 @@ describe('an approval that passes through a remote agent', () => {
   test.each([
     ['does not pass approvals on; set approvals: true', {}, 1],
     ['there is no approver', { approvals: true }, 0],
-  ])('is denied without a question, and the audit of the served agent gives the reason: %s', async (reason, options, warned) => {
-    const records: AuditRecord[] = [];
-    const onEvent = ({ type, data }: { type: string; data: unknown }) =>
-      void (type === 'audit' && records.push(data as AuditRecord));
-    const { agent: cleaner } = world.cleaner([{ id: 7 }, { id: 8 }], { hooks: { onEvent } });
-    const { url } = await world.serve(cleaner);
-    const warnings: string[] = [];
-    const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
-    await rootOf(url, { ...options, logger }).run('x');
-    const denied = { decision: 'denied', by: 'no-approver', reason: expect.stringContaining(reason) };
-    expect(records).toMatchObject([denied, denied]);
-    expect(warnings).toHaveLength(warned);
-  });
+  ])(
+    'is denied without a question, and the audit of the served agent gives the reason: %s',
+    async (reason, options, warned) => {
+      const records: AuditRecord[] = [];
+      const onEvent = ({ type, data }: { type: string; data: unknown }) =>
+        void (type === 'audit' && records.push(data as AuditRecord));
+      const { agent: cleaner } = world.cleaner([{ id: 7 }, { id: 8 }], { hooks: { onEvent } });
+      const { url } = await world.serve(cleaner);
+      const warnings: string[] = [];
+      const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+      await rootOf(url, { ...options, logger }).run('x');
+      const denied = { decision: 'denied', by: 'no-approver', reason: expect.stringContaining(reason) };
+      expect(records).toMatchObject([denied, denied]);
+      expect(warnings).toHaveLength(warned);
+    },
+  );
 
   test('shows the annotations of the tool and no other fields', async () => {
     const annotations = { title: 'Erase', destructiveHint: true };
