@@ -4,21 +4,23 @@ import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   fromJsonSchema,
+  type InputRequiredResult,
   type JsonSchemaType,
   McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { errorText, isPublicError, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
+import { errorText, isPublicError, isRecord, PocketError, publicErrorText } from '@pocket-agent/kit';
 import type { Profile, ProfileName } from '../access/access.ts';
 import { servedApproval } from '../access/approval.ts';
-import type { AgentEvent } from '../run/events.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
+import { errorResult } from '../tools/tool-result.ts';
 import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';
+import { progressReporter } from './progress.ts';
 import { RunLimit } from './run-limit.ts';
 import type { ServedAgent } from './served-agent.ts';
-import { type ConversationKey, Conversations } from './served-conversations.ts';
-import { type ServedRunOptions, ServedRuns } from './served-run.ts';
+import { Conversations } from './served-conversations.ts';
+import { type Caller, type ServedRunOptions, ServedRuns } from './served-run.ts';
 import type { AgentServerOptions } from './server-options.ts';
 
 /** The tool of a server whose clients have no session takes and returns the id of the conversation. */
@@ -33,23 +35,24 @@ interface Message {
   conversation_id?: string;
 }
 
-/** The conversation that a call belongs to. */
-interface Place extends ConversationKey {
-  among: Conversations;
-  /** new: the answer tells the client its id, the only way to continue it. continued: the id must be known. */
-  is: 'new' | 'continued' | 'kept';
+interface Connection {
+  server: McpServer;
+  /** The conversations of this connection; in the 2026 era HTTP clients have no connection. */
+  conversations: Conversations;
+  /** Whether there are other callers. */
+  isOneOfMany: boolean;
 }
 
-interface Connection {
-  /** For one request of a client that has no session. */
-  isStateless?: boolean;
-  isOneOfMany?: boolean;
+/** The conversation that a call belongs to. */
+interface Place extends Caller {
+  /** new: the answer tells the client its id, the only way to continue it. continued: the id must be known. */
+  is: 'new' | 'continued' | 'kept';
 }
 
 export class AgentService {
   readonly #agent: ServedAgent;
   readonly #options: AgentServerOptions;
-  /** Of clients without a connection: in the 2026 era HTTP clients have none. */
+  /** The conversations of clients without a connection. */
   readonly #conversations: Conversations;
   readonly #runs = new ServedRuns();
   readonly #limit: RunLimit;
@@ -63,100 +66,113 @@ export class AgentService {
     this.#limit = new RunLimit({ name: agent.name, most, mostPerCaller });
   }
 
-  /** A server of the MCP SDK for one connection. */
-  makeServer({ isStateless = false, isOneOfMany = false }: Connection = {}): McpServer {
-    const serverInfo = this.#options.serverInfo ?? { name: this.#agent.name, version: '1.0.0' };
-    const { roleDescription } = this.#agent;
-    const server = new McpServer(serverInfo, {
-      ...(roleDescription ? { instructions: roleDescription } : {}),
-    });
-    const { name, description, inputSchema } = messageTool(this.#agent);
+  /** A server of the MCP SDK for one connection. `isStateless`: for one request of a client that has no session. */
+  makeServer({ isStateless = false, isOneOfMany = false } = {}): McpServer {
+    const { name: agentName, roleDescription: instructions } = this.#agent;
+    const serverInfo = this.#options.serverInfo ?? { name: agentName, version: '1.0.0' };
+    const server = new McpServer(serverInfo, instructions ? { instructions } : {});
+    const connection: Connection = { server, conversations: this.#makeConversations(), isOneOfMany };
+    server.server.onclose = () => connection.conversations.close();
+    const { name, description = '', inputSchema } = messageTool(this.#agent);
     const takesId = isStateless && (this.#options.conversation ?? 'per-client') === 'per-client';
-    const properties = takesId
-      ? { ...inputSchema.properties, conversation_id: conversationId }
-      : inputSchema.properties;
+    const properties = { ...inputSchema.properties, ...(takesId ? { conversation_id: conversationId } : {}) };
     const schema = fromJsonSchema<Message>({ ...inputSchema, properties } as JsonSchemaType);
-    const connection = randomUUID();
-    const ofConnection = this.#makeConversations();
-    server.server.onclose = () => ofConnection.close();
-    server.registerTool(
-      name,
-      { ...(description ? { description } : {}), inputSchema: schema },
-      async ({ message, conversation_id: given }, context) => {
-        const owner = context.http?.authInfo?.token ?? '';
-        const answer = async () => {
-          const resumed = await this.#runs.resume(owner, context);
-          if (resumed) return resumed;
-          const canAsk = clientCanBeAsked(server, context);
-          const place = this.#placeOf(context, ofConnection, given);
-          if (place.is === 'continued' && !place.among.has(place)) return unknownConversation(place.id);
-          const conversation = place.among === ofConnection ? `${connection} ${place.id}` : place.id;
-          const begin = (run: ServedRunOptions) => this.#converse(message, run, canAsk, place);
-          return this.#runs.start({ owner, conversation }, begin, context);
-        };
-        return context.http ? this.#limited({ owner, isOneOfMany }, context, answer) : answer();
-      },
+    server.registerTool(name, { description, inputSchema: schema }, (message, context) =>
+      this.#call(message, context, connection),
     );
     return server;
   }
 
-  /** The limit does not apply to a run that continues after a question. */
-  async #limited<Result>(
-    { owner, isOneOfMany }: { owner: string; isOneOfMany: boolean },
-    { mcpReq }: ServerContext,
-    answer: () => Promise<Result>,
-  ): Promise<Result | CallToolResult> {
-    const isNew = mcpReq.requestState() === undefined;
-    const refusal = isNew ? this.#limit.refusal(owner, isOneOfMany) : undefined;
-    if (refusal !== undefined) return { isError: true, content: [{ type: 'text', text: refusal }] };
+  async #call(
+    message: Message,
+    context: ServerContext,
+    connection: Connection,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    if (!context.http) return this.#resumeOrStart(message, context, connection);
+    const owner = ownerOf(context);
+    // the limit does not apply to a run that continues after a question
+    const isNew = context.mcpReq.requestState() === undefined;
+    const refusal = isNew ? this.#limit.refusal(owner, connection.isOneOfMany) : undefined;
+    if (refusal !== undefined) return errorResult(refusal);
     const done = this.#limit.begin(owner);
     try {
-      return await answer();
+      return await this.#resumeOrStart(message, context, connection);
     } finally {
       done();
     }
   }
 
-  #placeOf({ mcpReq, http }: ServerContext, ofConnection: Conversations, given: string | undefined): Place {
+  async #resumeOrStart({ message, conversation_id: given }: Message, context: ServerContext, connection: Connection) {
+    const resumed = await this.#runs.resume(ownerOf(context), context);
+    if (resumed) return resumed;
+    const canAsk = clientCanBeAsked(connection.server, context);
+    const place = this.#placeOf(context, connection, given);
+    if (place.is === 'continued' && !place.among.has(place)) return unknownConversation(place.id);
+    return this.#runs.start(place, (run) => this.#converse(message, { ...run, canAsk }, place), context);
+  }
+
+  #placeOf(context: ServerContext, connection: Connection, given: string | undefined): Place {
+    const { mcpReq, http } = context;
     const { context_id: contextId } = mcpReq._meta ?? {};
-    const owner = http?.authInfo?.token ?? '';
-    const hasOne = this.#options.conversation === 'per-token' && owner !== '';
+    const owner = ownerOf(context);
+    const isPerToken = this.#options.conversation === 'per-token' && owner !== '';
     const isConnected = !mcpReq.envelope || !http?.req;
-    const among = isConnected && !hasOne ? ofConnection : this.#conversations;
+    const among = isConnected && !isPerToken ? connection.conversations : this.#conversations;
     // one client may act for several users with separate conversations: `context_id` tells them apart
     if (typeof contextId === 'string') return { among, owner, id: contextId, is: 'kept' };
-    if (isConnected || hasOne) return { among, owner, id: '', is: 'kept' };
+    if (isConnected || isPerToken) return { among, owner, id: '', is: 'kept' };
     return given === undefined
       ? { among, owner, id: randomUUID(), is: 'new' }
       : { among, owner, id: given, is: 'continued' };
   }
 
-  async #converse(message: string, run: ServedRunOptions, canAsk: boolean, place: Place): Promise<CallToolResult> {
-    if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run, canAsk);
-    const result = await place.among.use(place, (agent) => this.#answer(agent, message, run, canAsk));
+  async #converse(message: string, run: AnsweredRun, place: Place): Promise<CallToolResult> {
+    if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run);
+    const result = await place.among.use(place, (agent) => this.#answer(agent, message, run));
     return place.is === 'kept' ? result : withConversationId(result, place);
   }
 
+  async #answer(agent: ServedAgent, message: string, { signal, approve, context, canAsk }: AnsweredRun) {
+    const { mcpReq, http } = context();
+    const { authInfo } = http ?? {};
+    const traceparent = mcpReq._meta?.traceparent;
+    const onEvent = progressReporter(context);
+    const ofToken = authInfo?.extra?.profile as ProfileName | Profile | undefined;
+    const profile = [ofToken, this.#options.profile].filter((given) => given !== undefined);
+    try {
+      const answer = await agent.run(message, {
+        signal,
+        streaming: false,
+        ...(profile.length > 0 ? { profile } : {}),
+        ...(canAsk ? servedApproval(this.#options.approvals, approve) : {}),
+        ...(authInfo ? { caller: authInfo.clientId } : {}),
+        ...(typeof traceparent === 'string' && traceparent ? { traceparent } : {}),
+        ...(onEvent ? { onEvent } : {}),
+      });
+      return agentResult(agent.name, answer);
+    } catch (error) {
+      if (!isPublicError(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
+      return errorResult(publicErrorText(error));
+    }
+  }
+
   async serveStdio(): Promise<void> {
-    await serveStdio(() => this.makeServer(), {
-      onError: (error) => this.#logError(error),
-      close: () => this.#agent.close(),
-    });
+    await serveStdio(() => this.makeServer(), { onError: this.#logError, close: () => this.#agent.close() });
   }
 
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
-    if (options.token === undefined && options.tokens === undefined && !isLocal(options.host)) {
-      this.#agent.logger.warn(
-        `${this.#agent.name} listens on ${options.host} without a token: everyone who can reach it may use it.`,
-      );
-    }
-    if (this.#options.conversation === 'per-token' && options.token === undefined && options.tokens === undefined) {
-      const text = 'conversation: "per-token" needs "token" or "tokens": without them all clients would share one.';
-      throw new PocketError('CONFIG_INVALID', text);
+    const { name, logger } = this.#agent;
+    if (options.token === undefined && options.tokens === undefined) {
+      if (!isLocal(options.host))
+        logger.warn(`${name} listens on ${options.host} without a token: everyone who can reach it may use it.`);
+      if (this.#options.conversation === 'per-token') {
+        const text = 'conversation: "per-token" needs "token" or "tokens": without them all clients would share one.';
+        throw new PocketError('CONFIG_INVALID', text);
+      }
     }
     const isOneOfMany = hasSeveralCallers(options);
     const server = await serveHttp(({ era }) => this.makeServer({ isStateless: era === 'modern', isOneOfMany }), {
-      onError: (error) => this.#logError(error),
+      onError: this.#logError,
       ...options,
     });
     const listening: HttpServer = {
@@ -176,49 +192,37 @@ export class AgentService {
     await Promise.all([...this.#listening].map((server) => server.close()));
   }
 
-  async #answer(agent: ServedAgent, message: string, { signal, approve, context }: ServedRunOptions, canAsk: boolean) {
-    const { mcpReq, http } = context();
-    const { _meta: meta } = mcpReq;
-    const traceparent = typeof meta?.traceparent === 'string' ? meta.traceparent : undefined;
-    const onEvent = progressReporter(context);
-    const profile = [profileOf(context()), this.#options.profile].filter((given) => given !== undefined);
-    try {
-      const answer = await agent.run(message, {
-        signal,
-        streaming: false,
-        ...(canAsk ? servedApproval(this.#options.approvals, approve) : {}),
-        ...(profile.length > 0 ? { profile } : {}),
-        ...(http?.authInfo ? { caller: http.authInfo.clientId } : {}),
-        ...(traceparent ? { traceparent } : {}),
-        ...(onEvent ? { onEvent } : {}),
-      });
-      return agentResult(agent.name, answer);
-    } catch (error) {
-      if (!isPublicError(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
-      return { isError: true, content: [{ type: 'text' as const, text: publicErrorText(error) }] };
-    }
-  }
-
   #makeConversations(): Conversations {
     return new Conversations({
       most: this.#options.maxConversations ?? 1_000,
       make: () => this.#options.createAgent?.() ?? this.#agent.fork(),
-      onError: (error) => this.#logError(error),
+      onError: this.#logError,
     });
   }
 
-  #logError(error: unknown): void {
+  readonly #logError = (error: unknown): void => {
     this.#agent.logger.debug(`${this.#agent.name} as a server: ${errorText(error)}`);
-  }
+  };
+}
+
+interface AnsweredRun extends ServedRunOptions {
+  /** Whether the client can ask a person. */
+  canAsk: boolean;
+}
+
+/** The token that the client sent. */
+function ownerOf({ http }: ServerContext): string {
+  return http?.authInfo?.token ?? '';
 }
 
 function unknownConversation(id: string): CallToolResult {
-  const text = `There is no conversation ${JSON.stringify(id)} here, or no longer. Leave conversation_id out to begin a new one.`;
-  return { isError: true, content: [{ type: 'text', text }] };
+  return errorResult(
+    `There is no conversation ${JSON.stringify(id)} here, or no longer. Leave conversation_id out to begin a new one.`,
+  );
 }
 
 /** Programs find the id in every answer, in `_meta`. A model reads it once, with the first answer. */
-function withConversationId(result: CallToolResult, { id, is }: Pick<Place, 'id' | 'is'>): CallToolResult {
+function withConversationId(result: CallToolResult, { id, is }: Place): CallToolResult {
   const text = `[conversation_id: ${id} (pass it with the next message to continue this conversation)]`;
   return {
     ...result,
@@ -231,44 +235,5 @@ function withConversationId(result: CallToolResult, { id, is }: Pick<Place, 'id'
 function clientCanBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
   const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const declared = sent ?? server.server.getClientCapabilities();
-  return typeof declared === 'object' && declared !== null && 'elicitation' in declared;
-}
-
-/** The profile of the token that the client came with. */
-function profileOf({ http }: ServerContext): ProfileName | Profile | undefined {
-  const profile = http?.authInfo?.extra?.profile;
-  return profile === undefined ? undefined : (profile as ProfileName | Profile);
-}
-
-/** Progress for a client that asked for it: one tick for each thing worth telling. */
-function progressReporter(context: () => ServerContext): ((event: AgentEvent) => void) | undefined {
-  if (context().mcpReq._meta?.progressToken === undefined) return undefined;
-  let progress = 0;
-  return (event) => {
-    const { notify, _meta: meta } = context().mcpReq;
-    const progressToken = meta?.progressToken;
-    if (progressToken === undefined) return;
-    const message = progressMessage(event);
-    if (message === undefined) return;
-    progress++;
-    const params = { progressToken, progress, message };
-    // a client that has gone away needs no progress; its call is cancelled by the transport
-    notify({ method: 'notifications/progress', params }).catch(() => {});
-  };
-}
-
-function progressMessage({ type, data, meta }: AgentEvent): string | undefined {
-  const who = meta.path.join(' → ');
-  switch (type) {
-    case 'tool_call':
-      return `${who} calls ${data.name}`;
-    case 'tool_progress':
-      return `${who}: ${data.toolName} ${redactSecrets(data.message ?? `${data.progress}`)}`;
-    case 'tool_result':
-      return `${who}: ${data.toolCallName} ${data.isError ? 'failed' : 'done'}`;
-    case 'step_finished':
-      return `${who} finished a step`;
-    default:
-      return undefined;
-  }
+  return isRecord(declared) && 'elicitation' in declared;
 }

@@ -1,5 +1,4 @@
 // The conversations of a served agent: one agent for each, the least recently used are dropped.
-
 import { fairEvictionKey } from '@pocket-agent/kit';
 import type { ServedAgent } from './served-agent.ts';
 
@@ -15,7 +14,6 @@ export interface ConversationKey {
   id: string;
 }
 
-/** Keeps the most recently used conversations; idle older ones are dropped. */
 export class Conversations {
   readonly #options: ConversationsOptions;
   readonly #kept = new Map<string, { agent: ServedAgent; owner: string; uses: number }>();

@@ -1,5 +1,5 @@
-// A run that a client of ours waits for. When it needs approval, a client of 2026 gets the question as the result and
-// comes back with the answer; a client of 2025 is asked while its call goes on.
+// A run that a client waits for. When it needs approval, a client of the 2026 era gets the question as the result and
+// comes back with the answer; a client of the 2025 era is asked while its call goes on.
 import { randomUUID } from 'node:crypto';
 import {
   acceptedContent,
@@ -10,9 +10,11 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { errorText, fairEvictionKey, LONGEST_TIMER_MS, PocketError } from '@pocket-agent/kit';
+import { errorText, fairEvictionKey, LONGEST_TIMER_MS, onAbort, PocketError } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../access/approval.ts';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../access/remote-approval.ts';
+import { errorResult } from '../tools/tool-result.ts';
+import type { ConversationKey, Conversations } from './served-conversations.ts';
 
 interface Question {
   id: string;
@@ -30,16 +32,15 @@ const answerSchema = {
 };
 const answerReader = fromJsonSchema<{ approve: boolean; reason?: string }>(answerSchema);
 /** The model reads this much of a client's error. */
-const MOST_REASON = 200;
-const KEPT_MS = 900_000;
-/** Clients that never come back must not fill the memory of the others. */
-const MOST_WAITING = 1_000;
+const MAX_REASON_LENGTH = 200;
+/** How long a run waits for its client. */
+const MAX_WAIT_MS = 900_000;
+/** Clients that never come back must not fill the memory. */
+const MAX_WAITING_RUNS = 1_000;
 
-/** Who calls, in which conversation. */
-export interface Caller {
-  /** The token of the client: only its owner may go on with a run. */
-  owner: string;
-  conversation: string;
+/** The conversation of a call. Only its owner may continue a run. */
+export interface Caller extends ConversationKey {
+  among: Conversations;
 }
 
 interface Waiting extends Caller {
@@ -56,19 +57,17 @@ export class ServedRuns {
   async start(caller: Caller, begin: Begin, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const { envelope, signal } = context.mcpReq;
     if (!envelope) return begin({ signal, approve: (request) => askNow(context, request), context: () => context });
-    // a client that goes on in a conversation without answering has given up its question, and must not wait for it
-    for (const [id, waiting] of this.#waiting) if (isLeft(waiting, caller, stepOf(context))) this.#drop(id);
-    return this.#serve(new ServedRun(begin), caller, context);
+    // a client that sends another message instead of an answer has abandoned its question
+    for (const [id, waiting] of this.#waiting) if (isAbandoned(waiting, caller, stepOf(context))) this.#drop(id);
+    return this.#serve(new ServedRun(begin, context), caller, context);
   }
 
-  /** A client that comes back with answers, or undefined when the request is a new one. */
+  /** Continues the run of a client that comes back with answers; undefined for a new request. */
   async resume(owner: string, context: ServerContext): Promise<CallToolResult | InputRequiredResult | undefined> {
     const id = context.mcpReq.requestState<string>();
     if (typeof id !== 'string') return undefined;
     const found = this.#waiting.get(id);
-    if (!found || found.owner !== owner) {
-      return failed('This run is not known here, or no longer: ask again.');
-    }
+    if (found?.owner !== owner) return errorResult('This run is not known here, or no longer: ask again.');
     this.#take(id);
     found.run.takeAnswers(context);
     return this.#serve(found.run, found, context);
@@ -89,15 +88,14 @@ export class ServedRuns {
     this.#take(id)?.run.abort();
   }
 
-  #keep(run: ServedRun, { owner, conversation }: Caller, context: ServerContext): string {
+  #keep(run: ServedRun, { among, owner, id: conversation }: Caller, context: ServerContext): string {
     const id = randomUUID();
-    if (this.#waiting.size >= MOST_WAITING) {
+    if (this.#waiting.size >= MAX_WAITING_RUNS) {
       const oldest = fairEvictionKey([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
       if (oldest !== undefined) this.#drop(oldest);
     }
-    // do not wait for a client that never comes back
-    const timer = setTimeout(() => this.#drop(id), KEPT_MS).unref();
-    this.#waiting.set(id, { run, owner, conversation, step: stepOf(context), timer });
+    const timer = setTimeout(() => this.#drop(id), MAX_WAIT_MS).unref();
+    this.#waiting.set(id, { run, among, owner, id: conversation, step: stepOf(context), timer });
     return id;
   }
 
@@ -128,35 +126,28 @@ class ServedRun {
   /** Questions sent to the client; later ones wait. */
   #sent: Question[] = [];
   #asked = Promise.withResolvers<void>();
-  #context: ServerContext | undefined;
+  #context: ServerContext;
   #count = 0;
 
-  constructor(begin: Begin) {
-    const context = () => {
-      if (!this.#context) throw new PocketError('ABORTED', 'No request is being served.');
-      return this.#context;
-    };
-    const start = () => begin({ signal: this.#controller.signal, approve: (request) => this.#ask(request), context });
-    // begins when the first request is there to be served
-    this.#finished = Promise.resolve().then(start);
-    this.#finished.catch(() => {}); // told by next()
+  constructor(begin: Begin, context: ServerContext) {
+    this.#context = context;
+    const { signal } = this.#controller;
+    this.#finished = begin({ signal, approve: (request) => this.#ask(request), context: () => this.#context });
+    this.#finished.catch(() => {}); // next() rejects
   }
 
-  /** The result, or the questions that stand in its way. */
+  /** The result, or the questions that must be answered first. */
   async next(context: ServerContext): Promise<{ result: CallToolResult } | { questions: Question[] }> {
     this.#context = context;
-    const { signal } = context.mcpReq;
-    const abort = () => this.abort();
-    signal.addEventListener('abort', abort, { once: true });
+    const release = onAbort(context.mcpReq.signal, () => this.abort());
     try {
-      const asked = this.#asked.promise.then(() => undefined);
-      const result = await Promise.race([this.#finished, asked]);
+      const result = await Promise.race([this.#finished, this.#asked.promise]);
       if (result) return { result };
       this.#asked = Promise.withResolvers();
       this.#sent = this.#questions.splice(0);
       return { questions: this.#sent };
     } finally {
-      signal.removeEventListener('abort', abort);
+      release();
     }
   }
 
@@ -167,16 +158,12 @@ class ServedRun {
   }
 
   abort(): void {
-    this.#controller.abort(new PocketError('ABORTED', 'The client has given this run up.'));
+    this.#controller.abort(new PocketError('ABORTED', 'The client gave up this run.'));
   }
 
   #ask(request: ApprovalRequest): Promise<ApprovalAnswer> {
-    return new Promise((resolve) => {
-      this.#questions.push({
-        id: `approve_${request.hash.slice(0, 16)}_${++this.#count}`,
-        request,
-        answer: resolve,
-      });
+    return new Promise((answer) => {
+      this.#questions.push({ id: `approve_${request.hash.slice(0, 16)}_${++this.#count}`, request, answer });
       this.#asked.resolve();
     });
   }
@@ -192,11 +179,11 @@ function questionOf(request: ApprovalRequest): ElicitRequestFormParams {
 
 function answerIn(responses: ServerContext['mcpReq']['inputResponses'], id: string): ApprovalAnswer {
   const given = acceptedContent(responses, id, answerReader);
-  const said = (responses?.[id] as { content?: unknown } | undefined)?.content;
-  return given?.approve ? 'allow' : remoteRefusal(said, 'the client declined');
+  const answer = (responses?.[id] as { content?: unknown } | undefined)?.content;
+  return given?.approve ? 'allow' : remoteRefusal(answer, 'the client declined');
 }
 
-/** In the 2025 era. A client that answers the question with an error has not approved, and is not waited for. */
+/** In the 2025 era. A client that answers with an error has not approved. */
 async function askNow({ mcpReq }: ServerContext, request: ApprovalRequest): Promise<ApprovalAnswer> {
   try {
     const question = { method: 'elicitation/create' as const, params: questionOf(request) };
@@ -204,7 +191,7 @@ async function askNow({ mcpReq }: ServerContext, request: ApprovalRequest): Prom
     return answerIn({ answer }, 'answer');
   } catch (error) {
     request.signal.throwIfAborted();
-    const reason = errorText(error).slice(0, MOST_REASON);
+    const reason = errorText(error).slice(0, MAX_REASON_LENGTH);
     return { deny: `the client could not be asked for approval (${reason})`, by: 'no-approver' };
   }
 }
@@ -213,12 +200,8 @@ function stepOf({ mcpReq: { _meta: meta } }: ServerContext): unknown {
   return meta?.step_id;
 }
 
-/** Calls of one step are made in parallel: a new one does not mean that the client gave up another. */
-function isLeft(before: Waiting, now: Caller, step: unknown): boolean {
-  const isSame = before.owner === now.owner && before.conversation === now.conversation;
+/** Calls of one step are made in parallel: a new one does not mean that the client abandoned another. */
+function isAbandoned(before: Waiting, now: Caller, step: unknown): boolean {
+  const isSame = before.among === now.among && before.owner === now.owner && before.id === now.id;
   return isSame && (step === undefined || before.step !== step);
-}
-
-function failed(text: string): CallToolResult {
-  return { isError: true, content: [{ type: 'text', text }] };
 }

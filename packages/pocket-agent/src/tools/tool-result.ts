@@ -66,6 +66,10 @@ export function textResult(value: string): CallToolResult {
   return { content: [{ type: 'text', text: value }] };
 }
 
+export function errorResult(text: string): CallToolResult {
+  return { ...textResult(text), isError: true };
+}
+
 /** The text of an MCP result, for people and error messages. */
 export function resultText(result: CallToolResult): string {
   return (result.content ?? []).map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
