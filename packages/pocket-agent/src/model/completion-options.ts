@@ -1,6 +1,6 @@
 // The options of model calls, and their checks: a provider would refuse every call with a wrong value.
 import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
-import { isRecord, isString, type OptionRule, type OptionRules } from '@pocket-agent/kit';
+import { isRecord, isString, type OptionRule, type OptionRules, oneOf } from '@pocket-agent/kit';
 
 type ModelOptions = Omit<
   LanguageModelV4CallOptions,
@@ -16,8 +16,7 @@ export interface CompletionOptions extends ModelOptions {
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 
 const number: OptionRule = { accepts: isNumber, expected: 'a number' };
-const efforts = ['provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-const choices = ['auto', 'none', 'required'];
+const toolChoice = oneOf('auto', 'none', 'required');
 
 export const completionOptions: OptionRules<CompletionOptions> = {
   maxOutputTokens: {
@@ -31,13 +30,10 @@ export const completionOptions: OptionRules<CompletionOptions> = {
   frequencyPenalty: number,
   seed: number,
   stopSequences: { accepts: (value) => Array.isArray(value) && value.every(isString), expected: 'a list of strings' },
-  reasoning: {
-    accepts: (value) => efforts.some((effort) => effort === value),
-    expected: `one of ${efforts.join(', ')}`,
-  },
+  reasoning: oneOf('provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
   toolChoice: {
-    accepts: (value) => isRecord(value) || choices.some((choice) => choice === value),
-    expected: `one of ${choices.join(', ')}, or { type: 'tool', toolName }`,
+    accepts: (value) => isRecord(value) || toolChoice.accepts(value),
+    expected: `${toolChoice.expected}, or { type: 'tool', toolName }`,
   },
   headers: {
     accepts: (value) =>

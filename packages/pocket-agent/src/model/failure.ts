@@ -1,6 +1,6 @@
 // Classifies why a model call failed: decides about retries, other deployments and fallbacks.
 import { isPocketError } from '@pocket-agent/kit';
-import { fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from './provider-errors.ts';
+import { bodyOf, fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from './provider-errors.ts';
 
 export type FailureKind =
   | 'rate-limit'
@@ -28,8 +28,8 @@ export function isLasting(kind: FailureKind): boolean {
   return kind === 'key' || kind === 'not-found';
 }
 
-/** Google and Anthropic answer 400 where others answer 401 and 402. */
-const REFUSED_ACCOUNT = /API key (not valid|expired)|credit balance is too low/i;
+/** Google and Anthropic answer 400 where others answer 401 and 402; OpenAI answers 429 if there is no credit left. */
+const REFUSED_ACCOUNT = /API key (not valid|expired)|credit balance is too low|insufficient_quota/i;
 
 export function failureOf(error: unknown): Failure {
   return { kind: kindOf(error), reason: providerErrorText(error), retryAfterMs: retryAfterMs(error) };
@@ -39,17 +39,17 @@ function kindOf(error: unknown): FailureKind {
   if (isPocketError(error, 'TIMEOUT')) return 'timeout';
   if (isPocketError(error, 'MODEL_KEY_MISSING') || isPocketError(error, 'CONFIG_INVALID')) return 'key';
   if (isPocketError(error, 'MODEL_PACKAGE_MISSING')) return 'not-found';
-  const text = providerErrorText(error);
   const status = statusOf(error);
-  if (isHtml(error) && (status ?? 0) < 500) return 'not-found';
-  if (isContextWindow(error, status, text)) return 'context-window';
-  if (status === 400 && REFUSED_ACCOUNT.test(text)) return 'key';
+  // a gateway that is down sends a web page for a while; a wrong address (4xx, 501) sends one every time
+  if (isHtml(error) && ((status ?? 0) < 500 || status === 501)) return 'not-found';
+  const text = `${providerErrorText(error)} ${codesOf(error)}`;
+  if (isContextWindow(status, text)) return 'context-window';
+  if ((status === 400 || status === 429) && REFUSED_ACCOUNT.test(text)) return 'key';
   return status === undefined ? kindOfText(error, text) : kindOfStatus(status);
 }
 
 function kindOfText(error: unknown, text: string): FailureKind {
-  const facts = ['name', 'type', 'code'].map((name) => fieldOf(error, name));
-  const all = `${facts.join(' ')} ${text}`;
+  const all = `${fieldOf(error, 'name')} ${text}`;
   if (/AI_LoadAPIKeyError/.test(all)) return 'key';
   if (/TimeoutError|ETIMEDOUT|timed out|took too long/i.test(all)) return 'timeout';
   if (/rate.?limit/i.test(all)) return 'rate-limit';
@@ -68,17 +68,22 @@ function kindOfStatus(status: number): FailureKind {
   return status >= 500 || status === 409 || status < 400 ? 'server' : 'request';
 }
 
-/** The codes of OpenAI and llama.cpp, in a response body or in a stream. */
-const CONTEXT_CODES = ['context_length_exceeded', 'exceed_context_size_error'];
+/** The codes and types of an error, in a response body or in a stream. */
+function codesOf(error: unknown): string {
+  const body = bodyOf(error);
+  const codes = [error, body, fieldOf(body, 'error')].flatMap((each) => [fieldOf(each, 'code'), fieldOf(each, 'type')]);
+  return codes.filter((code) => typeof code === 'string').join(' ');
+}
+
+/** The codes of OpenAI and llama.cpp. */
+const CONTEXT_CODES = /context_length_exceeded|exceed_context_size_error/;
 const CONTEXT_TEXT =
   /context.{0,20}(length|window|limit|size)|(prompt|input) (is )?too long|too many tokens|maximum.{0,20}(tokens|prompt length)/i;
 /** A request above the limit per minute or above the size limit of the server never fits, however long one waits. */
-const TOO_LARGE = /request (is )?too large|request_too_large|request (exceeds|entity|size)/i;
+const TOO_LARGE = /request (is )?too large|request_too_large|requested more tokens|request (exceeds|entity|size)/i;
 
-function isContextWindow(error: unknown, status: number | undefined, text: string): boolean {
-  const bodies = [error, fieldOf(error, 'data'), fieldOf(fieldOf(error, 'data'), 'error')];
-  const codes = bodies.flatMap((body) => [fieldOf(body, 'code'), fieldOf(body, 'type')]);
-  if (CONTEXT_CODES.some((code) => codes.includes(code) || text.includes(code))) return true;
+function isContextWindow(status: number | undefined, text: string): boolean {
+  if (CONTEXT_CODES.test(text)) return true;
   if (status === 413 || status === 429) return TOO_LARGE.test(text) || (status === 413 && CONTEXT_TEXT.test(text));
   return (status === undefined || status === 400 || status === 422) && CONTEXT_TEXT.test(text);
 }

@@ -2,19 +2,12 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { abortable, delay, errorText, PocketError, redactError } from '@pocket-agent/kit';
 import { tagPart, untagPart } from './account-parts.ts';
+import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { adviceAfterRefusal, modelName } from './model.ts';
 import { learnFromRefusal, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { hasUrls } from './prompt.ts';
-import {
-  isHtml,
-  providerErrorText,
-  refusalOf,
-  refuseHtml,
-  retryAfterMs,
-  statusOf,
-  wasSilent,
-} from './provider-errors.ts';
+import { providerErrorText, refusalOf, refuseHtml, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
 
 /** The answer of a model, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -163,23 +156,11 @@ const NOT_CONNECTED = /ECONNREFUSED|ConnectTimeoutError|Connect Timeout/;
 function isRetryable(error: Error, attempt: number): boolean {
   const text = errorText(error);
   if (/ENOTFOUND|bad port/.test(text) || wasSilent(error) || (NOT_CONNECTED.test(text) && attempt > 1)) return false;
-  // a gateway that is down sends a web page for a while; a wrong address (4xx, 501) sends one every time
-  const status = statusOf(error);
-  if (isHtml(error) && ((status ?? 0) < 500 || status === 501)) return false;
-  const fields = errorFields(error, 'responseBody', 'code', 'type');
-  // 429 also stands for failures that waiting does not fix: no credit left, a request above the limit
-  if (/insufficient_quota/.test(fields) || /request too large|requested more tokens/i.test(`${text} ${fields}`))
-    return false;
+  const { kind } = failureOf(error);
+  if (isLasting(kind) || kind === 'context-window') return false;
   // the provider package decides first: an answer that broke off has status 200 and is retryable
   if ('isRetryable' in error && typeof error.isRetryable === 'boolean') return error.isRetryable;
-  if (status !== undefined) return status === 408 || status === 409 || status === 429 || status >= 500;
-  return /fetch failed|network|socket|ECONN|ETIMEDOUT|EPIPE|EAI_AGAIN|terminated|overloaded|rate.?limit|server_error/i.test(
-    `${text} ${errorFields(error, 'type', 'code')}`,
-  );
-}
-
-function errorFields(error: object, ...names: string[]): string {
-  return names.map((name) => String(Reflect.get(error, name) ?? '')).join(' ');
+  return isWorthAnotherTry(kind);
 }
 
 interface FailedCall {

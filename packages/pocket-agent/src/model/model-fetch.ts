@@ -1,8 +1,8 @@
-// fetch for models that are given by name. It fails within 5 s if no connection can be made: Node itself waits at least
-// 10 s, and its fetch has no option for that, but it reports connections in diagnostics channels.
+// fetch for models that are given by name: it fails within 5 s if no connection can be made, and limits what a server may
+// send. Node itself waits at least 10 s for a connection, and its fetch has no option for that, but it reports connections
+// in diagnostics channels. Provider packages read a whole body, however long it is.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import { limitResponse } from './response-limits.ts';
 
 const CONNECT_MS = 4_500;
 
@@ -66,4 +66,51 @@ function requestIn(message: unknown): object {
 function mark(message: unknown, state: 'isConnecting' | 'isConnected'): void {
   const { host } = (message as { connectParams: { host: string } }).connectParams;
   for (const attempt of attempts) if (attempt.host === host) attempt[state] = true;
+}
+
+/** The rest of an error is not read. */
+const MAX_ERROR_BYTES = 100_000;
+const MAX_BYTES = 64 * 1_024 * 1_024;
+/** A stream has a few hundred bytes around each word. */
+const MAX_STREAM_BYTES = 128 * 1_024 * 1_024;
+const MAX_JSON_VALUES = 1_000_000;
+
+type ByteFilter = TransformStream<Uint8Array, Uint8Array>;
+
+async function limitResponse(response: Response): Promise<Response> {
+  const { body, status, statusText, headers, ok } = response;
+  if (!body) return response;
+  const filter = ok ? await filterFor(headers) : truncateAfter(MAX_ERROR_BYTES);
+  return new Response(body.pipeThrough(filter), { status, statusText, headers });
+}
+
+async function filterFor(headers: Headers): Promise<ByteFilter> {
+  if (headers.get('content-type')?.startsWith('text/event-stream')) return failAfter(MAX_STREAM_BYTES);
+  const { JsonWeight } = await import('@pocket-agent/http/json-weight');
+  const weight = new JsonWeight({ mostValues: MAX_JSON_VALUES });
+  return failAfter(MAX_BYTES, (chunk) => weight.add(chunk));
+}
+
+/** `faultOf` returns what is wrong with the answer so far, if anything. */
+function failAfter(maxBytes: number, faultOf: (chunk: Uint8Array) => string | undefined = () => undefined): ByteFilter {
+  let bytes = 0;
+  return new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      const fault = bytes > maxBytes ? `of more than ${maxBytes} bytes, the most that are read` : faultOf(chunk);
+      if (fault === undefined) controller.enqueue(chunk);
+      else controller.error(new Error(`The model server sent an answer ${fault}`));
+    },
+  });
+}
+
+function truncateAfter(maxBytes: number): ByteFilter {
+  let left = maxBytes;
+  return new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, left));
+      left -= chunk.byteLength;
+      if (left <= 0) controller.terminate();
+    },
+  });
 }

@@ -34,14 +34,15 @@ interface Factory {
 
 interface Provider {
   packageName: string;
-  /** Variables with the key: one must be set unless `apiKey` is given. Empty: no key is needed. */
+  /** Variables with the key. */
   keys: readonly string[];
-  /** Variables with a key that only some servers need. */
-  optionalKeys?: readonly string[];
+  needsKey: boolean;
   /** The variable with the base URL. */
   baseUrl?: string;
-  /** `where` names the settings in errors. */
-  load(settings: ModelSettings, where: string): Promise<Factory>;
+  /** There is no default address: this variable or a base URL must be set. */
+  address?: string;
+  /** The settings include those of the environment. `urlAdvice` says how to change the base URL. */
+  load(settings: ModelSettings, urlAdvice: string): Promise<Factory>;
 }
 
 /** The demo model, which needs no key. */
@@ -52,63 +53,45 @@ const providers: Readonly<Record<string, Provider>> = {
   openai: {
     packageName: '@ai-sdk/openai',
     keys: ['OPENAI_API_KEY'],
+    needsKey: true,
     baseUrl: 'OPENAI_BASE_URL',
     load: async (settings) => (await import('@ai-sdk/openai')).createOpenAI(common(settings)),
   },
   anthropic: {
     packageName: '@ai-sdk/anthropic',
     keys: ['ANTHROPIC_API_KEY'],
+    needsKey: true,
     baseUrl: 'ANTHROPIC_BASE_URL',
     load: async (settings) => (await import('@ai-sdk/anthropic')).createAnthropic(common(settings)),
   },
   google: {
     packageName: '@ai-sdk/google',
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
-    load: async (settings) => {
-      const apiKey = settings.apiKey ?? process.env.GOOGLE_GENERATIVE_AI_API_KEY ?? process.env.GEMINI_API_KEY;
-      return (await import('@ai-sdk/google')).createGoogleGenerativeAI(common({ ...settings, apiKey }));
-    },
+    needsKey: true,
+    load: async (settings) => (await import('@ai-sdk/google')).createGoogleGenerativeAI(common(settings)),
   },
   azure: {
     packageName: '@ai-sdk/azure',
     keys: ['AZURE_API_KEY'],
-    load: async (settings, where) => {
-      if (!settings.baseUrl && !process.env.AZURE_RESOURCE_NAME) {
-        throw new PocketError(
-          'CONFIG_INVALID',
-          `Models under "azure/" need an address: set AZURE_RESOURCE_NAME or ${where}.baseUrl.`,
-        );
-      }
-      const baseUrl = settings.baseUrl && withAzurePath(settings.baseUrl);
-      return (await import('@ai-sdk/azure')).createAzure(common({ ...settings, ...(baseUrl && { baseUrl }) }));
-    },
+    needsKey: true,
+    address: 'AZURE_RESOURCE_NAME',
+    load: async (settings) => (await import('@ai-sdk/azure')).createAzure(common(withAzurePath(settings))),
   },
   ollama: {
     packageName: '@ai-sdk/openai-compatible',
     keys: [],
+    needsKey: false,
     baseUrl: 'OLLAMA_BASE_URL',
-    load: (settings, where) => {
-      const baseUrl = settings.baseUrl ?? process.env.OLLAMA_BASE_URL ?? OLLAMA_URL;
-      const wayOut = settings.baseUrl ? `correct ${where}.baseUrl` : 'set OLLAMA_BASE_URL';
-      return compatible('ollama', withPath(baseUrl, '/v1'), settings, fetchFromOllama(wayOut));
-    },
+    load: ({ baseUrl = OLLAMA_URL, ...settings }, urlAdvice) =>
+      compatible('ollama', { ...settings, baseUrl: withPath(baseUrl, '/v1') }, fetchFromOllama(urlAdvice)),
   },
   'openai-compatible': {
     packageName: '@ai-sdk/openai-compatible',
-    keys: [],
-    optionalKeys: ['OPENAI_COMPATIBLE_API_KEY'],
+    keys: ['OPENAI_COMPATIBLE_API_KEY'],
+    needsKey: false,
     baseUrl: 'OPENAI_COMPATIBLE_BASE_URL',
-    load: (settings, where) => {
-      const baseUrl = settings.baseUrl ?? process.env.OPENAI_COMPATIBLE_BASE_URL;
-      if (!baseUrl) {
-        throw new PocketError(
-          'CONFIG_INVALID',
-          `Models under "openai-compatible/" need a base URL: set ${where}.baseUrl or OPENAI_COMPATIBLE_BASE_URL.`,
-        );
-      }
-      const apiKey = settings.apiKey ?? process.env.OPENAI_COMPATIBLE_API_KEY;
-      return compatible('openai-compatible', baseUrl, { ...settings, apiKey });
-    },
+    address: 'OPENAI_COMPATIBLE_BASE_URL',
+    load: (settings) => compatible('openai-compatible', settings),
   },
 };
 
@@ -145,24 +128,28 @@ export async function resolveModel(
   modelSettings.check(settings, where);
   if (model === DEMO) return (await import('../demo/model.ts')).createDemoModel();
   const { provider, modelId } = findProvider(model);
-  if (settings.baseUrl) checkBaseUrl(`${where}.baseUrl`, settings.baseUrl);
-  else if (provider.baseUrl) checkBaseUrl(provider.baseUrl, process.env[provider.baseUrl]);
-  const hasKey = settings.apiKey || provider.keys.length === 0 || provider.keys.some((key) => process.env[key]);
-  if (!hasKey) {
-    throw new PocketError(
-      'MODEL_KEY_MISSING',
-      `Model "${model}" needs a key: set ${provider.keys.join(' or ')}, or pass ${where}.apiKey.`,
-    );
+  const { keys, packageName, address } = provider;
+  const apiKey = settings.apiKey || keys.map((key) => process.env[key]).find(Boolean);
+  const urlVariable = settings.baseUrl ? undefined : provider.baseUrl;
+  const baseUrl = settings.baseUrl || (urlVariable && process.env[urlVariable]);
+  if (baseUrl) checkBaseUrl(urlVariable ?? `${where}.baseUrl`, baseUrl);
+  if (!apiKey && provider.needsKey) {
+    const text = `Model "${model}" needs a key: set ${keys.join(' or ')}, or pass ${where}.apiKey.`;
+    throw new PocketError('MODEL_KEY_MISSING', text);
   }
+  if (address && !baseUrl && !process.env[address]) {
+    const text = `Model "${model}" needs an address: set ${address} or ${where}.baseUrl.`;
+    throw new PocketError('CONFIG_INVALID', text);
+  }
+  const { headers } = settings;
+  const all = { ...(apiKey && { apiKey }), ...(baseUrl && { baseUrl }), ...(headers && { headers }) };
   try {
-    return (await provider.load(settings, where)).languageModel(modelId);
+    const urlAdvice = urlVariable ? `set ${urlVariable}` : `correct ${where}.baseUrl`;
+    return (await provider.load(all, urlAdvice)).languageModel(modelId);
   } catch (error) {
-    if (error instanceof PocketError || !isMissing(error, provider.packageName)) throw error;
-    throw new PocketError(
-      'MODEL_PACKAGE_MISSING',
-      `Model "${model}" needs the package ${provider.packageName}: npm install ${provider.packageName}`,
-      { cause: error },
-    );
+    if (error instanceof PocketError || !isMissing(error, packageName)) throw error;
+    const text = `Model "${model}" needs the package ${packageName}: npm install ${packageName}`;
+    throw new PocketError('MODEL_PACKAGE_MISSING', text, { cause: error });
   }
 }
 
@@ -182,8 +169,7 @@ export function adviceAfterRefusal(
   }
   const prefix = prefixOf(provider);
   const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
-  const places = [...(known?.keys ?? []), ...(known?.optionalKeys ?? []), `${where}.apiKey`];
-  return known ? `Check the key: ${places.join(' or ')}.` : 'Check the key.';
+  return known ? `Check the key: ${[...known.keys, `${where}.apiKey`].join(' or ')}.` : 'Check the key.';
 }
 
 /** `anthropic` for `anthropic.messages`. */
@@ -239,25 +225,19 @@ function insteadOf(prefix: string, modelId: string): string | undefined {
   return `${[compatible, object].filter(Boolean).join(', or ')}.`.replace(/^pass/, 'Pass');
 }
 
-function common({ apiKey, baseUrl, headers }: ModelSettings) {
-  const given = { ...(apiKey && { apiKey }), ...(baseUrl && { baseURL: baseUrl }), ...(headers && { headers }) };
-  return { ...given, fetch: modelFetch };
+function common({ baseUrl, ...settings }: ModelSettings) {
+  return { ...settings, ...(baseUrl && { baseURL: baseUrl }), fetch: modelFetch };
 }
 
-async function compatible(
-  name: string,
-  baseURL: string,
-  settings: ModelSettings,
-  fetch?: typeof globalThis.fetch,
-): Promise<Factory> {
+async function compatible(name: string, settings: ModelSettings, fetch = modelFetch): Promise<Factory> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
   const omitted = new Set<string>();
   const factory = createOpenAICompatible({
     ...common(settings),
     name,
-    baseURL,
+    baseURL: settings.baseUrl ?? '',
     includeUsage: true,
-    ...(fetch && { fetch }),
+    fetch,
     transformRequestBody: (body) => Object.fromEntries(Object.entries(body).filter(([field]) => !omitted.has(field))),
   });
   return {
@@ -275,26 +255,28 @@ function withPath(baseUrl: string, path: string): string {
   return url.pathname === '/' ? new URL(path, url).href : baseUrl;
 }
 
-function withAzurePath(baseUrl: string): string {
-  return /\.azure\.com$/.test(new URL(baseUrl).hostname) ? withPath(baseUrl, '/openai') : baseUrl;
+function withAzurePath(settings: ModelSettings): ModelSettings {
+  const { baseUrl } = settings;
+  const isAzure = baseUrl && /\.azure\.com$/.test(new URL(baseUrl).hostname);
+  return isAzure ? { ...settings, baseUrl: withPath(baseUrl, '/openai') } : settings;
 }
 
 /** Adds what to do when Ollama is not running. The AI SDK recognises a network error by its message and shows its cause. */
-function fetchFromOllama(wayOut: string): typeof globalThis.fetch {
+function fetchFromOllama(urlAdvice: string): typeof globalThis.fetch {
   return async (input, init) => {
     try {
       return await modelFetch(input, init);
     } catch (error) {
       const reason = errorText(error);
       if (!(error instanceof TypeError) || !/ECONNREFUSED|ENOTFOUND/.test(reason)) throw error;
-      const text = `${reason.replace('fetch failed: ', '')}. Is Ollama running? Start Ollama or ${wayOut}.`;
+      const text = `${reason.replace('fetch failed: ', '')}. Is Ollama running? Start Ollama or ${urlAdvice}.`;
       throw new TypeError(error.message, { cause: new Error(text, { cause: error }) });
     }
   };
 }
 
-function checkBaseUrl(name: string, baseUrl: string | undefined): void {
-  const instead = baseUrl ? httpUrlHint(baseUrl) : undefined;
+function checkBaseUrl(name: string, baseUrl: string): void {
+  const instead = httpUrlHint(baseUrl);
   if (instead === undefined) return;
   throw new PocketError(
     'CONFIG_INVALID',

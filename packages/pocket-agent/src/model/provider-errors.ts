@@ -86,7 +86,8 @@ function issueText(issue: unknown): string | undefined {
   return text && Array.isArray(place) ? `${place.join('.')}: ${text}` : text;
 }
 
-function bodyOf(error: unknown): unknown {
+/** The parsed body of the response to a failed call. */
+export function bodyOf(error: unknown): unknown {
   const body = fieldOf(error, 'responseBody');
   if (typeof body !== 'string') return fieldOf(error, 'data');
   try {

@@ -135,7 +135,7 @@ const REFUSED_IMAGE =
   /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S* .{0,40}not (supported|support)|not support\S* .{0,20}image/i;
 
 /** Far more than one conversation contains. A forgotten image would be refused again and relearned. */
-const MOST_REFUSED_IMAGES = 10_000;
+const MAX_REFUSED_IMAGES = 10_000;
 
 interface RefusedImages {
   model: LanguageModelV4;
@@ -150,8 +150,8 @@ export function learnImages({ model, refusal, images }: RefusedImages): string |
   const fresh = images.filter((image) => !rules.refusedImages.has(image));
   if (fresh.length === 0 || !REFUSED_IMAGE.test(refusal)) return undefined;
   // keep all images of this request: a forgotten one would be sent and refused forever
-  const most = Math.max(MOST_REFUSED_IMAGES, images.length);
-  const refusedImages = new Set([...rules.refusedImages, ...images].slice(-most));
+  const kept = Math.max(MAX_REFUSED_IMAGES, images.length);
+  const refusedImages = new Set([...rules.refusedImages, ...images].slice(-kept));
   rulesByModel.set(model, { ...rules, refusedImages });
   return fresh.length === 1 ? 'an image' : `${fresh.length} images`;
 }

@@ -44,7 +44,7 @@ test('the error for a missing key names the place to set it', async () => {
 
 test('the error for a missing base URL names the place to set it', async () => {
   const compatible = await routed({ model: 'openai-compatible/x' });
-  expect(compatible.message).toContain('set params.baseUrl or OPENAI_COMPATIBLE_BASE_URL.');
+  expect(compatible.message).toContain('set OPENAI_COMPATIBLE_BASE_URL or params.baseUrl.');
   const azure = await routed({ model: 'azure/x', apiKey: 'none' });
   expect(azure.message).toContain('set AZURE_RESOURCE_NAME or params.baseUrl.');
 });
