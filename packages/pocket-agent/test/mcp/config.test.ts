@@ -67,7 +67,7 @@ describe('a stdio entry', () => {
 
   test('that needs a variable which is not set fails with its name, and the others work', async () => {
     const mcpServers = {
-      good: stdio('stdio-server.ts'),
+      good: stdio('stdio-plain.ts'),
       bad: { command: 'node', env: { TOKEN: '${POCKET_TEST_MISSING}' } },
     };
     const { client, statuses, reasons, lines } = testClient({ mcpConfig: { mcpServers } });
@@ -139,7 +139,7 @@ describe('an HTTP entry', () => {
 });
 
 test('a disabled server is left alone, whatever else its entry says', async () => {
-  const mcpServers = { off: { disabled: true, command: '' }, on: stdio('stdio-server.ts') };
+  const mcpServers = { off: { disabled: true, command: '' }, on: stdio('stdio-plain.ts') };
   const { client, statuses } = testClient({ mcpConfig: { mcpServers } });
   expect(client.serverNames).toEqual(['on']);
   expect((await client.listTools()).map((tool) => tool.name)).toContain('echo');

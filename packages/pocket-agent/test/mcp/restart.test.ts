@@ -103,7 +103,7 @@ describe('a 2025 server that was restarted on its port', () => {
 describe('a stdio server killed -9 in the middle of a call', () => {
   test.each(['slow_read', 'slow_put'])('is started again, and %s is repeated: it can do no harm', async (tool) => {
     const path = folder();
-    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts', path) } } });
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts', path) } } });
     const pid = Number(textOfResult(await client.callTool('pid', {})));
     const { outcome } = await underWay(client, tool);
     process.kill(pid, 'SIGKILL');
@@ -115,7 +115,7 @@ describe('a stdio server killed -9 in the middle of a call', () => {
 
   test('makes the outcome of any other call unknown, and works again for the next', async () => {
     const path = folder();
-    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts', path) } } });
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts', path) } } });
     const pid = Number(textOfResult(await client.callTool('pid', {})));
     const { outcome } = await underWay(client, 'slow_write');
     process.kill(pid, 'SIGKILL');
@@ -128,7 +128,7 @@ describe('a stdio server killed -9 in the middle of a call', () => {
   });
 
   test('is started once for many calls', async () => {
-    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
     process.kill(Number(textOfResult(await client.callTool('pid', {}))), 'SIGKILL');
     const pids = await Promise.all(Array.from({ length: 6 }, () => client.callTool('pid', {})));
     expect(new Set(pids.map(textOfResult)).size).toBe(1);

@@ -35,7 +35,7 @@ describe('a stdio server', () => {
   });
 
   test('that reads takes many large calls at once', async () => {
-    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
     const text = 'x'.repeat(1_000_000);
     const calls = Array.from({ length: 20 }, async () => textOfResult(await client.callTool('echo', { text })));
     for (const answer of await Promise.all(calls)) expect(answer.length).toBe(text.length);
@@ -61,7 +61,7 @@ describe('a stdio server', () => {
   });
 
   test('whose folder does not exist is reported, not thrown', async () => {
-    const entry = { ...stdio('stdio-server.ts'), cwd: '/no/such/folder' };
+    const entry = { ...stdio('stdio-plain.ts'), cwd: '/no/such/folder' };
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
     expect(await client.listTools()).toEqual([]);
     expect(reasons.join()).toContain('ENOENT');
@@ -76,7 +76,7 @@ describe('a stdio server', () => {
   });
 
   test('that dies while nobody uses it is started again at the next call', async () => {
-    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
     process.kill(Number(textOfResult(await client.callTool('pid', {}))), 'SIGKILL');
     await eventually(() => expect(statuses).toEqual(['it: connected', 'it: lost']));
     expect(textOfResult(await client.callTool('echo', { text: 'again' }))).toBe('again');
@@ -116,7 +116,7 @@ describe('close', () => {
   });
 
   test('cuts off a call under way', async () => {
-    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
     await client.listTools();
     const outcome = client.callTool('wait', {}).catch((error: unknown) => error);
     await client.close();
