@@ -1,6 +1,8 @@
 // Three projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long; `load`
 // measures rates, and has the machine to itself after the others.
-// Polls give up after 5 s and tests after 30 s, both times TEST_PATIENCE. By default that follows the load of the machine.
+// Polls give up after 5 s and tests after 30 s, both times TEST_PATIENCE. By default that follows the load of the machine;
+// it is at least 4, because other processes may start during the run.
+import { existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -8,7 +10,15 @@ import { defineConfig } from 'vitest/config';
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
 const load = 'packages/pocket-agent/test/router/load.services.test.ts';
-const patience = Number(process.env.TEST_PATIENCE ?? Math.max(2, (loadavg()[0] ?? 0) / availableParallelism()));
+const patience = Number(process.env.TEST_PATIENCE ?? Math.max(4, (loadavg()[0] ?? 0) / availableParallelism()));
+/** Temporary files stay in memory if there is room, because SQLite waits for the disk after every commit. */
+function temporaryFolder(): { TMPDIR?: string } {
+  const folder = '/dev/shm';
+  if (!existsSync(folder)) return {};
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize > 2 ** 31 ? { TMPDIR: folder } : {};
+}
+
 const limits = {
   testTimeout: 30_000 * patience,
   hookTimeout: 30_000 * patience,
@@ -18,10 +28,11 @@ const limits = {
 export default defineConfig({
   test: {
     maxWorkers: 3, // on two cores: many tests wait for a clock or a child, and hardly work
-    // programs that tests start share what Node has compiled
+    // programs that tests start share what Node has compiled, as in scripts/run-tests.ts
     env: {
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url)),
       TEST_PATIENCE: String(patience),
+      ...temporaryFolder(),
     },
     coverage: { provider: 'v8', include: ['packages/*/src/**'] },
     projects: [

@@ -258,7 +258,9 @@ describe('an agent whose card hangs', () => {
     ]);
     const { revision } = source;
     release();
-    await vi.waitFor(() => expect(source.revision).toBeGreaterThan(revision ?? 0), { timeout: 20_000 });
+    await vi.waitFor(() => expect(source.revision).toBeGreaterThan(revision ?? 0), {
+      timeout: 5_000 * Number(process.env.TEST_PATIENCE),
+    });
     expect(await source.listTools(undefined, 'ready')).toHaveLength(1);
   });
 });
