@@ -70,7 +70,8 @@ function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHan
     if (count >= MOST_SAMPLES)
       throw new PocketError('BUDGET_REACHED', `A run answers at most ${MOST_SAMPLES} sampling requests.`);
     const sampled = last.then(async () => {
-      await ledger.beforeModelCall(run, own);
+      run.budget.checkModelCall();
+      if (run.budget.limitsCost) await ledger.requirePrice(run, own);
       return sample(own, params, signal, async (answer) => ledger.record({ run, model: own, answer }));
     });
     samples.set(run.budget, { count: count + 1, last: sampled.catch(() => {}) });

@@ -1,6 +1,6 @@
 // Hooks change a run: they are awaited, may replace or deny a call, and an error in them stops the step.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { closest, nullableFunction, OptionSet } from '@pocket-agent/kit';
+import { closest, errorText, type Logger, nullableFunction, OptionSet, startDeadline, within } from '@pocket-agent/kit';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { AgentEvent } from '../run/events.ts';
@@ -59,5 +59,31 @@ export function checkHooks(hooks: object): void {
       const meant = typeof value === 'function' ? closest(key, Object.keys(hooksByName.rules)) : undefined;
       if (meant && !(meant in hooks)) throw hooksByName.unknownOption(key);
     }
+  }
+}
+
+/** A new object: what `createHookContext` returned may be frozen, or shared by several steps. */
+export function withSignal(given: Omit<HookContext, 'signal'>, signal: AbortSignal): HookContext {
+  const context: HookContext = { ...given, signal };
+  const prototype: unknown = Object.getPrototypeOf(given);
+  return prototype === Object.prototype ? context : Object.setPrototypeOf(context, prototype as object);
+}
+
+/** How long a failed step waits for postStep, within the deadline of the run. */
+const POST_STEP_MS = 5_000;
+/** The same after the run was aborted. */
+const LATE_POST_STEP_MS = 100;
+
+export async function postStepAfterFailure(hooks: AgentHooks, context: HookContext, logger: Logger): Promise<void> {
+  const { signal } = context;
+  const grace = signal.aborted
+    ? startDeadline('hooks.postStep', [], LATE_POST_STEP_MS)
+    : startDeadline('hooks.postStep', [signal], POST_STEP_MS);
+  try {
+    await within(grace.signal, hooks.postStep?.(context));
+  } catch (error) {
+    logger.error(`hooks.postStep failed after a failed step: ${errorText(error)}`);
+  } finally {
+    grace.release();
   }
 }

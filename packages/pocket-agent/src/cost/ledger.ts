@@ -49,11 +49,14 @@ export class Ledger {
     return this.lifetime.totals;
   }
 
-  /** Throws if the budget is used up. A budget in dollars also needs the price of the model, which may take a while. */
-  beforeModelCall({ budget, prices }: SpendingRun, model: LanguageModelV4): Promise<void> | undefined {
-    budget.checkModelCall();
+  /** For a budget in dollars: throws if the price of the model is unknown. */
+  async requirePrice({ prices }: SpendingRun, model: LanguageModelV4): Promise<void> {
     // which model answers for a router is known only after the call
-    return budget.limitsCost && model.provider !== 'router' ? requirePrice(model, prices) : undefined;
+    if (model.provider === 'router' || (await isPriced(model, prices))) return;
+    throw new PocketError(
+      'PRICE_UNKNOWN',
+      `limits.maxCostUsd needs the price of ${modelName(model)}, which is unknown. Set prices: { '${model.modelId}': { input, output } }.`,
+    );
   }
 
   /** After a call of the loop was recorded: its input shows what the tool results before it cost. */
@@ -104,14 +107,6 @@ export class Ledger {
       budget.addToolResult(tool, { tokens: tokens - estimate(characters) });
     }
   }
-}
-
-async function requirePrice(model: LanguageModelV4, prices: Prices): Promise<void> {
-  if (await isPriced(model, prices)) return;
-  throw new PocketError(
-    'PRICE_UNKNOWN',
-    `limits.maxCostUsd needs the price of ${modelName(model)}, which is unknown. Set prices: { '${model.modelId}': { input, output } }.`,
-  );
 }
 
 function estimate(characters: number): number {

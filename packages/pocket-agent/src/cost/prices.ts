@@ -77,12 +77,14 @@ export function costOf(model: Identity, usage: LanguageModelV4Usage, prices: Pri
   // cached tokens are part of the input, but some providers count them separately
   const cached = Math.min(count(usage.inputTokens.cacheRead) ?? 0, input);
   const written = Math.min(count(usage.inputTokens.cacheWrite) ?? 0, input - cached);
-  const price = givenPrice(model, prices);
+  const name = modelName(model);
+  const price = givenPrice(model, prices, name);
   if (price) {
     const { cachedInput = price.input, cacheWrite = price.input } = price;
     const uncached = input - cached - written;
     return (uncached * price.input + cached * cachedInput + written * cacheWrite + output * price.output) / 1e6;
   }
+  if (unlisted.has(name)) return undefined;
   const tokens = {
     input_tokens: input,
     output_tokens: output,
@@ -94,13 +96,11 @@ export function costOf(model: Identity, usage: LanguageModelV4Usage, prices: Pri
 
 /** Null if the table has no price for the model. */
 function lookUp(model: Identity, tokens: Record<string, number>): PriceCalculationResult {
-  const name = modelName(model);
-  if (unlisted.has(name)) return null;
   let found: PriceCalculationResult = null;
   try {
     found = table?.calcPrice(tokens, model.modelId, { providerId: prefixOf(model.provider) }) ?? null;
   } catch {}
-  if (!found) unlisted.add(name);
+  if (!found) unlisted.add(modelName(model));
   return found;
 }
 
@@ -116,7 +116,7 @@ export async function isPriced(model: Identity, prices: Prices = {}): Promise<bo
   return givenPrice(model, prices) !== undefined || (await listPrice(model)) !== undefined;
 }
 
-function givenPrice(model: Identity, prices: Prices): ModelPrice | undefined {
-  const given = prices[modelName(model)] ?? prices[model.modelId];
+function givenPrice(model: Identity, prices: Prices, name = modelName(model)): ModelPrice | undefined {
+  const given = prices[name] ?? prices[model.modelId];
   return given ?? (LOCAL_PROVIDERS.includes(prefixOf(model.provider)) ? FREE : undefined);
 }

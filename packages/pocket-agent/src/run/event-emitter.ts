@@ -1,6 +1,6 @@
 // Shows an event to the hooks of its agent, to the listeners of its run, and to the agents above. A listener cannot break
 // a run: its errors are logged.
-import { abortable, errorText, snapshot } from '@pocket-agent/kit';
+import { errorText, snapshot } from '@pocket-agent/kit';
 import { type AgentEvent, type EventMeta, isMinor, type UnsignedEvent } from './events.ts';
 import type { RunAgent, RunContext } from './run-context.ts';
 
@@ -46,20 +46,19 @@ export function isObserved(agent: RunAgent, context: RunContext | undefined): bo
   return false;
 }
 
-/** A mark for `listenersDone`: listeners that are called from now on. */
+/** A mark for `pendingListeners`: listeners that are called from now on. */
 export function nextListenerCall(): number {
   return listenerCalls + 1;
 }
 
 /**
- * Resolves when async listeners have handled the events since `first`; undefined if all have. Earlier ones may be waiting
- * for the step that asks.
+ * Resolves when async listeners have handled the events since `first`; undefined if they have. Earlier calls may wait for
+ * the step that asks.
  */
-export function listenersDone(agent: RunAgent, first: number, signal: AbortSignal): Promise<unknown> | undefined {
+export function pendingListeners(agent: RunAgent, first: number): Promise<unknown> | undefined {
   const calls = pending.get(agent);
   if (!calls?.size) return undefined;
-  const since = [...calls].flatMap(([number, done]) => (number >= first ? [done] : []));
-  return since.length > 0 ? abortable(Promise.all(since), signal) : undefined;
+  return Promise.all([...calls].flatMap(([number, done]) => (number >= first ? [done] : [])));
 }
 
 function signEvent({ agent, context, event: { type, data }, meta }: Emission): AgentEvent {

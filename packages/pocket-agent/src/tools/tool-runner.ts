@@ -33,11 +33,12 @@ export interface ToolRun {
   hookContext: unknown;
   /** What the model was shown. */
   table: ToolTable;
-  /** The tools there are now: lists change during a step. */
-  tableNow(): ToolTable | Promise<ToolTable>;
+  /** The tools there are now, as lists change during a step; undefined if they must be collected again. */
+  knownTable(): ToolTable | undefined;
+  collectTools(): Promise<ToolTable>;
   settings: ToolResultOptions & { maxParallelToolCalls: number };
   /** `_meta` of a call to an MCP server. */
-  metaOf(call: ToolCall): Record<string, unknown>;
+  metaOf(toolCallId: string): Record<string, unknown>;
   /** Undefined if records are neither kept nor observed. */
   audit: ((record: CallRecord) => void) | undefined;
   /** Undefined if there is no listener. */
@@ -79,7 +80,7 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
     if (workers.length % CALLS_PER_TURN === CALLS_PER_TURN - 1) await nextTurn();
     workers.push(worker());
   }
-  await Promise.all(workers);
+  for (const each of workers) await each; // none rejects
   return { results, failure: failures[0] };
 }
 
@@ -180,7 +181,8 @@ type Permission = { error?: undefined; entry: ToolEntry } | Failure;
 async function permit(run: ToolRun, { malformed }: RequestedCall, record: CallRecord): Promise<Permission> {
   const { policy, budget, pathKey, signal } = run.context;
   const { name } = record.call;
-  const entry = (await within(signal, run.tableNow())).find(name);
+  const table = run.knownTable() ?? (await abortable(run.collectTools(), signal));
+  const entry = table.find(name);
   if (!entry) {
     note(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
     const names = run.table.entries.map((known) => known.name);
@@ -219,8 +221,9 @@ async function approval(run: ToolRun, record: CallRecord, entry: ToolEntry): Pro
 }
 
 /** A question takes time, in which a server may replace the tool that was approved. */
-async function isUnchanged({ context, tableNow }: ToolRun, entry: ToolEntry): Promise<boolean> {
-  const now = (await within(context.signal, tableNow())).find(entry.name);
+async function isUnchanged({ context, ...run }: ToolRun, entry: ToolEntry): Promise<boolean> {
+  const table = run.knownTable() ?? (await abortable(run.collectTools(), context.signal));
+  const now = table.find(entry.name);
   if (!now || now.source !== entry.source || context.policy.refusal(now) !== undefined) return false;
   return JSON.stringify(now.tool) === JSON.stringify(entry.tool);
 }
@@ -231,7 +234,7 @@ function callContext(run: ToolRun, call: ToolCall): ToolCallContext {
     signal: run.context.signal,
     progress: (update) =>
       run.emit?.({ type: 'tool_progress', data: { toolCallId: call.id, toolName: call.name, ...update } }),
-    meta: run.metaOf(call),
+    meta: run.metaOf(call.id),
   };
 }
 

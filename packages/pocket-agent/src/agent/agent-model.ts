@@ -1,0 +1,76 @@
+// The model of one agent: found at first use, and what one call of it in the loop needs.
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { Logger } from '@pocket-agent/kit';
+import type { Ledger } from '../cost/ledger.ts';
+import type { CompletionOptions } from '../model/completion-options.ts';
+import { type LanguageModel, resolveModel } from '../model/model.ts';
+import type { ModelCall } from '../model/model-call.ts';
+import type { UnsignedEvent } from '../run/events.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { ToolTable } from '../tools/tool-table.ts';
+import { type AgentSettings, type ModelRouter, modelOptions } from './agent-config.ts';
+
+interface ModelOwner {
+  readonly logger: Logger;
+  emit(event: UnsignedEvent): void;
+}
+
+interface AgentModelOptions {
+  settings: AgentSettings;
+  router: ModelRouter | undefined;
+  ledger: Ledger;
+}
+
+interface Request {
+  model: LanguageModel;
+  context: RunContext;
+  prompt: LanguageModelV4Prompt;
+  table: ToolTable;
+  /** Those of the step, in addition to those of the agent. */
+  completion: CompletionOptions;
+}
+
+export class AgentModel {
+  readonly #agent: ModelOwner;
+  readonly #options: AgentModelOptions;
+  #known: LanguageModel | undefined;
+
+  constructor(agent: ModelOwner, options: AgentModelOptions) {
+    this.#agent = agent;
+    this.#options = options;
+  }
+
+  /** Undefined before the first use. */
+  get known(): LanguageModel | undefined {
+    return this.#known;
+  }
+
+  async resolve(): Promise<LanguageModel> {
+    const { settings, router } = this.#options;
+    const { llmModel, modelSettings } = settings;
+    this.#known ??=
+      router && typeof llmModel === 'string'
+        ? router.languageModel(llmModel)
+        : await resolveModel(llmModel, modelSettings);
+    return this.#known;
+  }
+
+  /** Retries are logged and shown as events; failed answers that are billed are recorded. */
+  call({ model, context, prompt, table, completion }: Request): ModelCall {
+    const { settings, ledger } = this.#options;
+    const { logger } = this.#agent;
+    return {
+      model,
+      options: modelOptions(prompt, settings.completionOptions, completion, table.definitions),
+      signal: context.signal,
+      maxRetries: settings.modelRetries,
+      onRetry: (retry) => {
+        logger.info(`The model is asked again in ${Math.round(retry.delayMs)} ms: ${retry.reason}`);
+        this.#agent.emit({ type: 'model_retry', data: retry });
+      },
+      onRefusal: (leftOut, reason) => logger.warn(`The model refused ${leftOut}, so that is left out: ${reason}`),
+      onFailedAnswer: (answer) => ledger.record({ run: context, model, answer }),
+      onDelta: context.streaming ? (type, delta) => this.#agent.emit({ type, data: { delta } }) : undefined,
+    };
+  }
+}

@@ -1,0 +1,113 @@
+// The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
+import { deepCopy, type Logger } from '@pocket-agent/kit';
+import type { AccessRules } from '../access/access-rules.ts';
+import { isObserved } from '../run/event-emitter.ts';
+import type { UnsignedEvent } from '../run/events.ts';
+import type { RunAgent, RunContext } from '../run/run-context.ts';
+import type { FunctionTool } from '../tools/function-tool.ts';
+import type { RenamedTool } from '../tools/name-registry.ts';
+import type { RequestedCall, ToolRun } from '../tools/tool-runner.ts';
+import type { ListWait, ToolSource } from '../tools/tool-source.ts';
+import type { ToolTable } from '../tools/tool-table.ts';
+import { warnOfEmptyFilter, warnOfVolume } from '../tools/tool-volume.ts';
+import { Toolbox } from '../tools/toolbox.ts';
+import type { AgentHooks, HookContext } from './hooks.ts';
+
+interface ToolsOwner extends RunAgent {
+  readonly hooks: AgentHooks;
+  readonly logger: Logger;
+  emit(event: UnsignedEvent): void;
+}
+
+interface AgentToolsOptions {
+  sources: readonly (FunctionTool | ToolSource)[];
+  access: AccessRules;
+  settings: ToolRun['settings'];
+  /** Merged over the metadata of every call. */
+  metadata: Record<string, unknown> | undefined;
+}
+
+interface Step {
+  context: RunContext;
+  hookContext: HookContext;
+  /** What the model was shown. */
+  table: ToolTable;
+  requested: readonly RequestedCall[];
+}
+
+export class AgentTools {
+  readonly #agent: ToolsOwner;
+  readonly #options: AgentToolsOptions;
+  readonly #toolbox: Toolbox;
+
+  constructor(agent: ToolsOwner, options: AgentToolsOptions) {
+    this.#agent = agent;
+    this.#options = options;
+    this.#toolbox = new Toolbox(options.sources);
+  }
+
+  /** The tools as they were collected last; undefined if a source has changed since. */
+  known(isRunStart = false): ToolTable | undefined {
+    return this.#toolbox.table(isRunStart);
+  }
+
+  async collect(signal: AbortSignal, wait: ListWait = 'ready'): Promise<ToolTable> {
+    const { logger, name } = this.#agent;
+    const { access } = this.#options;
+    const table = await this.#toolbox.collect((change) => this.renamed(change), signal, wait);
+    // a changed tool may be malicious
+    for (const tool of access.fingerprints.look(table)) {
+      logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
+      this.#agent.emit({ type: 'tool_changed', data: { tool } });
+    }
+    const allowed = table.filter((tool) => access.refusal(tool) === undefined);
+    warnOfVolume(name, allowed, logger);
+    if (access.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter(name, table, logger);
+    return table;
+  }
+
+  renamed(change: RenamedTool): void {
+    const { source, tool, name, reason } = change;
+    this.#agent.logger.warn(`Tool "${tool}" of ${source} is called "${name}" here: ${reason}.`);
+    this.#agent.emit({ type: 'tool_renamed', data: change });
+  }
+
+  /** What the calls of one step need. */
+  toolRun({ context, hookContext, table, requested }: Step): ToolRun {
+    const agent = this.#agent;
+    const { policy, signal } = context;
+    const isSeen = isObserved(agent, context);
+    const audit: ToolRun['audit'] = (record) =>
+      agent.emit({ type: 'audit', data: policy.record(agent.agentId, record) });
+    const stepId = requested[0]?.call.id;
+    return {
+      context,
+      hooks: agent.hooks,
+      hookContext,
+      settings: this.#options.settings,
+      table,
+      knownTable: () => this.known(),
+      collectTools: () => this.collect(signal),
+      metaOf: (toolCallId) => this.#metaOf(toolCallId, stepId, context),
+      audit: isSeen || policy.keepsRecords ? audit : undefined,
+      emit: isSeen ? (event) => agent.emit(event) : undefined,
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#toolbox.close();
+  }
+
+  #metaOf(toolCallId: string, stepId: string | undefined, { path, traceparent }: RunContext): Record<string, unknown> {
+    const { metadata } = this.#options;
+    const meta: Record<string, unknown> = {
+      tool_call_id: toolCallId,
+      step_id: stepId,
+      context_id: this.#agent.agentId,
+      agent_name: this.#agent.name,
+      is_sub_agent: path.length > 1,
+    };
+    if (traceparent) meta.traceparent = traceparent;
+    return metadata ? { ...meta, ...deepCopy(metadata) } : meta;
+  }
+}

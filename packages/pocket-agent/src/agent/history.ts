@@ -1,0 +1,71 @@
+// The conversation of one agent: its messages, frozen, and what is derived from them.
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { Message } from '../base/messages.ts';
+import { PromptBuilder } from '../model/prompt.ts';
+import { callIdsIn } from '../tools/tool-calls.ts';
+
+export class History {
+  #messages: Message[];
+  /** What `messages` returns, until the history changes. */
+  #shown: readonly Message[] | undefined;
+  #callIds: Set<string> | undefined;
+  #resets = 0;
+  readonly #prompt = new PromptBuilder();
+
+  constructor(messages: Message[]) {
+    this.#messages = messages;
+  }
+
+  /** Oldest first, frozen. */
+  get messages(): readonly Message[] {
+    this.#shown ??= Object.freeze([...this.#messages]);
+    return this.#shown;
+  }
+
+  get length(): number {
+    return this.#messages.length;
+  }
+
+  /** How often the conversation was begun again. */
+  get resets(): number {
+    return this.#resets;
+  }
+
+  /** Ids of all tool calls in the history; read when the first answer comes. */
+  get callIds(): Set<string> {
+    this.#callIds ??= callIdsIn(this.#messages);
+    return this.#callIds;
+  }
+
+  /** The messages are frozen; the array is reused by the next call. */
+  prompt(systemPrompt: string | undefined): LanguageModelV4Prompt {
+    return this.#prompt.build(this.#messages, systemPrompt);
+  }
+
+  /** Adds a frozen message, after `before` if given. False if `before` was removed by a reset. */
+  add(message: Message, before?: Message): boolean {
+    if (!before || before === this.#messages.at(-1)) this.#messages.push(message);
+    else {
+      const index = this.#messages.lastIndexOf(before);
+      if (index < 0) return false;
+      this.#messages.splice(index + 1, 0, message);
+      this.#prompt.reset(); // later messages may be in the prompt already
+    }
+    this.#shown = undefined;
+    return true;
+  }
+
+  /** Forgets all messages. */
+  reset(): void {
+    this.#messages = [];
+    this.#shown = undefined;
+    this.#callIds = undefined;
+    this.#resets++;
+    this.#prompt.reset();
+  }
+
+  /** The ids of a message that does not come from the loop, which adds its own. */
+  noteCallIds(message: Message): void {
+    if (this.#callIds) for (const id of callIdsIn([message])) this.#callIds.add(id);
+  }
+}
