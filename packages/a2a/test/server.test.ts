@@ -567,3 +567,43 @@ test('a handler inside another server is reached at the URL in its card', async 
   expect(JSON.stringify(await response.json())).toContain('embedded');
   expect((await serve(new Request('https://agents.example.com/other'))).status).toBe(404);
 });
+
+test('options that contradict each other are refused', async () => {
+  const agent = world.agent([]);
+  const approvals = 'owner' as 'own';
+  const refused = { code: 'CONFIG_INVALID', message: expect.stringContaining('one of caller, own') };
+  expect(() => agent.asA2aServer({ approvals })).toThrow(expect.objectContaining(refused));
+  const twice = agent.asA2aServer({ token: 'same', tokens: { same: 'reader' } });
+  await expect(twice.listen()).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining('keep it in one of them'),
+  });
+});
+
+test('a server that was closed is not closed again with its agent', async () => {
+  const agent = world.agent([]);
+  const [first, second] = [agent.asA2aServer(), agent.asA2aServer()];
+  const closed: string[] = [];
+  for (const [name, server] of Object.entries({ first, second })) {
+    const { close } = server;
+    server.close = () => {
+      closed.push(name);
+      return close.call(server);
+    };
+  }
+  await first.close();
+  await agent.close();
+  expect(closed).toEqual(['first', 'second']);
+});
+
+test.each(bindings)('a caller learns the code of a failed model call, the log has the rest (%s)', async (binding) => {
+  const lines: string[] = [];
+  const logger = { ...silent, error: (line: string) => void lines.push(line) };
+  const error = new Error('key sk-123 of org-AbC123dEf is refused by http://admin:hunter2@10.0.0.5/v1');
+  const agent = world.agent([{ error }], { logger });
+  const task = await send(await clientOf((await world.serve(agent)).url, { binding }), message('hello'));
+  const neutral = 'The agent failed (MODEL_FAILED); its log says why.';
+  expect([stateOf(task), statusText(task)]).toEqual(['TASK_STATE_FAILED', neutral]);
+  expect(lines.join()).toContain('is refused by http://[redacted]@10.0.0.5/v1');
+  for (const secret of ['sk-123', 'org-AbC123dEf', 'hunter2']) expect(lines.join()).not.toContain(secret);
+});

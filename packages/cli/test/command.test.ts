@@ -239,3 +239,12 @@ describe('calls that need approval, without a terminal', () => {
     expect(stderr).toMatch(/✗ .*may not be called here/);
   });
 });
+
+test.each([[''], ['--json']])('secrets in an error are redacted on stdout and stderr %j', async (option) => {
+  const message = 'key sk-123 of org-AbC123dEf is refused by http://admin:hunter2@10.0.0.5/v1';
+  const refusal = { status: 401, message };
+  const { code, stdout, stderr } = await scripted([refusal], ...(option ? [option] : []), 'Go');
+  expect(code).toBe(2);
+  expect(stdout + stderr).toContain('is refused by http://[redacted]@10.0.0.5/v1');
+  for (const secret of ['sk-123', 'org-AbC123dEf', 'hunter2']) expect(stdout + stderr).not.toContain(secret);
+});

@@ -181,3 +181,33 @@ test('another agent uses the folders as an MCP server', async () => {
   for (let index = 0; index < 100; index++) expect(resultText(agent, index)).toBe('2 steps');
   await agent.close();
 });
+
+test('a caller reads what a tool says without secrets, and only the code of an error behind it', async () => {
+  const said = 'key sk-123 is refused by http://admin:hunter2@10.0.0.5/v1';
+  const root = writeFiles({
+    'shop/manifest.yaml': manifestOf('refuse', 'model'),
+    'shop/tool.mjs': `export class Tools {
+      async tool_refuse() { throw new Error('closed, says ${said}'); }
+      async tool_model() {
+        throw Object.assign(new Error('the provider says 10.0.0.5'), { name: 'PocketError', code: 'MODEL_FAILED' });
+      }
+    }`,
+  });
+  const lines: string[] = [];
+  const logger = { ...silent, error: (line: string) => void lines.push(line) };
+  const folder = loadToolFolder(root, { logger });
+  const server = await (await folder.asMcpServer()).listen();
+  onTestFinished(async () => {
+    await server.close();
+    await folder.close();
+  });
+  const client = await connect(new StreamableHTTPClientTransport(new URL(server.url)), 2026);
+  const refused = JSON.stringify(await client.callTool({ name: 'refuse' }));
+  expect(refused).toContain('closed, says key [redacted]');
+  for (const secret of ['sk-123', 'hunter2']) expect(refused).not.toContain(secret);
+  expect(await client.callTool({ name: 'model' })).toMatchObject({
+    isError: true,
+    content: [{ text: 'Tool "model" failed (MODEL_FAILED); its log says why.' }],
+  });
+  expect(lines.join()).toContain('the provider says 10.0.0.5');
+});

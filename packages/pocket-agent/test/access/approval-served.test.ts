@@ -1,5 +1,4 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import '@pocket-agent/a2a';
 import { type ApprovalRequest, type HttpServer, PocketAgent, PocketAgentClient, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -337,10 +336,8 @@ describe('who says yes to what a served agent wants to do', () => {
   test('anything else is refused', () => {
     const { agent } = servedAgent();
     const approvals = 'owner' as 'own';
-    for (const serve of [() => agent.asMcpServer({ approvals }), () => agent.asA2aServer({ approvals })])
-      expect(serve).toThrow(
-        expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('own') }),
-      );
+    const refused = { code: 'CONFIG_INVALID', message: expect.stringContaining('own') };
+    expect(() => agent.asMcpServer({ approvals })).toThrow(expect.objectContaining(refused));
   });
 });
 
@@ -348,6 +345,4 @@ test('one token is not both the token of everybody and one with a profile', asyn
   const { agent } = servedAgent();
   const refused = { code: 'CONFIG_INVALID', message: expect.stringContaining('keep it in one of them') };
   await expect(listen(agent, { token: 'same', tokens: { same: 'reader' } })).rejects.toMatchObject(refused);
-  const a2a = agent.asA2aServer({ token: 'same', tokens: { same: 'reader' } });
-  await expect(a2a.listen()).rejects.toMatchObject(refused);
 });
