@@ -39,7 +39,7 @@ export type {
 export { OwnerTokens, type OwnerTokensOptions } from './base/owner-tokens.ts';
 export type { Budgets } from './bridge/directory.ts';
 export { type Hub, type HubOptions, serveHub } from './hub/hub.ts';
-export { LocalAgent3, type LocalAgent3Options, openAgent3 } from './hub/local.ts';
+export { type LocalAgent3, type LocalAgent3Options, openAgent3 } from './hub/local.ts';
 export { RemoteAgent3, type RemoteAgent3Options } from './hub/remote.ts';
 export type { ConfirmCalls, SpendingLimit } from './mcp/consent.ts';
 export { type McpFrontOptions, mcpServerFactory } from './mcp/mcp-server.ts';

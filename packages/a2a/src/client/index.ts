@@ -23,6 +23,7 @@ export {
   type Task,
   type TaskStateName,
   type TaskStatus,
+  taskStates,
   type Update,
 } from './task.ts';
 export { TaskCollector } from './task-collector.ts';

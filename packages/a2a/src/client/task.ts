@@ -20,15 +20,17 @@ export interface Artifact {
   metadata?: Metadata;
 }
 
-export type TaskStateName =
-  | 'submitted'
-  | 'working'
-  | 'completed'
-  | 'failed'
-  | 'canceled'
-  | 'rejected'
-  | 'input-required'
-  | 'auth-required';
+export const taskStates = [
+  'submitted',
+  'working',
+  'completed',
+  'failed',
+  'canceled',
+  'rejected',
+  'input-required',
+  'auth-required',
+] as const;
+export type TaskStateName = (typeof taskStates)[number];
 
 export interface TaskStatus {
   state: TaskStateName;

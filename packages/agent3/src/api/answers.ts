@@ -1,9 +1,10 @@
 // Schemas of the API's responses, for the OpenAPI description and for checking the responses of a remote hub.
+import { taskStates } from '@pocket-agent/a2a/client';
 import { z } from 'zod';
 import type { HubHealth } from '../base/agent3.ts';
 import type { AgentDetails, Invocation, SearchPage } from '../base/agents.ts';
 import type { CallLog, FeedbackResult, Statistics } from '../base/call-records.ts';
-import type { CallProgress, CallResponse } from '../base/calls.ts';
+import { type CallProgress, type CallResponse, callErrorCodes } from '../base/calls.ts';
 
 const count = z.int().min(0);
 const price = z.looseObject({
@@ -13,35 +14,8 @@ const price = z.looseObject({
   currency: z.string(),
 });
 const metrics = z.looseObject({ avgResponseTime: z.number(), successRate: z.number(), totalCalls: count });
-const taskState = z.enum([
-  'submitted',
-  'working',
-  'completed',
-  'failed',
-  'canceled',
-  'rejected',
-  'input-required',
-  'auth-required',
-]);
-
-const errorCode = z.enum([
-  'AGENT_UNKNOWN',
-  'INPUT_INVALID',
-  'REFUSED',
-  'BUDGET',
-  'RATE_LIMITED',
-  'AUTH_MISSING',
-  'AUTH_FAILED',
-  'ADDRESS_REFUSED',
-  'UNREACHABLE',
-  'TIMEOUT',
-  'TOO_LARGE',
-  'PROTOCOL',
-  'AGENT_ERROR',
-  'TASK_FAILED',
-  'TASK_UNKNOWN',
-  'CANCELED',
-]);
+const taskState = z.enum(taskStates);
+const errorCode = z.enum(callErrorCodes);
 
 const summary = {
   id: z.string(),

@@ -92,20 +92,22 @@ export interface CallResult {
   truncated: boolean;
 }
 
-export type CallErrorCode =
-  | 'AGENT_UNKNOWN'
-  | 'INPUT_INVALID'
-  | 'REFUSED'
-  | 'BUDGET'
-  | 'RATE_LIMITED'
-  | 'AUTH_MISSING'
-  | 'AUTH_FAILED'
-  | 'ADDRESS_REFUSED'
-  | 'UNREACHABLE'
-  | 'TIMEOUT'
-  | 'TOO_LARGE'
-  | 'PROTOCOL'
-  | 'AGENT_ERROR'
-  | 'TASK_FAILED'
-  | 'TASK_UNKNOWN'
-  | 'CANCELED';
+export const callErrorCodes = [
+  'AGENT_UNKNOWN',
+  'INPUT_INVALID',
+  'REFUSED',
+  'BUDGET',
+  'RATE_LIMITED',
+  'AUTH_MISSING',
+  'AUTH_FAILED',
+  'ADDRESS_REFUSED',
+  'UNREACHABLE',
+  'TIMEOUT',
+  'TOO_LARGE',
+  'PROTOCOL',
+  'AGENT_ERROR',
+  'TASK_FAILED',
+  'TASK_UNKNOWN',
+  'CANCELED',
+] as const;
+export type CallErrorCode = (typeof callErrorCodes)[number];

@@ -6,6 +6,9 @@ import type { TaskRequest } from './calls.ts';
 /** Base64 characters; a call with this much and a message still fits into one request to a hub. */
 const MAX_FILE_CHARACTERS = 3_000_000;
 
+export const MAX_TIMEOUT_MS = 3_600_000;
+const MAX_MESSAGE_CHARACTERS = 200_000;
+
 const RETRIES =
   'Default 1. Retries after a refused connection, 429 or 503; after other failures only if the agent is registered as idempotent';
 const MAX_COST =
@@ -55,7 +58,11 @@ export const invokeRequest = z.strictObject({
 
 export const callRequest = z.strictObject({
   agentId,
-  message: z.string().min(1).max(200_000).describe('The task in plain words, or JSON if inputMode is application/json'),
+  message: z
+    .string()
+    .min(1)
+    .max(MAX_MESSAGE_CHARACTERS)
+    .describe('The task in plain words, or JSON if inputMode is application/json'),
   inputMode: z.string().max(100).optional().describe('Default text/plain'),
   files: z
     .array(
@@ -86,7 +93,12 @@ export const callRequest = z.strictObject({
         .max(200)
         .optional()
         .describe('Your own agent id: stored with the call, and weighs its rating'),
-      timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds for the whole call, default 30,000'),
+      timeout: z
+        .int()
+        .min(1)
+        .max(MAX_TIMEOUT_MS)
+        .optional()
+        .describe('Milliseconds for the whole call, default 30,000'),
       streaming: z.boolean().optional(),
       retries: z.int().min(0).max(10).optional().describe(RETRIES),
       maxCost: dollars.optional().describe(MAX_COST),
@@ -95,6 +107,16 @@ export const callRequest = z.strictObject({
     .optional(),
 });
 
+const base64 = /^[A-Za-z\d+/]*={0,2}$/;
+
+/** A call as the bridge accepts it: files may come without a message. */
+export const bridgeCall = z
+  .object({ ...callRequest.shape, message: z.string().max(MAX_MESSAGE_CHARACTERS) })
+  .refine(({ message, files = [] }) => message.trim() !== '' || files.length > 0, { error: 'the message is empty' })
+  .refine(({ files = [] }) => files.every((file) => base64.test(file.base64)), {
+    error: 'the content of a file must be base64',
+  });
+
 export const batchRequest = z.strictObject({
   calls: z.array(callRequest).min(1).max(20),
 });
@@ -102,8 +124,13 @@ export const batchRequest = z.strictObject({
 export const taskRequest = z.strictObject({
   action: z.enum(['get', 'wait', 'reply', 'cancel']),
   taskHandle: z.string().min(1).max(500).describe('From the response of agent3_call'),
-  message: z.string().min(1).max(200_000).optional().describe("For reply: the answer to the agent's question"),
-  timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds'),
+  message: z
+    .string()
+    .min(1)
+    .max(MAX_MESSAGE_CHARACTERS)
+    .optional()
+    .describe("For reply: the answer to the agent's question"),
+  timeout: z.int().min(1).max(MAX_TIMEOUT_MS).optional().describe('Milliseconds'),
   maxCost: dollars.optional().describe(`For reply: ${MAX_COST}`),
   userAgentId: z.string().max(200).optional().describe('For reply: your own agent id, as in a call'),
   agreedPrice,

@@ -2,15 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { A2aError, makeSchemaCheck } from '@pocket-agent/a2a/client';
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
-import { errorText } from '@pocket-agent/kit';
+import { z } from 'zod';
 import type { Caller } from '../base/agent3.ts';
 import { type CallFailure, toFailure } from '../base/call-failure.ts';
 import type { CallOptions, CallRequest, CallResponse, TaskRequest } from '../base/calls.ts';
 import { cleanLine } from '../base/clean-text.ts';
 import { localOwner } from '../base/owner-tokens.ts';
+import { bridgeCall, MAX_TIMEOUT_MS, taskRequest } from '../base/requests.ts';
 import { Admission } from './admission.ts';
 import type { Bridge, BridgeOptions } from './bridge-options.ts';
-import { checkRequest, checkTimeout, MAX_TIMEOUT_MS, readInput } from './content/input.ts';
+import { checkRequest, readInput } from './content/input.ts';
 import { estimatedTokens } from './content/tokens.ts';
 import { DEFAULT_TIMEOUT_MS, Deadline } from './deadline.ts';
 import { type DeliveryOptions, deliver, follow } from './delivery.ts';
@@ -18,7 +19,7 @@ import type { KnownTask } from './directory.ts';
 import { type ConnectedAgent, type FoundAgent, PendingCall } from './pending-call.ts';
 import { checkSamePrice } from './price.ts';
 import { PushNotifications, pushedTask } from './push-notifications.ts';
-import { recordOf, responseOf } from './response.ts';
+import { Settlement } from './settlement.ts';
 import { SignedIds } from './signed-ids.ts';
 import { TaskStore, unknownTask } from './task-store.ts';
 
@@ -28,8 +29,6 @@ type Look = Exclude<TaskRequest['action'], 'reply'>;
 
 const DEFAULT_RETRIES = 1;
 const DEFAULT_RETRY_DELAY_MS = 500;
-const DEFAULT_LIMITS = { bytes: 256 * 1024, parts: 100 };
-const CANCEL_MS = 2000;
 /** Size of one response, including a whole stream. */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Size of a response that is read only for the state of the task. */
@@ -46,6 +45,7 @@ class A2aBridge implements Bridge {
   readonly #admission: Admission;
   readonly #signedIds: SignedIds;
   readonly #tasks: TaskStore;
+  readonly #settlement: Settlement;
   readonly #push: PushNotifications;
   readonly #schemaCheckFor: ReturnType<typeof makeSchemaCheck>;
   readonly #closing = new AbortController();
@@ -59,6 +59,8 @@ class A2aBridge implements Bridge {
     this.#admission = new Admission(options, { fetch: this.#fetch, fetchLarge: this.#fetchLarge });
     this.#signedIds = new SignedIds(key);
     this.#tasks = new TaskStore({ directory, signedIds: this.#signedIds, now });
+    const tasks = { tasks: this.#tasks, signedIds: this.#signedIds, closing: this.#closing.signal };
+    this.#settlement = new Settlement({ ...options, ...tasks });
     this.#push = new PushNotifications({
       url: this.#usablePushUrl(pushUrl),
       directory,
@@ -112,15 +114,9 @@ class A2aBridge implements Bridge {
     const { agentId, metadata = {} } = request;
     const pending = this.#start({ agentId, caller, timeoutMs: metadata.timeout, options });
     const failure = await this.#attempt(pending, () => this.#call(pending, request));
-    if (failure && (failure.code === 'CANCELED' || pending.mustEnd)) await this.#cancel(pending);
-    const response = await this.#answer(pending, failure);
-    try {
-      const receipt = await this.#options.directory.record(recordOf(pending, response, request));
-      return pending.isSent ? { ...response, receipt } : response;
-    } catch (error) {
-      this.#logError('a call could not be recorded', pending, error);
-      return response;
-    }
+    if (failure && (failure.code === 'CANCELED' || pending.mustEnd)) await this.#settlement.cancelTask(pending);
+    const response = await this.#settlement.settle(pending, failure);
+    return this.#settlement.record(pending, response, request);
   }
 
   async #answerTask(request: TaskRequest, caller: Caller, options: CallOptions): Promise<CallResponse> {
@@ -132,16 +128,16 @@ class A2aBridge implements Bridge {
     }
     const pending = this.#start({ agentId, caller, timeoutMs: request.timeout, options });
     const failure = await this.#attempt(pending, async () => {
-      checkTimeout(request.timeout);
+      checkRequest(z.object(taskRequest.shape), request);
       if (!known || request.action === 'reply') throw unknownTask();
       await this.#look(pending, known, request.action);
     });
-    return this.#answer(pending, failure, request.action);
+    return this.#settlement.settle(pending, failure, request.action);
   }
 
   async #call(pending: PendingCall, request: CallRequest): Promise<void> {
     const { agentId, metadata = {}, skillId, mode } = request;
-    checkRequest(request);
+    checkRequest(bridgeCall, request);
     if (request.taskId !== undefined) await this.#tasks.resume(pending, request.taskId);
     const whose = { caller: pending.caller.id, agentId };
     const given = request.contextId === undefined ? undefined : this.#signedIds.openContext(request.contextId, whose);
@@ -200,7 +196,7 @@ class A2aBridge implements Bridge {
     try {
       const updates = await deliver(pending, connected, { ...sending, message: { ...sending.message, push } });
       this.#tasks.renewHandle(pending);
-      if (push) await this.#save(pending);
+      if (push) await this.#settlement.saveTask(pending);
       return updates;
     } finally {
       this.#push.taskSaved(taskHandle);
@@ -261,59 +257,12 @@ class A2aBridge implements Bridge {
       await work();
       return undefined;
     } catch (error) {
-      if (!(error instanceof A2aError)) this.#logError('a call failed unexpectedly', pending, error);
+      if (!(error instanceof A2aError)) this.#settlement.logError('a call failed unexpectedly', pending, error);
       return toFailure(error);
     } finally {
       pending.reportRest();
       pending.deadline.release();
     }
-  }
-
-  async #answer(
-    pending: PendingCall,
-    failure: CallFailure | undefined,
-    action?: TaskRequest['action'],
-  ): Promise<CallResponse> {
-    const limits = { ...DEFAULT_LIMITS, ...this.#options.limits };
-    const response = responseOf(pending, failure, { limits, signedIds: this.#signedIds, action });
-    await this.#settle(pending, pending.mayHaveCost(failure) ? response.metadata.cost : 0);
-    const isUnfinished = response.task !== undefined && !pending.collected.isOver;
-    if (isUnfinished || pending.known || pending.isTaskSaved) await this.#save(pending);
-    return response;
-  }
-
-  /** Cancels the task at the agent. Waits only briefly for its answer. */
-  async #cancel(pending: PendingCall): Promise<void> {
-    const { client, collected, known, isSent } = pending;
-    const taskId = collected.taskId ?? (isSent ? known?.taskId : undefined);
-    if (!client || taskId === undefined || collected.isOver || this.#closing.signal.aborted) return;
-    try {
-      const task = await client.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS));
-      collected.take({ kind: 'task', task });
-    } catch (error) {
-      this.#logError('a task could not be canceled at its agent', pending, toFailure(error));
-    }
-  }
-
-  async #settle(pending: PendingCall, cost: number | undefined): Promise<void> {
-    try {
-      await pending.settle(cost);
-    } catch (error) {
-      this.#logError('the cost of a call could not be counted', pending, error);
-    }
-  }
-
-  async #save(pending: PendingCall): Promise<void> {
-    try {
-      await this.#tasks.save(pending);
-    } catch (error) {
-      this.#logError('a task could not be saved', pending, error);
-    }
-  }
-
-  #logError(what: string, { callId, agentId, redactor }: PendingCall, error: unknown): void {
-    const reason = redactor.redact(errorText(error));
-    this.#options.logger.error(what, { callId, agentId, reason });
   }
 
   get #retryDelayMs(): number {

@@ -251,7 +251,7 @@ const pizza = {
 };
 
 test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
-  ['nothing', { message: ' ' }, /the message is empty/],
+  ['an empty message', { message: ' ' }, /the message is empty/],
   [
     'a mode the card does not have',
     { message: 'hi', inputMode: 'text/html' },
@@ -262,13 +262,13 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
     { message: '{"size":"L"}', inputMode: 'json', skillId: 'chat' },
     /it accepts text\/plain, not application\/json/,
   ],
-  ['a skill there is none of', { message: 'hi', skillId: 'fly' }, /no skill "fly"; its card lists order, chat/],
+  ['an unknown skill', { message: 'hi', skillId: 'fly' }, /no skill "fly"; its card lists order, chat/],
   [
     'JSON that is too deep',
     { message: `${'['.repeat(50_000)}${']'.repeat(50_000)}`, inputMode: 'json' },
     /nested more than 100 levels/,
   ],
-  ['JSON that is none', { message: '{', inputMode: 'application/json' }, /not valid JSON/],
+  ['invalid JSON', { message: '{', inputMode: 'application/json' }, /not valid JSON/],
   [
     'JSON against the schema',
     { message: '{"size":"XXL"}', inputMode: 'json', skillId: 'order' },
@@ -289,9 +289,9 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
     { message: 'hi', files: [{ name: 'a', mediaType: 'image/png', base64: '%' }] },
     /base64/,
   ],
-  ['a message that is a picture', { message: 'hi', inputMode: 'image/png' }, /Send that as a file/],
-  ['a timeout of no time', { message: 'hi', metadata: { timeout: 0 } }, /timeout must be milliseconds/],
-  ['half a retry', { message: 'hi', metadata: { retries: 0.5 } }, /retries must be a whole number/],
+  ['a message whose mode is an image', { message: 'hi', inputMode: 'image/png' }, /Send that as a file/],
+  ['a timeout of 0', { message: 'hi', metadata: { timeout: 0 } }, /metadata\.timeout: .*>=1/],
+  ['half a retry', { message: 'hi', metadata: { retries: 0.5 } }, /metadata\.retries: .*int/],
 ])('%s is not sent', async (_case, request, error) => {
   const { url, messages } = await startCounter();
   const { bridge } = setUp({ card: cardOf(url, pizza) });
@@ -303,7 +303,10 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
 test('a call without an agent id is refused', async () => {
   const { bridge } = setUp({ card: cardOf('http://127.0.0.1:1/', pizza) });
   const response = await bridge.call({ agentId: undefined as unknown as string, message: 'hi' }, me);
-  expect(response).toMatchObject({ errorCode: 'INPUT_INVALID', error: expect.stringContaining('agentId is missing') });
+  expect(response).toMatchObject({
+    errorCode: 'INPUT_INVALID',
+    error: expect.stringContaining('agentId: Invalid input'),
+  });
 });
 
 test('a matching message is sent unchanged', async () => {

@@ -1,17 +1,12 @@
 // Checks a request against the agent's card and converts it to the parts of a message.
-
-import type { Part } from '@pocket-agent/a2a/client';
-import { inputSchemaOf, type SchemaCheck } from '@pocket-agent/a2a/client';
-import { recordsIn, stringsIn } from '@pocket-agent/kit';
+import { inputSchemaOf, type Part, type SchemaCheck } from '@pocket-agent/a2a/client';
+import { recordsIn, schemaIssuesText, stringsIn } from '@pocket-agent/kit';
+import type { z } from 'zod';
 import type { CardJson } from '../../base/agents.ts';
 import { CallFailure } from '../../base/call-failure.ts';
 import type { CallRequest } from '../../base/calls.ts';
 import { isTooDeep, MAX_DEPTH } from '../../base/json-depth.ts';
 import { payloadOf } from './payload.ts';
-
-export const MAX_TIMEOUT_MS = 3_600_000;
-const MAX_RETRIES = 10;
-const MAX_FILES = 32;
 
 /** Short names of media types that requests and cards use. */
 const shortNames: Record<string, string> = {
@@ -22,27 +17,9 @@ const shortNames: Record<string, string> = {
 };
 
 /** Checks that do not need the agent's card. */
-export function checkRequest({ agentId, message, files = [], metadata = {}, mode, inputMode }: CallRequest): void {
-  if (typeof agentId !== 'string' || agentId === '')
-    throw invalid('agentId is missing; search returns the ids of agents');
-  if (typeof message !== 'string' || (message.trim() === '' && files.length === 0))
-    throw invalid('the message is empty');
-  if (files.length > MAX_FILES) throw invalid(`there are more than ${MAX_FILES} files`);
-  if (mode !== undefined && mode !== 'wait' && mode !== 'start') throw invalid('mode must be wait or start');
-  if (inputMode !== undefined && typeof inputMode !== 'string') throw invalid('inputMode must be a media type');
-  const { timeout, retries, maxCost } = metadata;
-  checkTimeout(timeout);
-  if (retries !== undefined && !(Number.isInteger(retries) && retries >= 0 && retries <= MAX_RETRIES))
-    throw invalid(`retries must be a whole number from 0 to ${MAX_RETRIES}`);
-  if (maxCost !== undefined && !(maxCost >= 0)) throw invalid('maxCost must be an amount in US dollars');
-  for (const { mediaType, base64 } of files)
-    if (typeof mediaType !== 'string' || !/^[A-Za-z\d+/]*={0,2}$/.test(base64))
-      throw invalid('a file needs a mediaType, and its content in base64');
-}
-
-export function checkTimeout(timeout: number | undefined): void {
-  if (timeout !== undefined && !(timeout >= 1 && timeout <= MAX_TIMEOUT_MS))
-    throw invalid(`timeout must be milliseconds, from 1 to ${MAX_TIMEOUT_MS}`);
+export function checkRequest(schema: z.ZodType, request: unknown): void {
+  const { error } = schema.safeParse(request);
+  if (error) throw invalid(schemaIssuesText(error.issues.slice(0, 5)));
 }
 
 export async function readInput(request: CallRequest, card: CardJson, check: SchemaCheck): Promise<Part[]> {

@@ -1,15 +1,12 @@
 // Registers, updates and removes agents.
-import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Caller } from '../../base/agent3.ts';
-import { Agent3Error } from '../../base/agent3-error.ts';
 import type { CardJson, Credential, Price, RateLimit, Registration } from '../../base/agents.ts';
 import { digestOf } from '../../base/canonical-json.ts';
 import { inputChecked } from '../../base/check-input.ts';
-import { priceText } from '../../base/price-text.ts';
 import { registerRequest } from '../../base/requests.ts';
-import { addressesOf, normalizedPath } from '../../cards/addresses.ts';
-import { type Card, hostsOf, OWNER_EXTENSION, ownersOf, protocolsOf, tagsOf, titleOf } from '../../cards/card.ts';
+import { addressesOf } from '../../cards/addresses.ts';
+import { type Card, hostsOf, protocolsOf, tagsOf, titleOf } from '../../cards/card.ts';
 import type { CardChecks, CheckedCard } from '../../cards/card-checks.ts';
 import { type AgentRow, parse } from '../records/listing.ts';
 import { NEW_RECORD, standingOf } from '../records/ranking.ts';
@@ -19,6 +16,8 @@ import { embeddingText, type TextIndex, textsOf } from '../search/text-index.ts'
 import type { Vocabulary } from '../search/words.ts';
 import type { CredentialStore } from './credentials.ts';
 import { inheritedPrice, putEndpoints } from './endpoint-prices.ts';
+import { identityOf, newId } from './identity.ts';
+import { checkOwner, checkPrice, checkRight, notTheOwner } from './ownership.ts';
 
 interface Envelope {
   price?: Price | undefined;
@@ -97,7 +96,7 @@ export class Registrations {
     });
   }
 
-  /** Stores a refreshed card and keeps the rest of the registration. Does nothing if the agent was removed meanwhile. */
+  /** Stores a refreshed card and keeps the rest of the registration. Does nothing if the agent has been removed. */
   async replaceCard({ id, owner }: AgentRow, checked: CheckedCard): Promise<void> {
     const { db, now } = this.#options;
     const isReplaced = await db.transaction().execute(async (transaction) => {
@@ -185,7 +184,7 @@ export class Registrations {
         standing,
         registered_at: now(),
       })
-      // another hub may have inserted it meanwhile; then only its owner may update it
+      // another hub may have inserted it in between; then only its owner may update it
       .onConflict((conflict) =>
         conflict
           .column('identity')
@@ -267,62 +266,4 @@ function envelopeColumns({ price, rateLimit, idempotent }: Envelope): EnvelopeCo
     ...(rateLimit ? { rate_calls: rateLimit.calls, rate_seconds: rateLimit.perSeconds } : {}),
     ...(idempotent === undefined ? {} : { idempotent: idempotent ? 1 : 0 }),
   };
-}
-
-/** A card URL identifies one agent for all owners; a card without a URL identifies one agent of its owner. */
-function identityOf({ url, card }: CheckedCard, caller: Caller): string {
-  if (url !== undefined) return `url ${normalized(url)}`;
-  const [first] = card.supportedInterfaces;
-  return `card ${digestOf([caller.id, first?.url, first?.tenant ?? '', card.name])}`;
-}
-
-/** Different spellings of one URL become equal. */
-function normalized(url: string): string {
-  const { protocol, hostname, port, pathname, search } = new URL(url);
-  const path = normalizedPath(pathname);
-  return `${protocol}//${hostname.replace(/\.$/, '')}${port === '' ? '' : `:${port}`}${path}${search}`;
-}
-
-function newId(name: string): string {
-  const readable = name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, 40);
-  return `${readable || 'agent'}-${randomBytes(5).toString('hex')}`;
-}
-
-/** Returns whether the caller takes the agent over from another owner, because its card names the caller. */
-function checkRight(known: AgentRow | undefined, { url, card }: CheckedCard, caller: Caller): boolean {
-  const owners = url === undefined ? undefined : ownersOf(card);
-  if (owners && !owners.includes(caller.id) && !caller.isAdmin)
-    throw new Agent3Error('FORBIDDEN', 'The card of this agent lists its owners, and you are not one of them');
-  if (!known || known.owner === caller.id) return false;
-  if (owners?.includes(caller.id)) return true;
-  checkOwner(known.owner, caller);
-  return false;
-}
-
-function checkOwner(owner: string, caller: Caller): void {
-  if (owner !== caller.id && !caller.isAdmin) throw notTheOwner();
-}
-
-function checkPrice(price: string | undefined, wanted: Price | undefined): void {
-  if (price === undefined || !wanted) return;
-  const before = parse<Price>(price);
-  const isKept = (part: 'perCall' | 'perMinute' | 'perToken') => (wanted[part] ?? 0) >= (before[part] ?? 0);
-  if (wanted.currency === before.currency && isKept('perCall') && isKept('perMinute') && isKept('perToken')) return;
-  throw new Agent3Error(
-    'FORBIDDEN',
-    `Only a person may lower the price of an agent (${priceText(before)}): agent3 register URL --price USD`,
-  );
-}
-
-function notTheOwner(): Agent3Error {
-  return new Agent3Error(
-    'FORBIDDEN',
-    'This agent was registered by another owner; only that owner or an admin may change it. If the card is yours, add ' +
-      `yourself to its capabilities.extensions: { uri: "${OWNER_EXTENSION}", params: { owners: ["you"] } }`,
-  );
 }

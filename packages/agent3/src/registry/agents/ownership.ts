@@ -1,0 +1,42 @@
+// Who may change an agent and lower its price.
+import type { Caller } from '../../base/agent3.ts';
+import { Agent3Error } from '../../base/agent3-error.ts';
+import type { Price } from '../../base/agents.ts';
+import { priceText } from '../../base/price-text.ts';
+import { OWNER_EXTENSION, ownersOf } from '../../cards/card.ts';
+import type { CheckedCard } from '../../cards/card-checks.ts';
+import { type AgentRow, parse } from '../records/listing.ts';
+
+/** Returns whether the caller takes the agent over from another owner, because its card names the caller. */
+export function checkRight(known: AgentRow | undefined, { url, card }: CheckedCard, caller: Caller): boolean {
+  const owners = url === undefined ? undefined : ownersOf(card);
+  if (owners && !owners.includes(caller.id) && !caller.isAdmin)
+    throw new Agent3Error('FORBIDDEN', 'The card of this agent lists its owners, and you are not one of them');
+  if (!known || known.owner === caller.id) return false;
+  if (owners?.includes(caller.id)) return true;
+  checkOwner(known.owner, caller);
+  return false;
+}
+
+export function checkOwner(owner: string, caller: Caller): void {
+  if (owner !== caller.id && !caller.isAdmin) throw notTheOwner();
+}
+
+export function checkPrice(price: string | undefined, wanted: Price | undefined): void {
+  if (price === undefined || !wanted) return;
+  const before = parse<Price>(price);
+  const isKept = (part: 'perCall' | 'perMinute' | 'perToken') => (wanted[part] ?? 0) >= (before[part] ?? 0);
+  if (wanted.currency === before.currency && isKept('perCall') && isKept('perMinute') && isKept('perToken')) return;
+  throw new Agent3Error(
+    'FORBIDDEN',
+    `Only a person may lower the price of an agent (${priceText(before)}): agent3 register URL --price USD`,
+  );
+}
+
+export function notTheOwner(): Agent3Error {
+  return new Agent3Error(
+    'FORBIDDEN',
+    'This agent was registered by another owner; only that owner or an admin may change it. If the card is yours, add ' +
+      `yourself to its capabilities.extensions: { uri: "${OWNER_EXTENSION}", params: { owners: ["you"] } }`,
+  );
+}
