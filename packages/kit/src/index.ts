@@ -51,7 +51,7 @@ export {
 } from './options.ts';
 export { escapeInvisible, PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
 export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './records.ts';
-export { redactError, redactErrorText, redactSecrets } from './redaction.ts';
+export { redactData, redactError, redactErrorText, redactSecrets } from './redaction.ts';
 export { retryAfterHeader } from './retry-after.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
 export { closest, describeAvailable, didYouMean, editDistance, httpUrlHint } from './suggest.ts';

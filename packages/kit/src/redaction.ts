@@ -55,6 +55,17 @@ export function redactSecrets(text: string): string {
   return rules.reduce((left, [pattern, replace]) => left.replace(pattern, replace), text);
 }
 
+/** A copy of JSON data without secrets. A string may be one because of its key. */
+export function redactData(value: unknown, key = ''): unknown {
+  if (typeof value === 'string') {
+    const isNamedLikeSecret = redactSecrets(`${key}: ${value}`).startsWith(`${key}: ${REDACTED}`);
+    return isNamedLikeSecret ? REDACTED : redactSecrets(value);
+  }
+  if (Array.isArray(value)) return value.map((item) => redactData(item, key));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redactData(item, name)]));
+}
+
 /** An error message may contain a whole response body. */
 const MAX_ERROR_LENGTH = 100_000;
 /** Longer than any secret, so that no secret is cut in half before it is found. */

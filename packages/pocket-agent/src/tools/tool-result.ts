@@ -1,7 +1,7 @@
 // Converts the result of a tool into text and files for the model: every MCP content type, limited in size, never empty.
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import { isRecord, PocketError, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
+import { isRecord, PocketError, redactData, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
 import type { ToolCall, ToolContentPart, ToolResult } from '../base/tool-call.ts';
 import { base64Bytes, capped, leftOut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
@@ -16,7 +16,8 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
   const parts = content.map((block) => contentPart(block, options.allowImages));
   const added = addedByStructure(result);
   if (added !== undefined) parts.push(text(added));
-  const shown = result.isError ? parts.map(withoutSecrets) : parts;
+  const { isError, structuredContent, _meta: meta } = result;
+  const shown = isError ? parts.map(withoutSecrets) : parts;
   return {
     toolCallId: call.id,
     toolCallName: call.name,
@@ -24,11 +25,13 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
       shown.length > 0 ? shown : [text('(the tool returned no content)')],
       options.maxToolResultBytes,
     ),
-    ...(result.isError ? { isError: true } : {}),
+    ...(isError ? { isError: true } : {}),
     extra: {
-      toolResultRawContent: result.isError ? content.map(withoutSecrets) : content,
-      ...(result.structuredContent === undefined ? {} : { structuredContent: result.structuredContent }),
-      ...(result._meta === undefined ? {} : { meta: result._meta }),
+      toolResultRawContent: isError ? content.map(withoutSecrets) : content,
+      ...(structuredContent === undefined
+        ? {}
+        : { structuredContent: isError ? redactData(structuredContent) : structuredContent }),
+      ...(meta === undefined ? {} : { meta: isError ? redactData(meta) : meta }),
     },
   };
 }

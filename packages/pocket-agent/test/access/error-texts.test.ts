@@ -117,6 +117,16 @@ describe('the event of a failed tool call has no secrets', () => {
     expectNoSecret(printed);
   });
 
+  test('in the structured content and the metadata that the tool returned', async () => {
+    const structuredContent = { password: 'hunter2', tries: [{ said: SAID }], status: 'refused' };
+    const { printed } = await failing(() => ({ isError: true, content: [], structuredContent, _meta: { said: SAID } }));
+    expect(printed).toMatch(/structuredContent: \{\s+password: '\[redacted\]'/);
+    expect(printed).toContain("status: 'refused'");
+    expect(printed).not.toContain('hunter2');
+    expectNoSecret(printed);
+    expect(structuredContent.tries[0]?.said).toBe(SAID);
+  });
+
   test('in the content that the tool returned', async () => {
     const { printed } = await failing(() => ({ isError: true, content: [{ type: 'text', text: SAID }] }));
     expect(printed).toContain('toolResultRawContent');
