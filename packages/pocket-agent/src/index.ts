@@ -52,7 +52,8 @@ export type { ToolCall, ToolContentPart, ToolProgress, ToolResult } from './base
 export type { BudgetLimits, RunTotals } from './cost/budget.ts';
 export { isPriced, type ModelPrice, type Prices } from './cost/prices.ts';
 export type { ToolUsage, Usage } from './cost/usage.ts';
-export { PocketAgentClient, type PocketAgentClientOptions } from './mcp/client.ts';
+export { PocketAgentClient } from './mcp/client.ts';
+export type { PocketAgentClientOptions } from './mcp/client-options.ts';
 export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './mcp/login/oauth.ts';
 export type { McpConfig, McpServerEntry } from './mcp/mcp-config.ts';
 export type { ServerHandlers, ServerLog, ServerMessage } from './mcp/server-requests.ts';

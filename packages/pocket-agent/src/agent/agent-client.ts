@@ -3,7 +3,8 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { errorText, isPocketError, type Logger, PocketError, publicErrorText } from '@pocket-agent/kit';
 import type { Budget } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
-import { PocketAgentClient, type PocketAgentClientOptions } from '../mcp/client.ts';
+import { PocketAgentClient } from '../mcp/client.ts';
+import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { LanguageModel } from '../model/model.ts';
 import type { UnsignedEvent } from '../run/events.ts';
@@ -64,7 +65,7 @@ function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHan
   return async (params, { server, signal }) => {
     const run = currentRun();
     if (!run) throw new Error(`No run that calls "${server}" could be found to sample for.`);
-    const { sample } = await import('../mcp/sampling.ts');
+    const { sample } = await import('./sampling.ts');
     const own = await model();
     const { count, last } = samples.get(run.budget) ?? { count: 0, last: Promise.resolve() };
     if (count >= MOST_SAMPLES)

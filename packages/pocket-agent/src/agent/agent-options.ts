@@ -21,7 +21,7 @@ import {
 } from '@pocket-agent/kit';
 import { profileOptions } from '../access/access.ts';
 import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
-import { serverRules } from '../mcp/client.ts';
+import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/model.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';

@@ -1,6 +1,7 @@
 // All MCP servers of one agent as one source of tools, with their resources and prompts.
 import type {
   CallToolResult,
+  Client,
   GetPromptResult,
   Prompt,
   ReadResourceResult,
@@ -13,17 +14,9 @@ import {
   checkValue,
   describeAvailable,
   errorText,
-  hasMethods,
-  isRecord,
-  isString,
   type Logger,
   neverAborted,
-  nullable,
-  nullableFunction,
-  OptionSet,
-  oneOf,
   PocketError,
-  positiveNumber,
   stderrLogger,
   stringRule,
 } from '@pocket-agent/kit';
@@ -33,66 +26,10 @@ import type { ServerStatus } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';
 import { NameRegistry, type RenamedTool } from '../tools/name-registry.ts';
 import { inputFormatOf, type ListWait, type ToolCallContext, type ToolSource } from '../tools/tool-source.ts';
+import { clientOptions, type PocketAgentClientOptions } from './client-options.ts';
 import type { McpConnection } from './connection.ts';
-import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
-import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
-
-export interface PocketAgentClientOptions extends ServerHandlers {
-  mcpConfig?: McpConfig;
-  /** Query parameters for the URL of every HTTP server. */
-  mcpServerQueryParams?: Record<string, string>;
-  /** auto: bare names with one server, `server_tool` with several. */
-  toolPrefix?: 'auto' | 'always' | 'never';
-  /** For servers that do not set their own. */
-  toolTimeoutMs?: number;
-  maxToolTimeoutMs?: number;
-  logger?: Logger;
-  onServerStatus?: (server: string, status: ServerStatus, reason?: string) => void;
-  onServerLog?: (log: ServerLog) => void;
-  onToolRenamed?: (change: RenamedTool) => void;
-  clientInfo?: { name: string; version: string };
-}
-
-/** Options that an agent passes on to its client. */
-export const serverRules = {
-  mcpConfig: true,
-  mcpServerQueryParams: true,
-  toolPrefix: oneOf('auto', 'always', 'never'),
-  toolTimeoutMs: positiveNumber,
-  maxToolTimeoutMs: positiveNumber,
-  clientInfo: nullable(
-    '{ name, version }',
-    (value) => isRecord(value) && isString(value.name) && isString(value.version),
-  ),
-  logger: nullable('an object with debug, info, warn and error', (value) =>
-    hasMethods(value, 'debug', 'info', 'warn', 'error'),
-  ),
-  elicitationHandler: nullableFunction,
-  logHandler: nullableFunction,
-  progressHandler: nullableFunction,
-  messageHandler: nullableFunction,
-  roots: nullable("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
-    Array.isArray(value) ? value.every((root) => isString(root?.uri)) : typeof value === 'function',
-  ),
-} as const;
-
-const otherNames: Readonly<Record<string, string>> = {
-  mcpServers: ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
-  servers: ' It belongs inside mcpConfig: mcpConfig: { servers: { … } }.',
-  timeoutMs: ' Did you mean "toolTimeoutMs"?',
-};
-
-const clientOptions = new OptionSet<PocketAgentClientOptions>(
-  'A PocketAgentClient',
-  {
-    ...serverRules,
-    samplingHandler: nullableFunction,
-    onServerStatus: nullableFunction,
-    onServerLog: nullableFunction,
-    onToolRenamed: nullableFunction,
-  },
-  (key) => otherNames[key],
-);
+import { type McpServerEntry, readMcpConfig } from './mcp-config.ts';
+import { logTo, type ServerLog, tell } from './server-requests.ts';
 
 type WithServer<Item> = Item & { server: string };
 
@@ -141,18 +78,23 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** The tools of all servers that are available, frozen. */
-  async listTools(signal?: AbortSignal, wait: ListWait = 'all'): Promise<Tool[]> {
-    const connections = await this.#servers();
-    const lists = await Promise.all(connections.map((connection) => connection.listTools(signal, wait)));
+  async listTools(signal: AbortSignal = neverAborted, wait: ListWait = 'all'): Promise<Tool[]> {
+    const lists = await Promise.all(
+      (await this.#servers()).map(async (connection) => ({
+        connection,
+        listed: await connection.listTools(signal, wait),
+      })),
+    );
+    const { toolPrefix = 'auto' } = this.#options;
+    const hasPrefix = toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
+    const onRenamed = (change: RenamedTool) =>
+      tell(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change));
     const tools = new Map<string, Tool>();
-    for (const [index, connection] of connections.entries()) {
-      this.#warnOfAbsent(connection.name, lists[index] ?? []);
-      this.#warnOfUnknownCapabilities(connection.name, lists[index] ?? []);
-      for (const tool of lists[index] ?? []) {
-        const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
-        const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, (change) =>
-          tell(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change)),
-        );
+    for (const { connection, listed } of lists) {
+      this.#warnOfCapabilities(connection.name, listed);
+      for (const tool of listed) {
+        const wanted = hasPrefix ? `${connection.name}_${tool.name}` : tool.name;
+        const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, onRenamed);
         // if a server lists a name twice, the first one counts
         if (!tools.has(name)) tools.set(name, name === tool.name ? tool : { ...tool, name });
       }
@@ -198,24 +140,13 @@ export class PocketAgentClient implements ToolSource {
     return inputFormatOf((this.#find(name) ?? (await this.#seek(name))).tool);
   }
 
-  // the SDK prints to stdout when it lists something that the server does not support
-
   async listResources(server?: string): Promise<WithServer<Resource>[]> {
-    return this.#fromAll(server, 'resources', (connection) =>
-      connection.request(async (client) => {
-        return client.getServerCapabilities()?.resources ? (await client.listResources()).resources : [];
-      }),
-    );
+    return this.#listFrom(server, 'resources', async (client) => (await client.listResources()).resources);
   }
 
   async listResourceTemplates(server?: string): Promise<WithServer<ResourceTemplateType>[]> {
-    return this.#fromAll(server, 'resource templates', (connection) =>
-      connection.request(async (client) => {
-        return client.getServerCapabilities()?.resources
-          ? (await client.listResourceTemplates()).resourceTemplates
-          : [];
-      }),
-    );
+    const list = async (client: Client) => (await client.listResourceTemplates()).resourceTemplates;
+    return this.#listFrom(server, 'resource templates', list);
   }
 
   async readResource(server: string, uri: string): Promise<ReadResourceResult> {
@@ -223,11 +154,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   async listPrompts(server?: string): Promise<WithServer<Prompt>[]> {
-    return this.#fromAll(server, 'prompts', (connection) =>
-      connection.request(async (client) => {
-        return client.getServerCapabilities()?.prompts ? (await client.listPrompts()).prompts : [];
-      }),
-    );
+    return this.#listFrom(server, 'prompts', async (client) => (await client.listPrompts()).prompts);
   }
 
   async getPrompt(server: string, name: string, args: Record<string, string> = {}): Promise<GetPromptResult> {
@@ -253,7 +180,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** Looks for a tool that is not known yet, also on servers that were away. */
-  async #seek(name: string, signal?: AbortSignal): Promise<FoundTool> {
+  async #seek(name: string, signal: AbortSignal = neverAborted): Promise<FoundTool> {
     checkValue('The first argument of callTool', name, {
       ...stringRule,
       expected: "the name of a tool: callTool('add', { a: 1 })",
@@ -261,8 +188,7 @@ export class PocketAgentClient implements ToolSource {
     let tools = await this.listTools(signal);
     let found = this.#find(name);
     if (!found) {
-      const retried = Promise.all(this.#open.map((connection) => connection.retry()));
-      await (signal ? abortable(retried, signal) : retried);
+      await abortable(Promise.all(this.#open.map((connection) => connection.retry())), signal);
       tools = await this.listTools(signal);
       found = this.#find(name);
     }
@@ -279,37 +205,28 @@ export class PocketAgentClient implements ToolSource {
     return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
   }
 
-  /** Warns of capabilities in the meta of tools that we do not know. */
-  #warnOfUnknownCapabilities(server: string, tools: readonly Tool[]): void {
-    for (const { name, _meta: meta } of tools) {
-      if (this.#warnedOf && this.#warnedOf.size >= MOST_WARNINGS) return;
-      const claimed = meta?.capability;
-      const key = `${server} ${name} ${claimed}`;
-      if (typeof claimed !== 'string' || isCapability(claimed) || this.#warnedOf?.has(key)) continue;
-      this.#warnedOf = (this.#warnedOf ?? new Set()).add(key);
-      this.#logger.warn(
-        `MCP server "${server}": the capability "${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}, so the tool counts as delete.`,
-      );
-    }
-  }
-
-  /** Warns of configured tools that the server does not list: the intended tool has the capability its server claims. */
-  #warnOfAbsent(server: string, tools: readonly Tool[]): void {
-    const { capabilities } = this.#entries.get(server) ?? {};
-    if (!capabilities || tools.length === 0) return; // a server that is away lists nothing
+  /** Warns of unknown capabilities in the meta of tools, and of configured tools that the server does not list. */
+  #warnOfCapabilities(server: string, tools: readonly Tool[]): void {
+    if (tools.length === 0) return; // a server that is away lists nothing
     const names = tools.map((tool) => tool.name);
-    for (const named of Object.keys(capabilities)) {
-      if (names.includes(named) || this.#warnedOf?.has(`${server} ${named}`)) continue;
-      this.#warnedOf = (this.#warnedOf ?? new Set()).add(`${server} ${named}`);
-      this.#logger.warn(
-        `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list. ${describeAvailable(named, names)}`,
-      );
+    for (const named of Object.keys(this.#entries.get(server)?.capabilities ?? {})) {
+      if (names.includes(named)) continue;
+      const text = `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list.`;
+      this.#warnOnce(`${server} ${named}`, `${text} ${describeAvailable(named, names)}`);
+    }
+    for (const { name, _meta: meta } of tools) {
+      const claimed = meta?.capability;
+      if (typeof claimed !== 'string' || isCapability(claimed)) continue;
+      if (this.#warnedOf && this.#warnedOf.size >= MOST_WARNINGS) return;
+      const text = `the capability "${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}`;
+      this.#warnOnce(`${server} ${name} ${claimed}`, `MCP server "${server}": ${text}, so the tool counts as delete.`);
     }
   }
 
-  #prefixed(): boolean {
-    const { toolPrefix = 'auto' } = this.#options;
-    return toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
+  #warnOnce(key: string, text: string): void {
+    if (this.#warnedOf?.has(key)) return;
+    this.#warnedOf = (this.#warnedOf ?? new Set()).add(key);
+    this.#logger.warn(text);
   }
 
   /** Loads the MCP SDK when a server is first used, because that takes long. */
@@ -321,74 +238,63 @@ export class PocketAgentClient implements ToolSource {
 
   async #makeConnections(): Promise<McpConnection[]> {
     const { McpConnection } = await import('./connection.ts');
-    const { toolTimeoutMs, maxToolTimeoutMs } = this.#options;
-    this.#open = [...this.#entries].map(
-      ([name, entry]) =>
-        new McpConnection({
-          name,
-          entry: {
-            ...(toolTimeoutMs === undefined ? {} : { timeoutMs: toolTimeoutMs }),
-            ...(maxToolTimeoutMs === undefined ? {} : { maxTimeoutMs: maxToolTimeoutMs }),
-            ...entry,
-          },
-          handlers: this.#options,
-          onLog: (log) => this.#log(log),
-          logger: this.#logger,
-          clientInfo: this.#options.clientInfo ?? { name: 'pocket-agent', version: packageVersion() },
-          queryParams: this.#options.mcpServerQueryParams,
-          onStatus: (status, reason) =>
-            tell(this.#logger, 'onServerStatus', () => this.#options.onServerStatus?.(name, status, reason)),
-        }),
-    );
+    const { toolTimeoutMs, maxToolTimeoutMs, clientInfo, mcpServerQueryParams, onServerStatus } = this.#options;
+    const timeouts = {
+      ...(toolTimeoutMs === undefined ? {} : { timeoutMs: toolTimeoutMs }),
+      ...(maxToolTimeoutMs === undefined ? {} : { maxTimeoutMs: maxToolTimeoutMs }),
+    };
+    const common = {
+      handlers: this.#options,
+      logger: this.#logger,
+      clientInfo: clientInfo ?? { name: 'pocket-agent', version: packageVersion() },
+      queryParams: mcpServerQueryParams,
+      onLog: (log: ServerLog) => this.#log(log),
+    };
+    this.#open = [...this.#entries].map(([name, entry]) => {
+      const onStatus = (status: ServerStatus, reason?: string) =>
+        tell(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
+      return new McpConnection({ ...common, name, entry: { ...timeouts, ...entry }, onStatus });
+    });
     return this.#open;
   }
 
   #log(log: ServerLog): void {
-    const { onServerLog, logHandler } = this.#options;
+    const { onServerLog, logHandler = (log) => logTo(this.#logger, log) } = this.#options;
     tell(this.#logger, 'onServerLog', () => onServerLog?.(log));
-    if (logHandler) {
-      tell(this.#logger, 'logHandler', () => logHandler(log));
-      return;
-    }
-    const text = typeof log.data === 'string' ? log.data : JSON.stringify(log.data);
-    this.#logger[logLevels.get(log.level) ?? 'info'](`[${log.server}] ${text}`);
+    tell(this.#logger, 'logHandler', () => logHandler(log));
   }
 
   async #server(name: string): Promise<McpConnection> {
     const found = (await this.#servers()).find((connection) => connection.name === name);
-    if (!found) {
-      throw new PocketError(
-        'CONFIG_INVALID',
-        `There is no MCP server "${name}". Available: ${this.serverNames.join(', ') || 'none'}.`,
-      );
-    }
-    return found;
+    if (found) return found;
+    const available = this.serverNames.join(', ') || 'none';
+    throw new PocketError('CONFIG_INVALID', `There is no MCP server "${name}". Available: ${available}.`);
   }
 
-  /** Reads from one server, or from all that are available. */
-  async #fromAll<Item>(
+  /** Lists from one server, or from all that are available. */
+  async #listFrom<Item>(
     server: string | undefined,
-    what: string,
-    read: (connection: McpConnection) => Promise<Item[]>,
+    what: 'resources' | 'resource templates' | 'prompts',
+    list: (client: Client) => Promise<Item[]>,
   ): Promise<WithServer<Item>[]> {
-    const label = (connection: McpConnection) => (items: Item[]) =>
-      items.map((item) => ({ ...item, server: connection.name }));
-    if (server !== undefined) {
-      const connection = await this.#server(server);
-      return label(connection)(await read(connection));
-    }
-    const lists = await Promise.all(
-      (await this.#servers()).map((connection) =>
-        read(connection)
-          .then(label(connection))
-          .catch((error) => {
-            if (isMethodNotFound(error)) return []; // some servers declare capabilities that they lack
-            this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${errorText(error)}`);
-            return [];
-          }),
-      ),
+    const capability = what === 'prompts' ? 'prompts' : 'resources';
+    const listFrom = async (connection: McpConnection) => {
+      // the SDK would print to stdout when it lists something that the server does not support
+      const items = await connection.request(async (client) =>
+        client.getServerCapabilities()?.[capability] ? list(client) : [],
+      );
+      return items.map((item) => ({ ...item, server: connection.name }));
+    };
+    if (server !== undefined) return listFrom(await this.#server(server));
+    const lists = (await this.#servers()).map((connection) =>
+      listFrom(connection).catch((error) => {
+        // some servers declare capabilities that they lack
+        if (!isMethodNotFound(error))
+          this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${errorText(error)}`);
+        return [];
+      }),
     );
-    return lists.flat();
+    return (await Promise.all(lists)).flat();
   }
 }
 
@@ -397,14 +303,3 @@ function isMethodNotFound(error: unknown): boolean {
 }
 
 const METHOD_NOT_FOUND = -32_601;
-
-const logLevels = new Map<string, keyof Logger>([
-  ['debug', 'debug'],
-  ['info', 'info'],
-  ['notice', 'info'],
-  ['warning', 'warn'],
-  ['error', 'error'],
-  ['critical', 'error'],
-  ['alert', 'error'],
-  ['emergency', 'error'],
-]);

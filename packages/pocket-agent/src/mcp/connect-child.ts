@@ -9,8 +9,8 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import { errorText, isPocketError, PocketError } from '@pocket-agent/kit';
-import { attempt, type Connected, type ConnectRequest } from './connect-attempt.ts';
 import { expandVariables, type StdioEntry } from './mcp-config.ts';
+import { attempt, type Connected, type ConnectRequest } from './sdk-client.ts';
 import { type ChildCommand, ChildTransport } from './transports/child-transport.ts';
 
 // A 2025 server that ignores unknown requests would otherwise delay the connection for the whole timeout.

@@ -10,20 +10,36 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { abortable, errorText, PocketError, refusalReason } from '@pocket-agent/kit';
-import { attempt, type Connected, type ConnectRequest, inTime } from './connect-attempt.ts';
+import { abortable, delay, errorText, PocketError, refusalReason } from '@pocket-agent/kit';
 import { connectChild } from './connect-child.ts';
 import { authorizationOf, loginFetch } from './login/authorization.ts';
 import type { OAuthLogin } from './login/oauth.ts';
 import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry } from './mcp-config.ts';
+import { isUnreachable } from './retry-safety.ts';
+import { attempt, type Connected, type ConnectRequest, inTime } from './sdk-client.ts';
 import { limitedFetch } from './transports/flood-limits.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 import { inProcessTransport } from './transports/in-process.ts';
 import { SseTransport } from './transports/sse-transport.ts';
 
 export const MOST_LOGINS = 3;
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 500;
 
-export async function connectTo(request: ConnectRequest): Promise<Connected> {
+/** Tries for `patienceMs` to reach a server where nothing listens. */
+export async function connectTo(request: ConnectRequest, patienceMs: number): Promise<Connected> {
+  const until = Date.now() + patienceMs;
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+    try {
+      return await connectOnce(request);
+    } catch (error) {
+      if (!isUnreachable(error) || Date.now() + waitMs > until) throw error;
+      await delay(waitMs, request.signal);
+    }
+  }
+}
+
+async function connectOnce(request: ConnectRequest): Promise<Connected> {
   const { entry } = request;
   if ('server' in entry) {
     const prior = { kind: 'legacy' } as const;

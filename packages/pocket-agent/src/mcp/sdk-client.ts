@@ -1,13 +1,22 @@
-// The SDK's client of one connection: which requests of the server it answers, and what it hears of its messages.
+// Connects a client of the SDK over a transport: which requests of the server it answers, and which messages it checks.
 import {
   Client,
-  type ClientOptions,
+  type ConnectOptions,
   type JSONRPCMessage,
   type JsonSchemaValidator,
   type jsonSchemaValidator,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { errorText, type Logger } from '@pocket-agent/kit';
+import {
+  abortable,
+  errorText,
+  isPocketError,
+  LONGEST_TIMER_MS,
+  type Logger,
+  PocketError,
+  startDeadline,
+} from '@pocket-agent/kit';
+import type { McpServerEntry } from './mcp-config.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import {
   capabilitiesOf,
@@ -17,6 +26,7 @@ import {
   tell,
 } from './server-requests.ts';
 import type { ToolList } from './tool-list.ts';
+import type { ChildTransport } from './transports/child-transport.ts';
 
 /** How often a server of the 2026 era may ask something in one call; the SDK would stop at ten. */
 const MOST_ROUNDS = 100;
@@ -33,25 +43,81 @@ const noValidator: jsonSchemaValidator = {
   },
 };
 
-/** The parts of a connection that its messages concern. */
-export interface Listener {
+export interface ConnectRequest {
+  /** Of the server. */
   name: string;
+  entry: McpServerEntry;
+  queryParams: Record<string, string> | undefined;
+  signal: AbortSignal;
+  /** For the server; the login of a person is not limited. */
+  timeoutMs: number;
+  /** For its answer to the probe for the protocol era. Default: `timeoutMs`. */
+  probeMs?: number;
   handlers: ServerHandlers;
   logger: Logger;
   clientInfo: { name: string; version: string };
   pending: PendingCalls;
   tools: Pick<ToolList, 'changed' | 'unheard' | 'weigh'>;
   onLog(log: ServerLog): void;
+  /** A server process was started. */
+  onChild?(child: ChildTransport): void;
+  /** A person has to log in. */
+  onLogin?(): void;
 }
 
-export function makeClient(
-  listener: Listener,
-  versionNegotiation: NonNullable<ClientOptions['versionNegotiation']>,
-): Client {
-  const { name, handlers, logger, clientInfo, pending, tools } = listener;
+export interface Connected {
+  client: Client;
+  transport: Transport;
+}
+
+/** Limits the time of an attempt, or of several. */
+export async function inTime(
+  request: ConnectRequest,
+  connect: (bounded: ConnectRequest) => Promise<Connected>,
+): Promise<Connected> {
+  const { name, signal, timeoutMs } = request;
+  const deadline = startDeadline(`Connecting to MCP server "${name}"`, [signal], timeoutMs);
+  try {
+    return await connect({ ...request, signal: deadline.signal });
+  } catch (error) {
+    if (error !== deadline.signal.reason || !isPocketError(error, 'TIMEOUT')) throw error;
+    const text = `${error.message} If it needs longer, raise "connectTimeoutMs" of its entry.`;
+    throw new PocketError('TIMEOUT', text, { cause: error });
+  } finally {
+    deadline.release();
+  }
+}
+
+/** One attempt to connect. Closes the transport if it fails. */
+export async function attempt(
+  request: ConnectRequest,
+  transport: Transport,
+  options: ConnectOptions,
+): Promise<Connected> {
+  const { signal } = request;
+  const client = makeClient(request);
+  hearMessages(transport, request);
+  try {
+    const timeout = Math.min(request.timeoutMs, LONGEST_TIMER_MS);
+    await abortable(client.connect(transport, { ...options, timeout, signal }), signal);
+    routeMessages(transport, request, client.getProtocolEra() === 'modern');
+    return { client, transport };
+  } catch (error) {
+    await transport.close().catch(() => {}); // the first error matters
+    throw brokenOff(transport) ?? error;
+  }
+}
+
+/** The reason if we ended the connection, because its server broke a limit. */
+export function brokenOff(transport: Transport): Error | undefined {
+  return 'brokenOff' in transport && transport.brokenOff instanceof Error ? transport.brokenOff : undefined;
+}
+
+function makeClient({ name, handlers, logger, clientInfo, pending, tools, probeMs }: ConnectRequest): Client {
+  const probe = probeMs === undefined ? {} : { probe: { timeoutMs: Math.min(probeMs, LONGEST_TIMER_MS) } };
   const client = new Client(clientInfo, {
     capabilities: capabilitiesOf(handlers),
-    versionNegotiation,
+    versionNegotiation: { mode: 'auto', ...probe },
     jsonSchemaValidator: noValidator,
     inputRequired: { maxRounds: MOST_ROUNDS },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => tools.changed() } },
@@ -71,17 +137,17 @@ export function makeClient(
   return client;
 }
 
-/** To be called before the client connects: every message of the server is heard from the first one on. */
-export function hearMessages(transport: Transport, listener: Listener): void {
+/** Called before the client connects, to hear every message of the server from the first one on. */
+function hearMessages(transport: Transport, request: ConnectRequest): void {
   const { onmessage: before } = transport;
   transport.onmessage = (message, extra) => {
     before?.(message, extra);
-    hear(listener, message);
+    hear(request, message);
   };
 }
 
-/** To be called once the client is connected: refuses excessive answers, and ties questions to their calls. */
-export function routeMessages(transport: Transport, { pending, tools }: Listener, isModern: boolean): void {
+/** Called once the client is connected: refuses excessive answers, and ties questions to their calls. */
+function routeMessages(transport: Transport, { pending, tools }: ConnectRequest, isModern: boolean): void {
   const { onmessage: deliver } = transport;
   transport.onmessage = (message, extra) => {
     tools.weigh(message);
@@ -97,7 +163,7 @@ export function routeMessages(transport: Transport, { pending, tools }: Listener
   };
 }
 
-function hear({ name, handlers, logger, onLog }: Listener, message: JSONRPCMessage): void {
+function hear({ name, handlers, logger, onLog }: ConnectRequest, message: JSONRPCMessage): void {
   if (!('method' in message)) return;
   tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
   if (message.method !== 'notifications/message') return;

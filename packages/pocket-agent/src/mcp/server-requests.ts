@@ -63,6 +63,21 @@ export function tell(logger: Logger, listener: string, call: () => unknown): voi
   }
 }
 
+const logLevels = new Map<string, keyof Logger>([
+  ['debug', 'debug'],
+  ['info', 'info'],
+  ['notice', 'info'],
+  ['warning', 'warn'],
+  ['error', 'error'],
+  ['critical', 'error'],
+  ['alert', 'error'],
+  ['emergency', 'error'],
+]);
+
+export function logTo(logger: Logger, { server, level, data }: ServerLog): void {
+  logger[logLevels.get(level) ?? 'info'](`[${server}] ${typeof data === 'string' ? data : JSON.stringify(data)}`);
+}
+
 interface RequestsOf {
   server: string;
   handlers: ServerHandlers;

@@ -13,6 +13,7 @@ import {
   errorText,
   LONGEST_TIMER_MS,
   type Logger,
+  neverAborted,
   PocketError,
   schemaIssuesText,
   startDeadline,
@@ -93,9 +94,9 @@ export class ToolList {
     this.#tooLong.abort(new PocketError('MCP_REQUEST_FAILED', text));
   }
 
-  async read(client: Client, signal: AbortSignal | undefined): Promise<readonly Tool[]> {
+  async read(client: Client, signal: AbortSignal = neverAborted): Promise<readonly Tool[]> {
     this.#reading ??= this.#begin(client);
-    return signal ? abortable(this.#reading, signal) : this.#reading;
+    return abortable(this.#reading, signal);
   }
 
   /** The server does not announce changes any more, unless the subscription is renewed. */

@@ -1,0 +1,140 @@
+// One session with an MCP server: the SDK's client, its transport, and the requests under way. It dies as a whole, and
+// `McpConnection` replaces it.
+import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client';
+import { abortable, errorText, LONGEST_TIMER_MS, startDeadline } from '@pocket-agent/kit';
+import type { ToolProgress } from '../base/tool-call.ts';
+import type { ToolCallContext } from '../tools/tool-source.ts';
+import type { Attempts } from './attempts.ts';
+import { childHint } from './connect-child.ts';
+import { checkOutput, checkSchema } from './output-check.ts';
+import { brokenOff, type Connected, type ConnectRequest } from './sdk-client.ts';
+import { tell } from './server-requests.ts';
+import { ChildTransport } from './transports/child-transport.ts';
+import { HttpTransport } from './transports/http-transport.ts';
+
+interface ToolCallAttempt {
+  tool: Tool;
+  args: Record<string, unknown>;
+  context: ToolCallContext;
+  /** The call and the attempts at it so far. */
+  attempts: Pick<Attempts, 'startedAt' | 'hasStarted' | 'relisted'>;
+}
+
+type SessionOptions = Pick<ConnectRequest, 'name' | 'entry' | 'handlers' | 'logger' | 'pending'>;
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const DEFAULT_MAX_TIMEOUT_MS = 600_000;
+/** How long `end` waits for the server to end its session. */
+const END_SESSION_MS = 2_000;
+/** Without setLevel in the 2026 era, each request says which log messages it wants. */
+const LOGS = { 'io.modelcontextprotocol/logLevel': 'info' };
+
+export class Session {
+  readonly client: Client;
+  readonly transport: Transport;
+  readonly #options: SessionOptions;
+  readonly #asksForLogs: boolean;
+  /** Requests under way, which closing would cut off. */
+  #requests = 0;
+  #isRetired = false;
+
+  constructor({ client, transport }: Connected, options: SessionOptions) {
+    this.client = client;
+    this.transport = transport;
+    this.#options = options;
+    this.#asksForLogs = client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.logging !== undefined;
+  }
+
+  get isInUse(): boolean {
+    return this.#requests > 0;
+  }
+
+  /** The session is not closed before `release`. */
+  hold(): void {
+    this.#requests++;
+  }
+
+  release(): void {
+    this.#requests--;
+    this.#closeIfUnused();
+  }
+
+  /** One attempt at a call. */
+  async callTool({ tool, args, context, attempts }: ToolCallAttempt): Promise<CallToolResult> {
+    const { name: server, entry, pending } = this.#options;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = entry;
+    attempts.startedAt ??= performance.now();
+    const call = pending.start({
+      tool: tool.name,
+      server,
+      signal: context.signal,
+      timeoutMs,
+      maxTimeoutMs,
+      startedAt: attempts.startedAt,
+      onProgress: (update) => this.#tellProgress(update, context),
+    });
+    const { signal } = call.clock;
+    const _meta = { ...(this.#asksForLogs ? LOGS : {}), ...context.meta, progressToken: call.token };
+    // the SDK reads from it which arguments must be sent as headers too; results are checked below
+    const toolDefinition = { name: tool.name, inputSchema: (attempts.relisted ?? tool).inputSchema };
+    const check = { tool, server, origin: this.client, signal };
+    try {
+      if (tool.outputSchema) await checkSchema(check);
+      const params = { name: tool.name, arguments: args, _meta };
+      const result = await this.client.callTool(params, { signal, timeout: LONGEST_TIMER_MS, toolDefinition });
+      if (tool.outputSchema) await checkOutput(result, check);
+      return result;
+    } catch (error) {
+      attempts.hasStarted = call.hasStarted;
+      if (!signal.aborted) throw error;
+      pending.abandon(call);
+      throw signal.reason;
+    } finally {
+      pending.end(call);
+    }
+  }
+
+  /** Closes after the requests under way, whose answers may still arrive. */
+  retire(): void {
+    this.#isRetired = true;
+    this.client.onclose = undefined;
+    this.#closeIfUnused();
+  }
+
+  /** Ends the session at the server too, and closes. */
+  async end(): Promise<void> {
+    this.client.onclose = undefined;
+    const deadline = startDeadline(`Ending the session with "${this.#options.name}"`, [], END_SESSION_MS);
+    try {
+      if (this.transport instanceof HttpTransport) await abortable(this.transport.terminateSession(), deadline.signal);
+    } catch {
+      // the server is gone, does not answer or does not support DELETE; its session ends with the connection
+    } finally {
+      deadline.release();
+      await this.client.close();
+    }
+  }
+
+  /** The reason if we ended it, because its server broke a limit. */
+  get brokenOff(): Error | undefined {
+    return brokenOff(this.transport);
+  }
+
+  /** Why the session ended or failed, with the last output of a server process. */
+  reasonOf(error: unknown): string {
+    if (this.brokenOff) return this.brokenOff.message;
+    return `${errorText(error)}${this.transport instanceof ChildTransport ? childHint(this.transport) : ''}`;
+  }
+
+  #closeIfUnused(): void {
+    if (!this.#isRetired || this.isInUse) return;
+    const { name, logger } = this.#options;
+    this.client.close().catch((error) => logger.debug(`closing "${name}": ${errorText(error)}`));
+  }
+
+  #tellProgress(update: ToolProgress, { toolCallId, progress }: ToolCallContext): void {
+    const { name: server, logger, handlers } = this.#options;
+    tell(logger, 'The progress of a call', () => progress(update));
+    tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server, toolCallId }));
+  }
+}
