@@ -50,13 +50,17 @@ export class Agents {
     this.#https = new (nodeHttps().Agent)({ ...pool, rejectUnauthorized, ...(ca ? { ca: [ca].flat() } : {}) });
   }
 
-  /**
-   * Lets Node notice idle connections that their server has closed, so that no request is written to one. The first
-   * turn of the event loop may come before anything is read from the network, the second does not.
-   */
-  async dropClosed({ url: { origin } }: Target): Promise<void> {
+  /** Whether the server may have closed an idle connection that Node still keeps. */
+  mayBeClosed({ url: { origin } }: Target): boolean {
     const { origin: last, at } = this.#lastUsed;
-    if (origin === last && performance.now() - at < REST_MS) return;
+    return origin !== last || performance.now() - at >= REST_MS;
+  }
+
+  /**
+   * Lets Node notice connections that their server has closed, so that no request is written to one. The first turn of
+   * the event loop may come before anything is read from the network, the second does not.
+   */
+  async dropClosed(): Promise<void> {
     await setImmediate();
     await setImmediate();
   }

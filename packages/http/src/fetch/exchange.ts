@@ -22,6 +22,8 @@ export class Exchange {
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #decodes: boolean;
   #request: ClientRequest | undefined;
+  /** Of the last request, for errors. */
+  #host = '';
   #isRedirected = false;
   #isRepeated = false;
   #ended: { reason: unknown } | undefined;
@@ -38,7 +40,8 @@ export class Exchange {
     if (this.#decodes) headers['accept-encoding'] = 'gzip, br'; // servers disagree on what "deflate" means
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) {
-      const expire = () => this.#end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
+      const expire = () =>
+        this.#end(new FetchError('TIMEOUT', `${this.#host} sent no complete response within ${timeoutMs} ms`));
       this.#timer = setTimeout(expire, timeoutMs);
     }
     signal?.addEventListener('abort', this.#abort, { once: true });
@@ -47,7 +50,8 @@ export class Exchange {
 
   /** Tries a second time when a kept connection turns out to be closed and the request changes nothing. */
   async send(target: Target, agents: Agents): Promise<IncomingMessage> {
-    await agents.dropClosed(target);
+    this.#host = target.url.host;
+    if (agents.mayBeClosed(target)) await agents.dropClosed();
     this.throwIfEnded();
     agents.noteUse(target);
     const request = agents.request(target, this.#method, this.#headers);

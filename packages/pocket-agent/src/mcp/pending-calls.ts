@@ -17,8 +17,6 @@ const ABANDONED_MS = 60_000;
 export class PendingCalls {
   /** By progress token. */
   readonly #calls = new Map<unknown, PendingCall>();
-  /** By the ids of their requests, for servers of 2026. */
-  readonly #byId = new Map<unknown, PendingCall>();
   /** Cancelled before the server answered: it may still ask something about them. */
   #abandoned: { owner: WeakRef<RunAgent> | undefined; isForOther: boolean; until: number }[] = [];
   /** Questions of the server that are not answered yet. */
@@ -34,7 +32,6 @@ export class PendingCalls {
   end(call: PendingCall): void {
     call.clock.stop();
     this.#calls.delete(call.token);
-    for (const id of call.ids) this.#byId.delete(id);
   }
 
   /** For a call that was cancelled: its server may not have noticed yet. */
@@ -56,9 +53,7 @@ export class PendingCalls {
   /** A server of 2026 may answer this request with a question. */
   noteSent({ id, params }: JSONRPCRequest): void {
     const call = this.#calls.get(params?._meta?.progressToken);
-    if (!call) return;
-    call.ids.push(id);
-    this.#byId.set(id, call);
+    if (call) call.requestId = id;
   }
 
   /**
@@ -67,7 +62,7 @@ export class PendingCalls {
    */
   answered(message: JSONRPCMessage, handle: () => void): void {
     const asks = 'result' in message && message.result.resultType === 'input_required';
-    const call = asks ? (this.#byId.get(message.id) ?? this.#byId.get(Number(message.id))) : undefined;
+    const call = asks ? this.#callWithRequest(message.id) : undefined;
     if (!call) {
       handle();
       return;
@@ -118,6 +113,11 @@ export class PendingCalls {
     return owners.size === 1 ? runs.at(-1) : undefined;
   }
 
+  /** Some servers return the id as a string. */
+  #callWithRequest(id: unknown): PendingCall | undefined {
+    return [...this.#calls.values()].find(({ requestId }) => requestId !== undefined && `${requestId}` === `${id}`);
+  }
+
   #forgetOld(): void {
     const now = performance.now();
     this.#abandoned = this.#abandoned.filter(({ until }) => until > now);
@@ -132,8 +132,8 @@ export class PendingCall {
   readonly onProgress: CallOptions['onProgress'];
   /** The run that made it. */
   readonly run = currentRun();
-  /** Of its requests to a server of 2026: one, and one more for each question. */
-  readonly ids: (string | number)[] = [];
+  /** Of its last request to a server of 2026, which gets one more request after each question. */
+  requestId: string | number | undefined;
   /** The server has run a part of the call and asked something. */
   hasStarted = false;
 

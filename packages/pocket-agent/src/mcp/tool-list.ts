@@ -57,6 +57,7 @@ export class ToolList {
   #unwatched: Client | undefined;
   /** The size so far of the list that is being read. */
   #listed = { tools: 0, characters: 0 };
+  /** Aborts it. */
   #tooLong: AbortController | undefined;
   readonly #options: ToolListOptions;
 
@@ -124,8 +125,11 @@ export class ToolList {
   #askInTime(client: Client): Promise<readonly Tool[]> {
     if (this.#unwatched === client) this.#watchAgain(client);
     this.#listed = { tools: 0, characters: 0 };
-    this.#tooLong = new AbortController();
-    return this.#inTime('Listing', (signal) => this.#ask(client, signal), [this.#tooLong.signal]);
+    const tooLong = new AbortController();
+    this.#tooLong = tooLong;
+    return this.#inTime('Listing', (signal) => this.#ask(client, signal), [tooLong.signal]).finally(() => {
+      if (this.#tooLong === tooLong) this.#tooLong = undefined;
+    });
   }
 
   /** Runs in the background. The list is read again when the subscription is there. */
@@ -137,7 +141,9 @@ export class ToolList {
         this.changed();
       },
       (error) => {
-        this.#options.logger.debug(`Changes of tools are looked for, since none will be told: ${errorText(error)}`);
+        this.#options.logger.debug(
+          `The tools are listed again every minute, because changes cannot be announced: ${errorText(error)}`,
+        );
         this.#unwatched = client;
         this.#freshUntil = Date.now() + UNTOLD_TTL_MS;
       },

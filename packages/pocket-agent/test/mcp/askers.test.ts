@@ -77,27 +77,24 @@ const exact: [where: string, tool: string, () => Promise<McpServerEntry>][] = [
   ['2026 in process', 'ask', async () => ({ server: () => modernServer() })],
 ];
 
-test.each(exact)(
-  'of a server of %s, called by %s, each run is asked what its own call needs',
-  async (_, tool, place) => {
-    await using base = agentWith({ mcpConfig: { mcpServers: { it: await place() } } });
-    const asked: string[] = [];
-    const bothAsked = Promise.withResolvers<void>();
-    const run = (name: string) =>
-      base.fork().run(tool, {
-        elicit: async () => {
-          if (asked.push(name) === 2) bothAsked.resolve();
-          await bothAsked.promise;
-          return named(name);
-        },
-      });
-    const answers = await Promise.all([run('Ada'), run('Bob')]);
-    expect(answers).toEqual([expect.stringContaining('Ada'), expect.stringContaining('Bob')]);
-    expect(asked.toSorted()).toEqual(['Ada', 'Bob']);
-  },
-);
+test.each(exact)('each run is asked only about its own call (server %s, called by %s)', async (_, tool, place) => {
+  await using base = agentWith({ mcpConfig: { mcpServers: { it: await place() } } });
+  const asked: string[] = [];
+  const bothAsked = Promise.withResolvers<void>();
+  const run = (name: string) =>
+    base.fork().run(tool, {
+      elicit: async () => {
+        if (asked.push(name) === 2) bothAsked.resolve();
+        await bothAsked.promise;
+        return named(name);
+      },
+    });
+  const answers = await Promise.all([run('Ada'), run('Bob')]);
+  expect(answers).toEqual([expect.stringContaining('Ada'), expect.stringContaining('Bob')]);
+  expect(asked.toSorted()).toEqual(['Ada', 'Bob']);
+});
 
-test('where a server does not say whose call it means, it gets no answer while several runs call, and that is logged', async () => {
+test('a question that belongs to no known call is not answered while several runs call the server, and this is logged', async () => {
   const warnings: string[] = [];
   const bothCall = Promise.withResolvers<void>();
   let calls = 0;
@@ -122,7 +119,7 @@ test('where a server does not say whose call it means, it gets no answer while s
 test.each([
   ['runs that answer by themselves, nobody is asked', true, ['cancel', 'cancel'], 0],
   ['runs that all leave it to the handler of the agent, that is asked', false, ['accept Eve', 'accept Eve'], 2],
-])('while it is not known whose call is meant, of %s', async (_who, areOwn, expected, times) => {
+])('when the call of a question is unknown: %s', async (_who, areOwn, expected, times) => {
   const bothCall = Promise.withResolvers<void>();
   let calls = 0;
   const server = asking(async (ask) => {
@@ -141,7 +138,7 @@ test.each([
 test.each([
   ['on the way of its call', undefined],
   ['on a way of its own', (ask: () => Promise<string>) => outside(ask)],
-])('a question about a call that was given up, %s, is put to nobody else', async (_how, whereabouts) => {
+])('a question about a cancelled call is not put to another run (%s)', async (_how, whereabouts) => {
   const asked: string[] = [];
   await using base = agentWith({ mcpConfig: { mcpServers: { it: { server: asking(whereabouts) } } } });
   const elicit = (name: string) => () => {
@@ -158,7 +155,7 @@ test.each([
   expect([heardLater, asked]).toEqual([['cancel'], []]);
 });
 
-test('a question about a call that ran out of time is put to nobody, nor to the handler of the agent', async () => {
+test('a question about a call that timed out is not answered, not even by the handler of the agent', async () => {
   const elicitationHandler = vi.fn(() => named('Eve'));
   const givenUp = Promise.withResolvers<void>();
   const server = asking(async (ask) => {
@@ -172,7 +169,7 @@ test('a question about a call that ran out of time is put to nobody, nor to the 
   expect(elicitationHandler).not.toHaveBeenCalled();
 });
 
-test('a call that was given up a minute ago keeps nobody from being asked, whatever time it had', async () => {
+test('a call that was cancelled more than a minute ago does not prevent questions to other runs, whatever its timeout', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const mcpConfig = { mcpServers: { it: { server: asking((ask) => outside(ask)) } } };
@@ -204,7 +201,7 @@ test('a sub-agent that shares the client of its parent can be asked', async () =
   expect(await parent.run('go', { elicit: () => named('Ada') })).toContain('accept Ada');
 });
 
-test('a run can be asked although the connection was opened where nobody could be', async () => {
+test('a run can be asked over a connection that was opened without a handler for questions', async () => {
   await using agent = agentWith({ mcpConfig: { mcpServers: { it: { server: asking() } } } });
   await agent.listTools();
   expect(await agent.run('ask')).toContain('cancel');

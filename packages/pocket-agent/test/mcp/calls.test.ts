@@ -27,7 +27,7 @@ async function observedClient(place: Place[1], options: object = {}) {
 }
 
 describe.each(places)('%s', (_name, place) => {
-  test('sees its signal aborted when the call is aborted, and the connection lives on', async () => {
+  test('sees its signal aborted when the call is aborted, and the connection stays open', async () => {
     const { client, observed, statuses } = await observedClient(place);
     const controller = new AbortController();
     const outcome = client.callTool('wait', {}, { signal: controller.signal }).catch((error: unknown) => error);
@@ -73,7 +73,7 @@ describe('progress', () => {
     ['stdio', async () => stdio('stdio-server.ts')],
     ['2026 HTTP', async () => ({ url: (await open(startModernHost())).url })],
     ['in process', async () => ({ server: () => modernServer() })],
-  ])('of a fast tool arrives whole and in order, twenty times, over %s', async (_name, entry) => {
+  ])('of a fast tool arrives completely and in order, in 20 calls, over %s', async (_name, entry) => {
     const seen: unknown[] = [];
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: await entry() } },
@@ -110,14 +110,14 @@ describe('progress', () => {
     await agent.close();
   });
 
-  test('starts the idle timeout anew', async () => {
+  test('restarts the idle timeout', async () => {
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: { server: () => modernServer(), timeoutMs: 800 } } },
     });
     expect(textOfResult(await client.callTool('progress', { everyMs: 100, count: 12 }))).toBe('all parts done');
   });
 
-  test('does not move the hard cap', async () => {
+  test('does not extend the total timeout', async () => {
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: { server: () => modernServer(), maxTimeoutMs: 500 } } },
     });
@@ -127,7 +127,7 @@ describe('progress', () => {
     });
   });
 
-  test('a logger that throws breaks nothing', async () => {
+  test('calls succeed although the logger throws', async () => {
     const fail = () => {
       throw new Error('the disk is full');
     };
@@ -136,7 +136,7 @@ describe('progress', () => {
     expect(textOfResult(await client.callTool('log', {}))).toBe('logged');
   });
 
-  test('handlers that throw break nothing', async () => {
+  test('calls succeed although handlers throw, and the errors are logged', async () => {
     const fail = () => {
       throw new Error('my handler is broken');
     };
@@ -154,7 +154,7 @@ describe('progress', () => {
 });
 
 describe('timeouts', () => {
-  test('of the client are for servers that set none of their own', async () => {
+  test('of the client apply to servers without their own', async () => {
     const mcpServers = {
       own: { server: () => modernServer(), timeoutMs: 120 },
       other: { server: () => modernServer() },
@@ -164,7 +164,7 @@ describe('timeouts', () => {
     await expect(client.callTool('other_wait', {})).rejects.toThrow('for 240 ms');
   });
 
-  test('run for each call by itself, however many are under way', async () => {
+  test('apply to each call separately, however many are under way', async () => {
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: { server: () => modernServer(), timeoutMs: 300 } } },
     });
@@ -182,7 +182,7 @@ describe('timeouts', () => {
     expect(await second).toBeGreaterThanOrEqual(300);
   });
 
-  test('are heard within the run of their own call', async () => {
+  test('abort within the run of their own call', async () => {
     const runs = new AsyncLocalStorage<string>();
     const heard: unknown[] = [];
     const server = () => {
@@ -205,13 +205,13 @@ describe('timeouts', () => {
     await eventually(() => expect(heard).toEqual(['first', 'second']));
   });
 
-  test('may be none at all', async () => {
+  test('may be Infinity', async () => {
     const none = { timeoutMs: Number.POSITIVE_INFINITY, maxTimeoutMs: Number.POSITIVE_INFINITY };
     const { client } = testClient({ mcpConfig: { mcpServers: { it: { server: () => modernServer(), ...none } } } });
     expect(textOfResult(await client.callTool('progress', { everyMs: 20, count: 3 }))).toBe('all parts done');
   });
 
-  test('keep no process alive once the calls have ended', async () => {
+  test('do not keep the process alive after the calls have ended', async () => {
     const { client } = testClient({ mcpConfig: () => modernServer() });
     await client.listTools();
     const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
@@ -220,7 +220,7 @@ describe('timeouts', () => {
     expect(timers()).toBe(before);
   });
 
-  test('do not run while the server waits for the user', async () => {
+  test('are paused while the server waits for the user', async () => {
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: { server: modernServer(), timeoutMs: 300 } } },
       elicitationHandler: async () => {
@@ -236,7 +236,7 @@ describe('the _meta of a call', () => {
   test.each([
     ['2025', async () => ({ url: (await open(startLegacyHost())).url })],
     ['2026', async () => ({ url: (await open(startModernHost())).url })],
-  ])('says which agent calls, with trace context and own metadata, in the %s era', async (_era, entry) => {
+  ])('names the calling agent, with trace context and custom metadata, in the %s era', async (_era, entry) => {
     const script = [{ toolCalls: [{ id: 'call-7', name: 'meta' }] }, 'done'];
     const agent = new PocketAgent({
       agentConfig: { llmModel: new ScriptedModel(script), name: 'Helper', agentId: 'agent-1' },
@@ -260,7 +260,7 @@ describe('the _meta of a call', () => {
     await agent.close();
   });
 
-  test('of a sub-agent says so', async () => {
+  test('of a sub-agent names its parent', async () => {
     const metas: unknown[] = [];
     const child = new PocketAgent({
       agentConfig: { llmModel: new ScriptedModel([{ toolCalls: [{ name: 'meta' }] }, 'ok']), name: 'child' },
@@ -284,7 +284,7 @@ describe('the _meta of a call', () => {
     await parent.close();
   });
 
-  test('carries a progress token also when nobody asked for progress', async () => {
+  test('carries a progress token even without a progress listener', async () => {
     const { client } = testClient({ mcpConfig: () => modernServer() });
     const meta = JSON.parse(textOfResult(await client.callTool('meta', {})));
     expect(meta.progressToken).toEqual(expect.any(String));

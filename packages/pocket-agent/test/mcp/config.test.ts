@@ -23,7 +23,7 @@ function refusal(config: unknown): string {
 }
 
 describe('a stdio entry', () => {
-  test('passes command, args, env and cwd to the program, with variables of the environment filled in', async () => {
+  test('passes command, args, env and cwd to the program, with environment variables expanded', async () => {
     const cwd = join(realpathSync(folder()), 'work');
     mkdirSync(cwd);
     vi.stubEnv('POCKET_TEST_FOLDER', cwd);
@@ -65,7 +65,7 @@ describe('a stdio entry', () => {
     expect(reasons.join()).toContain(`I am in ${cwd}`);
   });
 
-  test('that needs a variable which is not set fails with its name, and the others work', async () => {
+  test('that needs an unset variable fails with the name of the variable, and the other servers work', async () => {
     const mcpServers = {
       good: stdio('stdio-plain.ts'),
       bad: { command: 'node', env: { TOKEN: '${POCKET_TEST_MISSING}' } },
@@ -81,7 +81,7 @@ describe('a stdio entry', () => {
     expect(lines.join('\n')).toContain(reason);
   });
 
-  test('that needs an input of VS Code fails with its name and what to write instead', async () => {
+  test('that needs an input of VS Code fails with the name of the input and what to write instead', async () => {
     const mcpServers = {
       asks: { command: 'node', env: { TOKEN: '${input:api-key}' } },
       remote: { url: 'http://127.0.0.1:9/mcp', headers: { Authorization: 'Bearer ${input:token}' } },
@@ -97,7 +97,7 @@ describe('a stdio entry', () => {
 });
 
 describe('an HTTP entry', () => {
-  test('passes url and headers on, with variables filled in', async () => {
+  test('passes url and headers on, with variables expanded', async () => {
     const host = await open(startLegacyHost());
     vi.stubEnv('POCKET_TEST_PORT', String(host.port));
     vi.stubEnv('POCKET_TEST_TOKEN', 'top secret');
@@ -114,7 +114,7 @@ describe('an HTTP entry', () => {
     expect(host.seen.length).toBeGreaterThan(2);
   });
 
-  test('with a user in its address logs in as that user', async () => {
+  test('with a user in its URL sends basic authentication', async () => {
     const host = await open(startLegacyHost());
     const url = host.url.replace('//', '//ada:top%20secret@');
     const { client } = testClient({ mcpConfig: { mcpServers: { remote: { url } } } });
@@ -127,7 +127,7 @@ describe('an HTTP entry', () => {
     expect(host.seen.at(-1)?.headers.authorization).toBe('Bearer mine');
   });
 
-  test('names the bad address as it was written, for a variable may hold a secret', async () => {
+  test('shows an invalid URL as written in the configuration, because a variable may hold a secret', async () => {
     vi.stubEnv('POCKET_TEST_URL', 'not a url');
     const mcpServers = { remote: { url: '${POCKET_TEST_URL}' } };
     const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
@@ -138,7 +138,7 @@ describe('an HTTP entry', () => {
   });
 });
 
-test('a disabled server is left alone, whatever else its entry says', async () => {
+test('a disabled server is neither checked nor connected', async () => {
   const mcpServers = { off: { disabled: true, command: '' }, on: stdio('stdio-plain.ts') };
   const { client, statuses } = testClient({ mcpConfig: { mcpServers } });
   expect(client.serverNames).toEqual(['on']);
@@ -146,7 +146,7 @@ test('a disabled server is left alone, whatever else its entry says', async () =
   expect(statuses).toEqual(['on: connected']);
 });
 
-test("VS Code's `servers`, FastMCP's `transport` and keys of other hosts are understood", () => {
+test("VS Code's `servers`, FastMCP's `transport` and keys of other hosts are accepted", () => {
   const config = {
     inputs: [{ id: 'token' }],
     servers: {
@@ -162,7 +162,7 @@ test("VS Code's `servers`, FastMCP's `transport` and keys of other hosts are und
   ]);
 });
 
-test('a config that is changed later changes nothing', () => {
+test('changing a config after it was passed has no effect', () => {
   const mcpServers: Record<string, { command: string }> = { one: { command: 'node' } };
   const client = new PocketAgentClient({ mcpConfig: { mcpServers } });
   mcpServers.two = { command: 'node' };
@@ -261,7 +261,7 @@ describe('a key of ours', () => {
     expect(ofEntry(more)).toBe(`PocketError: MCP server "weather": ${words}`);
   });
 
-  test('that is undefined was left out', () => {
+  test('that is undefined counts as left out', () => {
     expect(ofEntry({ url: undefined, server: undefined, trust: undefined, disabled: undefined })).toBe('accepted');
   });
 });

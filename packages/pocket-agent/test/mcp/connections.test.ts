@@ -14,7 +14,7 @@ const count = (host: Host, method: string) => host.seen.filter((seen) => seen.me
 const names = (tools: readonly { name: string }[]) => tools.map((tool) => tool.name);
 
 describe('a connection', () => {
-  test('is opened at first use and only once, also by many calls at the same time', async () => {
+  test('is opened at first use and only once, even by many simultaneous calls', async () => {
     const host = await open(startLegacyHost());
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { remote: { url: host.url } } } });
     expect(client.serverNames).toEqual(['remote']);
@@ -55,14 +55,14 @@ describe('a connection', () => {
     expect(names(await client.listTools())).toEqual(['a_hello', 'b_hello', 'c_hello']);
   });
 
-  test('works to an McpServer object and to a factory of this process', async () => {
+  test('works with an McpServer object and with a factory of this process', async () => {
     const object = testClient({ mcpConfig: modernServer() });
     expect(textOfResult(await object.client.callTool('echo', { text: 'object' }))).toBe('object');
     const factory = testClient({ mcpConfig: () => modernServer() });
     expect(textOfResult(await factory.client.callTool('echo', { text: 'factory' }))).toBe('factory');
   });
 
-  test('to an McpServer object that serves somebody already fails with the way out', async () => {
+  test('to an McpServer object that has another client fails with the way out', async () => {
     const server = modernServer();
     const first = testClient({ mcpConfig: server });
     await first.client.listTools();
@@ -72,7 +72,7 @@ describe('a connection', () => {
     expect(textOfResult(await first.client.callTool('echo', { text: 'still here' }))).toBe('still here');
   });
 
-  test('to a server without tools is no failure', async () => {
+  test('to a server without tools succeeds', async () => {
     const server = new McpServer({ name: 'bare', version: '1' });
     const { client, statuses } = testClient({ mcpConfig: server });
     expect(await client.listTools()).toEqual([]);
@@ -85,7 +85,7 @@ describe('a connection', () => {
     await expect(client.listTools()).rejects.toMatchObject({ code: 'AGENT_CLOSED' });
   });
 
-  test('is closed after the block that has it by `await using`', async () => {
+  test('is closed at the end of an `await using` block', async () => {
     const { client } = testClient({ mcpConfig: () => modernServer() });
     {
       await using used = client;
@@ -133,7 +133,7 @@ describe('the list of tools', () => {
     expect(textOfResult(await client.callTool('grown', {}))).toBe('new here');
   });
 
-  test('is read again when a 2025 HTTP server says so', async () => {
+  test('is read again when a 2025 HTTP server announces a change', async () => {
     const host = await open(startLegacyHost());
     const { client } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
     await client.listTools();
@@ -144,7 +144,7 @@ describe('the list of tools', () => {
     expect(names(await client.listTools())).toContain('grown');
   });
 
-  test('is read again when a 2025 HTTP server says so, also after the SDK has given up its stream', async () => {
+  test('is read again when a 2025 HTTP server announces a change, even after the SDK has stopped reopening its stream', async () => {
     const { host, client, statuses, changeAfter } = await withoutStream();
     host.endGap();
     await changeAfter(() => client.listTools()); // the stream is open again, and what was missed is looked for
@@ -154,7 +154,7 @@ describe('the list of tools', () => {
     expect(statuses).toEqual(['it: connected']);
   });
 
-  test('is read again after a minute while there is no stream on which a 2025 HTTP server could say so', async () => {
+  test('is read again after a minute while a 2025 HTTP server has no stream for announcements', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const { client, lines } = await withoutStream();
     await client.listTools();
@@ -165,7 +165,7 @@ describe('the list of tools', () => {
     expect(names(await client.listTools())).toContain('grown');
   });
 
-  test('is read again when a 2026 HTTP server says so, also after the server ended the subscription', async () => {
+  test('is read again when a 2026 HTTP server announces a change, even after the server ended the subscription', async () => {
     const host = await open(startModernHost());
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
     await client.listTools();
@@ -183,7 +183,7 @@ describe('the list of tools', () => {
     expect(statuses).toEqual(['it: connected']);
   });
 
-  test('is read also while a server says nothing to whoever wants to hear of changes', async () => {
+  test('is read even if the server does not answer the subscription to changes', async () => {
     const host = await open(startModernHost());
     const entry = { url: host.url, connectTimeoutMs: 5_000 };
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
@@ -218,7 +218,7 @@ describe('the list of tools', () => {
 });
 
 describe('a dead server', () => {
-  test('leaves the agent the tools of the others, says why, and is there again once it is back', async () => {
+  test('leaves the agent the tools of other servers, reports why, and is used again once it is back', async () => {
     const reserved = await startLegacyHost();
     await reserved.close();
     const model = new ScriptedModel([
@@ -250,7 +250,7 @@ describe('a dead server', () => {
     await agent.close();
   });
 
-  test('that is back is found by a call, without waiting for its turn', async () => {
+  test('that is back is reconnected by a call, before its retry is due', async () => {
     const reserved = await startModernHost();
     await reserved.close();
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: reserved.url } } } });
@@ -261,7 +261,7 @@ describe('a dead server', () => {
     expect(statuses).toEqual(['it: failed', 'it: failed', 'it: connected']);
   });
 
-  test('that dies while nobody calls it is noticed when its tools are listed, and its tools are missing', async () => {
+  test('that dies while idle is noticed when the tools are listed, and its tools are missing', async () => {
     const host = await startModernHost();
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
     expect(await client.listTools()).not.toEqual([]);
@@ -276,13 +276,13 @@ describe('a dead server', () => {
     });
   });
 
-  test('would be waited for without end where connectTimeoutMs is Infinity', async () => {
+  test('is waited for without a limit if connectTimeoutMs is Infinity', async () => {
     const { url } = await open(startLegacyHost());
     const mcpServers = { it: { url, connectTimeoutMs: Number.POSITIVE_INFINITY } };
     expect(await testClient({ mcpConfig: { mcpServers } }).client.listTools()).not.toEqual([]);
   });
 
-  test('that never answers is given up after connectTimeoutMs', async () => {
+  test('that never answers fails after connectTimeoutMs', async () => {
     const mcpServers = { deaf: { ...stdio('stdio-odd.ts', 'deaf'), connectTimeoutMs: 700 } };
     const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
     expect(await client.listTools()).toEqual([]);
@@ -301,7 +301,7 @@ describe('tools that two servers list', () => {
     return tool ?? expect.fail('no tool was listed');
   };
 
-  test('are two where they differ', async () => {
+  test('are two tools if they differ', async () => {
     const tools = [await listed('The weather'), await listed('The weather, for a fee')];
     expect(tools.map((tool) => tool.description)).toEqual(['The weather', 'The weather, for a fee']);
   });

@@ -18,7 +18,7 @@ async function clientOf(answers: Record<string, Answer>, entry: object = {}) {
 }
 
 describe('an answer over HTTP', () => {
-  test('that speaks of a refused connection is still an answer: the tool is not run again', async () => {
+  test('whose text mentions a refused connection is still an answer: the tool is not run again', async () => {
     let runs = 0;
     const answer = json({ error: { code: -32_603, message: 'connect ECONNREFUSED 10.0.0.7:5432' } });
     const { client, statuses } = await clientOf({
@@ -35,12 +35,12 @@ describe('an answer over HTTP', () => {
     ['is only a status', (response) => response.writeHead(202).end()],
     ['is an empty list', (response) => response.setHeader('content-type', 'application/json').end('[]')],
     ['is for another call', json({ id: 99, result: { content: [] } })],
-  ])('that %s ends the call, however long it may take', async (_what, answer) => {
+  ])('that %s ends the call, whatever its timeout', async (_what, answer) => {
     const { client } = await clientOf({ 'tools/call': answer }, { timeoutMs: Infinity, maxTimeoutMs: Infinity });
     await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
   });
 
-  test('that never comes leaves no connection open once the call is given up', async () => {
+  test('that never arrives leaves no connection open after the call is cancelled', async () => {
     let open = 0;
     const never: Answer = (response) => {
       open++;
@@ -51,7 +51,7 @@ describe('an answer over HTTP', () => {
     await eventually(() => expect(open).toBe(0));
   });
 
-  test('that is followed by more is not asked for again', async () => {
+  test('that is followed by more messages is not requested again', async () => {
     const talkingOn: Answer = (response, id) => {
       response.setHeader('content-type', 'text/event-stream');
       response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);
@@ -65,11 +65,16 @@ describe('an answer over HTTP', () => {
     expect(host.seen.filter(({ headers }) => 'last-event-id' in headers)).toEqual([]);
   });
 
-  test.each([502, 503, 504, 520, 524, 527])('that is the %i of a proxy leaves the outcome unknown', async (status) => {
-    const { client, statuses } = await clientOf({ 'tools/call': (response) => refuse(response, status, 'no answer') });
-    await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
-    expect(statuses).toEqual(['it: connected', 'it: lost']);
-  });
+  test.each([502, 503, 504, 520, 524, 527])(
+    'with status %i, as proxies send it, leaves the outcome unknown',
+    async (status) => {
+      const { client, statuses } = await clientOf({
+        'tools/call': (response) => refuse(response, status, 'no answer'),
+      });
+      await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+      expect(statuses).toEqual(['it: connected', 'it: lost']);
+    },
+  );
 
   test('that is cut off twice is an error that names the server', async () => {
     const cut: Answer = (response) => response.destroy();
@@ -81,7 +86,7 @@ describe('an answer over HTTP', () => {
   });
 });
 
-test('the longest time of a call is that of all its attempts together', async () => {
+test('the total timeout of a call covers all its attempts', async () => {
   let runs = 0;
   const cutLate: Answer = (response) => void (++runs === 1 && setTimeout(() => response.destroy(), 900));
   const { client } = await clientOf({ 'tools/list': readOnly, 'tools/call': cutLate }, { maxTimeoutMs: 1_500 });
@@ -91,7 +96,7 @@ test('the longest time of a call is that of all its attempts together', async ()
   expect([runs, performance.now() - begun < 2_300]).toEqual([2, true]);
 });
 
-test('a message that is too long for stdio is said to be', async () => {
+test('a message that is too long for stdio fails with an error that says so', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'huge') } } });
   const reason = 'it wrote a message of more than 10 MB, the most that is read over stdio';
   await expect(client.callTool('huge', {})).rejects.toThrow(`The connection to MCP server "it" was lost: ${reason}`);
@@ -101,7 +106,7 @@ test('a message that is too long for stdio is said to be', async () => {
   });
 });
 
-test('a call that looks for its tool can be aborted', async () => {
+test('a call can be aborted while its tool is looked up', async () => {
   let isMute = false;
   const initialize: Answer = (response) => isMute || refuse(response, 500, 'not yet');
   const { client } = await clientOf({ initialize });
@@ -111,7 +116,7 @@ test('a call that looks for its tool can be aborted', async () => {
 });
 
 describe('the list of tools', () => {
-  test('is the newest that was asked for, also when an older one arrives after it', async () => {
+  test('is the one requested last, even if an older one arrives after it', async () => {
     const lists: (() => void)[] = [];
     let version = 0;
     const list: Answer = (response, id) => {
@@ -131,7 +136,7 @@ describe('the list of tools', () => {
     expect(await client.getToolInputFormat('it')).toMatchObject({ title: 'v3' });
   });
 
-  test('is read again after its time, where the server tells of no changes', async () => {
+  test('is read again after its TTL if the server does not announce changes', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const host = await open(startUntoldHost());
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
@@ -159,25 +164,28 @@ describe('the list of tools', () => {
     test.each<[string, Answer]>([
       ['never begins', () => {}],
       ['always has one more page', (response, id) => setTimeout(() => page(response, id, `${id}`), 100)],
-    ])('as it %s fails its server after connectTimeoutMs; the tools of others are there', async (_what, list) => {
-      const host = await open(plainHost({ 'tools/list': list }));
-      const mcpServers = { mute: { url: host.url, connectTimeoutMs: 1_500 }, here: { server: modernServer() } };
-      const { client, statuses, reasons } = testClient({ mcpConfig: { mcpServers } });
-      const [tools] = await Promise.all([client.listTools(), client.listTools()]);
-      expect(tools.map(({ name }) => name)).toContain('here_echo');
-      expect(statuses.filter((status) => status.startsWith('mute'))).toEqual(['mute: connected', 'mute: failed']);
-      expect(reasons.at(-1)).toBe('Listing the tools of MCP server "mute" did not end within 1500 ms.');
-      expect(host.seen.filter(({ method }) => method === 'tools/list').length).toBeLessThan(64);
-    });
+    ])(
+      'because it %s fails its server after connectTimeoutMs; the tools of other servers are available',
+      async (_what, list) => {
+        const host = await open(plainHost({ 'tools/list': list }));
+        const mcpServers = { mute: { url: host.url, connectTimeoutMs: 1_500 }, here: { server: modernServer() } };
+        const { client, statuses, reasons } = testClient({ mcpConfig: { mcpServers } });
+        const [tools] = await Promise.all([client.listTools(), client.listTools()]);
+        expect(tools.map(({ name }) => name)).toContain('here_echo');
+        expect(statuses.filter((status) => status.startsWith('mute'))).toEqual(['mute: connected', 'mute: failed']);
+        expect(reasons.at(-1)).toBe('Listing the tools of MCP server "mute" did not end within 1500 ms.');
+        expect(host.seen.filter(({ method }) => method === 'tools/list').length).toBeLessThan(64);
+      },
+    );
 
-    test('within 64 pages is said to be too long', async () => {
+    test('after 64 pages is an error that says so', async () => {
       const { client, reasons } = await clientOf({ 'tools/list': (response, id) => page(response, id, `${id}`) });
       expect(await client.listTools()).toEqual([]);
       expect(reasons.at(-1)).toBe('MCP server "it" lists its tools on more than 64 pages, the most that are read.');
     });
   });
 
-  test('that failed is read again without holding up a step', async () => {
+  test('is read again after a failure without delaying a step', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     let answer: Answer = json({ error: { code: -32_603, message: 'not yet' } });
     const { client, statuses } = await clientOf({ 'tools/list': (response, id) => answer(response, id) });
@@ -195,7 +203,7 @@ describe('the list of tools', () => {
     expect([lists.length, statuses]).toEqual([1, ['it: connected', 'it: failed', 'it: connected']]);
   });
 
-  test('is read anew when it failed after the only one who waited for it had gone', async () => {
+  test('is read again if it failed after its only caller had stopped waiting', async () => {
     const server = new McpServer({ name: 'slow', version: '1' });
     server.registerTool('it', {}, () => ({ content: [{ type: 'text', text: 'done' }] }));
     const { client, statuses } = testClient({ mcpConfig: server });
@@ -221,7 +229,7 @@ describe('the list of tools', () => {
     expect(statuses).toEqual(['local: connected']);
   });
 
-  test('comes whoever fails to hear of a tool that was renamed', async () => {
+  test('is returned even if onToolRenamed throws', async () => {
     const mcpServers = { a: { server: modernServer() }, b: { server: modernServer() } };
     const { client, lines } = testClient({
       mcpConfig: { mcpServers },
@@ -235,7 +243,7 @@ describe('the list of tools', () => {
   });
 });
 
-test('progress without a word in it breaks nothing', async () => {
+test('progress without a message is accepted', async () => {
   const server = new McpServer({ name: 'mumbling', version: '1' });
   server.registerTool('it', { inputSchema: z.object({}) }, async (_args, { mcpReq }) => {
     await mcpReq.notify({ method: 'notifications/progress' } as never);
@@ -245,7 +253,7 @@ test('progress without a word in it breaks nothing', async () => {
   expect(textOfResult(await client.callTool('it', {}))).toBe('done');
 });
 
-test('a client that is closed leaves no timer that would keep its last run', async () => {
+test('closing a client clears the timers that would keep its last run alive', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { client } = testClient({ mcpConfig: modernServer() });
   await client.callTool('echo', { text: 'a' });

@@ -30,7 +30,7 @@ describe('by default', () => {
     expect(names(await client.listTools())).toEqual(['now', 'soon']);
   });
 
-  test('tools of several servers carry the name of theirs, and reach it', async () => {
+  test('tools of several servers are prefixed with the server name, and calls reach the right server', async () => {
     const mcpServers = { weather: serverOf('w', 'now'), clock: serverOf('c', 'now') };
     const { client } = testClient({ mcpConfig: { mcpServers } });
     expect(names(await client.listTools())).toEqual(['weather_now', 'clock_now']);
@@ -45,13 +45,13 @@ describe('by default', () => {
   });
 });
 
-test('toolPrefix "always" puts the server in front also of a single one', async () => {
+test('toolPrefix "always" adds the prefix even with a single server', async () => {
   const mcpServers = { weather: serverOf('w', 'now') };
   const { client } = testClient({ mcpConfig: { mcpServers }, toolPrefix: 'always' });
   expect(names(await client.listTools())).toEqual(['weather_now']);
 });
 
-test('toolPrefix "never" leaves names alone; a clash is renamed visibly and both tools can be called', async () => {
+test('toolPrefix "never" adds no prefix; of two equal names one is renamed, and both tools can be called', async () => {
   const renamed: unknown[] = [];
   const mcpServers = { weather: serverOf('w', 'now'), clock: serverOf('c', 'now') };
   const { client } = testClient({
@@ -72,7 +72,7 @@ test('toolPrefix "never" leaves names alone; a clash is renamed visibly and both
   expect(renamed).toHaveLength(1);
 });
 
-test('names that models refuse are made valid and unique, and still reach their tool', async () => {
+test('names that models refuse are made valid and unique, and calls still reach the tool', async () => {
   const long = 'a-very-long-name-that-goes-on-and-on-'.repeat(3);
   const mcpServers = { 'my.server': serverOf('s', 'files.read', 'files_read', `${long}1`, `${long}2`) };
   const renamed: string[] = [];
@@ -92,7 +92,7 @@ test('names that models refuse are made valid and unique, and still reach their 
   expect(names(await again.client.listTools())).toEqual(given);
 });
 
-test('an agent tells of a renamed tool in an event', async () => {
+test('an agent emits an event for a renamed tool', async () => {
   const hooks = recordEvents();
   const agent = new PocketAgent({
     agentConfig: { llmModel: new ScriptedModel(['hello']) },
@@ -106,7 +106,7 @@ test('an agent tells of a renamed tool in an event', async () => {
   await agent.close();
 });
 
-test('a server that comes later does not rename the tools of others', async () => {
+test('a server that becomes available later does not rename the tools of others', async () => {
   const host = await startLegacyHost();
   await host.close();
   const mcpServers = { remote: { url: host.url }, local: serverOf('l', 'echo') };
@@ -120,7 +120,7 @@ test('a server that comes later does not rename the tools of others', async () =
   expect(textOfResult(await client.callTool(both[0] ?? '', { text: 'remote' }))).toBe('remote');
 });
 
-test('a tool that is asked for as the SDK does it is an error that shows how it is done here', async () => {
+test('a call with the argument object of the SDK is an error that shows the right form', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { weather: serverOf('w', 'now') } } });
   const asSdk = client.callTool as unknown as (call: object) => Promise<unknown>;
   await expect(asSdk.call(client, { name: 'now', arguments: {} })).rejects.toMatchObject({
@@ -129,7 +129,7 @@ test('a tool that is asked for as the SDK does it is an error that shows how it 
   });
 });
 
-test('an unknown tool is an error that names the others', async () => {
+test('an unknown tool is an error that names the available ones', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { weather: serverOf('w', 'now', 'soon') } } });
   await expect(client.callTool('later', {})).rejects.toMatchObject({
     code: 'TOOL_UNKNOWN',
@@ -139,7 +139,7 @@ test('an unknown tool is an error that names the others', async () => {
   expect(await client.getToolInputFormat('now')).toMatchObject({ type: 'object' });
 });
 
-test('of tools that a source renames for ever, the oldest names are forgotten', async () => {
+test('a source that keeps renaming its tools does not fill the memory: the oldest names are forgotten', async () => {
   let listed: string[] = [];
   const source: ToolSource & { revision: number } = {
     name: 'changing',

@@ -39,7 +39,7 @@ async function hangingHost() {
 }
 
 describe('a server that is back', () => {
-  test('is used by the very next run, also after a call that failed while it was away', async () => {
+  test('is used by the next run, even after a call that failed while it was away', async () => {
     const path = folder();
     const [first, second] = await Promise.all([hostProcess('legacy', path), hostProcess('legacy', path)]);
     const { url, port } = await first.listen();
@@ -55,7 +55,7 @@ describe('a server that is back', () => {
     expect(resultText(agent, 2)).toBe('3');
   });
 
-  test('is used by the next run also when it was not there at first', async () => {
+  test('is used by the next run even if it was not available at first', async () => {
     const reserved = await startLegacyHost();
     await reserved.close();
     const { agent, toolsOf } = agentWith(['nothing yet', 'ok'], { it: { url: reserved.url } });
@@ -68,7 +68,7 @@ describe('a server that is back', () => {
 });
 
 describe('a server that hangs', () => {
-  test('does not hold up a run; its tools join at a later step', async () => {
+  test('delays a run only for waitMs; its tools join at a later step', async () => {
     const ready = await open(startLegacyHost());
     const hanging = await hangingHost();
     const release = tool({
@@ -97,7 +97,7 @@ describe('a server that hangs', () => {
     ]);
   });
 
-  test('holds up only the first run', async () => {
+  test('delays only the first run', async () => {
     const hanging = await hangingHost();
     const { agent } = agentWith(['one', 'two'], { hanging: { url: hanging.url, waitMs: 2_200 } });
     await agent.run('one');
@@ -107,7 +107,7 @@ describe('a server that hangs', () => {
     await agent.close();
   });
 
-  test('holds up no later run when it is tried again', async () => {
+  test('does not delay later runs when it is retried', async () => {
     const hanging = await hangingHost();
     const entry = { url: hanging.url, waitMs: 2_200, connectTimeoutMs: 2_300 };
     const { agent } = agentWith(['one', 'two'], { hanging: entry });
@@ -119,7 +119,7 @@ describe('a server that hangs', () => {
     await agent.close();
   });
 
-  test('is waited for by whoever lists the tools of the agent', async () => {
+  test('is waited for by a caller that lists the tools of the agent', async () => {
     const hanging = await hangingHost();
     const { agent } = agentWith([], { hanging: { url: hanging.url, waitMs: 1 } });
     const listed = agent.listTools();
@@ -129,7 +129,7 @@ describe('a server that hangs', () => {
     await agent.close();
   });
 
-  test('does not hold up a run for longer when a caller that lists its tools gives up', async () => {
+  test('does not delay a run for longer when a caller that lists its tools is aborted', async () => {
     const hanging = await hangingHost();
     const { agent } = agentWith(['one'], { hanging: { url: hanging.url, waitMs: 500, connectTimeoutMs: 600_000 } });
     const running = agent.run('go');
@@ -142,7 +142,7 @@ describe('a server that hangs', () => {
     await agent.close();
   });
 
-  test('while it lists its tools does not hold up a run either', async () => {
+  test('while listing its tools delays a run only for waitMs too', async () => {
     const host = await open(plainHost({ 'tools/list': () => {} }));
     const { agent, lines } = agentWith(['one'], { mute: { url: host.url, waitMs: 50 } });
     expect(await agent.run('go')).toBe('one');
@@ -153,7 +153,7 @@ describe('a server that hangs', () => {
   });
 });
 
-test('a server that prints text instead of MCP messages is named after waitMs, with what it prints', async () => {
+test('a server that prints text instead of MCP messages is reported after waitMs, with the text', async () => {
   const entry = { command: 'sh', args: ['-c', 'echo Listening on port 3000; sleep 60'], waitMs: 2_000 };
   const { agent, lines, statuses } = agentWith(['one'], { noisy: entry });
   await agent.run('go');
@@ -164,7 +164,7 @@ test('a server that prints text instead of MCP messages is named after waitMs, w
   expect(statuses[1]).toContain(printed);
 });
 
-test('a server that stays away is warned of once, not at every run', async () => {
+test('a server that stays away is logged once, not at every run', async () => {
   const host = await open(plainHost({ initialize: (response) => refuse(response, 500, 'broken') }));
   const { agent, lines } = agentWith(['one', 'two', 'three'], { it: { url: host.url } });
   for (const prompt of ['one', 'two', 'three']) await agent.run(prompt);
@@ -172,14 +172,14 @@ test('a server that stays away is warned of once, not at every run', async () =>
   expect(lines.filter((line) => line.includes('"it"'))).toHaveLength(1);
 });
 
-describe('the reason why a server is left out', () => {
+describe('the reason for a missing server', () => {
   const reasonOf = async (entry: McpServerEntry) => {
     const { client, reasons, lines, statuses } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
     expect(await client.listTools()).toEqual([]);
     return { reason: reasons.at(-1), lines, statuses };
   };
 
-  test('is its first fault, on one line, for an invalid list of tools', async () => {
+  test('is the first fault, on one line, of an invalid list of tools', async () => {
     const tools = Array.from({ length: 30 }, (_, index) => ({ name: `t${index}`, inputSchema: { type: 'array' } }));
     const host = await open(plainHost({ 'tools/list': json({ result: { tools } }) }));
     const { reason, lines } = await reasonOf({ url: host.url });
@@ -188,7 +188,7 @@ describe('the reason why a server is left out', () => {
     expect(lines.filter((line) => line.includes('"it"'))).toHaveLength(1);
   });
 
-  test('is what the server answered, and the server stays connected', async () => {
+  test('is the error that the server answered, and the server stays connected', async () => {
     const host = await open(plainHost({ 'tools/list': json({ error: { code: -32_603, message: 'no database' } }) }));
     const { reason, statuses } = await reasonOf({ url: host.url });
     expect(reason).toBe('MCP server "it" did not list its tools: no database');
@@ -196,19 +196,19 @@ describe('the reason why a server is left out', () => {
     expect(host.seen.filter(({ method }) => method === 'initialize')).toHaveLength(1);
   });
 
-  test('is that its list breaks off, for a server that can be reached', async () => {
+  test('says that the list broke off, for a server that is reachable', async () => {
     const host = await open(plainHost({ 'tools/list': (response) => response.destroy() }));
     const { reason } = await reasonOf({ url: host.url });
     expect(reason).toMatch(/^MCP server "it" did not list its tools: fetch failed/);
   });
 
-  test('tells what a program said that ended while it was used', async () => {
+  test('contains the last output of a program that ended while it was used', async () => {
     const { reason } = await reasonOf(stdio('stdio-odd.ts', 'ends-at-list'));
     expect(reason).toContain('It said: Error: no such database');
   });
 });
 
-test('a list of resources that a server does not have is not worth a warning', async () => {
+test('a server that does not implement resources/list is not warned about', async () => {
   const capabilities = { tools: {}, resources: {} };
   const serverInfo = { name: 'bare', version: '1' };
   const host = await open(
@@ -222,7 +222,7 @@ test('a list of resources that a server does not have is not worth a warning', a
   expect(lines.filter((line) => line.includes('Method not found'))).toEqual([]);
 });
 
-describe('a warning of volume', () => {
+describe('a warning about the number and size of tools', () => {
   const toolNamed = (name: string, description = 'x') => tool({ name, description, run: () => 'ok' });
   const warningsOf = async (tools: FunctionTool[], runs = 1) => {
     const { agent, lines } = agentWith(
@@ -234,7 +234,7 @@ describe('a warning of volume', () => {
     return lines;
   };
 
-  test('comes once where there are more tools than OpenAI takes', async () => {
+  test('is logged once if there are more tools than OpenAI accepts', async () => {
     const many = Array.from({ length: 129 }, (_, index) => toolNamed(`t${index}`));
     expect(await warningsOf(many, 2)).toEqual([
       expect.stringMatching(/^Tester sends 129 tools, about \d+,000 tokens.* OpenAI refuses more than 128\./),
@@ -242,7 +242,7 @@ describe('a warning of volume', () => {
     expect(await warningsOf(many.slice(1))).toEqual([]);
   });
 
-  test('comes where a few tools are described at length', async () => {
+  test('is logged if a few tools have long descriptions', async () => {
     expect(await warningsOf([toolNamed('long', 'x'.repeat(300_000))])).toEqual([
       expect.stringContaining('1 tools, about 75,000 tokens'),
     ]);

@@ -10,7 +10,7 @@ import { silent } from '../helpers.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-test('a child that never answers is reported with what it wrote to stderr', async () => {
+test('a child that never answers is reported with its stderr', async () => {
   const args = ['-e', 'console.error("no licence found"); setInterval(() => {}, 1000)'];
   const mcpConfig = { mcpServers: { mute: { command: process.execPath, args, connectTimeoutMs: 1_500 } } };
   const client = new PocketAgentClient({ mcpConfig, logger: silent });
@@ -19,14 +19,14 @@ test('a child that never answers is reported with what it wrote to stderr', asyn
   await client.close();
 });
 
-test('calling a tool of a server that is away tells why the server is away', async () => {
+test('calling a tool of a server that is away says why the server is away', async () => {
   const mcpConfig = { mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' } } };
   const client = new PocketAgentClient({ mcpConfig, logger: silent });
   await expect(client.callTool('anything', {})).rejects.toThrow(/"gone" is away: .*127\.0\.0\.1:9/);
   await client.close();
 });
 
-test('a child knows the way to the network, and nothing else of our environment', async () => {
+test('a child gets the proxy and certificate variables, and nothing else of our environment', async () => {
   vi.stubEnv('HTTPS_PROXY', 'http://proxy.test:8080');
   vi.stubEnv('NODE_EXTRA_CA_CERTS', '/etc/ssl/own.pem');
   vi.stubEnv('OPENAI_API_KEY', 'sk-secret');
@@ -38,7 +38,7 @@ test('a child knows the way to the network, and nothing else of our environment'
   await client.close();
 });
 
-test('a port that is taken is said in our words', async () => {
+test('a port in use is an error that says how to choose another one', async () => {
   await using agent = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
   const server = agent.asMcpServer();
   const { port } = new URL((await server.listen()).url);
@@ -58,15 +58,15 @@ describe('a server that refuses a request without the right token', () => {
     return client.status.get('it')?.reason;
   };
 
-  test('wants one where none was sent', async () => {
+  test('is reported with how to send one, if none was sent', async () => {
     expect(await refusalOf({})).toMatch(/wants a login: give its entry "auth" .* or an Authorization header\.$/);
   });
 
-  test('has refused that of a provider', async () => {
+  test('is reported with the provider, if it refused its token', async () => {
     expect(await refusalOf({ auth: { token: async () => 'wrong' } })).toMatch(/refused the login that "auth"/);
   });
 
-  test('has refused the one that was sent, in its own words, also where those hold a token of two letters', async () => {
+  test('is reported with its own message, even if the token has two letters', async () => {
     const reason = await refusalOf({ headers: { authorization: 'Bearer no' } });
     expect(reason).toBe(
       'MCP server "it" refused the Authorization header of its entry. It says: This token is not the one of this server.',
@@ -74,7 +74,7 @@ describe('a server that refuses a request without the right token', () => {
   });
 });
 
-test('what a server says of a token it refused does not hold the token', async () => {
+test('the message of a server that refuses a token is shown without the token', async () => {
   const server = createServer((_request, response) => {
     const body = { error: 'invalid_token', error_description: 'I do not know my-secret.' };
     response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -101,36 +101,36 @@ async function reasonOf(entry: McpServerEntry): Promise<string> {
 describe('a program', () => {
   const node = process.execPath;
 
-  test('that cannot find a file is reported by the line that says so', async () => {
+  test('that cannot find a file is reported with the line that says so', async () => {
     const reason = await reasonOf({ command: node, args: ['/no/such/nope.js'] });
     expect(reason).toMatch(/It said: Error: Cannot find module '\/no\/such\/nope\.js'$/);
   });
 
-  test('that names its error and then the way out is reported with both', async () => {
+  test('that prints an error and a hint is reported with both', async () => {
     const program =
       'console.error("loading\\nConfigError: no licence\\n    at load\\nSet LICENCE.\\n"); process.exit(1)';
     const reason = await reasonOf({ command: node, args: ['-e', program] });
     expect(reason).toMatch(/It said: ConfigError: no licence \/ Set LICENCE\.$/);
   });
 
-  test('that names no error is reported with its last lines', async () => {
+  test('that prints no error is reported with its last lines', async () => {
     const program = 'console.error("one\\ntwo\\n\\nthree\\nfour\\n"); process.exit(1)';
     expect(await reasonOf({ command: node, args: ['-e', program] })).toMatch(/It said: two \/ three \/ four$/);
   });
 
-  test('with its arguments in "command" is told where those belong', async () => {
+  test('with its arguments in "command" is reported with where they belong', async () => {
     expect(await reasonOf({ command: 'node server.js --port 1' })).toMatch(
       /no program of the name "node server\.js --port 1" .* "command": "node", "args": \["server\.js","--port","1"\]\.$/,
     );
   });
 
-  test('whose folder does not exist is reported with the folder', async () => {
+  test('whose cwd does not exist is reported with the folder', async () => {
     expect(await reasonOf({ command: node, cwd: '/no/such/folder' })).toMatch(
       /its "cwd" \/no\/such\/folder is not a folder/,
     );
   });
 
-  test('that prints text and never answers is reported with the option for it, and what stdout is for', async () => {
+  test('that prints text and never answers is reported with the option for the timeout, and what stdout is for', async () => {
     const program = 'console.log("Listening on port 3000"); setInterval(() => {}, 1000)';
     const reason = await reasonOf({ command: node, args: ['-e', program], connectTimeoutMs: 500 });
     expect(reason).toMatch(
@@ -159,7 +159,7 @@ describe('an address', () => {
     expect(reason).not.toContain('SSE');
   });
 
-  test('that shows a page to browsers and takes no messages is reported with what it said to ours', async () => {
+  test('that serves a web page and accepts no messages is reported with its answer', async () => {
     const url = await listening((request, response) => {
       if (request.method === 'POST') response.writeHead(405).end('Read only');
       else response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>It works!</h1>');
@@ -167,21 +167,21 @@ describe('an address', () => {
     expect(await reasonOf({ url })).toMatch(/: it answered 405 \(Read only\)\. .* Most servers have it at \/mcp\.$/);
   });
 
-  test('where nothing listens is reported without what we were about to ask', async () => {
+  test('where nothing listens is reported without the name of our request', async () => {
     const reason = await reasonOf({ url: 'http://127.0.0.1:9/mcp' });
     expect(reason).toBe(
       'Could not reach MCP server "it" at http://127.0.0.1:9/mcp: fetch failed: connect ECONNREFUSED 127.0.0.1:9',
     );
   });
 
-  test('that never answers is reported with the option for it', async () => {
+  test('that never answers is reported with the option for the timeout', async () => {
     const url = await listening(() => {});
     expect(await reasonOf({ url, connectTimeoutMs: 300 })).toMatch(
       /did not end within 300 ms\. If it needs longer, raise "connectTimeoutMs" of its entry\.$/,
     );
   });
 
-  test('that a variable makes whole is checked when it is', async () => {
+  test('that contains a variable is checked after the variable is expanded', async () => {
     vi.stubEnv('POCKET_TEST_HOST', 'localhost:3000');
     const reason = await reasonOf({ url: '${POCKET_TEST_HOST}/mcp' });
     expect(reason).toBe(

@@ -25,7 +25,7 @@ describe.each([
   });
 });
 
-test('lists come from every server that answers, and the others are named in the log', async () => {
+test('lists contain the items of every server that answers, and the other servers are logged', async () => {
   const mcpServers = {
     good: { server: () => modernServer() },
     bare: stdio('stdio-legacy.ts'),
@@ -41,7 +41,7 @@ test('lists come from every server that answers, and the others are named in the
   await expect(client.listResources('bad')).rejects.toMatchObject({ code: 'MCP_CONNECT_FAILED' });
 });
 
-test('a server that is not there is an error that names the others', async () => {
+test('an unknown server is an error that names the available ones', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { one: { server: () => modernServer() } } } });
   await expect(client.readResource('two', 'memo://notes')).rejects.toMatchObject({
     code: 'CONFIG_INVALID',

@@ -45,7 +45,7 @@ describe('a 2025 server that was restarted on its port', () => {
     expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
   });
 
-  test('has not run what it answered with 404, so calls that are not read-only are repeated as well', async () => {
+  test('has not run calls that it answered with 404, so calls that are not read-only are repeated too', async () => {
     const host = await open(startLegacyHost());
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
     await client.listTools();
@@ -58,7 +58,7 @@ describe('a 2025 server that was restarted on its port', () => {
     expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
   });
 
-  test('makes the outcome unknown also of a repeated call that is cut off', async () => {
+  test('makes the outcome of a repeated call unknown if that is cut off', async () => {
     const host = await open(startLegacyHost());
     let calls = 0;
     const proxy = await open(
@@ -76,7 +76,7 @@ describe('a 2025 server that was restarted on its port', () => {
     expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
   });
 
-  test('gets a new session also when its tools or resources are read first', async () => {
+  test('gets a new session even if its tools or resources are read first', async () => {
     const first = await startLegacyHost();
     const { client } = testClient({ mcpConfig: { mcpServers: { it: { url: first.url } } } });
     await client.listTools();
@@ -88,7 +88,7 @@ describe('a 2025 server that was restarted on its port', () => {
     expect(count(second, 'initialize')).toBe(1);
   });
 
-  test('gets a new session also over the old SSE transport', async () => {
+  test('gets a new session over the old SSE transport too', async () => {
     const first = await startOldSseHost();
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: first.url, type: 'sse' } } } });
     await client.callTool('echo', { text: 'one' });
@@ -101,19 +101,22 @@ describe('a 2025 server that was restarted on its port', () => {
 });
 
 describe('a stdio server killed -9 in the middle of a call', () => {
-  test.each(['slow_read', 'slow_put'])('is started again, and %s is repeated: it can do no harm', async (tool) => {
-    const path = folder();
-    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts', path) } } });
-    const pid = Number(textOfResult(await client.callTool('pid', {})));
-    const { outcome } = await underWay(client, tool);
-    process.kill(pid, 'SIGKILL');
-    expect(textOfResult(await outcome)).toBe(`call 2 of ${tool}`);
-    expect(new Lives(path).count(tool)).toBe(2);
-    expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
-    expect(isAlive(pid)).toBe(false);
-  });
+  test.each(['slow_read', 'slow_put'])(
+    'is started again, and %s is repeated, because it is harmless to repeat',
+    async (tool) => {
+      const path = folder();
+      const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts', path) } } });
+      const pid = Number(textOfResult(await client.callTool('pid', {})));
+      const { outcome } = await underWay(client, tool);
+      process.kill(pid, 'SIGKILL');
+      expect(textOfResult(await outcome)).toBe(`call 2 of ${tool}`);
+      expect(new Lives(path).count(tool)).toBe(2);
+      expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
+      expect(isAlive(pid)).toBe(false);
+    },
+  );
 
-  test('makes the outcome of any other call unknown, and works again for the next', async () => {
+  test('makes the outcome of any other call unknown, and works again for the next call', async () => {
     const path = folder();
     const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts', path) } } });
     const pid = Number(textOfResult(await client.callTool('pid', {})));
@@ -178,7 +181,7 @@ describe('a call of 2026 whose server has asked something', () => {
     });
   };
 
-  test('is not begun again for an answer that was refused: part of it has run', async () => {
+  test("is not repeated when the user's answer is refused: part of it has run", async () => {
     const { client, asked } = answering({ url: (await open(forgetful({}))).url });
     await expect(client.callTool('ask', {})).rejects.toMatchObject({
       code: 'TOOL_OUTCOME_UNKNOWN',
@@ -188,20 +191,20 @@ describe('a call of 2026 whose server has asked something', () => {
     expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
   });
 
-  test.each(['readOnlyHint', 'idempotentHint'])('is begun again where %s says that it can do no harm', async (hint) => {
+  test.each(['readOnlyHint', 'idempotentHint'])('is repeated if %s says that it is harmless', async (hint) => {
     const { client, asked } = answering({ url: (await open(forgetful({ [hint]: true }))).url });
     expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
     expect(asked).toHaveLength(2);
   });
 
-  test.each(['ask', 'ask_for_person'])('is not begun again when nothing listens any more (%s)', async (tool) => {
+  test.each(['ask', 'ask_for_person'])('is not repeated when nothing listens any more (%s)', async (tool) => {
     const host = await startModernHost();
     const { client, asked } = answering({ url: host.url }, () => host.close());
     await expect(client.callTool(tool, {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
     expect(asked).toHaveLength(1);
   });
 
-  test('is not begun again by a child that was started again', async () => {
+  test('is not repeated by a child that was started again', async () => {
     const { client, asked, statuses } = answering(stdio('stdio-server.ts'), async () => {
       process.kill(pid, 'SIGKILL');
       await eventually(() => expect(statuses).toContain('it: lost'));
@@ -211,7 +214,7 @@ describe('a call of 2026 whose server has asked something', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('is not begun again with other headers', async () => {
+  test('is not repeated with other headers', async () => {
     const mismatch = json({ error: { code: -32_020, message: 'a header is missing' } });
     const { client, asked } = answering({ url: (await open(forgetful({}, mismatch))).url });
     await expect(client.callTool('ask', {})).rejects.toThrow('a header is missing');
@@ -219,7 +222,7 @@ describe('a call of 2026 whose server has asked something', () => {
   });
 });
 
-describe('a server that comes back with other tools', () => {
+describe('a server that comes back with different tools', () => {
   /** Loses its session with the first call, and lists something else afterwards. */
   const shifty = async (before: object, after: object) => {
     const ran: number[] = [];
@@ -243,7 +246,7 @@ describe('a server that comes back with other tools', () => {
   const changed =
     'The connection to MCP server "shifty" was lost, and "it" was not called over the new one: it has changed since. It can be called again as it is now.';
 
-  test('does not get a call that was judged by what the tool was, and the next one is judged by what it is', async () => {
+  test('does not get a call that was approved for the old tool, and the next call is judged by the new one', async () => {
     const { ran, mcpConfig } = await shifty(harmless, dangerous);
     const { agent } = scriptedAgent(twice, { mcpConfig, access: { profile: 'writer' } });
     await agent.run('x');
@@ -253,7 +256,7 @@ describe('a server that comes back with other tools', () => {
     expect(resultText(agent, 1)).toContain('"it" may not be called here');
   });
 
-  test('gets the next call when somebody has said yes to what the tool is', async () => {
+  test('gets the next call after the new tool was approved', async () => {
     const { ran, mcpConfig } = await shifty(harmless, dangerous);
     const asked: unknown[] = [];
     const { agent } = scriptedAgent(twice, {
@@ -281,7 +284,7 @@ describe('a server that comes back with other tools', () => {
     expect(ran).toEqual([]);
   });
 
-  test('gets the call when the tool is as it was, whatever other servers list by its name', async () => {
+  test('gets the call if the tool is unchanged, even if other servers list a tool of that name', async () => {
     const { ran, host, mcpConfig } = await shifty(harmless, harmless);
     const { client } = testClient({ mcpConfig });
     await client.listTools();
@@ -292,7 +295,7 @@ describe('a server that comes back with other tools', () => {
     expect([ran, count(host, 'tools/list')]).toEqual([[2], 2]);
   });
 
-  test('over stdio does not get a call that seemed harmless, in which it crashed', async () => {
+  test('over stdio does not get a call again that crashed it, although the tool was read-only before', async () => {
     const path = folder();
     const mcpConfig = { mcpServers: { it: stdio('stdio-odd.ts', 'turncoat', `${path}/lives`) } };
     const clean = { toolCalls: [{ name: 'clean' }] };
@@ -304,7 +307,7 @@ describe('a server that comes back with other tools', () => {
     expect(readFileSync(`${path}/lives`, 'utf8')).toBe('crashed\n');
   });
 
-  test('does not get a call that finds the connection lost either', async () => {
+  test('does not get a call that found the connection lost either', async () => {
     const path = folder();
     const mcpConfig = { mcpServers: { it: stdio('stdio-odd.ts', 'turncoat', `${path}/lives`) } };
     const { client, statuses } = testClient({ mcpConfig });
@@ -320,7 +323,7 @@ describe('a server that comes back with other tools', () => {
 describe.each(['legacy', 'modern', 'sse'] as const)('an HTTP server (%s) killed -9 in the middle of calls', (era) => {
   const type = era === 'sse' ? { type: era } : {};
 
-  test('and started again gets the read-only call once more; the outcome of the other is unknown', async () => {
+  test('and started again gets the read-only call once more; the outcome of the other call is unknown', async () => {
     const path = folder();
     const [first, second] = await Promise.all([hostProcess(era, path), hostProcess(era, path)]);
     const { url, port } = await first.listen();
@@ -337,7 +340,7 @@ describe.each(['legacy', 'modern', 'sse'] as const)('an HTTP server (%s) killed 
   });
 });
 
-test('an HTTP server killed -9 that stays away fails its calls, and nothing hangs', async () => {
+test('an HTTP server killed -9 that stays away fails its calls without a hang', async () => {
   const server = await hostProcess('legacy', folder());
   const { url } = await server.listen();
   const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url } } } });

@@ -19,7 +19,7 @@ const places: Place[] = [
 ];
 
 describe.each(places)('a server of %s', (_name, place) => {
-  test('gets answers of the user, of a model, of the roots, and is heard', async () => {
+  test('gets answers from the user, a model and the roots, and its logs are received', async () => {
     const asked: unknown[] = [];
     const logs: ServerLog[] = [];
     const messages: string[] = [];
@@ -53,7 +53,7 @@ describe.each(places)('a server of %s', (_name, place) => {
     );
   });
 
-  test('is told when nobody can be asked', async () => {
+  test('gets an error if there is no handler for its question', async () => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: await place() } } });
     for (const tool of ['ask', 'sample', 'roots']) {
       const outcome = await client.callTool(tool, {}).catch((error: Error) => ({ isError: true, error }));
@@ -62,7 +62,7 @@ describe.each(places)('a server of %s', (_name, place) => {
     expect(textOfResult(await client.callTool('echo', { text: 'still fine' }))).toBe('still fine');
   });
 
-  test('gets the answer of a user who declines', async () => {
+  test('is told when the user declines', async () => {
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: await place() } },
       elicitationHandler: async () => ({ action: 'decline' }),
@@ -91,7 +91,7 @@ test.each(places)("sampling by a server of %s is answered by the agent's own mod
   await agent.close();
 });
 
-test('roots may be a function, asked each time', async () => {
+test('roots may be a function, which is called for each request', async () => {
   let calls = 0;
   const { client } = testClient({
     mcpConfig: () => modernServer(),
@@ -101,7 +101,7 @@ test('roots may be a function, asked each time', async () => {
   expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///project/2');
 });
 
-test('log lines go to the logger by default, by level, and become events', async () => {
+test('log messages go to the logger by default, by level, and become events', async () => {
   const warnings: string[] = [];
   const hooks = recordEvents();
   const agent = new PocketAgent({
@@ -127,7 +127,7 @@ test.each([
     },
   ],
   ['reject', () => Promise.reject(new Error('no ears'))],
-])('handlers that %s trouble nobody, and are logged', async (_how, broken) => {
+])('errors of handlers that %s are logged, and have no other effect', async (_how, broken) => {
   const { client, lines } = testClient({
     mcpConfig: { mcpServers: { it: { server: () => modernServer() } } },
     progressHandler: broken,

@@ -171,7 +171,7 @@ describe('an image that cannot be downloaded', () => {
     while (host.seen.length === 0) await new Promise(setImmediate);
     vi.advanceTimersByTime(10_000);
     vi.useRealTimers();
-    expect(await text).toContain('No whole answer within 10000 ms');
+    expect(await text).toContain('sent no complete response within 10000 ms');
   });
 
   test.each(['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', '2130706433', '169.254.169.254', '10.0.0.1'])(

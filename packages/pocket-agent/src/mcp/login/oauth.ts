@@ -1,6 +1,5 @@
 // OAuth for remote MCP servers: a provider for the SDK that keeps its tokens in a private file, and the login of a person.
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type {
   OAuthClientInformationMixed,
   OAuthClientMetadata,
@@ -10,6 +9,7 @@ import type {
   StoredOAuthClientInformation,
 } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
+import { writePrivately } from '@pocket-agent/kit/private-files';
 
 /** A provider, and a way to take a person through the login page. */
 export interface OAuthLogin {
@@ -79,7 +79,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
     saveCodeVerifier: (verifier) => store.update({ verifier }),
     codeVerifier: async () => {
       const { verifier } = await store.read();
-      if (!verifier) throw new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is under way; start it again.');
+      if (!verifier) throw noLogin();
       return verifier;
     },
     invalidateCredentials: async (scope) => {
@@ -93,22 +93,22 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
   return {
     provider,
     waitForRedirect: async () => {
-      if (!authorizationUrl)
-        throw new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is under way; start it again.');
-      const page = authorizationUrl;
-      const back = await options.authorize(page).catch((error) => {
+      if (!authorizationUrl) throw noLogin();
+      const back = await options.authorize(authorizationUrl).catch((error) => {
         authorizationUrl = undefined; // the login is over
         throw error;
       });
       if (back.searchParams.get('state') !== state) {
-        throw new PocketError(
-          'MCP_AUTHORIZATION_NEEDED',
-          'The login came back with a foreign "state"; it is not trusted.',
-        );
+        const text = 'The login returned a "state" that does not belong to it, so it was refused.';
+        throw new PocketError('MCP_AUTHORIZATION_NEEDED', text);
       }
       return back;
     },
   };
+}
+
+function noLogin(): PocketError {
+  return new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is under way; start it again.');
 }
 
 type Registration = Pick<OAuthClientProvider, 'clientInformation' | 'saveClientInformation'>;
@@ -137,7 +137,7 @@ function registeredBefore(given: OAuthClientInformationMixed, store: PrivateFile
   };
 }
 
-/** A JSON file that only its owner may read. It is replaced as a whole, so that a crash leaves the old one. */
+/** A JSON file that only its owner may read. Updates are written one after the other. */
 class PrivateFile {
   readonly #path: string;
   #writing: Promise<void> = Promise.resolve();
@@ -153,11 +153,7 @@ class PrivateFile {
 
   update(change: Stored): Promise<void> {
     const write = async () => {
-      const text = JSON.stringify({ ...(await this.#load()), ...change }, null, 2);
-      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-      const draft = `${this.#path}.${crypto.randomUUID()}`;
-      await writeFile(draft, text, { mode: 0o600 });
-      await rename(draft, this.#path);
+      await writePrivately(this.#path, JSON.stringify({ ...(await this.#load()), ...change }, null, 2));
     };
     const written = this.#writing.then(write);
     this.#writing = written.catch(() => {});
@@ -169,9 +165,8 @@ class PrivateFile {
       return JSON.parse(await readFile(this.#path, 'utf8'));
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-      throw new PocketError('CONFIG_INVALID', `The token file ${this.#path} cannot be read; repair or delete it.`, {
-        cause: error,
-      });
+      const text = `The token file ${this.#path} cannot be read; repair or delete it.`;
+      throw new PocketError('CONFIG_INVALID', text, { cause: error });
     }
   }
 }

@@ -11,8 +11,9 @@ import {
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { isEventStream } from '@pocket-agent/http/fetch';
-import { limitedFetch, PendingAnswers, scheduleReconnect } from './flood-limits.ts';
+import { isEventStream, limitedResponse } from '@pocket-agent/http/fetch';
+import { PendingAnswers, scheduleReconnect } from './flood-limits.ts';
+import { MOST_MESSAGE_BYTES } from './message-lines.ts';
 
 /** The error code of a call whose response ended without an answer: the tool may or may not have run. */
 export const STREAM_ENDED = -32_097;
@@ -37,7 +38,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     let breakOff: (error: Error) => void = () => {};
     super(url, {
       ...options,
-      fetch: noteStreams(limitedFetch(options.fetch, (error) => breakOff(error))),
+      fetch: noteStreams(options.fetch, (error) => breakOff(error)),
       reconnectionScheduler: scheduleReconnect,
     });
     breakOff = (error) => this.#breakOff(error);
@@ -134,9 +135,9 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 /** The request that is being sent. The SDK does not tell whether it was answered by a stream, which may still go on. */
 const sendings = new AsyncLocalStorage<{ isStream: boolean }>();
 
-function noteStreams(fetch: FetchLike): FetchLike {
+function noteStreams(fetch: FetchLike, onTooLarge: (error: Error) => void): FetchLike {
   return async (url, init) => {
-    const response = await fetch(url, init);
+    const response = limitedResponse(await fetch(url, init), { mostBytes: MOST_MESSAGE_BYTES, onTooLarge });
     const sending = sendings.getStore();
     if (sending) sending.isStream = response.ok && isEventStream(response);
     return response;

@@ -111,20 +111,20 @@ async function connect({ isDeaf = false } = {}) {
 }
 
 test.each(['at_once', 'without_event', 'in_pieces', 'after_ping', 'left_open', 'cut_off', 'garbled'])(
-  'an answer that comes %s arrives once and whole',
+  'an answer that comes %s is delivered once and completely',
   async (name) => {
     const { call } = await connect();
     expect(await Promise.all([call(name), call('at_once')])).toEqual([`é ${name}`, 'é at_once']);
   },
 );
 
-test.each(['after_progress', 'with_progress'])('progress is told of a call that answers %s', async (name) => {
+test.each(['after_progress', 'with_progress'])('progress of a call that answers %s is delivered', async (name) => {
   const { call, told } = await connect();
   expect(await call(name)).toBe(`é ${name}`);
   expect(told).toEqual([1]);
 });
 
-test('the signature of a server is kept as the schema has it', async () => {
+test('the server info in the result of a call is kept if it is valid', async () => {
   const { client } = await connect();
   const by = { name: 'streams', version: '1' };
   expect(await client.callTool('well_signed', {})).toMatchObject({ _meta: { [SERVER_INFO_META_KEY]: by } });
@@ -133,18 +133,18 @@ test('the signature of a server is kept as the schema has it', async () => {
   await expect(client.callTool('signed_by_list', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
 });
 
-test('a stream that ends without its answer fails the call', async () => {
+test('a stream that ends without an answer fails the call', async () => {
   const { call } = await connect();
   await expect(call('without_answer')).rejects.toThrow('was lost while "without_answer" ran');
 });
 
-test('what a server says after its answer is heard', async () => {
+test('messages that a server sends after its answer are delivered', async () => {
   const { call, logs } = await connect();
   expect(await call('before_log')).toBe('é before_log');
   await eventually(() => expect(logs).toEqual(['afterwards']));
 });
 
-test('of a stream that talks on after its answer nothing is kept', async () => {
+test('a stream that continues after its answer keeps nothing in memory', async () => {
   const { call, streams } = await connect();
   await call('left_open');
   const before = process.memoryUsage().arrayBuffers;
@@ -159,7 +159,7 @@ test('of a stream that talks on after its answer nothing is kept', async () => {
   });
 });
 
-test('closing ends a stream that its server has left open', async () => {
+test('closing the client ends a stream that its server has left open', async () => {
   const { client, call, streams } = await connect();
   await call('left_open');
   expect(streams.size).toBe(1);
@@ -188,7 +188,7 @@ test('the stream of a cancelled call is closed, and not resumed', async () => {
   expect(await world.call('at_once')).toBe('é at_once');
 });
 
-test('a server that does not answer when a call is given up keeps no connection', async () => {
+test('a server that does not answer a cancellation keeps no connection open', async () => {
   const world = await connect({ isDeaf: true });
   await giveUp(world);
   expect(world.streams.size).toBe(1);

@@ -7,7 +7,7 @@ import { stdio, testClient, textOfResult } from '../../fixtures/world.ts';
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-test('a finished call leaves nothing in memory, even when others are always under way', async () => {
+test('a finished call leaves nothing in memory, even if other calls are always under way', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
   const callInTurn = async (count: number) => {
     for (let turn = 0; turn < count; turn++) await client.callTool('echo', { text: `${turn}`.padEnd(1_000) });
@@ -22,7 +22,7 @@ test('a finished call leaves nothing in memory, even when others are always unde
   expect((process.memoryUsage().heapUsed - before) / 3_200).toBeLessThan(250);
 });
 
-test('sends more at once than a pipe holds, without a warning', async () => {
+test('calls with more data than a pipe holds cause no warning', async () => {
   const warnings: Error[] = [];
   const warned = (warning: Error) => void warnings.push(warning);
   process.on('warning', warned);

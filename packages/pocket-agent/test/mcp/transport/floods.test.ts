@@ -37,7 +37,7 @@ const asEvent =
       .setHeader('content-type', 'text/event-stream')
       .end(`: "\\\ndata: {"jsonrpc":"2.0","id":${id},"result":${result}}\n\n`);
 
-describe('a message that takes much work to read ends the connection', () => {
+describe('a message that takes too much work to parse ends the connection', () => {
   test.each<[string, Answer, string]>([
     ['values as JSON', asJson(values), TOO_MANY_VALUES],
     ['values as an event', asEvent(values), TOO_MANY_VALUES],
@@ -73,7 +73,7 @@ describe('a message that takes much work to read ends the connection', () => {
   });
 });
 
-test('a page of HTML in place of an answer is reported with its status, whatever its styles', async () => {
+test('an HTML page in place of an answer is reported with its status, even if it has many commas', async () => {
   const style = 'a { font-family: Arial, Helvetica, sans-serif }'.repeat(100);
   const page: Answer = (response) =>
     response.writeHead(404, { 'content-type': 'text/html' }).end(`<style>${style}</style><p>No page here</p>`);
@@ -83,19 +83,19 @@ test('a page of HTML in place of an answer is reported with its status, whatever
   expect(inspect(error)).not.toContain('parts');
 });
 
-test('text that looks like many values is read', async () => {
+test('a long string that looks like many JSON values is accepted', async () => {
   const text = '[{},"\\'.repeat(100_000);
   const { client } = await httpClient({ 'tools/call': json({ result: { content: [{ type: 'text', text }] } }) });
   expect(await client.callTool('it', {})).toMatchObject({ content: [{ text }] });
 });
 
-test('a result of more than 10,000 blocks is refused before they are looked at', async () => {
+test('a result of more than 10,000 blocks is refused before the blocks are checked', async () => {
   const content = Array.from({ length: 10_001 }, () => ({ type: 'text' }));
   const { client } = await httpClient({ 'tools/call': json({ result: { content } }) });
   await expect(client.callTool('it', {})).rejects.toThrow('content has more than 10000 blocks');
 });
 
-test('a list of tools is bounded over all its pages', async () => {
+test('the size of a list of tools is limited over all its pages', async () => {
   let pages = 0;
   const page: Answer = (response, id) => {
     const from = 5_000 * pages++;
@@ -146,7 +146,7 @@ describe('messages that arrive together', () => {
   });
 });
 
-describe('requests of a server that reads no answers end the connection', () => {
+describe('requests of a server that does not read our answers end the connection', () => {
   const message = 'it sent requests without reading our answers to the last 250';
 
   test('over stdio', async () => {
@@ -211,7 +211,7 @@ test('at most 100 questions of a server are open at a time', async () => {
   );
 });
 
-test('a server cannot sample without end on the account of an agent that has no budget', async () => {
+test('sampling requests of a server are limited even if the agent has no budget', async () => {
   const server = asker(async (_context, { server }) => {
     for (let count = 0; ; count++) {
       const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'More!' } }];
@@ -244,7 +244,7 @@ describe('progress that is reported faster than it is read', () => {
     mcpConfig: { mcpServers: { it: { server } } },
   });
 
-  test('is left out for a reader that is 1,000 events behind, other events are not', async () => {
+  test('is dropped for a reader that is 1,000 events behind; other events are not', async () => {
     await using agent = new PocketAgent(options());
     const types: string[] = [];
     const over = Promise.withResolvers<void>();
@@ -257,7 +257,7 @@ describe('progress that is reported faster than it is read', () => {
     expect(types).toEqual(expect.arrayContaining(['tool_call', 'tool_result', 'run_finished']));
   });
 
-  test('is left out for a listener that is 1,000 events behind', async () => {
+  test('is dropped for a listener that is 1,000 events behind', async () => {
     let heard = 0;
     const called = Promise.withResolvers<void>();
     const onEvent = async ({ type }: { type: string }) => {
@@ -273,7 +273,7 @@ describe('progress that is reported faster than it is read', () => {
   });
 });
 
-test('a server cannot have its event stream opened again without a pause', async () => {
+test('a server cannot make us reopen its event stream without a pause', async () => {
   const times: number[] = [];
   const host = await open(
     listen(undefined, (request, response, body) => {

@@ -19,7 +19,7 @@ describe('query parameters', () => {
   test.each<[string, () => Promise<Host>]>([
     ['2025', startLegacyHost],
     ['2026', startModernHost],
-  ])('are added to every request of the %s era, encoded, beside those of the address', async (_era, start) => {
+  ])('are added, encoded, to those of the URL in every request of the %s era', async (_era, start) => {
     const host = await open(start());
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: { url: `${host.url}?key=x%26y&context_id=old` } } },
@@ -39,7 +39,7 @@ describe('query parameters', () => {
     }
   });
 
-  test('that are secret are not in an error', async () => {
+  test('do not appear in errors, because they may be secret', async () => {
     const host = await startLegacyHost();
     await host.close();
     const { client, reasons } = testClient({
@@ -52,7 +52,7 @@ describe('query parameters', () => {
   });
 });
 
-test('everything goes through the fetch that an entry brings', async () => {
+test('every request goes through the `fetch` of the entry', async () => {
   const host = await open(startModernHost());
   const asked: string[] = [];
   const fetch = (url: string | URL, init?: RequestInit) => {
@@ -69,7 +69,7 @@ test('everything goes through the fetch that an entry brings', async () => {
 test.each([
   ['of ours', {}],
   ['of its own', { fetch: globalThis.fetch }],
-])('a server that sends a call elsewhere is not followed, with a fetch %s', async (_whose, entry) => {
+])('a redirect to another origin is not followed, with a fetch %s', async (_whose, entry) => {
   const other = await open(listen(undefined, (_request, response) => void response.end()));
   const host = await open(startModernHost());
   const between = await open(
@@ -86,7 +86,7 @@ test.each([
 });
 
 describe('the old SSE transport', () => {
-  test('is used when a server knows no other', async () => {
+  test('is used if the server supports no other', async () => {
     const host = await open(startOldSseHost());
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
     expect(textOfResult(await client.callTool('echo', { text: 'as of old' }))).toBe('as of old');
@@ -94,14 +94,14 @@ describe('the old SSE transport', () => {
     expect(host.seen.slice(0, 3).map((seen) => `${seen.verb} ${seen.url}`)).toContain('GET /mcp');
   });
 
-  test('is used at once when the entry says so', async () => {
+  test('is used without trying another one if the entry says sse', async () => {
     const host = await open(startOldSseHost());
     const { client } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url, type: 'sse' } } } });
     await client.callTool('echo', { text: 'x' });
     expect(host.seen[0]).toMatchObject({ verb: 'GET', url: '/mcp' });
   });
 
-  test('is not tried when the entry says http', async () => {
+  test('is not tried if the entry says http', async () => {
     const host = await open(startOldSseHost());
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url, type: 'http' } } } });
     expect(await client.listTools()).toEqual([]);
@@ -111,7 +111,7 @@ describe('the old SSE transport', () => {
 });
 
 describe('a server', () => {
-  test('that wants a login without "auth" in its entry is reported with the way out', async () => {
+  test('that wants a login is reported with the way out if its entry has no "auth"', async () => {
     const host = await open(
       listen(undefined, (_request, response) => {
         response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
@@ -124,7 +124,7 @@ describe('a server', () => {
     ]);
   });
 
-  test('that is no MCP server is reported with its address', async () => {
+  test('that does not speak MCP is reported with its address', async () => {
     const host = await open(
       listen(undefined, (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>It works!</h1>');
@@ -135,7 +135,7 @@ describe('a server', () => {
     expect(reasons.join()).toContain(`Could not reach MCP server "it" at ${host.url}: `);
   });
 
-  test('that breaks down is reported with its status, and no call hangs', async () => {
+  test('that answers 500 is reported with its status, and no call hangs', async () => {
     const host = await open(listen(undefined, (_request, response) => refuse(response, 500, 'out of memory')));
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
     await expect(client.callTool('echo', {})).rejects.toMatchObject({ code: 'TOOL_UNKNOWN' });
@@ -157,7 +157,7 @@ describe('close', () => {
     expect(host.seen.filter((seen) => seen.verb === 'DELETE')).toHaveLength(1);
   });
 
-  test('waits a moment only for a server that does not answer its DELETE', async () => {
+  test('waits only briefly for a server that does not answer DELETE', async () => {
     const host = await open(startLegacyHost());
     const mute = await open(
       listen(undefined, (request, response, body) => {
@@ -182,7 +182,7 @@ describe('close', () => {
     expect(await listing).toEqual([]);
   });
 
-  test('leaves nothing open: a script ends by itself, whatever it was connected to', async () => {
+  test('leaves nothing open: a script ends by itself after any transport', async () => {
     const hosts = await Promise.all([open(startLegacyHost()), open(startModernHost()), open(startOldSseHost())]);
     const gone = await startLegacyHost();
     await gone.close();
@@ -205,7 +205,7 @@ describe('close', () => {
     expect(Date.now() - closedAt).toBeLessThan(15_000);
   });
 
-  test('lets go of a server of this process, which can then serve another', async () => {
+  test('releases a server of this process, which can then serve another client', async () => {
     const server = modernServer();
     const first = testClient({ mcpConfig: server });
     await first.client.listTools();

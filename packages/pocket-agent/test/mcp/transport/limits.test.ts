@@ -61,7 +61,7 @@ describe.each<[string, Partial<McpServerEntry>]>([
     expect(host.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(2);
   });
 
-  test('leaves the outcome of a call unknown that may have done something', async () => {
+  test('leaves the outcome unknown for a call that may have had an effect', async () => {
     const { client } = await clientOf({ 'tools/call': asJson }, entry);
     await expect(client.callTool('it', {})).rejects.toMatchObject({
       code: 'TOOL_OUTCOME_UNKNOWN',
@@ -69,32 +69,35 @@ describe.each<[string, Partial<McpServerEntry>]>([
     });
   });
 
-  test('as the list of tools leaves the server out', async () => {
+  test('in the list of tools makes the server unavailable', async () => {
     const { client, reasons } = await clientOf({ 'tools/list': asJson }, entry);
     expect(await client.listTools()).toEqual([]);
     expect(reasons.at(-1)).toBe(`MCP server "it" did not list its tools: ${LIMIT}`);
   });
 
-  test('to the first request leaves the server out', async () => {
+  test('in the answer to the first request makes the server unavailable', async () => {
     const { client, reasons } = await clientOf({ initialize: asJson }, entry);
     expect(await client.listTools()).toEqual([]);
     expect(reasons.at(-1)).toMatch(/^Could not reach MCP server "it" at .*more than 10 MB/);
   });
 });
 
-test.each(['\n', '\r\n', '\r'])('a stream may be longer than a message, with lines that end with %j', async (end) => {
-  const log = { method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(4 * 1_024 * 1_024) } };
-  const answer: Answer = (response, id) => {
-    const messages = [log, log, log, log, { id, result: { content: [{ type: 'text', text: 'done' }] } }];
-    response.setHeader('content-type', 'text/event-stream');
-    const events = messages.map((each) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...each })}${end}${end}`);
-    response.end(`${events.join('')}: end${end}`); // the SDK reads a CR when another line has come
-  };
-  const { client } = await clientOf({ 'tools/call': answer });
-  expect(textOfResult(await client.callTool('it', {}))).toBe('done');
-});
+test.each(['\n', '\r\n', '\r'])(
+  'a stream may be longer than the limit for one message, with lines that end with %j',
+  async (end) => {
+    const log = { method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(4 * 1_024 * 1_024) } };
+    const answer: Answer = (response, id) => {
+      const messages = [log, log, log, log, { id, result: { content: [{ type: 'text', text: 'done' }] } }];
+      response.setHeader('content-type', 'text/event-stream');
+      const events = messages.map((each) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...each })}${end}${end}`);
+      response.end(`${events.join('')}: end${end}`); // the SDK reads a CR when another line has come
+    };
+    const { client } = await clientOf({ 'tools/call': answer });
+    expect(textOfResult(await client.callTool('it', {}))).toBe('done');
+  },
+);
 
-test('an event of the old SSE transport is bounded as well', async () => {
+test('an event of the old SSE transport is limited too', async () => {
   const host = await open(startOldSseHost());
   const proxy = await open(
     listen(undefined, async (request, response, body) => {
@@ -117,7 +120,7 @@ test('an event of the old SSE transport is bounded as well', async () => {
   expect(reasons.join()).toContain('more than 10 MB');
 });
 
-test('metadata for a login is bounded as well', async () => {
+test('metadata for a login is limited too', async () => {
   const host = await open(
     listen(undefined, (request, response) => {
       if (request.method === 'POST') return response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
@@ -134,7 +137,7 @@ test('metadata for a login is bounded as well', async () => {
   await eventually(() => expect(reasons.join()).toContain('more than 10 MB'));
 });
 
-test('a server that said too much is used again', async () => {
+test('a server that broke the limit is used again', async () => {
   let calls = 0;
   const answer: Answer = (response, id) =>
     ++calls < 3 ? asJson(response, id) : json({ result: { content: [] } })(response, id);

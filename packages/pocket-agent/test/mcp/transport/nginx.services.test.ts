@@ -91,7 +91,7 @@ afterAll(async () => {
 });
 
 describe('behind nginx with its default settings', () => {
-  test('progress arrives while the call still runs, and an abort reaches the server', async () => {
+  test('progress arrives while the call runs, and an abort reaches the server', async () => {
     const server = await startServer();
     const controller = new AbortController();
     const seen: string[] = [];
@@ -112,7 +112,7 @@ describe('behind nginx with its default settings', () => {
     await server.close();
   });
 
-  test('a server that is down behind the proxy is found again when it is back', async () => {
+  test('a server that was down behind the proxy is used again when it is back', async () => {
     const first = await startServer();
     const proxied = client();
     expect((await proxied.callTool('ping', {})).content).toMatchObject([{ text: 'pong' }]);

@@ -57,7 +57,7 @@ test('a person logs in once; the tokens are kept in a file of mode 0600', async 
   expect(JSON.parse(readFileSync(file, 'utf8')).tokens.access_token).toEqual(expect.any(String));
 });
 
-test('tokens are used by the next client, without a login or a registration', async () => {
+test('the next client uses the stored tokens, without a login or a registration', async () => {
   const { host, pages, connect } = await world();
   const first = connect();
   await first.client.listTools();
@@ -69,7 +69,7 @@ test('tokens are used by the next client, without a login or a registration', as
   expect(host.grants).toEqual(['authorization_code']);
 });
 
-test('a token that has run out is renewed in the middle of a session, without a login', async () => {
+test('an expired token is renewed in the middle of a session, without a login', async () => {
   const { host, file, pages, connect } = await world();
   const { client } = connect();
   await client.listTools();
@@ -81,7 +81,7 @@ test('a token that has run out is renewed in the middle of a session, without a 
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('tokens that were taken back lead to a new login in the middle of a session', async () => {
+test('revoked tokens lead to a new login in the middle of a session', async () => {
   const { host, pages, connect } = await world();
   const { client, statuses } = connect();
   await client.listTools();
@@ -91,7 +91,7 @@ test('tokens that were taken back lead to a new login in the middle of a session
   expect(statuses).toEqual(['it: connected']);
 });
 
-test('a call that has asked something is not begun again after a login', async () => {
+test('a call that has asked the user something is not repeated after a login', async () => {
   const { host, pages, connect } = await world();
   let asked = 0;
   const { client } = connect(undefined, {
@@ -110,7 +110,7 @@ test('a call that has asked something is not begun again after a login', async (
   expect([asked, pages.length]).toEqual([2, 2]);
 });
 
-test('a call that has asked something goes on with a renewed token', async () => {
+test('a call that has asked the user something continues with a renewed token', async () => {
   const { host, connect } = await world();
   const asked: string[] = [];
   const { client } = connect(undefined, {
@@ -124,7 +124,7 @@ test('a call that has asked something goes on with a renewed token', async () =>
   expect(asked).toEqual(['Your name?']);
 });
 
-test('a client that was registered beforehand is shown to no other authorization server', async () => {
+test('the credentials of a registered client are not sent to another authorization server', async () => {
   const { host, file, connect } = await world();
   const clientInformation = { client_id: 'mine', client_secret: 'hush' };
   const first = connect({ clientInformation });
@@ -144,7 +144,7 @@ test('a client that was registered beforehand is shown to no other authorization
 });
 
 test.each(['http', 'sse'] as const)(
-  'what an entry sends to its server is not for whoever gives out the tokens (%s)',
+  'the headers of an entry are not sent to the authorization server (%s)',
   async (type) => {
     const { host, connect } = await world();
     const other = await open(startProtectedHost());
@@ -178,7 +178,7 @@ test.each([
   expect(statuses).toEqual(['it: connected']);
 });
 
-test('two clients with one login renew its tokens once', async () => {
+test('two clients that share a login renew its tokens once', async () => {
   const { host, file, pages } = await world();
   const auth = fileOAuth({
     file,
@@ -196,7 +196,7 @@ test('two clients with one login renew its tokens once', async () => {
   expect(pages).toHaveLength(1);
 });
 
-test('a login that comes back with a foreign state is refused', async () => {
+test('a login that returns a wrong state is refused', async () => {
   const { host, connect } = await world();
   const { client, reasons } = connect({
     authorize: async (url) => {
@@ -206,11 +206,11 @@ test('a login that comes back with a foreign state is refused', async () => {
     },
   });
   expect(await client.listTools()).toEqual([]);
-  expect(reasons).toEqual(['The login came back with a foreign "state"; it is not trusted.']);
+  expect(reasons).toEqual(['The login returned a "state" that does not belong to it, so it was refused.']);
   expect(host.grants).toEqual([]);
 });
 
-test('a login that was refused is reported, not repeated', async () => {
+test('a refused login is reported, not repeated', async () => {
   const { host, pages, connect } = await world();
   const { client, reasons } = connect({
     authorize: async (url) => {
@@ -225,7 +225,7 @@ test('a login that was refused is reported, not repeated', async () => {
   expect(host.grants).toEqual([]);
 });
 
-test('a person may take longer to log in than a server may take to answer', async () => {
+test('a login may take longer than connectTimeoutMs', async () => {
   const { host, connect } = await world();
   const authorize = async (url: URL) => {
     await new Promise((resolve) => setTimeout(resolve, 1_300));
@@ -235,7 +235,7 @@ test('a person may take longer to log in than a server may take to answer', asyn
   expect(textOfResult(await client.callTool('echo', { text: 'slowly' }))).toBe('slowly');
 });
 
-test('a token file that cannot be read is named, and left as it is', async () => {
+test('an unreadable token file is reported with its path, and not changed', async () => {
   const { file, connect } = await world();
   const first = connect();
   await first.client.listTools();
@@ -248,7 +248,7 @@ test('a token file that cannot be read is named, and left as it is', async () =>
 });
 
 test.each(['http', 'sse'] as const)(
-  'a server on the internet cannot send us to an inner address for its login (%s)',
+  'a public server cannot send us to a private address for its login (%s)',
   async (type) => {
     const { connect } = await world();
     const inner = await open(startProtectedHost());

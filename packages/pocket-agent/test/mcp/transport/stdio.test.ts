@@ -7,13 +7,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually, folder, isAlive, stdio, testClient, textOfResult } from '../../fixtures/world.ts';
 
 describe('a stdio server', () => {
-  test('that prints garbage to stdout works all the same', async () => {
+  test('that prints other text to stdout still works', async () => {
     const { client, lines } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'garbage') } } });
     expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
     expect(lines.join('\n')).not.toContain('lost');
   });
 
-  test('that ends at once is reported with what it wrote to stderr', async () => {
+  test('that exits immediately is reported with its stderr', async () => {
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'exits') } } });
     expect(await client.listTools()).toEqual([]);
     expect(reasons).toHaveLength(1);
@@ -26,7 +26,7 @@ describe('a stdio server', () => {
   test.each([
     ['no-such-program', 'in the PATH'],
     ['/no/such/folder/no-such-program', 'at this path'],
-  ])('whose program %s does not exist is reported with where it was looked for', async (command, place) => {
+  ])('whose program %s does not exist is reported with where it was searched', async (command, place) => {
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { command } } } });
     expect(await client.listTools()).toEqual([]);
     expect(reasons).toEqual([
@@ -34,14 +34,14 @@ describe('a stdio server', () => {
     ]);
   });
 
-  test('that reads takes many large calls at once', async () => {
+  test('that reads its stdin gets many large calls at the same time', async () => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
     const text = 'x'.repeat(1_000_000);
     const calls = Array.from({ length: 20 }, async () => textOfResult(await client.callTool('echo', { text })));
     for (const answer of await Promise.all(calls)) expect(answer.length).toBe(text.length);
   });
 
-  test('that stops reading is sent no more than 64 MB; calls beyond that fail at once', async () => {
+  test('that stops reading gets at most 64 MB; calls beyond that fail immediately', async () => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'stops-reading') } } });
     const pid = Number(textOfResult(await client.callTool('pid', {})));
     await client.callTool('stop_reading', {});
@@ -67,7 +67,7 @@ describe('a stdio server', () => {
     expect(reasons.join()).toContain('ENOENT');
   });
 
-  test('of 2025 that ends when it is asked something before initialize is reached in its own era', async () => {
+  test('of 2025 that exits on a request before initialize is connected with the 2025 protocol', async () => {
     const { client, statuses } = testClient({
       mcpConfig: { mcpServers: { it: stdio('stdio-legacy.ts', 'strict') } },
     });
@@ -75,14 +75,14 @@ describe('a stdio server', () => {
     expect(statuses).toEqual(['it: connected']);
   });
 
-  test('that dies while nobody uses it is started again at the next call', async () => {
+  test('that dies while idle is started again at the next call', async () => {
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
     process.kill(Number(textOfResult(await client.callTool('pid', {}))), 'SIGKILL');
     await eventually(() => expect(statuses).toEqual(['it: connected', 'it: lost']));
     expect(textOfResult(await client.callTool('echo', { text: 'again' }))).toBe('again');
   });
 
-  test('gets nothing of our environment but what every program needs', async () => {
+  test('gets only the environment variables that every program needs', async () => {
     const program = 'console.error(Object.keys(process.env).sort().join()); process.exit(1)';
     const entry = { command: process.execPath, args: ['-e', program], env: { MINE: '1' } };
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
@@ -94,7 +94,7 @@ describe('a stdio server', () => {
 });
 
 describe('close', () => {
-  test('ends a child and what it started, also what ignores the end of stdin and SIGTERM', async () => {
+  test('ends a child and the processes it started, even if they ignore the end of stdin and SIGTERM', async () => {
     const file = join(folder(), 'pids');
     const entry = stdio('stdio-odd.ts', 'family', file);
     const { client } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
@@ -105,7 +105,7 @@ describe('close', () => {
     await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
   });
 
-  test('ends a child that listens to nobody', async () => {
+  test('ends a child that has never answered', async () => {
     const file = join(folder(), 'pid');
     const { client } = testClient({ mcpConfig: { mcpServers: { deaf: stdio('stdio-odd.ts', 'deaf', file) } } });
     const listing = client.listTools();
@@ -135,7 +135,7 @@ describe('a program that is ended by a signal', () => {
     return { program, pids: JSON.parse(readFileSync(file, 'utf8')) };
   }
 
-  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('takes its servers along and dies of %s', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('ends its servers and exits with %s', async (signal) => {
     const { program, pids } = await start();
     expect(pids.map(isAlive)).toEqual([true, true]);
     program.kill(signal);
@@ -143,14 +143,14 @@ describe('a program that is ended by a signal', () => {
     await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
   });
 
-  test('dies also when another package waits for others to let it die', async () => {
+  test('ends even if the package signal-exit also listens', async () => {
     const { program, pids } = await start('polite');
     program.kill('SIGTERM');
     expect(await once(program, 'exit')).toEqual([null, 'SIGTERM']);
     await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
   });
 
-  test('decides itself when it handles the signal, once or always', async () => {
+  test('decides itself if it handles the signal, with `once` or `on`', async () => {
     const { program, pids } = await start('handles');
     program.kill('SIGTERM');
     expect(String(await once(program.stdout ?? program, 'data'))).toBe('handled\n');

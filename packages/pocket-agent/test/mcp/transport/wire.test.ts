@@ -27,7 +27,7 @@ function connectTo({ url }: Host, headers: Record<string, string> = {}) {
 const headersOf = (host: Host, method: string) => host.seen.findLast((seen) => seen.method === method)?.headers;
 
 describe('a call over HTTP', () => {
-  test('carries the headers of every other request, and its own name', async () => {
+  test('has the headers of every other request, and the name of the tool', async () => {
     const host = await open(startModernHost());
     const { client } = connectTo(host, { 'X-Own': 'mine' });
     await client.callTool('echo', { text: 'hi' });
@@ -36,7 +36,7 @@ describe('a call over HTTP', () => {
     for (const name of ['accept', 'content-type', 'mcp-protocol-version']) expect(call?.[name]).toBe(listing?.[name]);
   });
 
-  test('belongs to the session of a 2025 server', async () => {
+  test('has the session id of a 2025 server', async () => {
     const host = await open(toolHost({}, () => ({ content: [{ type: 'text', text: 'plain' }] })));
     const { client } = connectTo(host);
     expect(textOfResult(await client.callTool('it', {}))).toBe('plain');
@@ -47,14 +47,14 @@ describe('a call over HTTP', () => {
     expect(headersOf(host, 'tools/call')).not.toHaveProperty('mcp-method');
   });
 
-  test('of a tool whose name no header can hold is understood', async () => {
+  test('works for a tool whose name is not valid in a header', async () => {
     const host = await open(modernHost(() => ({ Grüße: z.object({}) })));
     const { client } = connectTo(host);
     const [tool] = await client.listTools();
     expect(textOfResult(await client.callTool(tool?.name ?? '', {}))).toBe('{}');
   });
 
-  test('may be answered as a stream at any time, and plainly again', async () => {
+  test('may be answered with a stream or with JSON each time', async () => {
     const host = await open(startModernHost());
     const { client } = connectTo(host);
     const echo = async (text: string) => textOfResult(await client.callTool('echo', { text }));
@@ -66,7 +66,7 @@ describe('a call over HTTP', () => {
     expect(await echo('after')).toBe('after');
   });
 
-  test('is broken off when the client is closed', async () => {
+  test('is cut off when the client is closed', async () => {
     const observed = observer();
     const host = await open(startModernHost({ observed }));
     const { client } = connectTo(host);
@@ -79,7 +79,7 @@ describe('a call over HTTP', () => {
     await eventually(() => expect(observed.cancelled).toEqual(['wait']));
   });
 
-  test('may be answered with its number as text', async () => {
+  test('may be answered with its id as a string', async () => {
     const result = { content: [{ type: 'text', text: 'numbered' }] };
     const host = await open(
       plainHost({ 'tools/call': (response, id) => json({ id: String(id), result })(response, id) }),
@@ -87,7 +87,7 @@ describe('a call over HTTP', () => {
     expect(textOfResult(await connectTo(host).client.callTool('it', {}))).toBe('numbered');
   });
 
-  test('says what a server refused it with', async () => {
+  test('fails with the message of a server that refuses it', async () => {
     const answers = [{ content: [] }, undefined, { content: [] }];
     const host = await open(toolHost({}, () => answers.shift()));
     const { client } = connectTo(host);
@@ -121,7 +121,7 @@ describe.each<[string, Record<string, string>]>([
       { content: [], structuredContent: { sum: 1 } },
       { content: [], structuredContent: { sum: 1 } },
     ],
-  ])('that %s is taken', async (_what, tool, answer, expected) => {
+  ])('that %s is accepted', async (_what, tool, answer, expected) => {
     const host = await open(toolHost(tool, () => answer));
     expect(await connectTo(host, headers).client.callTool('it', {})).toEqual(expected);
   });
@@ -150,7 +150,7 @@ describe('the answer of a call in the 2026 era', () => {
       { content: text, structuredContent: { sum: 1 } },
       { content: text, structuredContent: { sum: 1 } },
     ],
-  ])('that %s is taken', async (_what, result, expected) => {
+  ])('that %s is accepted', async (_what, result, expected) => {
     expect(await callAt({ ...result, resultType: 'complete' })).toEqual(expected);
   });
 
@@ -164,18 +164,18 @@ describe('the answer of a call in the 2026 era', () => {
   });
 });
 
-describe('arguments that travel as headers too', () => {
+describe('arguments that must be sent as headers too', () => {
   const plain = z.object({ region: z.string() });
   const mirrored = z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }) });
 
-  test('are sent as such', async () => {
+  test('are sent as headers', async () => {
     const host = await open(modernHost(() => ({ it: mirrored })));
     expect(textOfResult(await connectTo(host).client.callTool('it', { region: 'north' }))).toBe('{"region":"north"}');
     expect(headersOf(host, 'tools/call')).toMatchObject({ 'mcp-param-region': 'north' });
     expect(host.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
   });
 
-  test('are sent as such also where the server has come to want it without a word', async () => {
+  test('are sent even if the server has begun to require them without announcing it', async () => {
     let schema: typeof plain = plain;
     const host = await open(modernHost(() => ({ it: schema })));
     const { client } = connectTo(host);
@@ -188,7 +188,7 @@ describe('arguments that travel as headers too', () => {
 });
 
 describe('a server in process', () => {
-  test('made by a function may ask in the middle of a call', async () => {
+  test('that a function makes may ask something in the middle of a call', async () => {
     const server = () => {
       const made = new McpServer({ name: 'asking', version: '1' });
       made.registerTool('it', { inputSchema: z.object({}) }, async (_args, { mcpReq }) => {
@@ -207,7 +207,7 @@ describe('a server in process', () => {
 });
 
 describe('a line of a child', () => {
-  test('may come in many pieces, cut anywhere', async () => {
+  test('may arrive in many pieces, cut anywhere', async () => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
     const text = '€uro\r\n'.repeat(60_000);
     expect(textOfResult(await client.callTool('echo', { text }))).toBe(text);
@@ -219,13 +219,13 @@ describe('a line of a child', () => {
     expect(lines.join()).toContain('more than 10 MB');
   });
 
-  test('that is no valid answer ends the call at once', async () => {
+  test('that is an invalid answer ends the call immediately', async () => {
     const mcpServers = { it: stdio('stdio-odd.ts', 'sloppy', '"content":') };
     const { client } = testClient({ mcpConfig: { mcpServers } });
     await expect(client.callTool('echo', { text: 'a' })).rejects.toThrow('invalid JSON-RPC');
   });
 
-  test('that is no valid list of tools leaves the server out at once', async () => {
+  test('that is an invalid list of tools makes the server unavailable immediately', async () => {
     const mcpServers = { it: stdio('stdio-odd.ts', 'sloppy', '"tools":[') };
     const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
     expect(await client.listTools()).toEqual([]);
