@@ -158,7 +158,7 @@ describe('the list of tools', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const { client, lines } = await withoutStream();
     await client.listTools();
-    await eventually(() => expect(lines.join()).toContain('Changes of tools are looked for'));
+    await eventually(() => expect(lines.join()).toContain('The tools are listed again every minute'));
     await client.callTool('grow', {});
     expect(names(await client.listTools())).not.toContain('grown');
     vi.setSystemTime(Date.now() + 60_001);
