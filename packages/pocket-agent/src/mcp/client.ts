@@ -61,7 +61,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   get revision(): number {
-    return this.#open.reduce((sum, connection) => sum + connection.revision, 0);
+    return this.#open.reduce((sum, connection) => sum + connection.tools.revision, 0);
   }
 
   get serverNames(): string[] {
@@ -82,7 +82,7 @@ export class PocketAgentClient implements ToolSource {
     const lists = await Promise.all(
       (await this.#servers()).map(async (connection) => ({
         connection,
-        listed: await connection.listTools(signal, wait),
+        list: await connection.listTools(signal, wait),
       })),
     );
     const { toolPrefix = 'auto' } = this.#options;
@@ -90,9 +90,9 @@ export class PocketAgentClient implements ToolSource {
     const onRenamed = (change: RenamedTool) =>
       tell(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change));
     const tools = new Map<string, Tool>();
-    for (const { connection, listed } of lists) {
-      this.#warnOfCapabilities(connection.name, listed);
-      for (const tool of listed) {
+    for (const { connection, list } of lists) {
+      this.#warnOfCapabilities(connection.name, list);
+      for (const tool of list) {
         const wanted = hasPrefix ? `${connection.name}_${tool.name}` : tool.name;
         const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, onRenamed);
         // if a server lists a name twice, the first one counts
@@ -124,7 +124,7 @@ export class PocketAgentClient implements ToolSource {
 
   /** Whether calls to a server are under way for runs that answer its questions themselves. */
   isCalledForOthers(server: string): boolean {
-    return this.#open.some(({ name, isCalledForOthers }) => name === server && isCalledForOthers);
+    return this.#open.some(({ name, pending }) => name === server && pending.areForOthers);
   }
 
   judge(tool: Tool): Judgement {
@@ -175,7 +175,7 @@ export class PocketAgentClient implements ToolSource {
   #find(name: string): FoundTool | undefined {
     const named = this.#names.find(name);
     if (!named || named.owner.isAway) return undefined;
-    const tool = named.owner.toolNamed(named.tool);
+    const tool = named.owner.tools.find(named.tool);
     return tool && { connection: named.owner, tool };
   }
 
@@ -267,8 +267,10 @@ export class PocketAgentClient implements ToolSource {
   async #server(name: string): Promise<McpConnection> {
     const found = (await this.#servers()).find((connection) => connection.name === name);
     if (found) return found;
-    const available = this.serverNames.join(', ') || 'none';
-    throw new PocketError('CONFIG_INVALID', `There is no MCP server "${name}". Available: ${available}.`);
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `There is no MCP server "${name}". ${describeAvailable(name, this.serverNames)}`,
+    );
   }
 
   /** Lists from one server, or from all that are available. */
@@ -289,17 +291,13 @@ export class PocketAgentClient implements ToolSource {
     const lists = (await this.#servers()).map((connection) =>
       listFrom(connection).catch((error) => {
         // some servers declare capabilities that they lack
-        if (!isMethodNotFound(error))
+        if (error?.code !== METHOD_NOT_FOUND)
           this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${errorText(error)}`);
         return [];
       }),
     );
     return (await Promise.all(lists)).flat();
   }
-}
-
-function isMethodNotFound(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === METHOD_NOT_FOUND;
 }
 
 const METHOD_NOT_FOUND = -32_601;

@@ -1,7 +1,5 @@
-// The connection to one MCP server: opens a session at first use, and replaces one that is lost.
-//
-// It is unused, connecting, connected, lost (the next request connects again) or closed. While connecting or listing the
-// tools fails it is away: it has no tools, and is retried with growing pauses and at the start of each run.
+// The connection to one MCP server: opens a session at first use, and replaces one that is lost. A server whose session
+// or list of tools failed is away: it has no tools, and is retried with growing pauses and at the start of each run.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, isPocketError, LONGEST_TIMER_MS, neverAborted, PocketError } from '@pocket-agent/kit';
 import type { ServerStatus } from '../run/events.ts';
@@ -45,9 +43,9 @@ export class McpConnection {
   status: { status: ServerStatus; reason?: string } | undefined;
   /** Undefined if there is no healthy one. */
   session: Session | undefined;
+  readonly pending = new PendingCalls();
+  readonly tools: ToolList;
   readonly #options: ConnectionOptions & ConnectRequest;
-  readonly #pending = new PendingCalls();
-  readonly #tools: ToolList;
   readonly #wait: ToolWait;
   readonly #closing = new AbortController();
   /** Aborted when the connection is closed. */
@@ -68,15 +66,15 @@ export class McpConnection {
     const { connectTimeoutMs: timeoutMs = DEFAULT_CONNECT_TIMEOUT_MS, waitMs = DEFAULT_WAIT_MS } = entry;
     this.name = name;
     this.entry = entry;
-    this.#tools = new ToolList({ name, logger, timeoutMs });
+    this.tools = new ToolList({ name, logger, timeoutMs });
     this.#wait = new ToolWait({
       waitMs: Math.min(waitMs, LONGEST_TIMER_MS),
       onSlow: (afterMs) => this.#warnOfSlow(afterMs, waitMs),
     });
     this.#options = {
       ...options,
-      pending: this.#pending,
-      tools: this.#tools,
+      pending: this.pending,
+      tools: this.tools,
       signal: this.signal,
       timeoutMs,
       onLogin: () => this.#wait.stopTimers(),
@@ -91,22 +89,13 @@ export class McpConnection {
     return this.#failure !== undefined && (this.#failure.isOfList || !this.session);
   }
 
-  /** Grows whenever the list of tools may have changed. */
-  get revision(): number {
-    return this.#tools.revision;
-  }
-
-  get isCalledForOthers(): boolean {
-    return this.#pending.areForOthers;
-  }
-
   /** Called at every step: marks an old list as stale, and retries a server that is away when it is due or a run starts. */
   refresh(isRunStart: boolean): void {
-    this.#tools.changeIfStale();
+    this.tools.changeIfStale();
     if (!this.isAway || this.signal.aborted) return;
     if (!isRunStart && Date.now() < (this.#failure?.retryAt ?? 0)) return;
     void this.#listForRuns();
-    if (isRunStart) this.#tools.revision++; // so that the run lists the tools again, and waits for them
+    if (isRunStart) this.tools.revision++; // so that the run lists the tools again, and waits for them
   }
 
   /** Retries a server that is away now. Never rejects: the outcome is in `status`. */
@@ -120,11 +109,6 @@ export class McpConnection {
     if (wait === 'all') return this.isAway ? [] : this.#listOrWarn(signal);
     if (this.isAway && !this.#wait.isUnderWay) return [];
     return abortable(this.#listForRuns(), signal);
-  }
-
-  /** From the last list. */
-  toolNamed(name: string): Tool | undefined {
-    return this.#tools.find(name);
   }
 
   /** Sends a call; after a loss once more over a new session, if the call cannot take effect twice. */
@@ -169,15 +153,15 @@ export class McpConnection {
 
   /** Reads the list again, although no change was announced. */
   listAgain({ client }: Session, signal: AbortSignal): Promise<readonly Tool[]> {
-    this.#tools.changed();
-    return this.#tools.read(client, signal);
+    this.tools.changed();
+    return this.tools.read(client, signal);
   }
 
   /** Goes on in the background when runs stop waiting. */
   #listForRuns(): Promise<readonly Tool[]> {
     return this.#wait.forRuns(
       () => this.#listOrWarn(),
-      () => void this.#tools.revision++,
+      () => void this.tools.revision++,
     );
   }
 
@@ -200,7 +184,7 @@ export class McpConnection {
       for (let isSecond = false; ; isSecond = true) {
         const session = await abortable(this.connect(), signal);
         try {
-          const tools = await this.#tools.read(session.client, signal);
+          const tools = await this.tools.read(session.client, signal);
           this.#hasListed();
           return { session, tools };
         } catch (error) {
@@ -238,15 +222,15 @@ export class McpConnection {
       session.client.onclose = () => this.lose(session, 'the server closed the connection');
       this.session = session;
       this.#wasLost = false;
-      this.#tools.watch(session.client);
-      this.#tools.changed();
+      this.tools.watch(session.client);
+      this.tools.changed();
       if (!this.#failure?.isOfList) {
         this.#failure = undefined;
         this.#setStatus('connected');
       }
       return session;
     } catch (error) {
-      this.#fail(error, { isOfList: false });
+      this.#fail({ error, isOfList: false });
       throw error;
     }
   }
@@ -255,7 +239,7 @@ export class McpConnection {
     this.#warnedOf = undefined;
     if (this.#failure) {
       this.#failure = undefined;
-      this.#tools.revision++; // callers in between saw an empty list
+      this.tools.revision++; // callers in between saw an empty list
     }
     if (this.status?.status !== 'connected') this.#setStatus('connected');
   }
@@ -264,17 +248,17 @@ export class McpConnection {
   #failToList(session: Session, error: unknown): unknown {
     const reason = `MCP server "${this.name}" did not list its tools: ${session.reasonOf(error)}`;
     const explained = isPocketError(error) ? error : new PocketError('MCP_REQUEST_FAILED', reason, { cause: error });
-    if (error !== this.#failure?.error) this.#fail(error, { isOfList: true, explained });
+    if (error !== this.#failure?.error) this.#fail({ error, isOfList: true }, explained);
     return explained;
   }
 
-  #fail(error: unknown, { isOfList, explained = error }: { isOfList: boolean; explained?: unknown }): void {
+  #fail({ error, isOfList }: Pick<Failure, 'error' | 'isOfList'>, explained = error): void {
     if (this.signal.aborted) return;
     const count = (this.#failure?.count ?? 0) + 1;
     const retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (count - 1), LONGEST_RETRY_MS);
     this.#failure = { error, isOfList: isOfList || this.#failure?.isOfList === true, count, retryAt };
     this.#wasLost = false;
-    this.#tools.changed();
+    this.tools.changed();
     this.#setStatus('failed', errorText(explained));
   }
 
@@ -289,7 +273,7 @@ export class McpConnection {
   #drop(session: Session): boolean {
     if (this.session !== session) return false;
     this.session = undefined;
-    this.#tools.changed();
+    this.tools.changed();
     session.retire();
     this.#retired = [...this.#retired, session].filter(({ isInUse }) => isInUse);
     return true;
