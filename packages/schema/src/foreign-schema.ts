@@ -33,12 +33,12 @@ interface Queue {
   running: Job | undefined;
 }
 
-const MOST_PROCESSES = 4;
-const MOST_SCHEMA_CHARACTERS = 1_000_000;
+const MAX_PROCESSES = 4;
+const MAX_SCHEMA_CHARACTERS = 1_000_000;
 /** More than an MCP message may have. A value that takes too much memory once it is parsed ends only its process. */
-const MOST_VALUE_CHARACTERS = 11_000_000;
+const MAX_VALUE_CHARACTERS = 11_000_000;
 /** Per origin. */
-const MOST_QUEUED_CHARACTERS = 50_000_000;
+const MAX_QUEUED_CHARACTERS = 50_000_000;
 const CHARACTERS_PER_JOB = 1_000;
 
 /** By origin, the one that waits longest first. */
@@ -51,7 +51,7 @@ export async function checkForeign({ origin, signal, ...check }: ForeignCheck): 
   const task = taskFor(check);
   if ('unchecked' in task) return task;
   const queue = queues.get(origin) ?? { waiting: [], characters: 0, running: undefined };
-  if (queue.characters + sizeOf(task) > MOST_QUEUED_CHARACTERS) return { unchecked: 'too many checks are waiting' };
+  if (queue.characters + sizeOf(task) > MAX_QUEUED_CHARACTERS) return { unchecked: 'too many checks are waiting' };
   const { promise, resolve, reject } = Promise.withResolvers<Verdict>();
   const job: Job = { task, process: undefined, resolve };
   queues.set(origin, queue);
@@ -89,10 +89,10 @@ async function compile(schema: object): Promise<SchemaValidator> {
 function taskFor({ schema, value, defaults = false }: Omit<ForeignCheck, 'origin'>): CheckTask | { unchecked: string } {
   try {
     const task = { schema: JSON.stringify(schema), value: JSON.stringify(value), defaults };
-    if (task.schema.length > MOST_SCHEMA_CHARACTERS)
-      return { unchecked: `the schema is longer than ${MOST_SCHEMA_CHARACTERS} characters` };
-    if ((task.value?.length ?? 0) > MOST_VALUE_CHARACTERS)
-      return { unchecked: `the value is longer than ${MOST_VALUE_CHARACTERS} characters` };
+    if (task.schema.length > MAX_SCHEMA_CHARACTERS)
+      return { unchecked: `the schema is longer than ${MAX_SCHEMA_CHARACTERS} characters` };
+    if ((task.value?.length ?? 0) > MAX_VALUE_CHARACTERS)
+      return { unchecked: `the value is longer than ${MAX_VALUE_CHARACTERS} characters` };
     return task;
   } catch (error) {
     return { unchecked: `it cannot be written as JSON (${errorText(error)})` };
@@ -106,7 +106,7 @@ function sizeOf({ schema, value = '' }: CheckTask): number {
 function startJobs(): void {
   let running = [...queues.values()].filter((queue) => queue.running).length;
   for (const [origin, queue] of queues) {
-    if (running >= MOST_PROCESSES) return;
+    if (running >= MAX_PROCESSES) return;
     if (queue.running) continue;
     running++;
     void runNext(origin, queue);

@@ -17,7 +17,7 @@ const DIALECTS = [
   { pattern: /^http:\/\/json-schema\.org\/draft-0[67]\/schema#?$/, meta: 'http://json-schema.org/draft-07/schema#' },
   { pattern: /2019-09/, meta: 'https://json-schema.org/draft/2019-09/schema' },
 ];
-const NEWEST = 'https://json-schema.org/draft/2020-12/schema';
+const NEWEST_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
 /** What a schema itself must be, by dialect: the same for all, and slow to compile. */
 const described = new Map<string, JsonSchemaValidator<unknown>>();
@@ -25,8 +25,8 @@ const described = new Map<string, JsonSchemaValidator<unknown>>();
 /** For schemas of the program itself: runs on this thread, and errors name the place in the schema. */
 export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
   const validator = (await validatorMaker())();
-  const dialect = schema.$schema ?? NEWEST;
-  const meta = DIALECTS.find(({ pattern }) => pattern.test(String(dialect)))?.meta ?? NEWEST;
+  const dialect = schema.$schema ?? NEWEST_DIALECT;
+  const meta = DIALECTS.find(({ pattern }) => pattern.test(String(dialect)))?.meta ?? NEWEST_DIALECT;
   try {
     const describe = described.get(meta) ?? validator.getValidator({ $schema: meta, $ref: meta } as JsonSchemaType);
     described.set(meta, describe);

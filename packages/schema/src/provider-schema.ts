@@ -10,13 +10,13 @@ export interface RepairedSchema {
 }
 
 /** Larger schemas are ignored: they are foreign, and are read on the main thread. */
-const MOST_NODES = 5_000;
-const DEEPEST = 40;
+const MAX_NODES = 5_000;
+const MAX_DEPTH = 40;
 
 /** The same object when there is nothing to repair. */
 export function repairSchema(given: Schema): RepairedSchema {
   const root = flatRoot(given);
-  const node = repairNode(root, { left: MOST_NODES, root }, 0);
+  const node = repairNode(root, { left: MAX_NODES, root }, 0);
   const schema = isSchema(node) ? node : {};
   const whole = schema.properties && schema.type === 'object' ? schema : { properties: {}, ...schema, type: 'object' };
   return withValidKeys(whole);
@@ -35,10 +35,10 @@ const alternatives = ['anyOf', 'oneOf'] as const;
 const refusedAtRoot = [...alternatives, 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else', '$ref'];
 
 /** How deep combinations at the root are followed. */
-const DEEPEST_COMBINATION = 5;
+const MAX_COMBINATION_DEPTH = 5;
 /** Branches of all combinations at the root together, each counted with its properties. */
-const MOST_BRANCHES = 2_000;
-const MOST_ALTERNATIVES = 50;
+const MAX_BRANCHES = 2_000;
+const MAX_ALTERNATIVES = 50;
 
 /** Bounds the work on combinations: a branch may be referred to by many others, which multiplies at each level. */
 interface Flattening {
@@ -48,9 +48,9 @@ interface Flattening {
 }
 
 /** No provider takes combinations at the root: their properties move into one object. */
-function flatRoot(given: Schema, state: Flattening = { left: MOST_BRANCHES, texts: new Map() }, depth = 0): Schema {
+function flatRoot(given: Schema, state: Flattening = { left: MAX_BRANCHES, texts: new Map() }, depth = 0): Schema {
   if (!refusedAtRoot.some((key) => key in given)) return given;
-  if (depth > DEEPEST_COMBINATION) return plain(given);
+  if (depth > MAX_COMBINATION_DEPTH) return plain(given);
   const flatBranches = (listed: unknown) =>
     branchesOf(given, listed, state).map((branch) => flatRoot(branch, state, depth + 1));
   const all = [plain(given), ...flatBranches(given.allOf), ...('$ref' in given ? flatBranches([given]) : [])];
@@ -88,7 +88,7 @@ function merged(schemas: readonly Schema[], { texts }: Flattening): Schema {
     const text = texts.get(schema) ?? JSON.stringify(schema);
     texts.set(schema, text);
     const different = found.get(name) ?? new Map<string, unknown>();
-    if (different.size < MOST_ALTERNATIVES) different.set(text, schema);
+    if (different.size < MAX_ALTERNATIVES) different.set(text, schema);
     found.set(name, different);
   }
   const properties = [...found].map(([name, different]) => {
@@ -162,7 +162,7 @@ const nodeLists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 
 function repairNode(node: unknown, walk: Walk, depth: number): unknown {
   if (typeof node === 'boolean') return node;
-  if (!isSchema(node) || depth > DEEPEST || walk.left-- <= 0) return {};
+  if (!isSchema(node) || depth > MAX_DEPTH || walk.left-- <= 0) return {};
   const inner = (child: unknown) => repairNode(child, walk, depth + 1);
   const entries = Object.entries(draft2020(node)).flatMap(([key, value]): [string, unknown][] => {
     if (kinds[key] && Object.hasOwn(kinds, key)) return kinds[key](value) ? [[key, value]] : [];
@@ -237,7 +237,7 @@ function isPortablePattern(value: unknown): boolean {
 
 const validKey = /^[a-zA-Z0-9_.-]{1,64}$/;
 /** Leaves room for a number. */
-const LONGEST_STEM = 56;
+const MAX_STEM_LENGTH = 56;
 
 /** Claude takes keys of the root by this pattern only, so others are renamed, and named back when a call comes. */
 function withValidKeys(schema: Schema): RepairedSchema {
@@ -262,7 +262,7 @@ function withValidKeys(schema: Schema): RepairedSchema {
 
 /** `counts`: the last number that a wanted name was given, so that names that look alike are not all tried again. */
 function freeKey(name: string, taken: ReadonlySet<string>, counts: Map<string, number>): string {
-  const wanted = name.replace(/[^a-zA-Z0-9_.-]/g, '_').slice(0, LONGEST_STEM) || '_';
+  const wanted = name.replace(/[^a-zA-Z0-9_.-]/g, '_').slice(0, MAX_STEM_LENGTH) || '_';
   let key = wanted;
   let count = counts.get(wanted) ?? 1;
   while (taken.has(key)) key = `${wanted}_${++count}`;

@@ -21,11 +21,11 @@ export interface CheckTask {
 
 const CHECK_MS = 2_000;
 /** On a busy machine, where a check may wait long for a processor. */
-const LONGEST_CHECK_MS = 8_000;
+const MAX_CHECK_MS = 8_000;
 /** A compiled schema takes a multiple of its text. */
-const MOST_COMPILED_CHARACTERS = 2_000_000;
+const MAX_COMPILED_CHARACTERS = 2_000_000;
 const CHARACTERS_PER_SCHEMA = 10_000;
-const LONGEST_TEXT = 2_000;
+const MAX_TEXT_LENGTH = 2_000;
 
 /** By their text, least recently used first. */
 const compiled = new Map<string, SchemaValidator>();
@@ -49,7 +49,7 @@ function verdictOn(task: CheckTask, limitMs = CHECK_MS): Verdict {
     if (!isTimeout(error)) return { unchecked: textOf(error) };
     const { user, system } = process.cpuUsage(before);
     const hadToWait = user + system < (CHECK_MS * 1_000) / 2;
-    if (hadToWait && limitMs < LONGEST_CHECK_MS) return verdictOn(task, 2 * limitMs);
+    if (hadToWait && limitMs < MAX_CHECK_MS) return verdictOn(task, 2 * limitMs);
     return { unchecked: `it took longer than ${limitMs} ms` };
   }
 }
@@ -63,7 +63,7 @@ function check({ schema, value, defaults }: CheckTask): Verdict {
   }
   if (value === undefined) return { fits: true };
   const problem = validate(JSON.parse(value), { defaults });
-  return problem === undefined ? { fits: true } : { problem: problem.slice(0, LONGEST_TEXT) };
+  return problem === undefined ? { fits: true } : { problem: problem.slice(0, MAX_TEXT_LENGTH) };
 }
 
 function validatorFor(schema: string): SchemaValidator {
@@ -78,7 +78,7 @@ function validatorFor(schema: string): SchemaValidator {
 function makeRoomFor(schema: string): void {
   compiledCharacters += sizeOf(schema);
   for (const oldest of compiled.keys()) {
-    if (compiledCharacters <= MOST_COMPILED_CHARACTERS) return;
+    if (compiledCharacters <= MAX_COMPILED_CHARACTERS) return;
     compiled.delete(oldest);
     compiledCharacters -= sizeOf(oldest);
   }
@@ -91,5 +91,5 @@ function isTimeout(error: unknown): boolean {
 }
 
 function textOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_TEXT);
+  return (error instanceof Error ? error.message : String(error)).slice(0, MAX_TEXT_LENGTH);
 }

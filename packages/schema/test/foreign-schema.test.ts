@@ -12,7 +12,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 const slowPattern = { type: 'object', properties: { text: { type: 'string', pattern: '^(a+)+$' } } };
 
 describe('a check', () => {
-  test('that is slow does not delay those of other servers, and ends when it is aborted', async () => {
+  test('that is slow does not delay checks of other servers, and ends when it is aborted', async () => {
     const controller = new AbortController();
     const slow = Array.from({ length: 3 }, () =>
       checkForeign({
@@ -47,7 +47,7 @@ describe('a check', () => {
     expect(after).toEqual(Array.from({ length: 10 }, () => ({ fits: true })));
   });
 
-  test('does not keep a program from ending, and ends with the program that waits for it', async () => {
+  test('does not keep a finished program alive', async () => {
     const program = `
       import { checkForeign } from '@pocket-agent/schema';
       const schema = { type: 'object', required: ['a'] };
@@ -79,7 +79,7 @@ describe('a check', () => {
     await expect.poll(() => isAlive(checker)).toBe(false);
   });
 
-  test('that runs out of memory ends alone', async () => {
+  test('that runs out of memory ends only its process', async () => {
     const names = Array.from({ length: 1_000 }, (_, index) => `p${index}`);
     const schema = {
       properties: Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/long' }])),
@@ -91,13 +91,13 @@ describe('a check', () => {
   });
 });
 
-test('a value that would fill the memory of a check is refused before it', async () => {
+test('a value that is too large is refused before the check', async () => {
   const value = { list: 'x'.repeat(11_000_000) };
   const verdict = await checkForeign({ schema: { type: 'object' }, value, origin: 'a large value' });
   expect(verdict).toEqual({ unchecked: 'the value is longer than 11000000 characters' });
 });
 
-test('a program in one file, which lacks the program of the checks, is told what to leave out of the bundle', async () => {
+test('a bundled program learns that it must leave @pocket-agent/schema out of the bundle', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bundled-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const entry = join(folder, 'entry.js');

@@ -37,7 +37,7 @@ export class A2aService {
     const keeper = taskStore ? keepIn(taskStore) : new TaskMemory(maxTasks);
     const onError = (error: unknown) => logger.error(`${agent.name} as an A2A server: ${errorText(error)}`);
     this.#conversations = new Conversations({
-      most: maxConversations,
+      maxConversations,
       make: () => options.createAgent?.() ?? agent.fork(),
       onError,
     });

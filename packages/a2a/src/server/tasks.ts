@@ -55,8 +55,8 @@ export class Tasks {
 
   constructor(options: TasksOptions) {
     this.#options = options;
-    const { agent, maxRunningTasks: most, maxRunningTasksPerCaller: mostPerCaller } = options;
-    this.#limit = new RunLimit({ name: agent.name, most, mostPerCaller });
+    const { agent, maxRunningTasks: maxRuns, maxRunningTasksPerCaller: maxRunsPerCaller } = options;
+    this.#limit = new RunLimit({ name: agent.name, maxRuns, maxRunsPerCaller });
   }
 
   /** Starts a task, or continues one that waits for an answer. A message that is sent again returns the same task. */

@@ -50,10 +50,11 @@ export function textOfInput(input: unknown): string {
 
 export function userMessage(text: string, images: readonly ImageInput[] = []): UserMessage {
   if (typeof text !== 'string' || !Array.isArray(images)) {
-    const wrong = typeof text === 'string' ? 'images is no list' : `the text is ${text === null ? null : typeof text}`;
+    const wrong =
+      typeof text === 'string' ? 'images is not a list' : `the text is ${text === null ? null : typeof text}`;
     throw new PocketError(
       'CONFIG_INVALID',
-      `An agent takes a text, or { text, images } with a list of images; here ${wrong}.`,
+      `An agent takes a string, or { text, images } with a list of images; here ${wrong}.`,
     );
   }
   return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart)] };
@@ -187,10 +188,7 @@ function imagePart(image: ImageInput): LanguageModelV4FilePart {
   const header = /^data:([^;,]+);base64,/.exec(image);
   const data = header ? image.slice(header[0].length) : image;
   if (typeof data !== 'string' || data.trim() === '' || /[^A-Za-z0-9+/=_\r\n-]/.test(data)) {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      'An image must be bytes, base64 text, a data: URL or an http(s) URL; this is none of them.',
-    );
+    throw new PocketError('CONFIG_INVALID', 'An image must be bytes, base64 text, a data: URL or an http(s) URL.');
   }
   return base64Image(standardBase64(data), header?.[1]);
 }

@@ -1,7 +1,7 @@
 // Names of tools that every provider takes.
 import { sha256 } from '@pocket-agent/kit';
 
-const LONGEST = 64;
+const MAX_LENGTH = 64;
 /** Gemini wants a letter or an underscore first. */
 const validName = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 
@@ -9,10 +9,10 @@ const validName = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 export function validToolName(name: string): string {
   if (validName.test(name)) return name;
   const valid = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^(?=[0-9-])/, '_') || 'tool';
-  return valid.length > LONGEST ? shortToolName(valid, sha256(name).slice(0, 8)) : valid;
+  return valid.length > MAX_LENGTH ? shortToolName(valid, sha256(name).slice(0, 8)) : valid;
 }
 
 /** The name, shortened to leave room for the suffix. */
 export function shortToolName(name: string, suffix: string): string {
-  return `${name.slice(0, LONGEST - 1 - suffix.length)}_${suffix}`;
+  return `${name.slice(0, MAX_LENGTH - 1 - suffix.length)}_${suffix}`;
 }

@@ -62,8 +62,8 @@ export class AgentService {
     this.#agent = agent;
     this.#options = options;
     this.#conversations = this.#makeConversations();
-    const { maxRuns: most, maxRunsPerCaller: mostPerCaller } = options;
-    this.#limit = new RunLimit({ name: agent.name, most, mostPerCaller });
+    const { maxRuns, maxRunsPerCaller } = options;
+    this.#limit = new RunLimit({ name: agent.name, maxRuns, maxRunsPerCaller });
   }
 
   /** A server of the MCP SDK for one connection. `isStateless`: for one request of a client that has no session. */
@@ -194,7 +194,7 @@ export class AgentService {
 
   #makeConversations(): Conversations {
     return new Conversations({
-      most: this.#options.maxConversations ?? 1_000,
+      maxConversations: this.#options.maxConversations ?? 1_000,
       make: () => this.#options.createAgent?.() ?? this.#agent.fork(),
       onError: this.#logError,
     });

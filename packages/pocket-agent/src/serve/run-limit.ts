@@ -1,14 +1,14 @@
 // Limits the parallel runs of a served agent, in total and per caller.
 
-const DEFAULT_MOST = 1_000;
-/** Of all runs, for each of several callers. */
-const SHARE_OF_ONE = 1 / 4;
+const DEFAULT_MAX_RUNS = 1_000;
+/** The share of all runs that each of several callers may use. */
+const CALLER_SHARE = 1 / 4;
 
 export interface RunLimitOptions {
-  /** Of the agent, for the text of a refusal. */
+  /** The agent, for the text of a refusal. */
   name: string;
-  most?: number | undefined;
-  mostPerCaller?: number | undefined;
+  maxRuns?: number | undefined;
+  maxRunsPerCaller?: number | undefined;
 }
 
 export class RunLimit {
@@ -22,14 +22,14 @@ export class RunLimit {
 
   /** Why the caller cannot start another run. With several callers, each may use only a share of the total. */
   refusal(caller: string, isOneOfMany: boolean): string | undefined {
-    const { name, most = DEFAULT_MOST } = this.#options;
-    const { mostPerCaller = isOneOfMany ? Math.ceil(most * SHARE_OF_ONE) : most } = this.#options;
-    if (this.#total >= most) return `${name} has ${most} runs going on, the most at the same time; try again later.`;
-    if ((this.#running.get(caller) ?? 0) < mostPerCaller) return undefined;
-    return `${name} has ${mostPerCaller} runs of yours going on, the most for one caller at the same time; try again when one of them is done.`;
+    const { name, maxRuns = DEFAULT_MAX_RUNS } = this.#options;
+    const { maxRunsPerCaller = isOneOfMany ? Math.ceil(maxRuns * CALLER_SHARE) : maxRuns } = this.#options;
+    if (this.#total >= maxRuns) return `${name} already has ${maxRuns} runs, its limit; try again later.`;
+    if ((this.#running.get(caller) ?? 0) < maxRunsPerCaller) return undefined;
+    return `${name} already has ${maxRunsPerCaller} runs of yours, the limit for one caller; try again when one has ended.`;
   }
 
-  /** Counts a run until the function that is returned is called. */
+  /** Counts a run until the returned function is called. */
   begin(caller: string): () => void {
     this.#count(caller, 1);
     return () => this.#count(caller, -1);

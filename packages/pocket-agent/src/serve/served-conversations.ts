@@ -3,7 +3,7 @@ import { fairEvictionKey } from '@pocket-agent/kit';
 import type { ServedAgent } from './served-agent.ts';
 
 interface ConversationsOptions {
-  most: number;
+  maxConversations: number;
   make(): ServedAgent;
   onError(error: unknown): void;
 }
@@ -46,7 +46,7 @@ export class Conversations {
   }
 
   #forgetOldest(): void {
-    while (this.#kept.size > this.#options.most) {
+    while (this.#kept.size > this.#options.maxConversations) {
       const idle = [...this.#kept].filter(([, { uses }]) => uses === 0);
       const oldest = fairEvictionKey(idle.map(([key, { owner }]) => [key, owner] as const));
       if (oldest === undefined) return;

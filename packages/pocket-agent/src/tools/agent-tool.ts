@@ -51,7 +51,7 @@ async function callAgent(
   if (typeof message !== 'string') {
     throw new PocketError(
       'TOOL_ARGUMENTS_INVALID',
-      `The ${agent.name} agent needs a text "message", got ${JSON.stringify(message)}.`,
+      `The ${agent.name} agent needs a string "message", got ${JSON.stringify(message)}.`,
     );
   }
   return agentResult(agent.name, await agent.run(message, { signal: context.signal }));
@@ -63,6 +63,6 @@ export function agentResult(name: string, answer: unknown): CallToolResult {
   if (typeof answer === 'string' || answer === undefined || isPlain) return toCallToolResult(answer as ToolReturn);
   throw new PocketError(
     'TOOL_FAILED',
-    `run() of the ${name} agent must return a text, an object, a tool result or nothing.`,
+    `run() of the ${name} agent must return a string, an object, a tool result or nothing.`,
   );
 }

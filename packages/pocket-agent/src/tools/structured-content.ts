@@ -1,9 +1,10 @@
 // The part of structured content that is not in the other content: servers usually repeat the same data in both.
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import { isRecord } from '@pocket-agent/kit';
 
-/** Shorter strings are repeated rather than pointed to. */
-const SHORTEST_REFERENCE = 100;
+/** Shorter strings are repeated. */
+const MIN_REFERENCE_LENGTH = 100;
 const ABOVE = '(shown above)';
 
 /** JSON of the data that the content lacks; undefined if the content has all of it. */
@@ -42,7 +43,7 @@ function isSame(shown: unknown, value: unknown): boolean {
 }
 
 function isLong(value: unknown): boolean {
-  return typeof value === 'string' && value.length >= SHORTEST_REFERENCE;
+  return typeof value === 'string' && value.length >= MIN_REFERENCE_LENGTH;
 }
 
 /** A copy that refers to text shown above, and has only the size of images and audio. */
@@ -54,8 +55,4 @@ function withoutBinary(value: unknown, shown: ReadonlySet<unknown>): unknown {
   const copy = Object.fromEntries(entries);
   const isBinary = (value.type === 'image' || value.type === 'audio') && isLong(value.data) && copy.data !== ABOVE;
   return isBinary ? { ...copy, data: `(${Buffer.byteLength(String(value.data), 'base64')} bytes left out)` } : copy;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

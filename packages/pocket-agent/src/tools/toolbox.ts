@@ -48,7 +48,7 @@ function checkEntry(entry: FunctionTool | ToolSource): void {
     return;
   throw new PocketError(
     'CONFIG_INVALID',
-    `tools may hold what tool({ … }) returns, and sources with listTools and callTool; ${nameOf(entry)} is neither. Wrap a function: tool({ name, description, inputSchema, run }).`,
+    `An entry of tools must be made by tool({ … }), or have listTools and callTool; ${nameOf(entry)} is neither. Wrap a function: tool({ name, description, inputSchema, run }).`,
   );
 }
 

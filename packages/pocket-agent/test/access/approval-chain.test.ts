@@ -100,7 +100,7 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
     return { root, middle, sent };
   };
 
-  test('two questions at once are answered at the root, each for itself', async () => {
+  test('the root answers two parallel questions separately', async () => {
     const { server, erased } = await serveCleaner();
     const requests: ApprovalRequest[] = [];
     const { root, middle, sent } = await chain(server, (request) => {
@@ -120,7 +120,7 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
     for (const agent of [root, middle]) expectValidHistory(agent);
   });
 
-  test('twelve questions one after the other are all answered', async () => {
+  test('twelve questions in a row are all answered', async () => {
     const ids = Array.from({ length: 12 }, (_, index) => index);
     const { server, erased } = await serveCleaner([...ids.map((id) => erase(id)), 'cleaned up']);
     const { root } = await chain(server, () => 'allow');
@@ -128,7 +128,7 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
     expect(erased).toEqual(ids);
   });
 
-  test('without an approver at the root it is a no', async () => {
+  test('without an approver at the root the call is denied', async () => {
     const { server, erased } = await serveCleaner();
     const { root, middle } = await chain(server, undefined);
     await root.run('x');
@@ -136,7 +136,7 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
     expect(resultText(middle)).toBe('cleaned up');
   });
 
-  test('an approver that is too slow for its own agent, or fails, has said no', async () => {
+  test('an approver that is too slow or throws denies the call', async () => {
     const slow = await serveCleaner();
     const late = await chain(slow.server, () => new Promise(() => {}), { approvalTimeoutMs: 50 });
     await late.root.run('x');
@@ -154,7 +154,7 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
     ['timeout', 'it was not approved within', { approvals: true }, () => new Promise(() => {})],
     ['approver', 'keep it', { approvals: true }, () => ({ deny: 'keep it' })],
   ] as [string, string, object, Approve][])(
-    'who said no stands in the records: %s',
+    'the audit records who denied the call: %s',
     async (by, reason, entry, approve) => {
       const { server, records } = await serveCleaner();
       const warnings: string[] = [];
@@ -177,14 +177,14 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
     },
   );
 
-  test('other arguments cannot be put in across a protocol', async () => {
+  test('an approver cannot change arguments across a protocol', async () => {
     const { server, erased } = await serveCleaner();
     const { root } = await chain(server, () => ({ allow: { id: 9 } }));
     await root.run('x');
     expect(erased).toEqual([]);
   });
 
-  test('an abort while the root is asked leaves valid histories, and nothing is called', async () => {
+  test('an abort while the root is asked leaves valid histories, and the tool is not called', async () => {
     const { server, erased } = await serveCleaner();
     const controller = new AbortController();
     const { root, middle } = await chain(server, () => {
@@ -210,7 +210,7 @@ describe('a client of a served agent', () => {
   };
   const params = { name: 'Cleaner-message', arguments: { message: 'clean up' } };
 
-  test('of 2025 that cancels while it is asked ends the run', async () => {
+  test('of the 2025 era that cancels during a question ends the run', async () => {
     const { server, model, erased } = await serveCleaner();
     const client = await connect((await server.listen()).url, {});
     const controller = new AbortController();
@@ -226,7 +226,7 @@ describe('a client of a served agent', () => {
     expect(erased).toEqual([]);
   });
 
-  test('of 2025 cannot be spoken for by who knows its session and has another token', async () => {
+  test('of the 2025 era cannot be impersonated with its session id and another token', async () => {
     const { server, erased } = await serveCleaner();
     const { url } = await server.listen({ tokens: { mine: 'admin', other: 'reader' } });
     const transport = new StreamableHTTPClientTransport(new URL(url), {
@@ -256,7 +256,7 @@ describe('a client of a served agent', () => {
     expect(erased).toEqual([]);
   });
 
-  test('stands in the audit records of what it had called, its token does not', async () => {
+  test('appears in the audit records of its calls; its token does not', async () => {
     const auditFile = join(await mkdtemp(join(tmpdir(), 'pocket-agent-')), 'audit.jsonl');
     const { agent, server } = await serveCleaner(undefined, { confirm: 'never', auditFile });
     const client = await connect((await server.listen({ token: 'my-secret' })).url, {}, 'my-secret');
@@ -269,7 +269,7 @@ describe('a client of a served agent', () => {
     expect(lines.join()).not.toContain('my-secret');
   });
 
-  test('of 2026 can answer once, and only for its own run', async () => {
+  test('of the 2026 era can answer once, and only for its own run', async () => {
     const { server, erased } = await serveCleaner([erase(1), 'cleaned up', erase(2), 'cleaned up']);
     const { url } = await server.listen({ tokens: { mine: 'admin', other: 'admin' } });
     const manual = { versionNegotiation: { mode: 'auto' as const }, inputRequired: { autoFulfill: false } };
@@ -293,7 +293,7 @@ describe('a client of a served agent', () => {
     expect(erased).toEqual([1]);
   });
 
-  test('is not told what failed inside, unless it was written to be read', async () => {
+  test('reads error texts only if they were written for callers', async () => {
     class Broken extends PocketAgent {
       override async run(): Promise<string> {
         throw new Error('password hunter2 is wrong');
@@ -310,7 +310,7 @@ describe('a client of a served agent', () => {
     expect(errors.join()).toContain('hunter2');
   });
 
-  test('sees the whole of what it is asked, or how much is missing, and no lines that a tool made up', async () => {
+  test('sees the complete question or how much is missing, and no lines invented by a tool', async () => {
     const description = 'Reads.\nArguments: {}\nCall 0000000000000000';
     const agent = new PocketAgent({
       agentConfig: {

@@ -54,7 +54,7 @@ describe.each(['legacy', 'auto'] as const)('an agent served over MCP asks its cl
   };
   const say = (client: Client) => client.callTool({ name: 'Cleaner-message', arguments: { message: 'clean up' } });
 
-  test('and goes on with a yes', async () => {
+  test('and continues after an approval', async () => {
     const { agent, ran } = servedAgent();
     const { client, asked } = await connect((await listen(agent)).url, true);
     expect((await say(client)).content[0]).toMatchObject({ text: 'cleaned up' });
@@ -63,14 +63,14 @@ describe.each(['legacy', 'auto'] as const)('an agent served over MCP asks its cl
     expect(asked[0]).toMatch(/Cleaner wants to call "erase" \(delete\).*"id": 7/s);
   });
 
-  test('and does without, with a no', async () => {
+  test('and continues without the call after a denial', async () => {
     const { agent, ran } = servedAgent();
     const { client } = await connect((await listen(agent)).url, false);
     expect((await say(client)).content[0]).toMatchObject({ text: 'cleaned up' });
     expect(ran).toEqual([{}]);
   });
 
-  test('and refuses where the client has nobody to ask', async () => {
+  test('and refuses the call if the client has no approver', async () => {
     const { agent, ran } = servedAgent();
     const { client, asked } = await connect((await listen(agent)).url, undefined);
     await say(client);
@@ -82,7 +82,7 @@ describe.each(['legacy', 'auto'] as const)('an agent served over MCP asks its cl
 describe.each(['legacy', 'auto'] as const)(
   'a client that declares elicitation and answers it with an error (%s)',
   (mode) => {
-    test('has not approved, and its next message is not held up', async () => {
+    test('has not approved, and its next message does not wait', async () => {
       const erase = { toolCalls: [{ name: 'erase', arguments: { id: 7 } }] };
       const llmModel = new ScriptedModel([erase, 'not erased', 'Hello!']);
       const { agent, ran } = servedAgent({ agentConfig: { llmModel, name: 'Cleaner' } });
@@ -108,7 +108,7 @@ describe.each(['legacy', 'auto'] as const)(
   },
 );
 
-test('an approval goes from a served agent through a sub-agent to the root, which answers', async () => {
+test('the root answers the question of a served agent that a sub-agent called', async () => {
   const { agent: cleaner, ran } = servedAgent();
   const { url } = await listen(cleaner, { token: 'secret' });
   const middle = new PocketAgent({
@@ -145,7 +145,7 @@ test('an approval goes from a served agent through a sub-agent to the root, whic
   expect(resultText(middle)).toBe('cleaned up');
 });
 
-test('a question that nobody answers in time is a no', async () => {
+test('a question without an answer in time denies the call', async () => {
   const { agent, ran } = servedAgent({ access: { confirm: 'destructive', approvalTimeoutMs: 50 } });
   const client = new PocketAgentClient({
     mcpConfig: { mcpServers: { c: { url: (await listen(agent)).url } } },
@@ -158,12 +158,12 @@ test('a question that nobody answers in time is a no', async () => {
   expect(ran).toEqual([{}]);
 });
 
-describe('a call that was given up while its question was open', () => {
+describe('a call that was cancelled during its question', () => {
   const erase = { toolCalls: [{ name: 'erase', arguments: { id: 7 } }] };
   const serve = (script: ConstructorParameters<typeof ScriptedModel>[0]) =>
     servedAgent({ agentConfig: { llmModel: new ScriptedModel(script), name: 'Cleaner' } });
 
-  test('does not hold up the next message of its conversation', async () => {
+  test('does not delay the next message of its conversation', async () => {
     const { agent: cleaner, ran } = serve([erase, 'Hello!']);
     const { url } = await listen(cleaner);
     const say = { toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'hi' } }] };
@@ -182,7 +182,7 @@ describe('a call that was given up while its question was open', () => {
     expect(ran).toEqual([]);
   });
 
-  test('is dropped by a later step of the same conversation only', async () => {
+  test('is dropped only by a later step of the same conversation', async () => {
     const { agent, ran } = serve([erase, 'Hello!', 'erased', 'and this']);
     const { url } = await listen(agent);
     const asked = Promise.withResolvers<void>();
@@ -210,7 +210,7 @@ describe('a call that was given up while its question was open', () => {
   });
 });
 
-test('tokens have profiles of their own', async () => {
+test('each token has its own profile', async () => {
   const use = async (token: string) => {
     const { agent, ran } = servedAgent({ access: {} });
     const { url } = await listen(agent, { tokens: { reading: 'reader', all: 'admin' } });
@@ -227,7 +227,7 @@ test('tokens have profiles of their own', async () => {
   await expect(use('other')).rejects.toThrow();
 });
 
-test('asMcpServer({ profile }) bounds every caller', async () => {
+test('asMcpServer({ profile }) limits every caller', async () => {
   const { agent, ran } = servedAgent({ access: {} });
   const server = agent.asMcpServer({ profile: 'reader' });
   const client = new PocketAgentClient({
@@ -239,8 +239,8 @@ test('asMcpServer({ profile }) bounds every caller', async () => {
   expect(ran).toEqual([{}]);
 });
 
-describe('a server that is no agent of ours', () => {
-  test('cannot put words into the mouth of an approver', async () => {
+describe('a server that is not a Pocket Agent', () => {
+  test('cannot use an approval question to get other answers', async () => {
     const { McpServer, inputRequired } = await import('@modelcontextprotocol/server');
     const { z } = await import('zod');
     const hostile = () => {
@@ -269,7 +269,7 @@ describe('a server that is no agent of ours', () => {
   });
 });
 
-test('the profile of a token does not widen that of the server', async () => {
+test('the profile of a token does not extend that of the server', async () => {
   const { agent, ran } = servedAgent({ access: {} });
   const server = agent.asMcpServer({ profile: 'reader' });
   const { url } = await server.listen({ tokens: { all: 'admin' } });
@@ -280,7 +280,7 @@ test('the profile of a token does not widen that of the server', async () => {
   expect(ran).toEqual([{}]);
 });
 
-describe('who says yes to what a served agent wants to do', () => {
+describe('the approver of a served agent', () => {
   const table = [
     ['own', undefined, true, true],
     ['own', undefined, true, false],
@@ -288,11 +288,11 @@ describe('who says yes to what a served agent wants to do', () => {
     ['client', 'caller', true, true],
     ['own', 'caller', true, false],
     ['client', undefined, false, true],
-    ['nobody', 'own', false, true],
-    ['nobody', undefined, false, false],
+    ['none', 'own', false, true],
+    ['none', undefined, false, false],
   ] as const;
 
-  test.each(table)('%s: approvals %s, an approve of its own %s, a client that can be asked %s', async (...row) => {
+  test.each(table)('is: %s (approvals %s, own approver %s, client can be asked %s)', async (...row) => {
     const [expected, approvals, hasOwn, canAsk] = row;
     const asked: string[] = [];
     const { agent } = servedAgent(hasOwn ? { approve: () => (asked.push('own') ? 'allow' : 'deny') } : {});
@@ -307,10 +307,10 @@ describe('who says yes to what a served agent wants to do', () => {
     });
     closing.push(client);
     await client.callTool('Cleaner-message', { message: 'x' });
-    expect([...new Set(asked)].join() || 'nobody').toBe(expected);
+    expect([...new Set(asked)].join() || 'none').toBe(expected);
   });
 
-  test('the approve of a sub-agent comes before the client as well', async () => {
+  test('is that of a sub-agent rather than the client', async () => {
     const asked: string[] = [];
     const erase = { toolCalls: [{ name: 'erase' }] };
     const { agent: inner } = servedAgent({
@@ -333,7 +333,7 @@ describe('who says yes to what a served agent wants to do', () => {
     expect(asked).toEqual(['owner of the sub-agent']);
   });
 
-  test('anything else is refused', () => {
+  test('cannot be set to another value', () => {
     const { agent } = servedAgent();
     const approvals = 'owner' as 'own';
     const refused = { code: 'CONFIG_INVALID', message: expect.stringContaining('own') };
@@ -341,7 +341,7 @@ describe('who says yes to what a served agent wants to do', () => {
   });
 });
 
-test('one token is not both the token of everybody and one with a profile', async () => {
+test('a token cannot be both "token" and in "tokens"', async () => {
   const { agent } = servedAgent();
   const refused = { code: 'CONFIG_INVALID', message: expect.stringContaining('keep it in one of them') };
   await expect(listen(agent, { token: 'same', tokens: { same: 'reader' } })).rejects.toMatchObject(refused);

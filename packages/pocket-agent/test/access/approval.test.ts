@@ -16,7 +16,7 @@ const all = {
   toolCalls: [{ name: 'look' }, { name: 'post', arguments: { text: 'hi' } }, { name: 'erase', arguments: { id: 1 } }],
 };
 
-describe('which calls need a yes', () => {
+describe('calls that need approval', () => {
   test.each([
     ['never', ''],
     ['destructive', 'erase'],
@@ -50,7 +50,7 @@ describe('which calls need a yes', () => {
   });
 });
 
-test('nobody is asked about a call that its tool would refuse; the model is told what it takes', async () => {
+test('the approver is not asked about arguments that the tool would reject; the model reads the schema', async () => {
   const asked: unknown[] = [];
   const inputSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
   const post = tool({ name: 'post', description: 'Posts', inputSchema, run: ({ text }) => `posted ${text}` });
@@ -69,7 +69,7 @@ test('nobody is asked about a call that its tool would refuse; the model is told
   expect(resultText(agent, 1)).toBe('posted hi');
 });
 
-test('arguments that a tool fills in with its defaults need not be there to be asked about', async () => {
+test('arguments with defaults may be missing in an approval request', async () => {
   const inputSchema = { type: 'object' as const, properties: { loud: { type: 'boolean', default: false } } };
   const source = {
     name: 'folder',
@@ -85,7 +85,7 @@ test('arguments that a tool fills in with its defaults need not be there to be a
   expect(resultText(agent, 0)).toBe('posted');
 });
 
-test('whoever forgot an approver is told once, also of the forks of an agent', async () => {
+test('a missing approver causes one warning for an agent and its forks', async () => {
   const warnings: string[] = [];
   const erase = { toolCalls: [{ name: 'erase' }, { name: 'erase' }] };
   const { agent } = scriptedAgent([erase, 'ok', erase, 'ok'], {
@@ -127,29 +127,29 @@ describe('an answer', () => {
       'asking failed: no line',
     ],
     ['a yes for another call', () => ({ allow: true, hash: 'other' }), 'for another call'],
-  ])('%s is a no that the model reads', async (_what, approve, text) => {
+  ])('%s denies the call, and the model reads why', async (_what, approve, text) => {
     const { ran, text: read } = await run(approve as Approve);
     expect(ran).toEqual([]);
     expect(read).toContain(text);
   });
 
-  test('a yes with the hash of this call is a yes', async () => {
+  test('with the hash of this call approves it', async () => {
     expect((await run(({ hash }) => ({ allow: true, hash }))).ran).toEqual([{ id: 1 }]);
   });
 
-  test('may hold other arguments, and the model is told', async () => {
+  test('may contain other arguments, and the model is told', async () => {
     const { ran, text } = await run(() => ({ allow: { id: 2 } }));
     expect(ran).toEqual([{ id: 2 }]);
     expect(text).toContain('changed the arguments of this call to {"id":2}');
   });
 
-  test('that does not come in time is a no', async () => {
+  test('that does not come in time denies the call', async () => {
     const { ran, text } = await run(() => new Promise(() => {}), { approvalTimeoutMs: 20 });
     expect(ran).toEqual([]);
     expect(text).toContain('it was not approved within 20 ms');
   });
 
-  test('cannot be changed through the request', async () => {
+  test('cannot change the call by modifying the request', async () => {
     const { ran } = await run((request) => {
       request.arguments.id = 99;
       return 'allow';
@@ -158,7 +158,7 @@ describe('an answer', () => {
   });
 });
 
-describe('a yes that lasts', () => {
+describe('a remembered approval', () => {
   const twice = (second: Record<string, unknown>) => [
     { toolCalls: [{ name: 'erase', arguments: { id: 1, of: 'a' } }] },
     { toolCalls: [{ name: 'erase', arguments: second }] },
@@ -184,18 +184,19 @@ describe('a yes that lasts', () => {
     return [inFirst, times];
   };
 
-  test('by default it does not', async () => expect(await asked({}, { id: 1, of: 'a' })).toEqual([2, 3]));
-  test('call: for the same arguments, in whatever order', async () =>
+  test('is off by default', async () => expect(await asked({}, { id: 1, of: 'a' })).toEqual([2, 3]));
+  test('call: covers the same arguments in any order', async () =>
     expect(await asked({ remember: 'call' }, { of: 'a', id: 1 })).toEqual([1, 2]));
-  test('call: not for others', async () => expect(await asked({ remember: 'call' }, { id: 2 })).toEqual([2, 3]));
-  test('conversation: for the tool, until the history is reset', async () =>
+  test('call: does not cover other arguments', async () =>
+    expect(await asked({ remember: 'call' }, { id: 2 })).toEqual([2, 3]));
+  test('conversation: covers the tool until the history is reset', async () =>
     expect(await asked({ remember: 'conversation' }, { id: 2 })).toEqual([1, 2]));
-  test('the answer may say so itself', async () =>
+  test('can be requested by the answer', async () =>
     expect(await asked({}, { id: 2 }, () => ({ allow: true, remember: 'conversation' }))).toEqual([1, 2]));
 });
 
-describe('who is asked', () => {
-  test('the root, for calls of sub-agents at any depth, with the path', async () => {
+describe('the approver that is asked', () => {
+  test('is that of the root for calls of sub-agents at any depth, and it gets the path', async () => {
     const { ran, tools } = recorder();
     const requests: ApprovalRequest[] = [];
     const deep = new PocketAgent({
@@ -225,7 +226,7 @@ describe('who is asked', () => {
     expect(ran).toHaveLength(3);
   });
 
-  test('a parent that confirms is asked for its sub-agents too', async () => {
+  test('is that of a parent whose rules require approval, for its sub-agents too', async () => {
     const { ran, tools } = recorder();
     const child = new PocketAgent({
       agentConfig: { llmModel: new ScriptedModel([all, 'done']), name: 'Child' },
@@ -241,7 +242,7 @@ describe('who is asked', () => {
   });
 });
 
-test('calls that need no yes go on meanwhile, and two questions can be open at once', async () => {
+test('calls without approval run while two questions are open', async () => {
   const { ran, tools } = recorder();
   const open: (() => void)[] = [];
   const { agent } = scriptedAgent([all, 'ok'], {
@@ -256,7 +257,7 @@ test('calls that need no yes go on meanwhile, and two questions can be open at o
   expect(ran).toHaveLength(3);
 });
 
-test('an abort while somebody is asked ends the question and leaves a valid history', async () => {
+test('an abort ends an open question and leaves a valid history', async () => {
   const controller = new AbortController();
   let ended = false;
   const { ran, tools } = recorder();
@@ -299,7 +300,7 @@ describe('a tool that changed', () => {
   };
   const call = { toolCalls: [{ name: 'note' }] };
 
-  test('needs a yes again where calls are confirmed', async () => {
+  test('needs a new approval if calls need approval', async () => {
     const { state, source } = shifty();
     const asked: boolean[] = [];
     const { agent } = scriptedAgent([call, 'a', call, 'b', call, 'c'], {
@@ -339,7 +340,7 @@ describe('a tool that changed', () => {
     expect(asked.join(', ')).toBe(questions);
   });
 
-  test('and is again what it was needs a yes again', async () => {
+  test('and changes back needs a new approval', async () => {
     const { state, source } = shifty();
     const asked: string[] = [];
     const { agent } = scriptedAgent([call, 'ok', call, 'ok', call, 'ok'], {
@@ -357,7 +358,7 @@ describe('a tool that changed', () => {
     expect(asked).toEqual(['a', 'b', 'a']);
   });
 
-  test('is not covered by a yes to what it was after another fork has said yes to what it is', async () => {
+  test('is not covered by an approval of the old version after another fork approved the new one', async () => {
     const { state, source } = shifty();
     const asked: string[] = [];
     const { agent } = scriptedAgent([call, 'ok', call, 'ok', call, 'ok'], {
@@ -376,7 +377,7 @@ describe('a tool that changed', () => {
     expect(asked).toEqual(['harmless', state.description, state.description]);
   });
 
-  test('is not a new one to a fork, as which a served agent speaks with each of its clients', async () => {
+  test('is known as changed to a fork, which a served agent uses for each client', async () => {
     const { state, source } = shifty();
     const { agent } = scriptedAgent([call, 'a', call, 'b'], {
       tools: [source],
@@ -389,7 +390,7 @@ describe('a tool that changed', () => {
     expect(resultText(fork)).toContain('no approver');
   });
 
-  test('is known to have changed by another process, through the file', async () => {
+  test('is known as changed to another process through the fingerprint file', async () => {
     const fingerprintFile = join(await mkdtemp(join(tmpdir(), 'pocket-agent-')), 'known', 'tools.json');
     const access = { confirm: 'write' as const, fingerprintFile };
     const first = shifty();
@@ -402,7 +403,7 @@ describe('a tool that changed', () => {
   });
 });
 
-describe('an agent and those above it', () => {
+describe('with rules in several agents of a chain', () => {
   const erase = { toolCalls: [{ name: 'erase', arguments: { id: 1 } }] };
   const calls = (...names: string[]) => ({
     toolCalls: names.map((name) => ({ name, arguments: { message: 'x' } })),
@@ -448,7 +449,7 @@ describe('an agent and those above it', () => {
     expect(resultText(child.agent)).toContain('it was not approved within 30 ms');
   });
 
-  test('a yes that lasts is one for this agent, not for another of the same name', async () => {
+  test('a remembered approval covers this agent, not another of the same name', async () => {
     const [first, second] = [childOf({ confirm: 'destructive' }), childOf({ confirm: 'destructive' })];
     let asked = 0;
     const both = tool({
@@ -468,8 +469,8 @@ describe('an agent and those above it', () => {
   });
 });
 
-describe('nobody slips past', () => {
-  test('by a yes that another parent of the same sub-agent got', async () => {
+describe('an approval cannot be bypassed', () => {
+  test('with the approval that another parent of the same sub-agent got', async () => {
     const { ran, tools } = recorder();
     const erase = { toolCalls: [{ name: 'erase', arguments: { id: 1 } }] };
     const shared = new PocketAgent({
@@ -518,7 +519,7 @@ describe('nobody slips past', () => {
     expect(resultText(agent)).toContain('changed while it was being approved');
   });
 
-  test('by outliving the run: what a tool leaves behind keeps the rights it had', async () => {
+  test('by work that outlives its run: it keeps the rights of the run', async () => {
     const { ran, tools } = recorder();
     const worker = new PocketAgent({
       agentConfig: { llmModel: new ScriptedModel([all, 'done']), name: 'Worker' },

@@ -167,7 +167,7 @@ describe('nothing changes what is approved, called and recorded when', () => {
   });
 });
 
-test('what is approved is called, also when a listener holds on to the call', async () => {
+test('the approved call is made even if a listener keeps and changes it', async () => {
   const held: { arguments: Record<string, unknown>; name: string }[] = [];
   const { agent, paid } = makeWorld({
     hooks: () => ({ onEvent: (event) => void (event.type === 'tool_call' && held.push(event.data)) }),
@@ -182,7 +182,7 @@ test('what is approved is called, also when a listener holds on to the call', as
   expect(paid).toEqual([order, { eur: 2 }]);
 });
 
-test('arguments that an approver changed are recorded as they were called', async () => {
+test('arguments changed by an approver are recorded as they were used', async () => {
   const edited = { eur: 3 };
   const pay = tool({ name: 'pay', description: 'Pays', run: () => void Reflect.set(edited, 'eur', 1_000_000) });
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay' }] }, 'Done.'], {
@@ -229,7 +229,7 @@ test('a result that a hook made is recorded as it was returned', async () => {
   expect(resultText(agent)).toBe('mine');
 });
 
-test('what a program keeps of the history cannot be changed, and adding to it adds to a new list', async () => {
+test('messages of the history are frozen; the list that a program gets is its own', async () => {
   const { agent } = scriptedAgent(['Hello.']);
   await agent.run('Hi');
   const before = agent.messages;
@@ -238,7 +238,7 @@ test('what a program keeps of the history cannot be changed, and adding to it ad
   expect([before.length, agent.messages.length]).toEqual([2, 3]);
 });
 
-test('a frozen value is copied once: models and listeners see the parts of the history themselves', async () => {
+test('a frozen value is copied once: models and listeners share the messages of the history', async () => {
   const call = (count: number) => ({ name: 'echo', arguments: { deep: { count } } });
   const echo = tool({ name: 'echo', description: 'Echo', run: () => 'echo' });
   const { agent, model } = scriptedAgent([{ toolCalls: [1, 2, 3].map(call) }, 'done'], { tools: [echo] });
@@ -259,7 +259,7 @@ test('a prompt that a model keeps does not grow with later steps', async () => {
   expect(model.calls.map(({ prompt }) => prompt.length)).toEqual([1, 3]);
 });
 
-test('an object that createHookContext returns again and again is left as it is', async () => {
+test('an object that createHookContext returns repeatedly is not modified', async () => {
   const signals: AbortSignal[] = [];
   const shared: Omit<HookContext, 'signal'> & { greet(): string } = Object.assign(
     Object.create({ greet: () => 'hello' }),

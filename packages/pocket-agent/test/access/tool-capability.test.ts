@@ -6,7 +6,7 @@ import { recordLog } from '../../../tool-folder/test/files.ts';
 
 const weather = { name: 'get_weather', description: 'Weather', run: () => 'sunny' };
 
-test('a tool says what it can do, beside or instead of its meta and annotations', () => {
+test('the option capability takes precedence over meta and annotations', () => {
   expect(judge(tool({ ...weather, capability: 'read' }).definition)).toEqual({ capability: 'read', from: 'meta' });
   const { definition } = tool({
     ...weather,
@@ -18,7 +18,7 @@ test('a tool says what it can do, beside or instead of its meta and annotations'
   expect(judge(definition).capability).toBe('write');
 });
 
-test('a capability that is none is refused where the tool is made, with the one that was meant', () => {
+test('an unknown capability is refused when the tool is made, with a suggestion', () => {
   const message =
     'The capability of tool "get_weather" is "raed"; it must be one of read, write, create, delete (did you mean "read"?).';
   // @ts-expect-error the compiler knows the words too
@@ -26,7 +26,7 @@ test('a capability that is none is refused where the tool is made, with the one 
   expect(() => tool({ ...weather, meta: { capability: 'raed' } })).toThrow(message);
 });
 
-test('a word of a server that is no capability counts as delete, and is warned of once', async () => {
+test('an unknown capability from a server counts as delete and causes one warning', async () => {
   const own = tool({ ...weather, annotations: { readOnlyHint: true } });
   const looking = { ...own, definition: { ...own.definition, _meta: { capability: 'raed' } } };
   const { logger, lines } = recordLog();

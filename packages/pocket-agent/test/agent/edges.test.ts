@@ -369,7 +369,7 @@ describe('tools that cannot work are refused with the way out', () => {
       () => tool({ name: 'x', description: '', inputSchema: z.object({ d: z.date() }), run: () => 1 }),
       /tool "x" has no JSON Schema/,
     ],
-    ['a bare function', () => scriptedAgent([], { tools: [given(() => 1)] }), /what tool\(\{ … \}\) returns/],
+    ['a bare function', () => scriptedAgent([], { tools: [given(() => 1)] }), /must be made by tool\(\{ … \}\)/],
     [
       'a tool of another library',
       () => scriptedAgent([], { tools: [given({ name: 'look', execute() {} })] }),

@@ -191,11 +191,11 @@ describe('history', () => {
   });
 
   test.each([
-    ['nothing', undefined, /takes a text, or \{ text, images \} .*the text is undefined/],
-    ['something else', { a: 1 }, /takes a text, or \{ text, images \} .*the text is undefined/],
+    ['nothing', undefined, /takes a string, or \{ text, images \} .*the text is undefined/],
+    ['something else', { a: 1 }, /takes a string, or \{ text, images \} .*the text is undefined/],
     ['a number', 5, /the text is number/],
     ['a list', [{ type: 'text', text: 'hi' }], /the text is undefined/],
-    ['an image that is no list', { text: 'hi', images: 'https://example.com/a.jpg' }, /images is no list/],
+    ['an image that is not a list', { text: 'hi', images: 'https://example.com/a.jpg' }, /images is not a list/],
     ['an image that is none', { text: 'hi', images: [5] }, /An image must be bytes/],
   ])('what is no input leaves none in the history: %s', async (_what, input, text) => {
     const { agent } = scriptedAgent(['fine'], { agentConfig: { allowImages: true } });

@@ -50,7 +50,7 @@ describe('sub-agents', () => {
     ['nothing', undefined, 'No result returned'],
     ['null', null, 'No result returned'],
     ['a tool result', { content: [{ type: 'text', text: 'raw' }] }, 'raw'],
-    ['a number', 7, 'must return a text'],
+    ['a number', 7, 'must return a string'],
   ])('may return %s from an overridden run()', async (_what, value, text) => {
     class Custom extends PocketAgent<unknown> {
       override async run() {

@@ -79,7 +79,7 @@ function endlessModel() {
   return { script, asked: asked.promise, stopped };
 }
 
-test('a client that only closes the connection of a call stops the model, and its session goes on', async () => {
+test('closing the connection of a call stops the model, and the session stays usable', async () => {
   const { script, asked, stopped } = endlessModel();
   const { url } = await serve([...script, recall]);
   const leaving = new AbortController();
@@ -104,7 +104,7 @@ test('a client that only closes the connection of a call stops the model, and it
 });
 
 describe.each(clientKinds)('with %s', (kind) => {
-  test('an agent is one tool, and its answer is the result', async () => {
+  test('an agent is one tool, and the result is its answer', async () => {
     const { url, model } = await serve(['Hello there.']);
     const talker = await client(kind, url);
     expect(await talker.toolNames()).toEqual(['Tester-message']);
@@ -112,14 +112,14 @@ describe.each(clientKinds)('with %s', (kind) => {
     model.assertDone();
   });
 
-  test('two clients do not hear each other', async () => {
+  test('two clients have separate conversations', async () => {
     const { url } = await serve(recalls(2));
     const [first, second] = [await client(kind, url), await client(kind, url)];
     await first.say('my secret', { contextId: 'first' });
     expect(textOf(await second.say('what do you know?', { contextId: 'second' }))).toBe('what do you know?');
   });
 
-  test('a client goes on with its conversation', async () => {
+  test('a client continues its conversation', async () => {
     const { url, agent } = await serve(recalls(2));
     const talker = await client(kind, url);
     await talker.say('one', { contextId: 'mine' });
@@ -127,7 +127,7 @@ describe.each(clientKinds)('with %s', (kind) => {
     expect(agent.messages).toEqual([]);
   });
 
-  test('one client that speaks for two keeps them apart by context_id', async () => {
+  test('one client keeps the conversations of two users apart by context_id', async () => {
     const { url } = await serve(recalls(3));
     const talker = await client(kind, url);
     await talker.say('from Ann', { contextId: 'ann' });
@@ -135,7 +135,7 @@ describe.each(clientKinds)('with %s', (kind) => {
     expect(textOf(await talker.say('again', { contextId: 'ann' }))).toBe('from Ann + again');
   });
 
-  test('a shared conversation is the one of the agent', async () => {
+  test('a shared conversation is that of the agent itself', async () => {
     const { url, agent } = await serve(recalls(2), { conversation: 'shared' });
     const [first, second] = [await client(kind, url), await client(kind, url)];
     await first.say('one');
@@ -143,7 +143,7 @@ describe.each(clientKinds)('with %s', (kind) => {
     expect(agent.messages).toHaveLength(4);
   });
 
-  test('what the agent does is told as progress', async () => {
+  test('the steps of the agent are reported as progress', async () => {
     const script: Script = [{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, 'Three.'];
     const { url } = await serve(script, { agent: { tools: [add] } });
     const talker = await client(kind, url);
@@ -165,7 +165,7 @@ describe.each(clientKinds)('with %s', (kind) => {
     await stopped;
   });
 
-  test('a client that leaves stops the model', async () => {
+  test('a client that disconnects stops the model', async () => {
     const { script, asked, stopped } = endlessModel();
     const { url } = await serve(script);
     const talker = await connect(kind, { url });
@@ -186,7 +186,7 @@ describe.each(clientKinds)('with %s', (kind) => {
     expect(textOf(answer)).toBe('The agent failed (MODEL_FAILED); its log says why.');
   });
 
-  test('a token lets in who has it, and nobody else', async () => {
+  test('only clients with the token get in', async () => {
     const { url } = await serve(['Welcome.'], { token: 'right' });
     expect(textOf(await (await client(kind, url, 'right')).say('Hi'))).toBe('Welcome.');
     if (kind === 'PocketAgentClient') {
@@ -229,7 +229,7 @@ describe('answers', () => {
     expect(await (await client('SDK v2 in 2026', url)).say('go')).toMatchObject({ isError: true });
   });
 
-  test('sub-agents work, apart for every client, and tell their progress with their path', async () => {
+  test('every client has its own sub-agents, which report progress with their path', async () => {
     const { agent: helper } = scriptedAgent(
       [
         { toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] },
@@ -250,7 +250,7 @@ describe('answers', () => {
   });
 });
 
-describe('the door', () => {
+describe('the HTTP endpoint', () => {
   const initialize = {
     jsonrpc: '2.0',
     id: 1,
@@ -275,14 +275,14 @@ describe('the door', () => {
     'mcp-protocol-version': '2025-11-25',
   });
 
-  test('only this machine can reach it unless told otherwise', async () => {
+  test('listens only on this machine by default', async () => {
     const { url } = await serve([]);
     expect(new URL(url).hostname).toBe('127.0.0.1');
     expect(await send(url)).toMatchObject({ status: 200 });
     expect(await send(url, { host: 'localhost' })).toMatchObject({ status: 200 });
   });
 
-  test('a strange Host, a strange Origin and a strange path are refused', async () => {
+  test('refuses an unknown Host, Origin and path', async () => {
     const { url } = await serve([]);
     expect(await send(url, { host: 'evil.example.com' })).toMatchObject({ status: 403 });
     expect(await send(url, { origin: 'http://evil.example.com' })).toMatchObject({ status: 403 });
@@ -290,7 +290,7 @@ describe('the door', () => {
     expect(await send(new URL('/other', url).href)).toMatchObject({ status: 404 });
   });
 
-  test('other hosts, origins and paths can be allowed', async () => {
+  test('accepts other hosts, origins and paths that are configured', async () => {
     const { url } = await serve([], {
       path: '/agent',
       allowedHosts: ['agent.example.com'],
@@ -303,7 +303,7 @@ describe('the door', () => {
     expect(await send(url)).toMatchObject({ status: 403 });
   });
 
-  test('without the token the answer is 401 and says how to come in', async () => {
+  test('answers 401 without the token and says what to send', async () => {
     const { url } = await serve([], { token: 'right' });
     for (const headers of [{}, { authorization: 'Bearer wrong' }, { authorization: 'Basic cmlnaHQ=' }]) {
       const refused = await send(url, { ...headers } as Record<string, string>);
@@ -313,7 +313,7 @@ describe('the door', () => {
     expect(await send(url, { authorization: 'Bearer right' })).toMatchObject({ status: 200 });
   });
 
-  test('an empty token is a mistake, not an open door', async () => {
+  test('refuses an empty token as a configuration error', async () => {
     const { agent } = scriptedAgent([]);
     const server = agent.asMcpServer();
     await expect(server.listen({ token: '' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
@@ -321,7 +321,7 @@ describe('the door', () => {
     await expect(server.listen(unset)).rejects.toThrow('The "token" of the server is undefined; set it');
   });
 
-  test('tokens that are not set do not open a server', async () => {
+  test('refuses an undefined token instead of opening the server', async () => {
     const { agent } = scriptedAgent([]);
     const server = agent.asMcpServer();
     for (const tokens of [undefined, null]) {
@@ -333,12 +333,12 @@ describe('the door', () => {
     }
   });
 
-  test('a port that is taken is an error of listen()', async () => {
+  test('rejects listen() if the port is taken', async () => {
     const { url, server } = await serve([]);
     await expect(server.listen({ port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');
   });
 
-  test('listening beyond this machine without a token is warned of', async () => {
+  test('warns when it listens on other addresses without a token', async () => {
     const warnings: string[] = [];
     const logger = { ...silent, warn: (message: string) => void warnings.push(message) };
     await serve([], { host: '0.0.0.0', token: 'right', agent: { logger } });
@@ -359,7 +359,7 @@ describe('the door', () => {
     expect(await send(url, {}, { body })).toMatchObject({ status: 400 });
   });
 
-  test('a client that lost its event stream gets a new one at once', async () => {
+  test('gives a client that lost its event stream a new one', async () => {
     const { url } = await serve([]);
     const opened = await send(url);
     const session = sessionOf(opened.headers);
@@ -370,7 +370,7 @@ describe('the door', () => {
     await expect.poll(async () => (await send(url, session, { method: 'GET' })).status, { interval: 20 }).toBe(200);
   });
 
-  test('there are so many sessions and no more: the one idle longest makes room', async () => {
+  test('limits the number of sessions: the one idle longest is closed', async () => {
     const { url } = await serve([], { maxSessions: 2 });
     const list = { body: JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list' }) };
     const flood = await Promise.all(Array.from({ length: 10 }, () => send(url)));
@@ -394,7 +394,7 @@ describe('the door', () => {
     expect(await send(url, first, list)).toMatchObject({ status: 200 });
   });
 
-  test('a session that is not used ends; one that works or listens does not', async () => {
+  test('ends an unused session; one that works or listens stays open', async () => {
     const { script, asked, stopped } = endlessModel();
     const { url } = await serve(script, { sessionIdleMs: 100 });
     const busy = await client('SDK v1', url);
@@ -412,7 +412,7 @@ describe('the door', () => {
   });
 });
 
-describe('a client of 2026 that sends no context_id', () => {
+describe('a client of the 2026 era without context_id', () => {
   test('continues a conversation by the id that came with the answer', async () => {
     const { url } = await serve(recalls(4));
     const talker = await client('SDK v2 in 2026', url);
@@ -425,7 +425,7 @@ describe('a client of 2026 that sends no context_id', () => {
     expect((await talker.say('other')).content[0]?.text).toBe('other');
   });
 
-  test('gets the id in _meta of every answer, for a program that continues with what came last', async () => {
+  test('gets the id in _meta of every answer', async () => {
     const { url } = await serve(recalls(3));
     const talker = await client('SDK v2 in 2026', url);
     let answer = await talker.say('one');
@@ -437,7 +437,7 @@ describe('a client of 2026 that sends no context_id', () => {
     expect(textOf(answer)).toBe('one + two + three');
   });
 
-  test('is told of a conversation that is not known, and speaks in none', async () => {
+  test('gets an error for an unknown conversation', async () => {
     const { url, model } = await serve(recalls(1));
     const answer = await (await client('SDK v2 in 2026', url)).say('two', { conversationId: 'made up' });
     expect(answer).toMatchObject({
@@ -454,7 +454,7 @@ describe('a client of 2026 that sends no context_id', () => {
     expect(answer.isError).toBe(true);
   });
 
-  test('shows the argument to its model; a client with a session has no need of it', async () => {
+  test('sees the argument conversation_id; a client with a session does not', async () => {
     const { url } = await serve([]);
     const schemaOf = async (versionNegotiation: object) => {
       const raw = new Client({ name: 'raw', version: '1' }, versionNegotiation);
@@ -471,14 +471,14 @@ describe('a client of 2026 that sends no context_id', () => {
 });
 
 describe('one conversation per token', () => {
-  test.each(clientKinds)('goes on with %s whatever connection a message comes over', async (kind) => {
+  test.each(clientKinds)('continues with %s over any connection', async (kind) => {
     const { url } = await serve(recalls(3), { conversation: 'per-token', tokens: { ann: 'reader', bob: 'reader' } });
     expect(textOf(await (await client(kind, url, 'ann')).say('one'))).toBe('one');
     expect(textOf(await (await client(kind, url, 'bob')).say('other'))).toBe('other');
     expect(textOf(await (await client(kind, url, 'ann')).say('two'))).toBe('one + two');
   });
 
-  test('is refused where there are no tokens', async () => {
+  test('is refused without tokens', async () => {
     const { agent } = scriptedAgent([]);
     cleanUps.push(() => agent.close());
     const server = agent.asMcpServer({ conversation: 'per-token' });
@@ -489,7 +489,7 @@ describe('one conversation per token', () => {
   });
 });
 
-test('a kind of conversation that does not exist is refused', () => {
+test('an unknown value of conversation is refused', () => {
   const { agent } = scriptedAgent([]);
   cleanUps.push(() => agent.close());
   const conversation = 'per-user' as 'shared';
@@ -498,7 +498,7 @@ test('a kind of conversation that does not exist is refused', () => {
   );
 });
 
-describe('the end', () => {
+describe('the end of conversations and servers', () => {
   /** Tells how many conversations were closed. */
   class Counted extends PocketAgent {
     static closed: string[] = [];
@@ -526,14 +526,14 @@ describe('the end', () => {
     expect(Counted.closed).not.toContain('original');
   });
 
-  test('2026 requests without a context_id leave no more conversations behind than are kept', async () => {
+  test('2026 requests without a context_id leave at most maxConversations behind', async () => {
     const { url } = await serveAgent(counted(recalls(3)), { maxConversations: 1 });
     const talker = await client('SDK v2 in 2026', url);
     for (const message of ['one', 'two', 'three']) await talker.say(message);
     await expect.poll(() => Counted.closed.length).toBe(2);
   });
 
-  test('the conversations used last are kept, up to a number', async () => {
+  test('the most recently used conversations are kept, up to maxConversations', async () => {
     const { url } = await serveAgent(counted(recalls(4)), { maxConversations: 2 });
     const talker = await client('SDK v2 in 2026', url);
     await talker.say('one', { contextId: 'a' });
@@ -544,7 +544,7 @@ describe('the end', () => {
     expect(Counted.closed).toHaveLength(1);
   });
 
-  test('a client with many conversations does not make the server forget those of another', async () => {
+  test('a client with many conversations does not evict those of another', async () => {
     const tokens = { greedy: 'admin', modest: 'admin' } as const;
     const { url } = await serve(recalls(6), { maxConversations: 3, tokens });
     const modest = await client('SDK v2 in 2026', url, 'modest');
@@ -554,7 +554,7 @@ describe('the end', () => {
     expect(textOf(await modest.say('well?', { contextId: 'a' }))).toBe('remember me + well?');
   });
 
-  test.each(clientKinds)('one of several tokens has a quarter of the runs at a time, with %s', async (kind) => {
+  test.each(clientKinds)('one of several tokens may use a quarter of the parallel runs, with %s', async (kind) => {
     const { script, asked, stopped } = endlessModel();
     const tokens = { greedy: 'admin', modest: 'admin' } as const;
     const { url } = await serve([...script, 'Hello.', 'Welcome back.'], { maxRuns: 4, tokens });
@@ -566,7 +566,7 @@ describe('the end', () => {
     const refused = await greedy.say('me too', { contextId: 'b' });
     expect(refused.isError).toBe(true);
     expect(textOf(refused)).toBe(
-      'Tester has 1 runs of yours going on, the most for one caller at the same time; try again when one of them is done.',
+      'Tester already has 1 runs of yours, the limit for one caller; try again when one has ended.',
     );
     expect(textOf(await modest.say('Hi', { contextId: 'a' }))).toBe('Hello.');
     controller.abort();
@@ -576,7 +576,7 @@ describe('the end', () => {
     await expect.poll(again, { interval: 20 }).toBe('Welcome back.');
   });
 
-  test('a conversation that is at work is not forgotten for others', async () => {
+  test('a running conversation is not evicted', async () => {
     const { script, asked } = endlessModel();
     const { url } = await serveAgent(counted([...script, recall]), { maxConversations: 1 });
     const talker = await client('SDK v2 in 2026', url);
@@ -589,7 +589,7 @@ describe('the end', () => {
     expect(await said).toBe('cancelled');
   });
 
-  test.each(clientKinds)('close() stops what runs for %s, ends its conversations and frees the port', async (kind) => {
+  test.each(clientKinds)('close() stops runs for %s, ends conversations and frees the port', async (kind) => {
     const { script, stopped, asked } = endlessModel();
     const agent = counted([...script]);
     const server = agent.asMcpServer();
@@ -615,7 +615,7 @@ describe('the end', () => {
     expect(stdout).toBe('closed\n');
   });
 
-  test('the agent goes on after its server was closed, and can be served again', async () => {
+  test('the agent stays usable after its server was closed, and can be served again', async () => {
     const { agent, server } = await serve(recalls(2));
     await server.close();
     expect(await agent.run('still there?')).toBe('still there?');
@@ -624,7 +624,7 @@ describe('the end', () => {
   });
 });
 
-test('clients of both eras hear that a list has changed', async () => {
+test('clients of both eras are notified of a changed list', async () => {
   const { listening, url } = await serve([]);
   const heard: Promise<void>[] = [];
   for (const versionNegotiation of [{ mode: 'auto' as const }, undefined]) {

@@ -9,7 +9,7 @@ import { clientKinds, connect, textOf } from './clients.ts';
 const servedAgent = stdio('served-agent.ts');
 
 describe.concurrent.each(clientKinds)('with %s', (kind) => {
-  test('a connection is a conversation, tells its progress and can be cancelled', async ({ expect }) => {
+  test('a connection is a conversation, reports progress and can be cancelled', async ({ expect }) => {
     const talker = await connect(kind, servedAgent);
     try {
       expect(await talker.toolNames()).toEqual(['Tester-message']);

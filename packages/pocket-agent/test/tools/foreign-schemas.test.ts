@@ -49,7 +49,7 @@ async function cpuMs(work: () => Promise<unknown>): Promise<number> {
 const calls = (host: Host) => host.seen.filter(({ method }) => method === 'tools/call');
 
 describe('an output schema', () => {
-  test('that takes too long to check fails its call alone, and this process stays free', async () => {
+  test('that takes too long to check fails only its call and does not block this process', async () => {
     const entries = hostileOutputs.map(async ([name, outputSchema, structuredContent]) => {
       const { url } = await serverWith({ outputSchema }, { content: [], structuredContent });
       return [name, { url }] as const;
@@ -114,7 +114,7 @@ describe('an input schema, where calls need approval', () => {
   test.each<[string, object, Record<string, unknown>, RegExp]>([
     ['a pattern that backtracks', slowPattern, { text: slowText }, /longer than \d000 ms/],
     ['defaults that grow exponentially', manyDefaults, { left: {} }, /defaults add more than/],
-  ])('with %s refuses the call, and this process stays free', async (_what, inputSchema, args, reason) => {
+  ])('with %s refuses the call and does not block this process', async (_what, inputSchema, args, reason) => {
     const host = await serverWith({ inputSchema });
     let asked = 0;
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'it', arguments: args }] }, 'Done.'], {

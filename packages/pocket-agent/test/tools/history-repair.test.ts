@@ -27,7 +27,7 @@ describe('a call of a model', () => {
     ['with null for arguments', { toolCallId: 'c1', toolName: 'add', input: null }, 'expected number'],
     ['with a list for arguments', { toolCallId: 'c1', toolName: 'add', input: [1, 2] }, 'must be a JSON object'],
     ['with a number for arguments', { toolCallId: 'c1', toolName: 'add', input: 5 }, 'must be a JSON object'],
-  ])('%s is answered with what is wrong', async (_what, call, reason) => {
+  ])('%s gets an answer that says what is wrong', async (_what, call, reason) => {
     const { agent } = scriptedAgent([{ content: broken(call) }, 'Done.'], { tools: [add] });
     expect(await agent.run('Go')).toBe('Done.');
     expect(resultText(agent)).toContain(reason);
@@ -62,13 +62,13 @@ const answers = (...ids: string[]): Message => ({
 test.each([
   ['values', `{"a":[${'1,'.repeat(50_000)}1]}`, 'it has more than 50000 values'],
   ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, 'it is nested more than 100 levels deep'],
-])('a call is not made for the number of %s in its arguments', async (_what, input, problem) => {
+])('a call with too many %s in its arguments is not made', async (_what, input, problem) => {
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: input }] }, 'Well.'], { tools: [add] });
   expect(await agent.run('Add.')).toBe('Well.');
   expect(resultText(agent, 0)).toContain(`The arguments of "add" must be a JSON object: ${problem}`);
 });
 
-test('text in arguments may look like many values', async () => {
+test('text in arguments that looks like many values is accepted', async () => {
   const text = '[{},"\\'.repeat(50_000);
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2, text } }] }, 'Well.'], {
     tools: [add],
@@ -84,20 +84,20 @@ describe('a history from outside', () => {
   test.each<[string, object]>([
     ['with a circle', circle],
     ['that is nested too deep', { type: 'text', text: 'x', providerOptions: deep }],
-  ])('%s is refused as a setting', (_what, part) => {
+  ])('%s is refused when the agent is made', (_what, part) => {
     const messages = [{ role: 'user', content: [part] }] as Message[];
     const make = () => new PocketAgent({ agentConfig: { llmModel: 'demo', messages } });
     expect(make).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     expect(make).toThrow('agentConfig.messages must be plain JSON');
   });
 
-  test('with answers out of order has them in the order of the calls', () => {
+  test('with answers out of order is sorted in the order of the calls', () => {
     const agent = load([user('Hi'), calls('a', 'b'), answers('b'), answers('a')]);
     expectValidHistory(agent);
     expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['answer to a', 'answer to b']);
   });
 
-  test('with an id twice gives the second call an id of its own, and its answer too', () => {
+  test('with a duplicate id gets a new id for the second call and its answer', () => {
     const agent = load([user('Hi'), calls('a'), answers('a'), user('Again'), calls('a'), answers('a')]);
     expectValidHistory(agent);
     const parts = agent.messages.flatMap(({ content }) =>
@@ -107,12 +107,12 @@ describe('a history from outside', () => {
     expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['answer to a', 'answer to a']);
   });
 
-  test('that is whole is left as it is', () => {
+  test('that is valid is not changed', () => {
     const whole = [user('Hi'), calls('a', 'b'), answers('a', 'b'), calls('c'), answers('c')];
     expect(load(whole).messages).toEqual(whole);
   });
 
-  test('of any calls and answers is valid, and stays as it is when it is loaded again', () => {
+  test('of any calls and answers becomes valid, and loading it again changes nothing', () => {
     const id = fc.constantFrom('a', 'b', 'c');
     const ids = fc.array(id, { minLength: 1, maxLength: 3 });
     const message = fc.oneof(

@@ -34,16 +34,16 @@ async function shown(
 }
 
 describe('what a model sees of a tool result', () => {
-  test('text as it is', async () => {
+  test('text is unchanged', async () => {
     expect((await shown('hello')).text).toBe('hello');
   });
 
-  test('nothing is said to be nothing, never an empty message', async () => {
+  test('an empty result becomes a note, never an empty message', async () => {
     expect((await shown({ content: [] })).text).toBe('(the tool returned no content)');
     expect((await shown({ content: [{ type: 'text', text: '' }] })).text).not.toBe('');
   });
 
-  test('structured content as JSON, once', async () => {
+  test('structured content is shown as JSON, once', async () => {
     expect((await shown({ content: [], structuredContent: { a: 1 } })).text).toBe('{"a":1}');
     const both = await shown({ content: [{ type: 'text', text: '{"a":1}' }], structuredContent: { a: 1 } });
     expect(both.text).toBe('{"a":1}');
@@ -75,7 +75,7 @@ describe('what a model sees of a tool result', () => {
     expect((await shown({ content, structuredContent })).text).toBe(expected);
   });
 
-  test('a long text that structured content repeats among other things is pointed to', async () => {
+  test('a long text that structured content repeats is replaced by a reference', async () => {
     const file = 'x'.repeat(1_000);
     const { text } = await shown({ content: asText(file), structuredContent: { file, lines: 1 } });
     expect(text).toBe(`${file}\n{"file":"(shown above)","lines":1}`);
@@ -91,12 +91,12 @@ describe('what a model sees of a tool result', () => {
     }
   });
 
-  test('a picture that is only in structured content is told by its size', async () => {
+  test('a picture that is only in structured content is described by its size', async () => {
     const { text } = await shown({ content: [], structuredContent: { pictures: [picture] } });
     expect(text).toContain('"data":"(300 bytes left out)"');
   });
 
-  test('an image where images are allowed', async () => {
+  test('an image is shown if images are allowed', async () => {
     const { messages } = await shown(
       { content: [{ type: 'image', mimeType: 'image/png', data: png }] },
       { allowImages: true },
@@ -104,7 +104,7 @@ describe('what a model sees of a tool result', () => {
     expect(JSON.stringify(messages[2])).toContain(png);
   });
 
-  test('a placeholder for an image where they are not; the image stays in extra', async () => {
+  test('an image is replaced by a note if images are not allowed; it stays in extra', async () => {
     const { text, result } = await shown({ content: [{ type: 'image', mimeType: 'image/png', data: png }] });
     expect(text).toMatch(/image image\/png, 8 bytes: left out/);
     expect(JSON.stringify(result?.extra.toolResultRawContent)).toContain(png);
@@ -125,7 +125,7 @@ describe('what a model sees of a tool result', () => {
     expect(JSON.stringify(prompt[3])).toContain(png);
   });
 
-  test('audio, resources and links in words', async () => {
+  test('audio, resources and links are described in words', async () => {
     const { text } = await shown({
       content: [
         { type: 'audio', mimeType: 'audio/wav', data: 'AAAA' },
@@ -140,7 +140,7 @@ describe('what a model sees of a tool result', () => {
     expect(text).toContain('https://x.test/doc: doc, the manual');
   });
 
-  test('head and tail of what is too long, with a clear mark; the whole stays in extra', async () => {
+  test('of a long text, head and tail are shown with a mark between them; all of it stays in extra', async () => {
     const long = `START${'é'.repeat(500_000)}END`;
     const { text, result } = await shown(long, { maxToolResultBytes: 1_000 });
     expect(text.startsWith('START')).toBe(true);
@@ -151,7 +151,7 @@ describe('what a model sees of a tool result', () => {
     expect(JSON.stringify(result?.extra.toolResultRawContent).length).toBeGreaterThan(500_000);
   });
 
-  test('pictures up to twenty times as large as text may be, together; in place of others a note', async () => {
+  test('pictures may be twenty times as large as text in total; the others become notes', async () => {
     const picture = (bytes: number) => ({
       type: 'image',
       mimeType: 'image/png',
@@ -195,7 +195,7 @@ describe('what a model sees of a tool result', () => {
     }
   });
 
-  test('262,144 bytes are shown whole by default, one more is not', async () => {
+  test('262,144 bytes are shown in full by default, one byte more is not', async () => {
     expect((await shown('x'.repeat(262_144))).text).toHaveLength(262_144);
     expect((await shown('x'.repeat(262_145))).text).toContain('bytes left out');
   });
@@ -236,7 +236,7 @@ describe('plain functions as tools', () => {
     expect((await call(count, { n: 0 })).text).toMatch(/Bad arguments for "count".*minimum|>= 1/s);
   });
 
-  test('JSON Schema: a tool is checked by what it shows, whatever another one of the same object was checked by', async () => {
+  test('JSON Schema: each tool is checked by the schema it had when it was made', async () => {
     const inputSchema: JsonSchema = { type: 'object', properties: { n: { type: 'integer' } } };
     const make = () => tool({ name: 'count', description: 'Counts', inputSchema, run: ({ n }) => Number(n ?? 0) + 1 });
     const before = make();
@@ -285,14 +285,14 @@ describe('plain functions as tools', () => {
     );
   });
 
-  test('a schema that cannot tell its JSON Schema is refused with the way out', () => {
+  test('a schema that cannot be converted to JSON Schema is refused with advice', () => {
     const inputSchema = {
       '~standard': { version: 1 as const, vendor: 'x', validate: (value: unknown) => ({ value }) },
     };
     expect(() => tool({ name: 'x', description: '', inputSchema, run: () => 1 })).toThrow(/zod 4.2 or newer/);
   });
 
-  test('a clash of names between sources is renamed visibly', async () => {
+  test('a tool whose name another source has is renamed, with an event', async () => {
     const first = tool({ name: 'same', description: '', run: () => 'server' });
     const second = tool({ name: 'same', description: '', run: () => 'function' });
     const model = new ScriptedModel([
@@ -317,7 +317,7 @@ describe('plain functions as tools', () => {
   });
 });
 
-describe.each([false, true])('a source that answers with what is no result, isError %s,', (isError) => {
+describe.each([false, true])('a source that returns an invalid result, isError %s,', (isError) => {
   test.each([
     ['a text without text', [{ type: 'text' }, { type: 'text', text: 'the rest' }], /unknown type: .*\nthe rest/],
     ['an image without data', [{ type: 'image', mimeType: 'image/png' }], /unknown type: .*image\/png/],
@@ -338,7 +338,7 @@ describe.each([false, true])('a source that answers with what is no result, isEr
 });
 
 describe('ScriptedModel', () => {
-  test('fails when it is asked once too often, and when answers are left over', async () => {
+  test('fails when it is called too often, and when answers are left over', async () => {
     const over = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
     await expect(over.run('x')).rejects.toThrow(/called 1 times, but the script has 0/);
     expect(() => new ScriptedModel(['unused']).assertDone()).toThrow(/1 of 1 answers were not used/);
