@@ -7,8 +7,8 @@ import type {
 import { streamError } from './provider-errors.ts';
 
 type Part<Type extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: Type }>;
-type Growing = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
-type Metadata = Growing['providerMetadata'];
+type BlockPart = Part<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}`>;
+type Block = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
 const noUsage: LanguageModelV4GenerateResult['usage'] = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -17,8 +17,7 @@ const noUsage: LanguageModelV4GenerateResult['usage'] = {
 
 export class StreamCollector {
   readonly #content: LanguageModelV4Content[] = [];
-  // ids are unique among texts and among reasonings, not among both
-  readonly #growing = { text: new Map<string, Growing>(), reasoning: new Map<string, Growing>() };
+  readonly #blocks = new Map<string, Block>();
   #warnings: LanguageModelV4GenerateResult['warnings'] = [];
   #metadata: Omit<Part<'response-metadata'>, 'type'> | undefined;
   #finish: Part<'finish'> | undefined;
@@ -27,22 +26,14 @@ export class StreamCollector {
   add(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
       case 'text-start':
-        this.#start('text', part);
-        break;
       case 'reasoning-start':
-        this.#start('reasoning', part);
+      case 'text-end':
+      case 'reasoning-end':
+        this.#block(part);
         break;
       case 'text-delta':
-        this.#grow('text', part, part.delta);
-        break;
       case 'reasoning-delta':
-        this.#grow('reasoning', part, part.delta);
-        break;
-      case 'text-end':
-        this.#grow('text', part, '');
-        break;
-      case 'reasoning-end':
-        this.#grow('reasoning', part, '');
+        this.#block(part).text += part.delta;
         break;
       case 'tool-call':
       case 'tool-result':
@@ -87,17 +78,17 @@ export class StreamCollector {
     };
   }
 
-  #start(type: Growing['type'], part: { id: string; providerMetadata?: Metadata }): Growing {
-    const block: Growing = { type, text: '' };
-    if (part.providerMetadata) block.providerMetadata = part.providerMetadata;
-    this.#growing[type].set(part.id, block);
-    this.#content.push(block);
+  /** The text or reasoning that a part belongs to. */
+  #block({ type, id, providerMetadata }: BlockPart): Block {
+    const [kind, phase] = type.split('-') as [Block['type'], string];
+    const key = `${kind} ${id}`; // ids are unique among texts and among reasonings, not among both
+    const known = phase === 'start' ? undefined : this.#blocks.get(key);
+    const block: Block = known ?? { type: kind, text: '' };
+    if (!known) {
+      this.#blocks.set(key, block);
+      this.#content.push(block);
+    }
+    if (providerMetadata) block.providerMetadata = providerMetadata;
     return block;
-  }
-
-  #grow(type: Growing['type'], part: { id: string; providerMetadata?: Metadata }, delta: string): void {
-    const block = this.#growing[type].get(part.id) ?? this.#start(type, part);
-    block.text += delta;
-    if (part.providerMetadata) block.providerMetadata = part.providerMetadata;
   }
 }

@@ -26,13 +26,11 @@ export class PromptBuilder {
     this.#systemPrompt = systemPrompt;
     if (this.#prompt.length === 0 && systemPrompt?.trim())
       this.#prompt.push(snapshot({ role: 'system', content: systemPrompt }));
-    const added: Message[] = [];
     for (const message of messages.slice(this.#converted)) {
       const repaired = repairMessage(message, anyModel);
-      if (repaired) added.push(repaired);
+      if (repaired) this.#append(repaired);
     }
     this.#converted = messages.length;
-    this.#append(added);
     return this.#prompt;
   }
 
@@ -41,34 +39,19 @@ export class PromptBuilder {
     this.#converted = 0;
   }
 
-  #append(added: readonly Message[]): void {
-    if (added.some(hasUrl)) promptsWithUrls.add(this.#prompt);
+  #append(message: Message): void {
+    if (hasUrl(message)) promptsWithUrls.add(this.#prompt);
     const last = this.#prompt.at(-1);
-    const isContinued = last?.role === 'tool' && added[0]?.role === 'tool';
-    if (isContinued) this.#prompt.pop();
-    for (const message of withJoinedResults(isContinued ? [last, ...added] : added))
-      this.#prompt.push(snapshot(message));
+    // Gemini requires the results of all calls of a turn in one message; other providers accept that
+    if (message.role === 'tool' && last?.role === 'tool') {
+      this.#prompt.pop();
+      this.#prompt.push(snapshot({ ...last, content: [...last.content, ...message.content] }));
+    } else this.#prompt.push(snapshot(message));
   }
 }
 
 function hasUrl({ role, content }: Message): boolean {
   return role === 'user' && content.some((part) => part.type === 'file' && part.data.type === 'url');
-}
-
-/** Gemini requires the results of all calls of a turn in one message; other providers accept that. */
-function withJoinedResults(messages: readonly Message[]): Message[] {
-  const joined: Message[] = [];
-  let results: ToolMessage | undefined;
-  for (const message of messages) {
-    const last = joined.at(-1);
-    if (message.role !== 'tool' || last?.role !== 'tool') joined.push(message);
-    else if (last === results) results.content.push(...message.content);
-    else {
-      results = { ...last, content: [...last.content, ...message.content] };
-      joined[joined.length - 1] = results;
-    }
-  }
-  return joined;
 }
 
 /** True if the prompt contains images by URL, which some providers do not fetch. */

@@ -32,7 +32,8 @@ export class DeploymentCall {
     const { lease, signal } = options;
     this.#options = options;
     this.deployment = lease.deployment;
-    const { id, timeoutMs } = lease.deployment;
+    const { id, params } = lease.deployment;
+    const { timeoutMs } = params;
     if (timeoutMs !== undefined) this.#deadline = startDeadline(`The call of ${id}`, [signal], timeoutMs);
     this.signal = this.#deadline?.signal ?? signal;
   }

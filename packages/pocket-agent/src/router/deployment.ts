@@ -26,13 +26,6 @@ export interface DeploymentParams extends ModelSettings {
   id?: string;
 }
 
-export interface CooldownRules {
-  /** The first cooldown; doubles while the deployment keeps failing. */
-  cooldownMs: number;
-  /** Temporary failures (5xx, timeouts, network) in a row before the first cooldown. */
-  allowedFailures: number;
-}
-
 export interface DeploymentStatus {
   id: string;
   modelName: string;
@@ -62,7 +55,8 @@ export interface DeploymentOptions {
   id: string;
   modelName: string;
   params: DeploymentParams & { weight: number };
-  rules: CooldownRules;
+  cooldownMs: number;
+  allowedFailures: number;
   counter: RateCounter;
 }
 
@@ -76,18 +70,16 @@ export class Deployment implements Candidate {
   readonly id: string;
   readonly modelName: string;
   readonly counter: RateCounter;
+  readonly params: DeploymentParams;
   readonly limits: RateLimits;
   readonly weight: number;
   readonly maxParallel: number;
-  readonly timeoutMs: number | undefined;
-  readonly price: ModelPrice | undefined;
   inFlight = 0;
   latencyMs: number | undefined;
   costUsd: number | undefined;
   usedShare = 0;
   lastFailure: string | undefined;
-  readonly #params: DeploymentParams;
-  readonly #rules: CooldownRules;
+  readonly #options: DeploymentOptions;
   #model: Promise<LanguageModelV4> | undefined;
   #coolingUntil = 0;
   #coolingKind: FailureKind | undefined;
@@ -99,21 +91,20 @@ export class Deployment implements Candidate {
   #inputRatio = 1;
   #outputTokens = INITIAL_OUTPUT_TOKENS;
 
-  constructor({ id, modelName, params, rules, counter }: DeploymentOptions) {
+  constructor(options: DeploymentOptions) {
+    const { id, modelName, params, counter } = options;
     this.id = id;
     this.modelName = modelName;
+    this.params = params;
     this.counter = counter;
     this.limits = { requests: params.rpm, tokens: params.tpm };
     this.weight = params.weight;
     this.maxParallel = params.maxParallel ?? Number.POSITIVE_INFINITY;
-    this.timeoutMs = params.timeoutMs;
-    this.price = params.price;
-    this.#params = params;
-    this.#rules = rules;
+    this.#options = options;
   }
 
   model(): Promise<LanguageModelV4> {
-    const { model, apiKey, baseUrl, headers } = this.#params;
+    const { model, apiKey, baseUrl, headers } = this.params;
     this.#model ??= resolveModel(model, { apiKey, baseUrl, headers }, 'params').catch((error) => {
       this.#model = undefined;
       throw error;
@@ -125,7 +116,7 @@ export class Deployment implements Candidate {
   async load(needsCost: boolean): Promise<void> {
     const model = await this.model().catch(() => undefined);
     if (!needsCost) return;
-    const price = this.price ?? (model && (await listPrice(model)));
+    const price = this.params.price ?? (model && (await listPrice(model)));
     this.costUsd = price && price.input + price.output;
   }
 
@@ -208,7 +199,7 @@ export class Deployment implements Candidate {
   }
 
   #cooldownFor({ kind, retryAfterMs }: Failure): number {
-    const { cooldownMs, allowedFailures } = this.#rules;
+    const { cooldownMs, allowedFailures } = this.#options;
     if (retryAfterMs !== undefined) {
       const atLeast = Math.min(MIN_RETRY_AFTER_MS * 2 ** (this.#failuresInRow - 1), cooldownMs);
       return Math.min(Math.max(retryAfterMs, atLeast), MAX_COOLDOWN_MS);

@@ -236,7 +236,8 @@ function withRoute(
   model: LanguageModelV4,
   { deployment }: DeploymentCall,
 ) {
-  const { id, price } = deployment;
+  const { id, params } = deployment;
+  const { price } = params;
   const route = { deployment: id, provider: model.provider, modelId: model.modelId };
   return { ...metadata, router: price ? { ...route, price: { ...price } } : route };
 }

@@ -45,7 +45,7 @@ function visibleStream(
   reader: ReadableStreamDefaultReader<Part>,
   { call, transform }: StreamOptions,
 ): ReadableStream<Part> {
-  const { timeoutMs = Number.POSITIVE_INFINITY } = call.deployment;
+  const { timeoutMs = Number.POSITIVE_INFINITY } = call.deployment.params;
   let timer: NodeJS.Timeout | undefined;
   const startTimer = (action: () => void) => {
     clearTimeout(timer);

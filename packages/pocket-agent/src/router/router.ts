@@ -99,7 +99,8 @@ export class Router {
         id,
         modelName,
         params: { ...params, weight },
-        rules: { cooldownMs, allowedFailures },
+        cooldownMs,
+        allowedFailures,
         counter: this.#store.counter(id),
       });
       this.#deployments.push(deployment);
