@@ -26,7 +26,7 @@ assert.deepEqual(
 );
 
 await tools.activate(['Multiplication']);
-const server = await (await tools.asMcpServer()).listen();
+const server = await tools.asMcpServer().listen();
 const client = new Client({ name: 'another-host', version: '1.0.0' });
 await client.connect(new StreamableHTTPClientTransport(new URL(server.url)));
 const { content } = await client.callTool({ name: 'multiply', arguments: { multiplicand: 21 } });

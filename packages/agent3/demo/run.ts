@@ -6,9 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { runPocketAgent } from './pocket-agent.ts';
 
 const TOKEN = randomBytes(16).toString('hex');
 const folder = await mkdtemp(join(tmpdir(), 'agent3-demo-'));
@@ -29,12 +26,18 @@ const children: ChildProcess[] = [];
 
 try {
   heading('Three A2A agents start, each in its own process');
+  print('(loading them from TypeScript takes a few seconds)');
   const [weather, translator, calculator] = await Promise.all(['weather', 'translator', 'calculator'].map(startAgent));
   print(`A2A 1.0, official SDK      ${weather}`);
   print(`A2A 0.3, written by hand   ${translator}`);
   print(`a PocketAgent              ${calculator} (requires a token)`);
 
   heading('The official MCP client starts agent3, registers them, and searches, calls and rates');
+  // imported here, so that the demo prints its first lines at once
+  const [{ Client }, { StdioClientTransport }] = await Promise.all([
+    import('@modelcontextprotocol/client'),
+    import('@modelcontextprotocol/client/stdio'),
+  ]);
   const client = new Client({ name: 'demo', version: '1' }, { versionNegotiation: { mode: 'auto' } });
   await client.connect(new StdioClientTransport({ ...agent3, stderr: 'inherit' }));
   const call = async (name: string, args: Record<string, unknown>) => {
@@ -74,6 +77,7 @@ try {
   await client.close();
 
   heading('A PocketAgent uses agent3 as an MCP server and does the same on its own');
+  const { runPocketAgent } = await import('./pocket-agent.ts');
   for (const line of await runPocketAgent(agent3)) print(line);
   heading('Done');
 } finally {

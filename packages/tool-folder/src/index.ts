@@ -5,5 +5,5 @@ export { type NewTool, testCommand, writeNewTool } from './new-tool.ts';
 export type { FolderState } from './running/folder-set.ts';
 export type { FolderCallContext } from './running/running-folder.ts';
 export type { HostContext, ToolContext, ToolLogLevel } from './running/tool-context.ts';
-export type { ToolFolderServer, ToolFolderServerOptions } from './serve.ts';
 export { loadToolFolder, ToolFolder, type ToolFolderOptions } from './tool-folder.ts';
+export type { ToolFolderServer, ToolFolderServerOptions } from './tool-folder-server.ts';

@@ -1,4 +1,4 @@
-// Serves tool folders over MCP on stdio or HTTP, in both protocol eras.
+// The MCP service of tool folders, on stdio or HTTP, in both protocol eras. It loads the MCP SDK.
 import {
   type CallToolResult,
   ProtocolError,
@@ -9,20 +9,13 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { errorText, isPocketError, isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
-import type { HttpServer, HttpServerOptions, Judgement, Profile, ProfileName } from 'pocket-agent';
-import { packageVersion, readProfile, refusalBy } from 'pocket-agent/internal';
+import type { HttpServer, HttpServerOptions, Judgement, Profile } from 'pocket-agent';
+import { packageVersion, refusalBy } from 'pocket-agent/internal';
 import { serveHttp } from 'pocket-agent/internal/serve';
 import type { FolderCallContext } from './running/running-folder.ts';
 
-export interface ToolFolderServerOptions {
-  /** What clients may call; the profile of a token can only narrow it. */
-  profile?: ProfileName | Profile;
-  /** The name and version that clients see. Default: the name of the folder. */
-  serverInfo?: { name: string; version: string };
-}
-
 /** The part of a ToolFolder that is served. */
-interface ServedTools {
+export interface ServedTools {
   readonly name: string;
   readonly logger: Logger;
   load(): Promise<unknown>;
@@ -33,18 +26,21 @@ interface ServedTools {
   close(): Promise<void>;
 }
 
-export class ToolFolderServer {
-  readonly #tools: ServedTools;
-  readonly #options: ToolFolderServerOptions;
-  readonly #profile: Profile | undefined;
+interface FolderServiceOptions {
+  profile: Profile | undefined;
+  serverInfo?: { name: string; version: string } | undefined;
+}
 
-  constructor(tools: ServedTools, options: ToolFolderServerOptions) {
+export class FolderService {
+  readonly #tools: ServedTools;
+  readonly #options: FolderServiceOptions;
+
+  constructor(tools: ServedTools, options: FolderServiceOptions) {
     this.#tools = tools;
-    this.#options = { ...options };
-    this.#profile = options.profile === undefined ? undefined : readProfile(options.profile);
+    this.#options = options;
   }
 
-  /** Creates an MCP SDK server for one connection or one request; used by `serveStdio` and `listen`. */
+  /** Creates an MCP SDK server for one connection or one request. */
   createServer(): Server {
     const { serverInfo = { name: this.#tools.name, version: packageVersion() } } = this.#options;
     const server = new Server(serverInfo, { capabilities: { tools: { listChanged: true }, logging: {} } });
@@ -55,7 +51,6 @@ export class ToolFolderServer {
     return server;
   }
 
-  /** Serves MCP on stdin and stdout until the client disconnects or the process is stopped; then closes the folders. */
   async serveStdio(): Promise<void> {
     await this.#tools.load();
     const stops: (() => void)[] = [];
@@ -73,7 +68,6 @@ export class ToolFolderServer {
     });
   }
 
-  /** Serves HTTP until the returned server is closed; the folders stay open. */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
     await this.#tools.load();
     const { host = '127.0.0.1', token, tokens } = options;
@@ -130,7 +124,7 @@ export class ToolFolderServer {
   /** The tools that this client may see and call. */
   async #offered({ http, mcpReq: { signal } }: ServerContext): Promise<Tool[]> {
     const ofToken = http?.authInfo?.extra?.profile as Profile | undefined;
-    const profiles = [this.#profile, ofToken].filter((profile) => profile !== undefined);
+    const profiles = [this.#options.profile, ofToken].filter((profile) => profile !== undefined);
     const tools = await this.#tools.listTools(signal);
     return tools.filter((tool) => {
       const judged = { name: tool.name, ...this.#tools.judge(tool) };

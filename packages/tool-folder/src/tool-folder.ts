@@ -9,7 +9,7 @@ import { OfferedNames } from './offered-names.ts';
 import type { FolderSet, FolderState } from './running/folder-set.ts';
 import type { FolderCallContext, RunningFolder } from './running/running-folder.ts';
 import type { HostContext } from './running/tool-context.ts';
-import type { ToolFolderServer, ToolFolderServerOptions } from './serve.ts';
+import { ToolFolderServer, type ToolFolderServerOptions } from './tool-folder-server.ts';
 
 export interface ToolFolderOptions {
   /** The folders that are active at first, by directory name. Default: all. */
@@ -166,8 +166,7 @@ export class ToolFolder implements ToolSource {
   }
 
   /** An MCP server for these folders, on stdio or HTTP. */
-  async asMcpServer(options: ToolFolderServerOptions = {}): Promise<ToolFolderServer> {
-    const { ToolFolderServer } = await import('./serve.ts');
+  asMcpServer(options: ToolFolderServerOptions = {}): ToolFolderServer {
     return new ToolFolderServer(this, options);
   }
 

@@ -156,8 +156,18 @@ test('stopping an agent aborts its running tool', async () => {
   await agent.close();
 });
 
+test('an agent of the same process can use the server of a folder', async () => {
+  const served = open(join(fixtures, 'Places')).asMcpServer();
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'find', arguments: { name: 'Rome' } }] }, 'There.'], {
+    mcpConfig: served,
+  });
+  expect(await agent.run('Where is Rome?')).toBe('There.');
+  expect(resultText(agent)).toContain('"name":"Rome"');
+  await agent.close();
+});
+
 test('an MCP server of a folder runs while the folder is active', async () => {
-  const served = await open(join(fixtures, 'Places')).asMcpServer();
+  const served = open(join(fixtures, 'Places')).asMcpServer();
   const server = await served.listen();
   onTestFinished(() => server.close());
   const root = writeFiles({

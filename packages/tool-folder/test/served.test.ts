@@ -15,7 +15,7 @@ const eras = {
 
 async function listen(path: string, options: { token?: string; tokens?: Record<string, 'reader' | 'admin'> } = {}) {
   const folder = loadToolFolder(path, { logger: silent });
-  const server = await (await folder.asMcpServer()).listen(options);
+  const server = await folder.asMcpServer().listen(options);
   onTestFinished(async () => {
     await server.close();
     await folder.close();
@@ -161,7 +161,7 @@ test('a token with the profile reader lists and calls only read tools', async ()
 
 test('a server with the profile reader offers only read tools', async () => {
   const folder = loadToolFolder(fixtures, { logger: silent });
-  const server = await (await folder.asMcpServer({ profile: 'reader' })).listen();
+  const server = await folder.asMcpServer({ profile: 'reader' }).listen();
   onTestFinished(async () => {
     await server.close();
     await folder.close();

@@ -45,7 +45,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     if (broken.length > 0) tell(printable(`Serving without ${broken.join(', ')}.`));
     await served.listTools();
     if (values.watch) reportEdits(served, (line) => tell(printable(line)));
-    const server = await served.asMcpServer(profile ? { profile } : {});
+    const server = served.asMcpServer(profile ? { profile } : {});
     if (address) return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
     explainStdio();
     await server.serveStdio();
