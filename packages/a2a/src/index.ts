@@ -1,5 +1,6 @@
 // The public names of `@pocket-agent/a2a`. Importing it adds `asA2aServer()` to agents; the A2A SDK is loaded with its first use.
-export { type RemoteAgentOptions, remoteAgent } from './remote/remote-agent.ts';
+export { remoteAgent } from './remote/remote-agent.ts';
+export type { RemoteAgentOptions } from './remote/remote-agent-options.ts';
 export { A2aServer } from './server/server.ts';
 export type {
   A2aAccessOptions,

@@ -3,78 +3,28 @@ import { randomUUID } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import {
   abortable,
-  booleanRule,
   errorText,
-  httpUrlHint,
   isPocketError,
   LONGEST_TIMER_MS,
-  type Logger,
-  OptionSet,
   PocketError,
-  positiveNumber,
-  secretStringMap,
   startDeadline,
   stderrLogger,
-  stringRule,
 } from '@pocket-agent/kit';
-import type { Capability, Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
-import { capabilities, currentRun, DEFAULT_WAIT_MS, isCapability, validToolName } from 'pocket-agent/internal';
+import type { Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
+import { currentRun, DEFAULT_WAIT_MS, validToolName } from 'pocket-agent/internal';
 import { A2aError, explainFetchError } from '../client/a2a-error.ts';
 import type { OutgoingMessage } from '../client/task.ts';
+import { checkRemoteAgentOptions, type RemoteAgentOptions } from './remote-agent-options.ts';
 import { answerApprovals } from './remote-approvals.ts';
+import { type Conversation, RemoteConversations, recipientOf } from './remote-conversations.ts';
 import type { RemoteLink } from './remote-link.ts';
 import { remoteResult } from './remote-result.ts';
-
-export interface RemoteAgentOptions {
-  /** The URL of the agent or of its card. */
-  url: string;
-  /** Default: the name in the card. */
-  name?: string;
-  /** Bearer token, sent to the origin of `url` only. */
-  token?: string;
-  headers?: Readonly<Record<string, string>>;
-  /** Time for one message and its answer. Default 600,000. */
-  timeoutMs?: number;
-  /** How long a run waits for the card before it continues without this agent, which joins later. Default 10,000. */
-  waitMs?: number;
-  /** Further hosts the card may name although their address is private; they get the credentials, too. */
-  allowHosts?: readonly string[];
-  /** The most powerful effect a message can have. Default delete, the safest assumption. */
-  capability?: Capability;
-  /** True for a trusted Pocket Agent: its approval questions go to the approver of the caller. Default: they are refused. */
-  approvals?: boolean;
-  /** Longer answers are cut. Default 262,144. */
-  maxResultBytes?: number;
-  /** Gets warnings, for example if the agent cannot be reached. Default: stderr. */
-  logger?: Logger;
-}
-
-const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
-  url: stringRule,
-  name: stringRule,
-  token: { ...stringRule, isSecret: true },
-  headers: secretStringMap,
-  timeoutMs: positiveNumber,
-  waitMs: positiveNumber,
-  allowHosts: { expected: 'a list of hosts', accepts: Array.isArray },
-  capability: { expected: `one of ${capabilities.join(', ')}`, accepts: isCapability },
-  approvals: booleanRule,
-  maxResultBytes: positiveNumber,
-  logger: true,
-});
-
-interface Conversation {
-  contextId?: string | undefined;
-  /** Tasks that wait for an answer, with their context ids. */
-  waiting: Map<string, string | undefined>;
-}
 
 const CARD_MS = 30_000;
 const RETRY_MS = 5_000;
 const MAX_NAME_LENGTH = 100;
 /** Time for canceling the tasks of aborted calls. */
 const CLOSE_MS = 1_000;
-const MAX_CONVERSATIONS = 1_000;
 
 /** For example `tools: [remoteAgent('https://agents.example.com')]`. */
 export function remoteAgent(where: string | RemoteAgentOptions): ToolSource {
@@ -84,7 +34,7 @@ export function remoteAgent(where: string | RemoteAgentOptions): ToolSource {
 class RemoteAgent implements ToolSource {
   readonly name: string;
   readonly #options: RemoteAgentOptions;
-  readonly #conversations = new Map<string, Conversation>();
+  readonly #conversations = new RemoteConversations();
   /** Calls, and cancellations after them. */
   readonly #pending = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
@@ -100,13 +50,7 @@ class RemoteAgent implements ToolSource {
   #wasWarned = false;
 
   constructor(options: RemoteAgentOptions) {
-    remoteAgentOptions.check(options);
-    const { url = '' } = options;
-    const instead = httpUrlHint(url);
-    if (instead) {
-      const problem = `remoteAgent needs the address of an A2A agent, got "${url}". ${instead}`;
-      throw new PocketError('CONFIG_INVALID', problem);
-    }
+    checkRemoteAgentOptions(options);
     this.#options = { logger: stderrLogger(), ...options };
     this.name = options.name ?? new URL(options.url).host;
   }
@@ -173,9 +117,8 @@ class RemoteAgent implements ToolSource {
     const { message, taskId } = args;
     if (typeof message !== 'string')
       throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} needs a string "message".`);
-    const conversation = this.#conversation(context);
-    const { contextId } = conversation;
-    const to = taskId === undefined ? { contextId } : this.#waitingTask(conversation, String(taskId));
+    const conversation = this.#conversations.of(context);
+    const to = recipientOf(conversation, taskId === undefined ? undefined : String(taskId), this.#label);
     const { timeoutMs = 600_000 } = this.#options;
     const what = `The message to ${this.#label}`;
     const deadline = startDeadline(what, [context.signal, this.#closing.signal], timeoutMs);
@@ -266,11 +209,6 @@ class RemoteAgent implements ToolSource {
     link.close();
   }
 
-  #waitingTask({ waiting }: Conversation, taskId: string): { taskId: string; contextId: string | undefined } {
-    if (waiting.has(taskId)) return { taskId, contextId: waiting.get(taskId) };
-    throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} has no task "${taskId}" that waits for an answer.`);
-  }
-
   #describe({ name: ownName, description }: RemoteLink): Tool {
     const name = this.#options.name ?? ownName;
     return {
@@ -286,17 +224,6 @@ class RemoteAgent implements ToolSource {
         additionalProperties: false,
       },
     };
-  }
-
-  #conversation({ meta }: ToolCallContext): Conversation {
-    // forks of an agent share its tool sources, but not their conversations
-    const key = String(meta.context_id ?? '');
-    const found = this.#conversations.get(key) ?? { waiting: new Map<string, string | undefined>() };
-    this.#conversations.delete(key);
-    this.#conversations.set(key, found);
-    const [oldest] = this.#conversations.keys();
-    if (this.#conversations.size > MAX_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest);
-    return found;
   }
 
   #warnOnce(text: string): void {

@@ -1,0 +1,33 @@
+// The conversations with a remote agent: one for each agent that uses it.
+import { PocketError } from '@pocket-agent/kit';
+import type { ToolCallContext } from 'pocket-agent';
+
+export interface Conversation {
+  contextId?: string | undefined;
+  /** Tasks that wait for an answer, with their context ids. */
+  waiting: Map<string, string | undefined>;
+}
+
+const MAX_CONVERSATIONS = 1_000;
+
+export class RemoteConversations {
+  readonly #conversations = new Map<string, Conversation>();
+
+  /** Forks of an agent share its tool sources, but not their conversations. */
+  of({ meta }: ToolCallContext): Conversation {
+    const key = String(meta.context_id ?? '');
+    const found = this.#conversations.get(key) ?? { waiting: new Map<string, string | undefined>() };
+    this.#conversations.delete(key);
+    this.#conversations.set(key, found);
+    const [oldest] = this.#conversations.keys();
+    if (this.#conversations.size > MAX_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest);
+    return found;
+  }
+}
+
+/** Where a message goes: to a task that waits for an answer, or on in the conversation. */
+export function recipientOf({ contextId, waiting }: Conversation, taskId: string | undefined, agent: string) {
+  if (taskId === undefined) return { contextId };
+  if (waiting.has(taskId)) return { taskId, contextId: waiting.get(taskId) };
+  throw new PocketError('TOOL_ARGUMENTS_INVALID', `${agent} has no task "${taskId}" that waits for an answer.`);
+}
