@@ -57,7 +57,7 @@ function fill(
 }
 
 describe.each(['6.5', '6.7', '10.11'])('threads of Mattermost %s', (version) => {
-  test.each([1, 2, 3])('return each message once and in order, by the id of any message (%d)', async (seed) => {
+  test.each([1, 2])('return each message once and in order, by the id of any message (%d)', async (seed) => {
     const random = randomly(seed);
     const connection = await start({ version });
     const { fake } = connection;
@@ -99,7 +99,7 @@ describe.each(['6.5', '6.7', '10.11'])('threads of Mattermost %s', (version) => 
 });
 
 describe('a channel', () => {
-  test.each([1, 2, 3])('is read backwards and forwards in pages of any size (%d)', async (seed) => {
+  test.each([1, 2])('is read backwards and forwards in pages of any size (%d)', async (seed) => {
     const random = randomly(seed);
     const connection = await start();
     const { fake } = connection;

@@ -8,7 +8,7 @@ setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
 test('a finished call leaves nothing in memory, even if other calls are always under way', async () => {
-  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
   const callInTurn = async (count: number) => {
     for (let turn = 0; turn < count; turn++) await client.callTool('echo', { text: `${turn}`.padEnd(1_000) });
   };
@@ -27,7 +27,7 @@ test('calls with more data than a pipe holds cause no warning', async () => {
   const warned = (warning: Error) => void warnings.push(warning);
   process.on('warning', warned);
   onTestFinished(() => void process.off('warning', warned));
-  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
   const texts = Array.from({ length: 32 }, (_, index) => `${index}`.padEnd(100_000));
   const answers = await Promise.all(texts.map((text) => client.callTool('echo', { text })));
   expect(answers.map(textOfResult)).toEqual(texts);
