@@ -125,7 +125,7 @@ describe('a server that answers with a web page', () => {
     ['stream', 200],
     ['run', 501],
     ['stream', 501],
-  ] as const)('is named at once (%s, HTTP %i)', async (how, status) => {
+  ] as const)('is reported without a retry (%s, HTTP %i)', async (how, status) => {
     fake.script({ status, errorBody: page });
     const agent = fake.agent('openai-compatible/local-model');
     const error = await failureOf(agent.run('Hello', { streaming: how === 'stream' }));

@@ -24,7 +24,7 @@ async function failureOf(run: Promise<unknown>): Promise<PocketError> {
 
 type Retry = Extract<AgentEvent, { type: 'model_retry' }>['data'];
 
-/** An agent and the retries it tells of. */
+/** An agent and the retries that it reports. */
 function watched(model: string, modelRetries?: number, server = fake): { agent: PocketAgent; retries: Retry[] } {
   const retries: Retry[] = [];
   const onEvent = (event: AgentEvent) => {

@@ -590,7 +590,7 @@ describe('sticky', () => {
 });
 
 describe('observation:', () => {
-  test('status() counts calls, failures, tokens, time and what is used of the limits', async () => {
+  test('status() reports calls, failures, tokens, latency and the used part of the limits', async () => {
     a.faults.push({ status: 500, message: 'Ill.' });
     const { router, model } = pair();
     await generated(model, ask('Hello'));
