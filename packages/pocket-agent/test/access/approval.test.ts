@@ -390,6 +390,29 @@ describe('a tool that changed', () => {
     expect(resultText(fork)).toContain('no approver');
   });
 
+  test('is known as changed although 21,000 other tools were listed in between', async () => {
+    const note = (description: string) => ({ name: 'note', description, inputSchema: { type: 'object' as const } });
+    const flood = (prefix: string) =>
+      Array.from({ length: 10_500 }, (_, index) => ({ ...note('new'), name: `${prefix}${index}` }));
+    let listed = [note('harmless')];
+    const source = {
+      name: 'shifty',
+      revision: 0,
+      listTools: () => listed,
+      callTool: async () => ({ content: [] }),
+    };
+    const { agent } = scriptedAgent(['1', '2', '3', '4'], { tools: [source] });
+    const changed: string[] = [];
+    for (const tools of [listed, flood('a'), flood('b'), [note('harmful')]]) {
+      listed = tools;
+      source.revision++;
+      await agent.run('Go.', {
+        onEvent: ({ type, data }) => void (type === 'tool_changed' && changed.push(data.tool)),
+      });
+    }
+    expect(changed).toEqual(['note']);
+  });
+
   test('is known as changed to another process through the fingerprint file', async () => {
     const fingerprintFile = join(await mkdtemp(join(tmpdir(), 'pocket-agent-')), 'known', 'tools.json');
     const access = { confirm: 'write' as const, fingerprintFile };
