@@ -2,7 +2,6 @@
 import { judge, PocketAgentClient, tool } from 'pocket-agent';
 import { scriptedServer } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { recordLog } from '../../../tool-folder/test/files.ts';
 
 const weather = { name: 'get_weather', description: 'Weather', run: () => 'sunny' };
 
@@ -29,7 +28,9 @@ test('an unknown capability is refused when the tool is made, with a suggestion'
 test('an unknown capability from a server counts as delete and causes one warning', async () => {
   const own = tool({ ...weather, annotations: { readOnlyHint: true } });
   const looking = { ...own, definition: { ...own.definition, _meta: { capability: 'raed' } } };
-  const { logger, lines } = recordLog();
+  const lines: string[] = [];
+  const keep = (level: string) => (message: string) => void lines.push(`${level}: ${message}`);
+  const logger = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') };
   const client = new PocketAgentClient({
     mcpConfig: { mcpServers: { sky: { server: await scriptedServer([looking]) } } },
     logger,
