@@ -38,8 +38,7 @@ interface FoundTool {
   tool: Tool;
 }
 
-/** About tools with unknown capabilities. */
-const MOST_WARNINGS = 100;
+const MOST_CAPABILITY_WARNINGS = 100;
 
 export class PocketAgentClient implements ToolSource {
   readonly name = 'mcp';
@@ -217,7 +216,7 @@ export class PocketAgentClient implements ToolSource {
     for (const { name, _meta: meta } of tools) {
       const claimed = meta?.capability;
       if (typeof claimed !== 'string' || isCapability(claimed)) continue;
-      if (this.#warnedOf && this.#warnedOf.size >= MOST_WARNINGS) return;
+      if (this.#warnedOf && this.#warnedOf.size >= MOST_CAPABILITY_WARNINGS) return;
       const text = `the capability "${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}`;
       this.#warnOnce(`${server} ${name} ${claimed}`, `MCP server "${server}": ${text}, so the tool counts as delete.`);
     }
@@ -267,10 +266,8 @@ export class PocketAgentClient implements ToolSource {
   async #server(name: string): Promise<McpConnection> {
     const found = (await this.#servers()).find((connection) => connection.name === name);
     if (found) return found;
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `There is no MCP server "${name}". ${describeAvailable(name, this.serverNames)}`,
-    );
+    const text = `There is no MCP server "${name}". ${describeAvailable(name, this.serverNames)}`;
+    throw new PocketError('CONFIG_INVALID', text);
   }
 
   /** Lists from one server, or from all that are available. */

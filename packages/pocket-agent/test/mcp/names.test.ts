@@ -139,7 +139,7 @@ test('an unknown tool is an error that names the available ones', async () => {
   expect(await client.getToolInputFormat('now')).toMatchObject({ type: 'object' });
 });
 
-test('a source that keeps renaming its tools does not fill the memory: the oldest names are forgotten', async () => {
+test('a source that keeps renaming its tools does not fill the memory, and does not push out older names', async () => {
   let listed: string[] = [];
   const source: ToolSource & { revision: number } = {
     name: 'changing',
@@ -163,7 +163,7 @@ test('a source that keeps renaming its tools does not fill the memory: the oldes
   expect(await list('first_')).not.toEqual(['first_']); // the name is taken by a tool that may come back
   for (const page of ['a', 'b', 'c', 'd'])
     await list(...Array.from({ length: 6_000 }, (_, index) => `${page}${index}`));
-  expect(await list('first_')).toEqual(['first_']);
-  expect(Object.keys(JSON.parse(readFileSync(fingerprintFile, 'utf8'))).length).toBeLessThanOrEqual(20_001);
+  expect(await list('first_')).not.toEqual(['first_']);
+  expect(Object.keys(JSON.parse(readFileSync(fingerprintFile, 'utf8'))).length).toBeLessThan(26_002);
   await agent.close();
 });
