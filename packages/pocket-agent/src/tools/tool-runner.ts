@@ -62,9 +62,11 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
   const stop: Stop = (failure) => void failures.push(failure);
   const results: ToolResult[] = [];
   const waiting = requested.entries();
+  let turn: Promise<void> | undefined;
   const worker = async () => {
     for (const [index, request] of waiting) {
-      if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) await nextTurn();
+      if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(() => nextTurn()) : nextTurn();
+      if (turn) await turn;
       if (failures.length > 0) {
         results[index] = notRun(run, request);
         continue;
@@ -75,11 +77,7 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
     }
   };
   const parallel = Math.min(requested.length, run.settings.maxParallelToolCalls);
-  const workers: Promise<void>[] = [];
-  while (workers.length < parallel) {
-    if (workers.length % CALLS_PER_TURN === CALLS_PER_TURN - 1) await nextTurn();
-    workers.push(worker());
-  }
+  const workers = Array.from({ length: parallel }, worker);
   for (const each of workers) await each; // none rejects
   return { results, failure: failures[0] };
 }

@@ -24,13 +24,13 @@ describe('an overridden run(), called directly', () => {
       limits,
     });
 
-  test('is held by maxSteps, also when its steps have deadlines of their own', async () => {
+  test('is limited by maxSteps, also when its steps have deadlines of their own', async () => {
     const agent = make({ maxSteps: 3 });
     await expect(agent.run('x')).rejects.toMatchObject({ code: 'MAX_STEPS' });
     expect(agent.messages.filter(({ role }) => role === 'assistant')).toHaveLength(3);
   });
 
-  test('heeds its signal and waits its turn', async () => {
+  test('stops at its signal and waits for its turn', async () => {
     class Slow extends PocketAgent {
       override async run(input: string, _options?: RunOptions): Promise<string> {
         this.addUserMessage(input);
@@ -115,7 +115,7 @@ test('an agent that waits for another twice still waits for it when one of the t
   expect(resultText(shared, 1)).toContain('waits for it already');
 });
 
-describe('whoever listens cannot break a run', () => {
+describe('a listener cannot break a run', () => {
   test.each([
     [
       'throws',
@@ -131,7 +131,7 @@ describe('whoever listens cannot break a run', () => {
   });
 });
 
-test('progress and logs of a child process reach the watcher of every run, not of the first only', async () => {
+test('progress and logs of a child process reach the listener of every run, not only of the first', async () => {
   const builtin = fileURLToPath(new URL('../fixtures/servers/stdio-server.ts', import.meta.url));
   const call = { toolCalls: [{ name: 'progress', arguments: { everyMs: 0, count: 3 } }, { name: 'log' }] };
   const { agent } = scriptedAgent([call, 'one', call, 'two'], {
@@ -164,7 +164,7 @@ describe('hooks', () => {
     },
   );
 
-  test('can hear that the run has ended', async () => {
+  test('are told by their signal that the run has ended', async () => {
     let aborted = false;
     const { agent } = scriptedAgent([callAdd, 'ok'], {
       tools: [add],
@@ -205,7 +205,7 @@ describe('hooks', () => {
 });
 
 describe('history', () => {
-  test('is valid as soon as a stream has been left', async () => {
+  test('is valid as soon as the reader has left a stream', async () => {
     const slow = tool({
       name: 'slow',
       description: '',
@@ -226,7 +226,7 @@ describe('history', () => {
     expectValidHistory(agent);
   });
 
-  test('has no id twice, across steps and after a restart', async () => {
+  test('has unique call ids, across steps and after a restart', async () => {
     const same = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 1 }, id: 'call_0' }] };
     const first = scriptedAgent([same, same, 'ok'], { tools: [add] });
     await first.agent.run('x');
@@ -241,7 +241,7 @@ describe('history', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  test('a renamed call of the provider keeps its result', async () => {
+  test('a call of the provider that gets a new id keeps its result', async () => {
     const { agent } = scriptedAgent([
       {
         content: [
@@ -260,7 +260,7 @@ describe('history', () => {
   });
 });
 
-test('two sources of one name that have a tool of one name both keep theirs', async () => {
+test('two sources with the same name and the same tool name both keep their tool', async () => {
   const one = tool({ name: 'same', description: '', run: () => 'one' });
   const two = tool({ name: 'same', description: '', run: () => 'two' });
   const script = [
@@ -272,7 +272,7 @@ test('two sources of one name that have a tool of one name both keep theirs', as
   expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['one', 'two']);
 });
 
-test('onToolError: false also stops calls that wait for their turn', async () => {
+test('onToolError: false also stops calls that have not started', async () => {
   let paid = 0;
   const pay = tool({ name: 'pay', description: '', run: () => ++paid });
   const events: string[] = [];
@@ -294,7 +294,7 @@ test('onToolError: false also stops calls that wait for their turn', async () =>
   expectValidHistory(agent);
 });
 
-test('a history that was cut off in the middle of tool calls is made whole', async () => {
+test('a history that ends in the middle of tool calls is completed', async () => {
   const { agent } = scriptedAgent([{ toolCalls: [...callAdd.toolCalls, ...callAdd.toolCalls] }, 'ok'], {
     tools: [add],
   });
@@ -310,7 +310,7 @@ test('a history that was cut off in the middle of tool calls is made whole', asy
   expect(await resumed.agent.run('y')).toBe('going on');
 });
 
-test('a result that stands behind other messages of a history moves to its call', async () => {
+test('a result that follows other messages moves to its call', async () => {
   const { agent } = scriptedAgent([{ toolCalls: [...callAdd.toolCalls, ...again.toolCalls] }, 'ok'], { tools: [add] });
   await agent.run('x');
   const [user, assistant, first, second, ok] = JSON.parse(JSON.stringify(agent.messages));
@@ -399,7 +399,7 @@ describe('numbers', () => {
     expect(() => scriptedAgent([], { limits })).toThrow(/must be a/);
   });
 
-  test('an endless timeout is none, and one of 0 is refused', async () => {
+  test('an infinite timeout means no timeout, and 0 is refused', async () => {
     const { agent } = scriptedAgent([{ text: 'ok', delayMs: 5 }, 'x'], {
       limits: { timeoutMs: Number.POSITIVE_INFINITY },
     });
@@ -408,7 +408,7 @@ describe('numbers', () => {
   });
 });
 
-test('what a tool throws is bounded too', async () => {
+test('the text of an error that a tool throws is limited in length', async () => {
   const loud = tool({ name: 'loud', description: '', run: () => Promise.reject(new Error('x'.repeat(1_000_000))) });
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'loud' }] }, 'ok'], {
     tools: [loud],
@@ -418,7 +418,7 @@ test('what a tool throws is bounded too', async () => {
   expect(resultText(agent).length).toBeLessThan(1_200);
 });
 
-test('a tool may throw what has no text', async () => {
+test('a tool may throw a value without a text', async () => {
   const odd = tool({
     name: 'odd',
     description: 'Throws',
@@ -431,7 +431,7 @@ test('a tool may throw what has no text', async () => {
   expect(resultText(agent)).toBe('a thrown value that cannot be shown as text');
 });
 
-test('a fork does not share the memory of an agent among its tools', async () => {
+test('a fork has its own conversation with an agent among its tools', async () => {
   const helper = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel(['first', 'second']), name: 'Helper' } });
   const call = { toolCalls: [{ name: 'Helper-message', arguments: { message: 'SECRET of one client' } }] };
   const { agent } = scriptedAgent([call, 'a', call, 'b'], { tools: [helper.asMcpTool()] });

@@ -195,7 +195,7 @@ describe('hooks', () => {
     await expect(agent.run('hi')).rejects.toThrow('post broke');
   });
 
-  test('a listener that throws, or rejects, changes nothing, and is waited for', async () => {
+  test('a listener that throws or rejects does not change the run, and is waited for', async () => {
     const errors: string[] = [];
     let finished = 0;
     const { agent } = scriptedAgent(['x'], {
@@ -326,7 +326,7 @@ describe('events', () => {
     expect(recorder.events.at(-1)?.meta.runId).toBeUndefined();
   });
 
-  test('tell when a run and each of its steps begin and end', async () => {
+  test('report the start and the end of a run and of each step', async () => {
     const recorder = recordEvents();
     const { agent } = scriptedAgent([callAdd, 'ok', { error: new Error('no model') }], {
       tools: [add],

@@ -10,8 +10,8 @@ afterEach(() => void vi.useRealTimers());
 const call = (name: string): ScriptedAnswer => ({ toolCalls: [{ name }] });
 const textsOf = (model: ScriptedModel) => model.calls.map(({ prompt }) => JSON.stringify(prompt));
 
-describe('a run that nobody waits for, inside of a run', () => {
-  test('keeps the next one waiting, so that two never share the history', async () => {
+describe('a run that is started inside a run and not awaited', () => {
+  test('delays the next run, so that two runs never share the history', async () => {
     const holder: { agent?: PocketAgent; follow?: Promise<string> } = {};
     const { agent, model } = scriptedAgent(['one done', { text: 'follow done', delayMs: 10 }, 'two done'], {
       hooks: {
@@ -44,7 +44,7 @@ describe('a run that nobody waits for, inside of a run', () => {
     expect(await agent.run('two')).toBe('two done');
   });
 
-  test('leaves prompts whole, whichever of their tools ends first', async () => {
+  test('leaves every prompt valid, whichever tool ends first', async () => {
     const holder: { agent?: PocketAgent; side?: Promise<string> } = {};
     const fastIsDone = Promise.withResolvers<string>();
     const slow = tool({ name: 'slow', description: '', run: () => fastIsDone.promise });
@@ -70,7 +70,7 @@ describe('a run that nobody waits for, inside of a run', () => {
   });
 });
 
-describe('what a run has left behind', () => {
+describe('a timer that a finished run left behind', () => {
   /** An agent whose tool keeps the place it was called from, to start runs from there. */
   function leaving(options: Parameters<typeof scriptedAgent>[1] = {}) {
     let place: ReturnType<typeof AsyncLocalStorage.snapshot> = (work, ...args) => work(...args);
@@ -97,7 +97,7 @@ describe('what a run has left behind', () => {
     expect(agent.totals.usage).toMatchObject({ modelCalls: 6, toolCalls: 3 });
   });
 
-  test('starts runs that neither its end nor its listeners reach', async () => {
+  test('starts runs that the signal and the listeners of the finished run do not reach', async () => {
     const stop = new AbortController();
     const heard: string[] = [];
     const { agent, fromThere } = leaving();
@@ -111,7 +111,7 @@ describe('what a run has left behind', () => {
     expect(heard).toEqual([]);
   });
 
-  test('starts runs that are narrowed as it was, however many there were between', async () => {
+  test('starts runs with the profiles of the finished run, also through several runs', async () => {
     const erase = tool({ name: 'erase', description: '', meta: { capability: 'delete' }, run: () => {} });
     const { agent, model, fromThere } = leaving({ tools: [erase] });
     await agent.run('x', { profile: 'reader' });
@@ -152,7 +152,7 @@ function listsOnce(): ToolSource['listTools'] {
   return () => (lists++ === 0 ? [there] : new Promise<never>(() => {}));
 }
 
-test('of a conversation that was forgotten while the model answers no answer is left', async () => {
+test('the answer is dropped if the conversation was reset while the model answered', async () => {
   const holder: { agent?: PocketAgent } = {};
   const { agent } = scriptedAgent([
     () => {

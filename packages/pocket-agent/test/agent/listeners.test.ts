@@ -47,7 +47,7 @@ describe('a listener that waits for', () => {
   });
 });
 
-test('a listener that runs its agent while a tool runs is refused at once', async () => {
+test('a listener that runs its agent while a tool runs gets AGENT_CYCLE', async () => {
   const outcome: { value?: unknown } = {};
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, 'Done.'], {
     tools: [add],
@@ -61,7 +61,7 @@ test('a listener that runs its agent while a tool runs is refused at once', asyn
   expect(outcome.value).toBe('AGENT_CYCLE');
 });
 
-test('a step still waits for other listeners', async () => {
+test('a step waits for the listeners of its events', async () => {
   const order: string[] = [];
   const { agent } = scriptedAgent(['One.'], {
     hooks: {
@@ -86,7 +86,7 @@ test('a postStep that never settles does not hold a run beyond its deadline', as
   expect(performance.now() - begun).toBeLessThan(4_000);
 });
 
-test('a listener that leads to its next call over and over leaves nothing behind', async () => {
+test('a listener whose timers cause the next event again and again leaks no memory', async () => {
   const CALLS = 20_000;
   const over = Promise.withResolvers<void>();
   const heap: number[] = [];

@@ -59,7 +59,7 @@ describe('an option that does not exist', () => {
     );
   });
 
-  test('is named before what is missing because of it', () => {
+  test('is reported before the option that is missing because of it', () => {
     const misspelt = { agentconfig: agentConfig } as unknown as PocketAgentOptions;
     expect(() => new PocketAgent(misspelt)).toThrow(/Did you mean "agentConfig"\?/);
   });
@@ -355,7 +355,7 @@ describe('flat options', () => {
   });
 });
 
-test('what is undefined was left out', () => {
+test('an undefined option counts as omitted', () => {
   expect(make({ access: undefined, limits: { maxSteps: undefined }, acess: undefined }).name).toBe('Tester');
 });
 

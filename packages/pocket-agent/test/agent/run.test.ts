@@ -57,7 +57,7 @@ describe('run', () => {
     ]);
   });
 
-  test('options of a step that are undefined were left out', async () => {
+  test('undefined options of a step count as omitted', async () => {
     const { agent, model } = scriptedAgent(['ok'], {
       agentConfig: { completionOptions: { temperature: 0.7, toolChoice: 'required' } },
       tools: [add],
@@ -131,7 +131,7 @@ describe('run', () => {
     expect(agent.messages.map((message) => message.role)).toEqual(['user', 'assistant', 'user', 'assistant']);
   });
 
-  test('an answer cut off by length is an error that carries what came', async () => {
+  test('an answer cut off by length is an error with the partial text', async () => {
     const { agent } = scriptedAgent([{ text: 'Once upon a', finishReason: 'length' }]);
     await expect(agent.run('tell')).rejects.toMatchObject({ code: 'ANSWER_CUT_OFF', details: { text: 'Once upon a' } });
     expectValidHistory(agent);
@@ -142,7 +142,7 @@ describe('run', () => {
     await expect(agent.run('tell')).rejects.toMatchObject({ code: 'ANSWER_FILTERED' });
   });
 
-  test('a step tells how the model finished and what it used', async () => {
+  test('the result of a step has the finish reason and the usage', async () => {
     const { agent } = scriptedAgent([{ text: 'x', finishReason: 'length', usage: { input: 7, output: 3 } }]);
     agent.addUserMessage('hi');
     const step = await agent.step();
@@ -153,7 +153,7 @@ describe('run', () => {
 });
 
 describe('history', () => {
-  test('a conversation that went through JSON goes on where it was', async () => {
+  test('a conversation restored from JSON continues', async () => {
     const first = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, '3'], { tools: [add] });
     await first.agent.run('1 + 2?');
     const messages = JSON.parse(JSON.stringify(first.agent.messages));
@@ -208,12 +208,12 @@ describe('history', () => {
     expect(await agent.run('hi')).toBe('fine');
   });
 
-  test('a step takes no text', async () => {
+  test('step() refuses a text', async () => {
     const { agent } = scriptedAgent([]);
     await expect(agent.step('hi' as never)).rejects.toThrow(/addUserMessage\(text\)/);
   });
 
-  test('a message that is none is refused with a hint', () => {
+  test('addMessage refuses an invalid message with a hint', () => {
     const { agent } = scriptedAgent([]);
     const wrong = { role: 'system', content: 'x' } as unknown as Parameters<typeof agent.addMessage>[0];
     expect(() => agent.addMessage(wrong)).toThrow(/systemPrompt/);
@@ -230,7 +230,7 @@ describe('history', () => {
     ]);
   });
 
-  test('what is said while tools run stands after their results', async () => {
+  test('a message added while tools run follows their results', async () => {
     const holder: { agent?: PocketAgent } = {};
     const chat = tool({ name: 'chat', description: '', run: () => holder.agent?.addUserMessage('by the way') });
     const { agent, model } = scriptedAgent(
@@ -245,7 +245,7 @@ describe('history', () => {
     expectValidHistory(agent);
   });
 
-  test('of a conversation that was forgotten while tools run no result is left', async () => {
+  test('results of tools are dropped if the conversation was reset while they ran', async () => {
     const holder: { agent?: PocketAgent } = {};
     const forget = tool({
       name: 'forget',
@@ -281,7 +281,7 @@ describe('history', () => {
     expect(warnings[0]).toContain('allowImages');
   });
 
-  test('an image that is none is refused', () => {
+  test('addUserMessage refuses data that is not an image', () => {
     const { agent } = scriptedAgent([], { agentConfig: { allowImages: true } });
     expect(() => agent.addUserMessage('x', { images: ['no image!'] })).toThrow(/base64/);
   });
@@ -336,6 +336,23 @@ describe('tool calls', () => {
     expectValidHistory(agent);
   });
 
+  test.each([undefined, 2])(
+    'a thousand calls of one answer, %s at a time, let other work run in between',
+    async (most) => {
+      let turns = 0;
+      const counter = setInterval(() => turns++, 0);
+      const quick = tool({ name: 'quick', description: '', run: () => 'done' });
+      const { agent } = scriptedAgent([{ toolCalls: Array.from({ length: 1_000 }, () => ({ name: 'quick' })) }, 'ok'], {
+        tools: [quick],
+        ...(most ? { limits: { maxParallelToolCalls: most } } : {}),
+      });
+      await agent.run('go');
+      clearInterval(counter);
+      expect(turns).toBeGreaterThan(5);
+      expectValidHistory(agent);
+    },
+  );
+
   test('a failing tool, an unknown tool, bad JSON and bad arguments are answered, and the run goes on', async () => {
     const { agent } = scriptedAgent(
       [
@@ -364,7 +381,7 @@ describe('tool calls', () => {
     expect(JSON.stringify(agent.messages[1])).toContain('malformed_arguments');
   });
 
-  test('no arguments at all are an empty object', async () => {
+  test('a call without arguments gets an empty object', async () => {
     const seen: unknown[] = [];
     const ping = tool({ name: 'ping', description: '', run: (args) => void seen.push(args) });
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'ping', arguments: '' }] }, 'ok'], { tools: [ping] });
@@ -384,7 +401,7 @@ describe('tool calls', () => {
     expect(resultText(agent, 1)).toBe('4');
   });
 
-  test('tools that a provider has run itself are kept and not run again', async () => {
+  test('calls that the provider has run itself stay in the history and are not run again', async () => {
     const { agent } = scriptedAgent([
       {
         content: [
@@ -400,7 +417,7 @@ describe('tool calls', () => {
   });
 });
 
-describe('what cannot work is refused at once, with the way out', () => {
+describe('an invalid configuration is refused with the way out', () => {
   const model = new ScriptedModel([]);
   test.each([
     ['no model', { agentConfig: {} }, /llmModel is missing/],
@@ -428,13 +445,13 @@ describe('what cannot work is refused at once, with the way out', () => {
     expect(() => new PocketAgent({ agentConfig })).toThrow(/needs a role .* whole content parts, got/);
   });
 
-  test('a closed agent says so', async () => {
+  test('a run of a closed agent fails with AGENT_CLOSED', async () => {
     const { agent } = scriptedAgent(['x']);
     await agent.close();
     await expect(agent.run('hi')).rejects.toMatchObject({ code: 'AGENT_CLOSED' });
   });
 
-  test('a run that its agent did not wait for says how to', async () => {
+  test('the error of a run that was not awaited before close() says how to await it', async () => {
     const answer = async () => {
       await using agent = scriptedAgent(['x']).agent;
       return agent.run('hi');

@@ -64,7 +64,7 @@ describe('stream', () => {
     expect(streamed.agent.messages).toEqual(whole.agent.messages);
   });
 
-  test('throws what the run throws, after the events before it', async () => {
+  test('throws the error of the run after the events before it', async () => {
     const { agent } = scriptedAgent(
       [{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 1 } }] }, { error: new Error('gone') }],
       { tools: [add] },
@@ -153,7 +153,7 @@ describe('stream', () => {
     expect(events.filter((event) => event.meta.isSubAgent).length).toBeGreaterThan(4);
   });
 
-  test('a parent hears of its sub-agents through onEvent, once each, also with shared hooks', async () => {
+  test('onEvent of a parent gets each event of its sub-agents once, also with shared hooks', async () => {
     const make = (hooks: ReturnType<typeof recordEvents>, own: ReturnType<typeof recordEvents>) => {
       const child = new PocketAgent({
         agentConfig: { llmModel: new ScriptedModel(['hi']), name: 'Child' },
@@ -205,7 +205,7 @@ describe('abort and deadline', () => {
     expectValidHistory(agent);
   });
 
-  test('a signal that is aborted already asks nobody', async () => {
+  test('a run with an aborted signal does not call the model', async () => {
     const { agent, model } = scriptedAgent(['x']);
     await expect(agent.run('x', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
     expect(model.calls).toHaveLength(0);
@@ -259,7 +259,7 @@ describe('abort and deadline', () => {
     expect(listeners).toBe(0);
   });
 
-  test('close() ends a run that is on', async () => {
+  test('close() ends a run in progress', async () => {
     const { agent } = scriptedAgent([callHang], { tools: [hang, add] });
     const run = agent.run('x');
     setImmediate(() => agent.close());

@@ -74,7 +74,7 @@ describe('sub-agents', () => {
     );
   });
 
-  test('a failing sub-agent is an answer for the parent, not its end', async () => {
+  test('the error of a sub-agent is a tool result for its parent, which continues', async () => {
     const { agent } = scriptedAgent([{ toolCalls: [ask('Sub')] }, 'ok'], {
       subAgents: [child('Sub', [{ error: new Error('no model today') }])],
     });
@@ -173,7 +173,7 @@ describe('sub-agents', () => {
     expect(resultText(agent)).toBe('from sub');
   });
 
-  test('a fork has its own conversation and the same making', async () => {
+  test('a fork has its own conversation and the same options', async () => {
     const { agent } = scriptedAgent(['a', 'b'], { agentConfig: { systemPrompt: 'S' } });
     await agent.run('one');
     const fork = agent.fork();

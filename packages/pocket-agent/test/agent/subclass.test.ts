@@ -6,7 +6,7 @@ import { add, scriptedAgent, silent } from '../helpers.ts';
 
 const agentConfig = () => ({ llmModel: new ScriptedModel(['One.', 'Two.']), name: 'Tester' });
 
-describe('an agent with a run of its own', () => {
+describe('an agent that overrides run()', () => {
   class Polite extends PocketAgent {
     override async run(input: string, options: RunOptions & { style?: string } = {}): Promise<string> {
       return `${options.style ?? 'Well'}: ${await super.run(input)}`;
@@ -53,7 +53,7 @@ describe('an agent with a run of its own', () => {
     expect(steps).toBe(1);
   });
 
-  test('is ended by its deadline though its own run never settles, and is free for the next', async () => {
+  test('is ended by its deadline although its run never settles, and can run again', async () => {
     class Stuck extends PocketAgent {
       override run(input: string, _options?: RunOptions): Promise<string> {
         return input === 'hang' ? new Promise(() => {}) : super.run(input);
@@ -64,14 +64,14 @@ describe('an agent with a run of its own', () => {
     expect(await agent.run('Hi')).toBe('One.');
   });
 
-  test('cannot have it as a field, which would replace queue and limits', () => {
+  test('cannot define run as a class field, which would bypass queue and limits', () => {
     class Field extends PocketAgent {
       override run = async () => 'mine';
     }
     expect(() => new Field({ agentConfig: agentConfig() })).toThrow(/run/);
   });
 
-  test('may be given another one, which is a turn of the agent too', async () => {
+  test('may be assigned another run, which takes its turn in the queue too', async () => {
     const events = recordEvents();
     const { agent } = scriptedAgent(['One.'], { hooks: events });
     agent.run = async () => (await agent.step()).finishReason;
