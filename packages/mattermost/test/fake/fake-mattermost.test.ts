@@ -81,8 +81,8 @@ test('a repeated pending id returns the same post, per user', async () => {
   expect(all.filter(({ message }) => message === 'once')).toHaveLength(2);
 });
 
-test('10,000 posts are paged completely, each once, with correct cursors', async () => {
-  const { fake, alice } = await start({ postCount: 10_000 });
+test('2,000 posts are paged completely, each once, with correct cursors', async () => {
+  const { fake, alice } = await start({ postCount: 2_000 });
   const big = fake.channel('big').id;
   const seen: string[] = [];
   for (let before = ''; ; ) {
@@ -93,10 +93,10 @@ test('10,000 posts are paged completely, each once, with correct cursors', async
     before = body.order.at(-1) ?? '';
     if (!body.prev_post_id) break;
   }
-  expect(seen).toHaveLength(10_000);
-  expect(new Set(seen).size).toBe(10_000);
-  expect(await alice.messages(`/channels/${big}/posts?page=49&per_page=200`)).toContain('Message 1');
-  expect(await alice.messages(`/channels/${big}/posts?page=50&per_page=200`)).toEqual([]);
+  expect(seen).toHaveLength(2_000);
+  expect(new Set(seen).size).toBe(2_000);
+  expect(await alice.messages(`/channels/${big}/posts?page=9&per_page=200`)).toContain('Message 1');
+  expect(await alice.messages(`/channels/${big}/posts?page=10&per_page=200`)).toEqual([]);
   const { body } = await alice.get<PostListBody>(`/channels/${big}/posts?after=${seen[5]}&per_page=3`);
   expect(body.order).toEqual([seen[2], seen[3], seen[4]]);
   expect(body).toMatchObject({ next_post_id: seen[1], prev_post_id: seen[5] });
