@@ -139,8 +139,8 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
   test('refuses invalid requests with the A2A error for each', async () => {
     const client = await clientOf((await world.serve(world.agent(['done', 'x']))).url, { binding });
     const { id, contextId } = await send(client, message('hello'));
-    await expect(client.getTask({ id: 'nobody', tenant: '' })).rejects.toThrow(TaskNotFoundError);
-    await expect(send(client, message('x', { taskId: 'nobody' }))).rejects.toThrow(TaskNotFoundError);
+    await expect(client.getTask({ id: 'unknown', tenant: '' })).rejects.toThrow(TaskNotFoundError);
+    await expect(send(client, message('x', { taskId: 'unknown' }))).rejects.toThrow(TaskNotFoundError);
     await expect(send(client, message('x', { taskId: id, contextId: 'another' }))).rejects.toThrow(
       /does not belong to context/,
     );
@@ -280,7 +280,7 @@ describe('clients of version 0.3', () => {
       artifacts: [{ parts: [{ kind: 'text', text: 'an answer' }] }],
     });
     expect((await rpc(url, 'tasks/get', { id: result?.id })).result).toMatchObject({ id: result?.id });
-    expect((await rpc(url, 'tasks/get', { id: 'nobody' })).error?.code).toBe(-32_001);
+    expect((await rpc(url, 'tasks/get', { id: 'unknown' })).error?.code).toBe(-32_001);
     const response = await fetch(`${url}/a2a/jsonrpc`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

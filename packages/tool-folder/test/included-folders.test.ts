@@ -193,7 +193,7 @@ describe('github', () => {
   beforeEach(async () => {
     seen = [];
     const base = await serve(({ url = '', headers }, response) => {
-      seen.push(`${url} ${headers.authorization ?? 'nobody'}`);
+      seen.push(`${url} ${headers.authorization ?? 'anonymous'}`);
       const items = [{ full_name: 'ann/owls', description: 'd', stargazers_count: 3, language: 'C', html_url: 'u' }];
       const [status, body, more] = answers[url] ?? [200, JSON.stringify({ total_count: 1, items })];
       response.writeHead(status, more).end(body);
@@ -209,7 +209,7 @@ describe('github', () => {
     expect((await call('github_list_files', { repo: 'ann/owls', path: '/src/' })).text).toContain('a.ts (3 bytes)');
     const read = { repo: 'ann/owls', path: 'src/a b.ts', ref: 'main', first_line: 2, last_line: 2 };
     expect((await call('github_read_file', read)).text).toBe('[ann/owls/src/a b.ts, lines 2 to 2 of 3]\ntwo');
-    expect(seen[0]).toBe('/search/repositories?q=owls+stars%3A%3E1&page=1&per_page=20 nobody');
+    expect(seen[0]).toBe('/search/repositories?q=owls+stars%3A%3E1&page=1&per_page=20 anonymous');
   });
 
   test('code search needs a token, which is sent and never shown', async () => {

@@ -134,7 +134,7 @@ export class Questions {
   }
 }
 
-/** Only a plain yes approves; "yes, but …" is no decision. */
+/** Only a plain yes approves; "yes, but …" does not count as an answer. */
 function readYesOrNo(text: string, id: string): { approve?: boolean; reason?: string } {
   const [, word = '', rest = ''] = /^(yes|no)\b[\s:,.]*(.*)$/is.exec(text.replace(id, ' ').trim()) ?? [];
   const reason = rest.trim().replace(/^[:,\s]+/, '');

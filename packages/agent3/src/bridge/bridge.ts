@@ -93,7 +93,7 @@ class A2aBridge implements Bridge {
     this.#fetchLarge.close();
   }
 
-  /** Undefined if the URL is not https: agents may refuse a message with such a push address. */
+  /** Undefined if the URL is not https: agents may refuse a message with an http push address. */
   #usablePushUrl(pushUrl: string | undefined): string | undefined {
     if (pushUrl === undefined) return undefined;
     const url = URL.parse(pushUrl);

@@ -38,7 +38,7 @@ export class TaskStore {
     const { taskId = known?.taskId, contextId, state } = collected;
     if (taskId === undefined) return;
     const { taskHandle } = pending;
-    // a push notification may have updated it meanwhile
+    // a push notification may have updated it in between
     const before = pending.isTaskSaved || known ? await this.#directory.task(taskHandle) : undefined;
     const isLate = before !== undefined && isOver(before.state) && !isOver(state ?? 'working');
     await this.#directory.saveTask({

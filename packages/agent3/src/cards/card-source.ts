@@ -19,7 +19,7 @@ export type FetchedCard = { freshMs: number; etag: string | undefined; url: stri
 
 export interface CardSourceOptions {
   fetch: HttpFetch;
-  /** Hosts that may be reached over plain http: those that may be private. */
+  /** Private hosts that are allowed; they may be reached over plain http. */
   allowHosts: readonly string[];
   timeoutMs?: number | undefined;
   /** Upper bound for the cache lifetime of a card, whatever its server says. */

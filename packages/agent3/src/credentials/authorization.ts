@@ -106,7 +106,7 @@ function unsentReason(
   if (chosen.length > 0 || credentials.length === 0) return undefined;
   const usable = credentials.filter((credential) => isFor(endpoint.url, credential, agent));
   if (usable.length === 0) return `they are not registered for the host ${endpoint.url.host}`;
-  if (securityOf(agent.card, skillId).isDeclared) return 'they match none of the schemes in its card';
+  if (securityOf(agent.card, skillId).isDeclared) return 'they do not match any scheme in its card';
   return usable.some(({ type }) => type === 'apiKey')
     ? 'its card does not say where an API key goes; register a bearer token, or correct the card'
     : 'its card has no token URL; register the OAuth client with a tokenUrl';

@@ -51,9 +51,9 @@ test('the approver sees agent, host, price and message, and has until the timeou
 test('an unknown agent and a reached rate limit are reported', async () => {
   const { url, messages } = await startCounter();
   const { bridge, directory, say } = setUp({ card: cardOf(url) });
-  expect(await bridge.call({ agentId: 'nobody', message: 'hi' }, me)).toMatchObject({
+  expect(await bridge.call({ agentId: 'unknown', message: 'hi' }, me)).toMatchObject({
     errorCode: 'AGENT_UNKNOWN',
-    error: 'Agent "nobody": there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.',
+    error: 'Agent "unknown": there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.',
   });
   directory.wait = 7;
   expect(await say('hello')).toMatchObject({ errorCode: 'RATE_LIMITED', metadata: { retryAfter: 7, retryCount: 0 } });

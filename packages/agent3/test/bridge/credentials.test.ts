@@ -167,7 +167,7 @@ test.each<[string, Json, Credential[], string]>([
     'they fit no scheme of the card',
     { securitySchemes: key('header') },
     [{ type: 'bearer', token: SECRET }],
-    'not sent: they match none of the schemes in its card',
+    'not sent: they do not match any scheme in its card',
   ],
   [
     'an OAuth client has no token address',

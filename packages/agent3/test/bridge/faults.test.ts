@@ -49,7 +49,7 @@ const faults: [string, Fault, CallErrorCode][] = [
   ['not found', (_rpc, response) => void response.writeHead(404).end(), 'PROTOCOL'],
   ['invalid JSON', (_rpc, response) => void response.writeHead(200, json).end('{"jsonrpc": '), 'PROTOCOL'],
   ['hundreds of thousands of values', () => ({ message: { parts: Array(250_001).fill(1) } }), 'PROTOCOL'],
-  ['JSON that is no JSON-RPC', (_rpc, response) => sendJson(response, ['hello']), 'PROTOCOL'],
+  ['JSON other than JSON-RPC', (_rpc, response) => sendJson(response, ['hello']), 'PROTOCOL'],
   [
     'the answer to another question',
     (_rpc, response) => sendJson(response, { jsonrpc: '2.0', id: 'x', result: messageOf('hi') }),
@@ -57,7 +57,7 @@ const faults: [string, Fault, CallErrorCode][] = [
   ],
   ['neither task nor message', () => ({ hello: 'world' }), 'PROTOCOL'],
   ['a task without an id', () => ({ task: { status: { state: 'TASK_STATE_WORKING' } } }), 'PROTOCOL'],
-  ['a state nobody knows', () => ({ task: taskOf('t', 'DREAMING') }), 'PROTOCOL'],
+  ['an unknown state', () => ({ task: taskOf('t', 'DREAMING') }), 'PROTOCOL'],
   ['parts that are no list', () => ({ message: { parts: 'hello' } }), 'PROTOCOL'],
   [
     'a wrong version',

@@ -56,7 +56,7 @@ test.each([
     'a password in its address',
     [{ url: 'http://a:b@127.0.0.1:1', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
   ],
-  ['an address that is none', [{ url: 'here', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]],
+  ['an invalid URL', [{ url: 'here', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]],
 ])('a card with %s is refused before anything is sent', async (_case, supportedInterfaces) => {
   const { say } = setUp({ card: cardOf('', { supportedInterfaces }) });
   const response = await say('hello');
@@ -66,7 +66,7 @@ test.each([
 });
 
 test('a required unknown extension ends the call before anything is sent', async () => {
-  const capabilities = { extensions: [{ uri: 'urn:somebody:else', required: true }] };
+  const capabilities = { extensions: [{ uri: 'urn:example:unknown', required: true }] };
   const { say } = setUp({ card: cardOf('http://127.0.0.1:1', { capabilities }) });
   expect(await say('hello')).toMatchObject({ errorCode: 'PROTOCOL', error: expect.stringContaining('extension') });
 });

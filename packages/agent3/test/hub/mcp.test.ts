@@ -128,7 +128,7 @@ test('several agents are called in parallel, and an unknown one fails alone', as
   const { call } = await connect({ agent3 });
   const calls = [
     { agentId, message: 'first' },
-    { agentId: 'nobody', message: 'x' },
+    { agentId: 'unknown', message: 'x' },
     { agentId, message: 'third' },
   ];
   const { data } = await call('agent3_call_batch', { calls });
@@ -280,7 +280,7 @@ test('an earlier record gets the price its owner registers later, not that of an
   let now = Date.now();
   const agent3 = await open({ now: () => now++ });
   const { id } = await agent3.register({ card }, alice);
-  await agent3.register({ card: { ...card, name: 'Dear' }, price: perCall(500) }, { id: 'mallory' });
+  await agent3.register({ card: { ...card, name: 'Expensive' }, price: perCall(500) }, { id: 'mallory' });
   expect((await agent3.select(id)).price).toBeUndefined();
   await agent3.register({ card: { ...card, name: 'Second' }, price: perCall(0.02) }, alice);
   expect((await agent3.select(id)).price).toEqual(perCall(0.02));

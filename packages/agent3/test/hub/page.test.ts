@@ -8,7 +8,7 @@ import { seed } from '../fixtures/page-seed.ts';
 
 test('pages have a content security policy without foreign sources', async () => {
   const hub = await startHub({ agent3: await open() });
-  for (const path of ['/', '/agents/nobody', '/nowhere']) {
+  for (const path of ['/', '/agents/unknown', '/nowhere']) {
     const { headers, text } = await ask(hub, path);
     const policy = headers.get('content-security-policy');
     expect(policy).toContain("default-src 'none'");
@@ -29,7 +29,7 @@ test('pages have a content security policy without foreign sources', async () =>
 test('unknown paths and invalid queries give an error page with the right status', async () => {
   const hub = await startHub({ agent3: await open() });
   const cases: [string, number, string][] = [
-    ['/agents/nobody', 404, 'There is no agent'],
+    ['/agents/unknown', 404, 'There is no agent'],
     ['/nowhere', 404, 'no such page'],
     ['/assets/secret', 404, 'no such page'],
     ['/?minReputation=9', 400, 'minReputation'],

@@ -5,7 +5,8 @@ import { closeServers, sendJson, serve } from '../fixtures/local-server.ts';
 import { alice, connect, open, startHub, tokens } from '../fixtures/mcp-setup.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 
-const nobody = { id: 'nobody' };
+/** The hub takes the caller from the token instead. */
+const ignoredCaller = { id: 'ignored' };
 
 async function remoteHub() {
   const agent3 = await open();
@@ -33,7 +34,7 @@ test('a remote hub does everything that a local registry does', async () => {
   expect(await remote.invoke(id)).toEqual(await agent3.invoke(id));
 
   const updates: string[] = [];
-  const response = await remote.call({ agentId: id, message: 'task' }, nobody, {
+  const response = await remote.call({ agentId: id, message: 'task' }, ignoredCaller, {
     onProgress: ({ message }) => updates.push(message),
   });
   expect(response).toMatchObject({ success: true, result: { text: 'one two three' }, metadata: { cost: 0.01 } });
@@ -64,7 +65,7 @@ test('an abort of the client cancels the call at the agent', async () => {
   const { agent3, remote } = await remoteHub();
   const { id: agentId } = await agent3.register({ card }, alice);
   const abort = new AbortController();
-  const response = await remote.call({ agentId, message: 'wait' }, nobody, {
+  const response = await remote.call({ agentId, message: 'wait' }, ignoredCaller, {
     signal: abort.signal,
     onProgress: () => abort.abort(),
   });
@@ -96,7 +97,7 @@ test('errors of an unavailable, broken or refusing hub name the hub, not the tok
   );
   const updates: string[] = [];
   const onProgress = ({ message }: { message: string }) => updates.push(message);
-  await expect(cutOff.call({ agentId: 'x', message: 'x' }, nobody, { onProgress })).rejects.toThrow(
+  await expect(cutOff.call({ agentId: 'x', message: 'x' }, ignoredCaller, { onProgress })).rejects.toThrow(
     /closed the connection/,
   );
   expect(updates).toEqual(['soon']);

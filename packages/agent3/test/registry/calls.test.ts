@@ -313,13 +313,13 @@ test('calls over time, their cost and success, by agent and in total', async () 
   );
   await registry.record(callRecord(other, { startedAt: start + 1_800_000, responseTime: 50 }));
   await registry.record(callRecord(other, { startedAt: start - DAY }));
-  const nobody = {
+  const unknownAgent = {
     startedAt: start + 1_800_001,
     success: false,
     errorCode: 'AGENT_UNKNOWN',
     responseTime: 150,
   } as const;
-  await registry.record(callRecord('a text that somebody sent as an id', nobody));
+  await registry.record(callRecord('text sent as an id', unknownAgent));
   const all = await registry.statistics({ since: start, until: now, bucketMs: 600_000 });
   expect(all.total).toEqual({ calls: 4, successes: 2, successRate: 2 / 4, cost: 0.75, averageResponseTime: 150 });
   expect(all.buckets.map(({ start: from, calls }) => [from - start, calls])).toEqual([
@@ -332,7 +332,7 @@ test('calls over time, their cost and success, by agent and in total', async () 
   ]);
   const one = await registry.statistics({ agentId: other, since: start, until: now, bucketMs: 600_000 });
   expect(one).toMatchObject({ total: { calls: 1, cost: 0 }, agents: [] });
-  const none = await registry.statistics({ agentId: 'nobody', since: start, until: now, bucketMs: 600_000 });
+  const none = await registry.statistics({ agentId: 'unknown', since: start, until: now, bucketMs: 600_000 });
   expect(none.total).toMatchObject({ calls: 0, successRate: 1 });
   const tooFine = registry.statistics({ since: 0, until: now, bucketMs: 1_000 });
   await expect(tooFine).rejects.toMatchObject({ code: 'INPUT_INVALID' });

@@ -276,7 +276,7 @@ test('registering the same URL again changes only the given fields', async () =>
   expect((await registry.search({ query: '' })).totalFound).toBe(1);
 });
 
-test('an agent that is removed and registered again keeps its record, whoever registers it', async () => {
+test('an agent that is removed and registered again keeps its record, even under another owner', async () => {
   const { url } = await cardServer();
   const { id } = await registry.register({ cardUrl: url, price: { perCall: 1, currency: 'USD' } }, alice);
   const rate = async (rating: number, caller: { id: string }) => {
@@ -620,7 +620,7 @@ test('a check interrupted by closing does not mark the agent as down, and the ne
   expect(await (await setup.registry({ now })).checkHealth()).toBe(1);
 });
 
-test('a round of checks ends even if agents become due again meanwhile', async () => {
+test('a round of checks ends even if agents become due again during it', async () => {
   let now = Date.now();
   const concurrency = 1;
   const clocked = await setup.registry({ now: () => now, healthChecks: { intervalMs: 300_000, concurrency } });

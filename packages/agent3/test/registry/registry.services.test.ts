@@ -200,7 +200,7 @@ test('search: weights by field, word forms, typos, filters, and no query languag
     await hub().search({ query });
 });
 
-test('vectors are stored for agents, except for one that was removed meanwhile', async () => {
+test('vectors are not stored for an agent that was removed during the computation', async () => {
   let remove = () => Promise.resolve();
   const embedder = async (texts: readonly string[]) => {
     if (texts[0]?.startsWith('Gone')) await remove();

@@ -107,7 +107,7 @@ test('database syntax in a query is plain text', async () => {
 });
 
 test('among equal matches, the better rated, more reliable, faster and cheaper agent comes first', async () => {
-  const [plain, good, bad, slow, dear] = [
+  const [plain, good, bad, slow, costly] = [
     await add('Chef one'),
     await add('Chef two'),
     await add('Chef three'),
@@ -117,12 +117,12 @@ test('among equal matches, the better rated, more reliable, faster and cheaper a
   await rate(good, 5, 'carol');
   await rate(bad, 1, 'carol');
   await registry.record(callRecord(slow, { responseTime: 9_000 }));
-  await registry.record(callRecord(dear));
+  await registry.record(callRecord(costly));
   await registry.record(callRecord(plain));
   const found = (await registry.search({ query: 'chef' })).agents.map(({ id }) => id);
   expect(found[0]).toBe(good);
   expect(found.indexOf(plain)).toBeLessThan(found.indexOf(slow));
-  expect(found.indexOf(plain)).toBeLessThan(found.indexOf(dear));
+  expect(found.indexOf(plain)).toBeLessThan(found.indexOf(costly));
   expect(found.indexOf(plain)).toBeLessThan(found.indexOf(bad));
   const best = (await registry.search({ query: '' })).agents.map(({ id }) => id);
   expect(best[0]).toBe(good);
@@ -221,7 +221,7 @@ test('a vector is not stored for another agent that took its place', async () =>
   await registry.unregister(travel?.id ?? '', alice);
   await add('Recipes');
   held.resolve();
-  await adding.catch(() => {}); // the agent was removed meanwhile
+  await adding.catch(() => {}); // the agent was removed in between
   expect(await names('journey')).toEqual([]);
 });
 

@@ -100,7 +100,7 @@ test.each<[string, (card: CardJson) => CardJson]>([
     'how to authenticate',
     (card) => ({ ...card, securitySchemes: { login: { apiKeySecurityScheme: { location: 'query', name: 'k' } } } }),
   ],
-  ['a field nobody knows', (card) => ({ ...card, price: 0 })],
+  ['an unknown field', (card) => ({ ...card, price: 0 })],
 ])('a card in which %s was changed after signing is refused', async (_what, change) => {
   const refused = register(change(await signed(secured)));
   await expect(refused).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });

@@ -35,7 +35,7 @@ test.each([key(), randomBytes(32).toString('hex'), 'correct horse battery staple
     await registry.close();
     const later = await setup.registry({ secretKey });
     expect(await later.credentials(id)).toEqual(credentials);
-    expect(await later.credentials('nobody')).toEqual([]);
+    expect(await later.credentials('unknown')).toEqual([]);
   },
 );
 

@@ -17,7 +17,7 @@ export interface GuildSettings {
   roles: string[];
   /** Access profile by role; a member with several roles has the widest. */
   profiles: Record<string, ProfileName>;
-  /** Profile of members without such a role. */
+  /** Profile of members whose roles have no profile. */
   profile: ProfileName;
   /** Models that members may choose; all if empty. */
   models: string[];

@@ -185,7 +185,7 @@ test('an image stays in the conversation after its Discord URL has expired', asy
 test('the temporary directory is left unchanged, and files in it do not prevent a restart', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'temp'));
-  await writeFile(join(folder, 'temp', 'of-somebody-else.txt'), 'precious');
+  await writeFile(join(folder, 'temp', 'of-another-program.txt'), 'precious');
   for (const name of ['TMPDIR', 'TEMP_DIR']) vi.stubEnv(name, join(folder, 'temp'));
   onTestFinished(() => void vi.unstubAllEnvs());
   const model = calls({ name: 'file_write', arguments: { file_name: 'a.txt', file_contents: 'x' } });
@@ -197,7 +197,7 @@ test('the temporary directory is left unchanged, and files in it do not prevent 
   await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('done:'));
   await bot.close();
   await (await runBot(options)).close();
-  expect(await readdir(join(folder, 'temp'))).toEqual(['of-somebody-else.txt']);
+  expect(await readdir(join(folder, 'temp'))).toEqual(['of-another-program.txt']);
 });
 
 test('long summaries for two users at the same time are not mixed', async () => {

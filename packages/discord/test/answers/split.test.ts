@@ -4,7 +4,7 @@ import { splitMessage } from '../../src/index.ts';
 
 const fences = (part: string) => part.split('\n').filter((line) => line.startsWith('```')).length;
 
-test('short text is one message, empty text is no message', () => {
+test('short text becomes one message, empty text becomes zero messages', () => {
   expect(splitMessage('hello')).toEqual(['hello']);
   expect(splitMessage(' \n ')).toEqual([]);
 });

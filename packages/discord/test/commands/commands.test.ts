@@ -261,8 +261,8 @@ test('/summarize accepts dates and refuses invalid ones; threads of age-restrict
   expect(await summarize({ after_date: day(2) })).toContain('no messages to summarize');
   expect(await summarize({ after_date: day(1), before_date: day(1) })).toContain('must be earlier');
   expect(await summarize({ around_date: day(1), before_date: day(1) })).toContain('alone');
-  for (const none of ['2026-02-30', 'yesterday', '13/45/2026', '1999-01-01']) {
-    expect(await summarize({ after_date: none })).toContain(`\`${none}\` is not a date`);
+  for (const invalid of ['2026-02-30', 'yesterday', '13/45/2026', '1999-01-01']) {
+    expect(await summarize({ after_date: invalid })).toContain(`\`${invalid}\` is not a date`);
   }
   expect(model.calls).toHaveLength(3);
   const thread = ann.thread('adult', 'aside');

@@ -93,12 +93,12 @@ test('a guild can limit the models', async () => {
 });
 
 test('other models do not replace the allowed ones when none is available', async () => {
-  const [dear, cheap] = [answers(() => 'from dear'), answers(() => 'from cheap')];
+  const [large, cheap] = [answers(() => 'from large'), answers(() => 'from cheap')];
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { discord, bot, options } = await startBot({
     database,
     models: [
-      { name: 'dear', model: dear },
+      { name: 'large', model: large },
       { name: 'cheap', model: cheap },
     ],
   });
@@ -107,24 +107,24 @@ test('other models do not replace the allowed ones when none is available', asyn
     (await admin.command(`setup ${what}`, { channel: 'general', options: given }).reply()).content;
   await setup('model', { name: 'cheap' });
   await bot.close();
-  await runBot({ ...options, models: [{ name: 'dear', model: dear }] });
+  await runBot({ ...options, models: [{ name: 'large', model: large }] });
   const refusal = 'No model that this server allows is available.';
   ann.say('general', `${discord.bot.mention} hello`);
   const told = await discord.waitForBotMessage('general', ({ content }) => content.includes(refusal));
   expect(told.content).toContain('`/setup model`');
-  for (const given of [undefined, { name: 'dear' }])
+  for (const given of [undefined, { name: 'large' }])
     expect(
       (await ann.command('model', { channel: 'general', ...(given && { options: given }) }).reply()).content,
     ).toContain(refusal);
   expect((await ann.command('summarize', { channel: 'general' }).reply()).content).toContain(refusal);
   expect(await setup('show')).toContain('**Models**: `cheap` (deleted)');
   const offered = admin.complete('setup model', { channel: 'general', options: { name: '' }, focused: 'name' });
-  expect((await offered.choices()).map(({ name }) => name)).toEqual(['dear', 'cheap']);
+  expect((await offered.choices()).map(({ name }) => name)).toEqual(['large', 'cheap']);
   expect(await setup('model', { name: 'chaep', remove: true })).toContain('Unknown model `chaep`');
   expect(await setup('model', { name: 'cheap', remove: true })).toContain('**Models**: all');
   ann.say('general', `${discord.bot.mention} hello`);
-  await discord.waitForBotMessage('general', ({ content }) => content === 'from dear');
-  expect(dear.calls).toHaveLength(1);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'from large');
+  expect(large.calls).toHaveLength(1);
 });
 
 test('deleted channels and roles are marked, and a list can be cleared', async () => {

@@ -115,7 +115,7 @@ export async function readThreads(
 }
 
 /**
- * How many threads make a page: about `limit`, but never only some of those last active in the same millisecond, because
+ * How many threads make a page: about `limit`, but never only some of the threads last active in the same millisecond, because
  * `before` skips all of them.
  */
 function countWholeMilliseconds(threads: readonly ThreadRecord[], limit: number): number {

@@ -107,7 +107,7 @@ describe('an answer', () => {
     expect(forged.message).toBe('forged');
   });
 
-  test('mentions nobody, and code is not changed', async () => {
+  test('contains no mentions, and code is not changed', async () => {
     const code = '```sh\nnpm install @all/tools\n```';
     const model = new ScriptedModel([
       `Ask @bob, (@carol) or _@all_; @here @channel.\n> @bob\n${code}\nmail@bob.org @bob`,

@@ -37,7 +37,7 @@ export interface FolderSetOptions {
 }
 
 interface Slot {
-  /** The newest version without problems, or the newest one if there is none. */
+  /** The newest version without problems; if all have problems, the newest. */
   read: ReadFolder;
   /** The problems of the current files. */
   problems: readonly ManifestProblem[];

@@ -21,7 +21,7 @@ export interface HealthCheckOptions {
   signal: AbortSignal;
 }
 
-/** Checks the agents that are due now and returns how many. Agents that become due meanwhile wait for the next round. */
+/** Checks the agents that are due now and returns how many. Agents that become due during the round wait for the next one. */
 export async function checkHealth(options: HealthCheckOptions): Promise<number> {
   const due = options.now();
   let checked = 0;

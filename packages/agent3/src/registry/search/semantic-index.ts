@@ -18,7 +18,7 @@ export class SemanticIndex {
     this.#embed = embed;
   }
 
-  /** Skips agents that have been removed meanwhile. */
+  /** Skips agents that have been removed. */
   async learn(agents: readonly { id: string; text: string }[]): Promise<void> {
     const vectors = await this.#vectors(agents.map(({ text }) => text));
     for (const [index, { id }] of agents.entries()) {

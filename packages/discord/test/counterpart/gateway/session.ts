@@ -6,7 +6,7 @@ import { shardOf } from '../state/snowflake.ts';
 
 export type Shard = readonly [id: number, count: number];
 
-const MOST_REPLAYED = 10_000;
+const MAX_REPLAYED = 10_000;
 
 export class Session {
   readonly id = randomUUID();
@@ -34,7 +34,7 @@ export class Session {
     const sequence = ++this.sequence;
     const frame = JSON.stringify({ op: GatewayOpcodes.Dispatch, t: event, s: sequence, d: data });
     this.#sent.push({ sequence, frame });
-    if (this.#sent.length > MOST_REPLAYED) this.#sent.shift();
+    if (this.#sent.length > MAX_REPLAYED) this.#sent.shift();
     this.socket?.send(frame);
   }
 

@@ -67,7 +67,7 @@ function checkFits(interaction: StoredInteraction, type: Answer): void {
     !(onlyComponents && !isOfComponent(interaction)) &&
     !(type === Answer.Modal && interaction.type === InteractionType.ModalSubmit);
   if (!fits) {
-    throw invalidForm({ type: `INTERACTION_RESPONSE_TYPE_INVALID: ${type} is no answer to this kind of interaction.` });
+    throw invalidForm({ type: `INTERACTION_RESPONSE_TYPE_INVALID: ${type} does not answer this kind of interaction.` });
   }
 }
 

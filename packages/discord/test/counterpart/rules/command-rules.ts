@@ -11,7 +11,7 @@ import { Form } from './form.ts';
 type Option = APIApplicationCommandOption;
 
 const NAME = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
-const MOST_OF = {
+const MAX_COUNTS = {
   [ApplicationCommandType.ChatInput]: 100,
   [ApplicationCommandType.User]: 15,
   [ApplicationCommandType.Message]: 15,
@@ -35,7 +35,7 @@ export function checkCommands(
     seen.add(`${type}:${command.name}`);
     checkCommand(form, at, command);
   });
-  for (const [type, most] of Object.entries(MOST_OF)) {
+  for (const [type, most] of Object.entries(MAX_COUNTS)) {
     const count = [...seen].filter((key) => key.startsWith(`${type}:`)).length;
     if (count > most) form.refuse('type', `APPLICATION_COMMANDS_LIMIT: Must have ${most} or fewer of type ${type}.`);
   }
