@@ -98,3 +98,15 @@ export function requestFault(body: Uint8Array): string | undefined {
 export function textFault(json: string): string | undefined {
   return new JsonWeight().add(Buffer.from(json));
 }
+
+/** The body of a request; undefined if it has more than `maxBytes`. */
+export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

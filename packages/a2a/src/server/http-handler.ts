@@ -6,7 +6,7 @@ import {
   localhostAllowedOrigins,
   originValidationResponse,
 } from '@modelcontextprotocol/server';
-import { requestFault } from '@pocket-agent/http/json-weight';
+import { readBody, requestFault } from '@pocket-agent/http/json-weight';
 import { isRecord, PocketError, sha256 } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
@@ -47,7 +47,7 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
     if (known instanceof Response) return known;
     const version = withoutPatch(request.headers.get(VERSION_HEADER) || versionIn(url) || '0.3');
     const call: Call = { ...known, tenant: '', version, signal: request.signal };
-    const read = await readBody(request, maxBodyBytes, isRest);
+    const read = await readJson(request, maxBodyBytes, isRest);
     if ('error' in read) return refused(isRest, read.error, read.status);
     if (!isRest) return rpcResponse(await answer(read.body, call), read.body.id);
     const operation = restCall(request.method, path.slice(REST_PATH.length), url.searchParams, read.body);
@@ -127,12 +127,12 @@ function cardResponse(request: Request, card: AgentCard): Response {
 
 type Body = { body: Record<string, unknown> } | { error: NonNullable<RpcAnswer['error']>; status?: number };
 
-async function readBody(request: Request, maxBytes: number, isRest: boolean): Promise<Body> {
+async function readJson(request: Request, maxBytes: number, isRest: boolean): Promise<Body> {
   if (request.method === 'GET' || request.method === 'DELETE') return { body: {} };
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   const isJson = type === 'application/json' || (isRest && (type === 'application/a2a+json' || type === undefined));
   if (!isJson) return { error: rpcError(new ContentTypeNotSupportedError('The body must be application/json.')) };
-  const bytes = await readBytes(request, maxBytes);
+  const bytes = await readBody(request, maxBytes);
   const fault = bytes ? requestFault(bytes) : `The body is larger than ${maxBytes} bytes`;
   if (!bytes || fault) return { error: { code: INVALID_REQUEST, message: `${fault}.` }, status: 413 };
   const text = bytes.toString();
@@ -144,17 +144,6 @@ async function readBody(request: Request, maxBytes: number, isRest: boolean): Pr
   } catch {
     return { error: { code: PARSE_ERROR, message: 'The body is not JSON.' } };
   }
-}
-
-async function readBytes(request: Request, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 async function rpcResponse(answer: RpcAnswer | AsyncGenerator<RpcAnswer>, id: unknown = null): Promise<Response> {

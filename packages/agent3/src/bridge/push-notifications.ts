@@ -1,7 +1,6 @@
 // Push notifications of agents: offers a URL with a token per task, checks the token, stores the update, wakes waiting calls.
-
-import type { PushAddress } from '@pocket-agent/a2a/client';
-import { isOver, readUpdate, type Task, type Update } from '@pocket-agent/a2a/client';
+import { isOver, type PushAddress, readUpdate, type Task, type Update } from '@pocket-agent/a2a/client';
+import { readBody } from '@pocket-agent/http/json-weight';
 import { Redactor } from '../base/clean-text.ts';
 import type { Directory, KnownTask } from './directory.ts';
 import type { SignedIds } from './signed-ids.ts';
@@ -65,7 +64,7 @@ export class PushNotifications {
     const bearer = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
     const token = request.headers.get('x-a2a-notification-token') ?? bearer ?? '';
     if (!signedIds.isPushToken(token, taskHandle)) return answer(401, 'The token of this task is missing or wrong.');
-    const text = await readText(request);
+    const text = (await readBody(request, MAX_BYTES))?.toString();
     if (text === undefined) return answer(413, 'The notification is too large.');
     const update = parse(text);
     if (!update) return answer(400, 'This is not an A2A notification.');
@@ -124,17 +123,6 @@ function subjectOf(update: Update) {
     case 'message':
       return { taskId: update.message.taskId, state: undefined };
   }
-}
-
-async function readText(request: Request): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > MAX_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function answer(status: number, text: string): Response {

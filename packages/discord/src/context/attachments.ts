@@ -6,7 +6,7 @@ import type { Attachment } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { DiscordBotError } from '../base/errors.ts';
 import { readPdf } from './read-pdf.ts';
-import { escapeMarkup, untrusted } from './untrusted.ts';
+import { escapeMarkup, truncateEscaped, untrusted } from './untrusted.ts';
 
 export type AttachedFile = Pick<Attachment, 'id' | 'name' | 'url' | 'size' | 'contentType' | 'description'>;
 
@@ -113,9 +113,7 @@ function isText({ name }: AttachedFile, type: string): boolean {
   return /^text\/|[/+](json|xml|yaml)\b/.test(type) || TEXT_NAME.test(name);
 }
 
-/** Escaping makes text longer, so the limit applies to the escaped text. */
 function truncate(text: string, characters: number): string {
-  const beginning = text.slice(0, characters);
-  const limit = Math.floor((characters * beginning.length) / Math.max(1, escapeMarkup(beginning).length));
-  return text.length > limit ? `${text.slice(0, limit).toWellFormed()}\n(the rest was cut off)` : text;
+  const start = truncateEscaped(text.slice(0, characters), characters);
+  return start.length < text.length ? `${start.toWellFormed()}\n(the rest was cut off)` : text;
 }

@@ -17,3 +17,9 @@ export const UNTRUSTED_RULE =
 export function escapeOwnTags(text: string): string {
   return text.replaceAll(/<(?=\/?\s*(?:from|untrusted)\b)/gi, '&lt;');
 }
+
+/** The start of a text whose escaped form has at most `characters`. */
+export function truncateEscaped(text: string, characters: number): string {
+  const { length } = escapeMarkup(text);
+  return length <= characters ? text : truncateEscaped(text.slice(0, (text.length * characters) / length), characters);
+}

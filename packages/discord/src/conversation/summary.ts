@@ -2,7 +2,7 @@
 import { textOf } from 'pocket-agent';
 import { contextTokens } from '../config/models.ts';
 import type { ModelChoice } from '../config/options.ts';
-import { escapeMarkup, UNTRUSTED_RULE, untrusted } from '../context/untrusted.ts';
+import { escapeMarkup, truncateEscaped, UNTRUSTED_RULE, untrusted } from '../context/untrusted.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 import type { Turn } from '../store/history.ts';
 import type { Spender } from '../store/spending.ts';
@@ -52,7 +52,7 @@ export async function compactHistory(parts: BotParts, compaction: Compaction): P
 /** As many of the oldest turns as fit into one request; a turn that is too long is cut. */
 function nextChunk({ turns, summary, model }: Compaction): { text: string; count: number } {
   let remaining = charactersFor(contextTokens(model));
-  const before = summary === null ? '' : truncate(summary, remaining / 2);
+  const before = summary === null ? '' : truncateEscaped(summary, remaining / 2);
   remaining -= escapeMarkup(before).length;
   const texts: string[] = [];
   for (const { messages } of turns) {
@@ -60,18 +60,12 @@ function nextChunk({ turns, summary, model }: Compaction): { text: string; count
     const text = lines.join('\n');
     const { length } = escapeMarkup(text);
     if (length > remaining && texts.length > 0) break;
-    texts.push(truncate(text, remaining));
+    texts.push(truncateEscaped(text, remaining));
     remaining -= length;
   }
   const blocks = [untrusted('later messages', {}, texts.join('\n'))];
   if (before !== '') blocks.unshift(untrusted('summary so far', {}, before));
   return { text: blocks.join('\n'), count: texts.length };
-}
-
-/** The start of a text whose escaped form fits. */
-function truncate(text: string, remaining: number): string {
-  const { length } = escapeMarkup(text);
-  return length <= remaining ? text : truncate(text.slice(0, (text.length * remaining) / length), remaining);
 }
 
 async function summarize(parts: BotParts, compaction: Compaction, text: string): Promise<string | undefined> {
