@@ -80,10 +80,10 @@ function findValue(parameter: Parameter, source: Source): JSONValue | undefined 
 function findString({ name, isRequired }: Parameter, source: Source): string | undefined {
   const shape = shapeOf(name);
   if (shape) return shape.find(source);
-  if (/(?:message|prompt|question|task)$/i.test(name)) return isRequired ? source.text : undefined;
-  const isTopic = /(?:query|text|content|topic|title)$/i.test(name);
-  const named = source.quotes.shift() ?? phraseAfter(isTopic ? /^(?:for|about)$/i : /^(?:in|at|for|near)$/i, source);
-  return named ?? (isRequired ? leftover(source) : undefined);
+  if (!isRequired && /\b(?:message|prompt|question|task|id)$/.test(wordsOf(name).join(' '))) return undefined;
+  if (/(?:message|prompt|question|task)$/i.test(name)) return source.text;
+  const before = /(?:query|text|content|topic|title)$/i.test(name) ? /^(?:for|about)$/i : /^(?:in|at|for|near)$/i;
+  return source.quotes.shift() ?? phraseAfter(before, source) ?? (isRequired ? leftover(source) : undefined);
 }
 
 function pathIn(source: Source): string | undefined {

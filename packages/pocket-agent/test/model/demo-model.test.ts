@@ -186,6 +186,16 @@ describe('choosing tools', () => {
     ]);
   });
 
+  test('an optional id is not filled with a quote, as in a message to a remote agent', async () => {
+    const remote = tool('Poet-message', 'Send a message to the Poet agent.', {
+      properties: { message: { type: 'string' }, taskId: { type: 'string' } },
+      required: ['message'],
+    });
+    const request = 'Ask the Poet to rhyme "sea"';
+    const { calls } = await generate(asking(request), { tools: [remote] });
+    expect(calls.map(({ input }) => JSON.parse(input))).toEqual([{ message: request }]);
+  });
+
   test('only the last user message is the request', async () => {
     const prompt = asking('What is 2 + 2?');
     const { calls } = await generate(prompt, { tools: builtin });
