@@ -122,10 +122,10 @@ describe('an answer of 5 MB reaches clients that accept lines of at most 4 MiB',
 
   test('when it was there before they watch', async () => {
     const started = Promise.withResolvers<void>();
-    const letGo = Promise.withResolvers<string>();
+    const finished = Promise.withResolvers<string>();
     const run = () => {
       started.resolve();
-      return letGo.promise;
+      return finished.promise;
     };
     const slow = tool({ name: 'slow', description: 'Lasts', annotations: { readOnlyHint: true }, run });
     const agent = world.agent([{ text: answer, toolCalls: [{ name: 'slow' }] }, 'done'], { tools: [slow] });
@@ -135,7 +135,7 @@ describe('an answer of 5 MB reaches clients that accept lines of at most 4 MiB',
     const watching = client.resubscribeTask({ id, tenant: '' });
     const first = await watching.next();
     expect(first.value?.payload?.$case).toBe('task');
-    letGo.resolve('ok');
+    finished.resolve('ok');
     const texts = (await collect(watching)).map(({ artifactUpdate }) => artifactUpdate?.artifact.parts[0]?.text ?? '');
     expect(texts.join('')).toBe(`${answer}done`);
   });

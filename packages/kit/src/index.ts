@@ -52,6 +52,7 @@ export {
 export { escapeInvisible, PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
 export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './records.ts';
 export { redactData, redactError, redactErrorText, redactSecrets } from './redaction.ts';
+export { nodeVersionProblem } from './require-node.ts';
 export { retryAfterHeader } from './retry-after.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
 export { closest, describeAvailable, didYouMean, editDistance, httpUrlHint } from './suggest.ts';

@@ -1,6 +1,6 @@
 // The public names of pocket-agent. Importing this loads neither the MCP SDK nor a provider.
 
-import { nodeVersionProblem } from '@pocket-agent/kit/require-node';
+import { nodeVersionProblem } from '@pocket-agent/kit';
 
 export {
   isPocketError,
