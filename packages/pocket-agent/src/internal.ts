@@ -19,7 +19,6 @@ export {
   remoteRefusal,
 } from './access/remote-approval.ts';
 export { readHistory } from './agent/agent-config.ts';
-export { EventQueue } from './agent/event-queue.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
@@ -36,6 +35,7 @@ export {
   WindowShape,
   type WindowUse,
 } from './router/rate-window.ts';
+export { EventQueue } from './run/event-queue.ts';
 export { currentRun, type RunContext } from './run/run-context.ts';
 export { agentResult } from './tools/agent-tool.ts';
 export { toCallToolResult } from './tools/function-tool.ts';

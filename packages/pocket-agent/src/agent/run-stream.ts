@@ -1,8 +1,8 @@
 // A run with live events: it starts with the first read and returns its answer after the last event.
 
 import { PocketError } from '@pocket-agent/kit';
+import { EventQueue } from '../run/event-queue.ts';
 import { type AgentEvent, type EventListener, isMinor, joinDeltas } from '../run/events.ts';
-import { EventQueue } from './event-queue.ts';
 
 /** A reader that is this many events behind misses minor ones, and gets text in larger pieces. */
 const MOST_UNREAD = 1_000;
