@@ -1,5 +1,4 @@
-// Three projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long; `load`
-// measures rates, and has the machine to itself after the others.
+// Two projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long.
 // Polls give up after 5 s and tests after 30 s, both times TEST_PATIENCE. By default that follows the load of the machine;
 // it is at least 4, because other processes may start during the run.
 import { existsSync, statfsSync } from 'node:fs';
@@ -9,7 +8,6 @@ import { defineConfig } from 'vitest/config';
 
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
-const load = 'packages/pocket-agent/test/router/load.services.test.ts';
 const patience = Number(process.env.TEST_PATIENCE ?? Math.max(4, (loadavg()[0] ?? 0) / availableParallelism()));
 /** Temporary files stay in memory if there is room, because SQLite waits for the disk after every commit. */
 function temporaryFolder(): { TMPDIR?: string } {
@@ -53,11 +51,7 @@ export default defineConfig({
       },
       {
         ...shared,
-        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], exclude: [load], ...limits },
-      },
-      {
-        ...shared,
-        test: { name: 'load', include: [load], sequence: { groupOrder: 1 }, ...limits },
+        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], ...limits },
       },
     ],
   },

@@ -58,8 +58,8 @@ export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './mcp/login/o
 export type { McpConfig, McpServerEntry } from './mcp/mcp-config.ts';
 export type { ServerHandlers, ServerLog, ServerMessage } from './mcp/server-requests.ts';
 export type { CompletionOptions } from './model/completion-options.ts';
-export { type LanguageModel, type ModelSettings, resolveModel } from './model/model.ts';
 export type { ModelResponse } from './model/model-call.ts';
+export { type LanguageModel, type ModelSettings, resolveModel } from './model/model-names.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
 export type { RateStoreFactory } from './router/rate-window.ts';
 export { Router, type RouterStatus } from './router/router.ts';

@@ -22,7 +22,7 @@ export { readHistory } from './agent/agent-config.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
-export { providerOf } from './model/model.ts';
+export { providerOf } from './model/model-names.ts';
 export {
   type ProviderCount,
   type RateCounter,

@@ -3,7 +3,7 @@ import type { ToolFolder } from '@pocket-agent/tool-folder';
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import type { Session } from '../files/sessions.ts';
 import type { Approver } from '../questions/approver.ts';
-import type { AgentRequest } from '../setup/agent-options.ts';
+import type { AgentRequest } from '../setup/agent-request.ts';
 import type { SwitchableModel } from '../setup/switchable-model.ts';
 
 export interface ChatState {

@@ -8,7 +8,7 @@ import { commandErrorText } from '../command-line/report-error.ts';
 import { packageVersion } from '../command-line/version.ts';
 import { countedMessages, Session } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
-import type { AgentRequest } from '../setup/agent-options.ts';
+import type { AgentRequest } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { offerFoundConfigs } from '../setup/found-configs.ts';
 import { makeAgent } from '../setup/make-agent.ts';

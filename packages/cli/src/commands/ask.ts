@@ -8,7 +8,7 @@ import { joinPrompt, readPipedInput } from '../command-line/piped-input.ts';
 import { readImage } from '../files/images.ts';
 import { countedMessages, Session } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
-import { type AgentRequest, agentOptions, readAgentRequest } from '../setup/agent-options.ts';
+import { type AgentRequest, agentOptions, readAgentRequest } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { makeAgent } from '../setup/make-agent.ts';
 import { loadFolders } from '../setup/tool-sources.ts';

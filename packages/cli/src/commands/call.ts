@@ -17,7 +17,7 @@ import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { type Approver, makeApprover } from '../questions/approver.ts';
-import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
+import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-request.ts';
 import { builtinServer } from '../setup/servers.ts';
 import { loadFolders } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';

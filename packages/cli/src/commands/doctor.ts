@@ -10,7 +10,7 @@ import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { packageVersion } from '../command-line/version.ts';
-import { type AgentRequest, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
+import { type AgentRequest, readAgentRequest, sourceOptions } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { findConfigs } from '../setup/found-configs.ts';
 import { settingsFor } from '../setup/model-settings.ts';

@@ -7,7 +7,7 @@ import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../command-line/http-options.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { accessOptions, readFolderOptions, sourceOptions } from '../setup/agent-options.ts';
+import { accessOptions, readFolderOptions, sourceOptions } from '../setup/agent-request.ts';
 import { reportEdits } from '../setup/report-edits.ts';
 import { loadFolders } from '../setup/tool-sources.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';

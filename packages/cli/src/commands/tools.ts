@@ -6,7 +6,7 @@ import { readProfile } from 'pocket-agent/internal';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
+import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-request.ts';
 import { closeFolders, loadFolders } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { Screen } from '../terminal/screen.ts';

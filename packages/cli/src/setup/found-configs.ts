@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { isRecord, printable, sha256 } from '@pocket-agent/kit';
 import { dataFolder, writePrivately } from '@pocket-agent/kit/private-files';
 import { parseJson } from '../files/json-file.ts';
-import type { AgentRequest } from './agent-options.ts';
+import type { AgentRequest } from './agent-request.ts';
 import { readServerFiles, readServers } from './servers.ts';
 
 export interface FoundConfig {

@@ -3,7 +3,7 @@
 import { isPocketError, type Logger, PocketError } from '@pocket-agent/kit';
 import { type LanguageModel, type Message, PocketAgent, type PocketAgentOptions, type ToolSource } from 'pocket-agent';
 import type { Approver } from '../questions/approver.ts';
-import type { AgentRequest } from './agent-options.ts';
+import type { AgentRequest } from './agent-request.ts';
 import { settingsFor } from './model-settings.ts';
 
 export interface AgentParts {

@@ -1,7 +1,7 @@
 // The model settings of an agent file are used only for its own provider, so that no other one gets its key.
 import type { ModelSettings } from 'pocket-agent';
 import { providerOf } from 'pocket-agent/internal';
-import type { AgentRequest } from './agent-options.ts';
+import type { AgentRequest } from './agent-request.ts';
 
 export function settingsFor({ config, model: requested }: AgentRequest, model: string): ModelSettings | undefined {
   const { llmModel = requested, modelSettings } = config;

@@ -19,7 +19,7 @@ import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
 import type { McpServerEntry } from '../mcp/mcp-config.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
-import { checkModelName, type LanguageModel, type ModelSettings } from '../model/model.ts';
+import { checkModelName, type LanguageModel, type ModelSettings } from '../model/model-names.ts';
 import type { FunctionTool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';

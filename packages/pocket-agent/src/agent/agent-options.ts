@@ -23,7 +23,7 @@ import { profileOptions } from '../access/access.ts';
 import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
 import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
-import { modelSettings } from '../model/model.ts';
+import { modelSettings } from '../model/model-names.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 import type { AgentConfig, AgentLimits, FlatAgentOptions, PocketAgentOptions } from './agent-config.ts';
 import { checkHooks } from './hooks.ts';

@@ -2,7 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { checkValue, isRecord, type OptionRule, OptionSet } from '@pocket-agent/kit';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
-import { modelName, prefixOf } from '../model/model.ts';
+import { modelName, prefixOf } from '../model/model-names.ts';
 import { count } from './usage.ts';
 
 /** In USD per million tokens. */

@@ -3,7 +3,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Genera
 import { abortable, delay, errorText, PocketError, redactError } from '@pocket-agent/kit';
 import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
-import { adviceAfterRefusal, modelName } from './model.ts';
+import { adviceAfterRefusal, modelName } from './model-names.ts';
 import { learnFromRefusal, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { hasUrls } from './prompt.ts';

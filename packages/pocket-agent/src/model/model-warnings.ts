@@ -1,7 +1,7 @@
 // Logs each option that a provider package leaves out of requests, once per model.
 import type { LanguageModelV4, SharedV4Warning } from '@ai-sdk/provider';
 import type { Logger } from '@pocket-agent/kit';
-import { modelName } from './model.ts';
+import { modelName } from './model-names.ts';
 
 const logged = new WeakMap<LanguageModelV4, Set<string>>();
 

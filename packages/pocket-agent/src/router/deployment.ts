@@ -3,7 +3,7 @@ import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { listPrice, type ModelPrice } from '../cost/prices.ts';
 import { count } from '../cost/usage.ts';
 import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from '../model/failure.ts';
-import { type LanguageModel, type ModelSettings, resolveModel } from '../model/model.ts';
+import { type LanguageModel, type ModelSettings, resolveModel } from '../model/model-names.ts';
 import type { RateCounter, RateLimits, Reserved, WindowUse } from './rate-window.ts';
 import type { Candidate } from './strategy.ts';
 

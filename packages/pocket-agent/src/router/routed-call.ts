@@ -9,7 +9,7 @@ import type {
 import { delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
 import { tagPart } from '../model/account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
-import { adviceAfterRefusal } from '../model/model.ts';
+import { adviceAfterRefusal } from '../model/model-names.ts';
 import { learnFromRefusal, requestFor } from '../model/model-request.ts';
 import { providerErrorText, refusalOf, statusOf, wasSilent } from '../model/provider-errors.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';

@@ -15,7 +15,7 @@ import {
 } from '@pocket-agent/kit';
 import { checkPrice } from '../cost/prices.ts';
 import type { FailureKind } from '../model/failure.ts';
-import { checkModelName } from '../model/model.ts';
+import { checkModelName } from '../model/model-names.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { RateStoreFactory } from './rate-window.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
