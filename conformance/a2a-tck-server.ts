@@ -31,7 +31,7 @@ export interface TckServer {
 }
 
 const HOST = '127.0.0.1';
-const MOST_BYTES = 4_194_304;
+const MAX_BYTES = 4_194_304;
 
 export async function startTckServer({ port = 0, waitMs = 2_000 }: TckServerOptions = {}): Promise<TckServer> {
   const server = createServer((request, response) => void handle(request, response));
@@ -67,7 +67,7 @@ export async function startTckServer({ port = 0, waitMs = 2_000 }: TckServerOpti
     host: HOST,
     // the class has private members, but only `handle` is used
     protocol: protocol as unknown as A2aProtocol,
-    maxBodyBytes: MOST_BYTES,
+    maxBodyBytes: MAX_BYTES,
     card: async () => card,
   });
   const handle = toNodeHandler({ fetch });

@@ -19,7 +19,7 @@ export interface Behaviour {
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const echo: WantedCall = { tool: 'echo', args: { text: 'still here' } };
-const LARGEST_RESULT = 500_000;
+const MAX_RESULT = 500_000;
 
 function opened(subject: Subject, servers: Record<string, Endpoint>): Promise<Session> {
   return subject.open({ servers, name: 'Ada', traceparent });
@@ -132,11 +132,11 @@ function listChanged(era: Era): Behaviour {
 
 function largeResult(era: Era): Behaviour {
   return {
-    title: `a 2 MB result of a ${era} server is truncated to at most ${LARGEST_RESULT.toLocaleString('en')} characters for the model`,
+    title: `a 2 MB result of a ${era} server is truncated to at most ${MAX_RESULT.toLocaleString('en')} characters for the model`,
     async holds(subject) {
       const { url } = await startToolsHost(era);
       const text = await answer(await opened(subject, { tools: { url } }), { tool: 'large' });
-      return text.includes('xxx') && text.length < LARGEST_RESULT;
+      return text.includes('xxx') && text.length < MAX_RESULT;
     },
   };
 }

@@ -1,12 +1,12 @@
 // Limits how much work a JSON text is to parse. Small values cost far more than their bytes: 10 MB of `{}` take seconds and
 // hundreds of megabytes, 10 MB of text a few milliseconds.
 
-export const MOST_JSON_VALUES = 250_000;
+export const MAX_JSON_VALUES = 250_000;
 /** For requests to our servers. */
-export const MOST_REQUEST_VALUES = 100_000;
-export const DEEPEST_JSON = 1_000;
+export const MAX_REQUEST_VALUES = 100_000;
+export const MAX_JSON_DEPTH = 1_000;
 /** Messages of a batch, or fields of a message, in JSON-RPC. */
-export const MOST_JSON_PARTS = 100;
+export const MAX_JSON_PARTS = 100;
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
@@ -34,7 +34,7 @@ export class JsonWeight {
   readonly #mostValues: number;
   readonly #mostParts: number;
 
-  constructor({ mostValues = MOST_JSON_VALUES, mostParts = Number.POSITIVE_INFINITY }: JsonLimits = {}) {
+  constructor({ mostValues = MAX_JSON_VALUES, mostParts = Number.POSITIVE_INFINITY }: JsonLimits = {}) {
     this.#mostValues = mostValues;
     this.#mostParts = mostParts;
   }
@@ -47,7 +47,7 @@ export class JsonWeight {
     let depth = this.#depth;
     let isInString = this.#isInString;
     let isEscaped = this.#isEscaped;
-    for (let index = 0; index < bytes.length && depth <= DEEPEST_JSON; index++) {
+    for (let index = 0; index < bytes.length && depth <= MAX_JSON_DEPTH; index++) {
       const byte = bytes[index];
       if (byte === LINE_FEED || byte === CARRIAGE_RETURN) {
         // JSON has no line breaks in strings; other lines of an event stream may have a single quote
@@ -81,7 +81,7 @@ export class JsonWeight {
   }
 
   get #fault(): string | undefined {
-    if (this.#depth > DEEPEST_JSON) return `nested more than ${DEEPEST_JSON} levels deep, the most that is read`;
+    if (this.#depth > MAX_JSON_DEPTH) return `nested more than ${MAX_JSON_DEPTH} levels deep, the most that is read`;
     if (this.#values > this.#mostValues) return `of more than ${this.#mostValues} values, the most that are read`;
     if (this.#parts > this.#mostParts) return `of more than ${this.#mostParts} parts, the most that are read`;
     return undefined;
@@ -90,7 +90,7 @@ export class JsonWeight {
 
 /** Why the body of a request is too much work to read, as a sentence. */
 export function requestFault(body: Uint8Array): string | undefined {
-  const fault = new JsonWeight({ mostValues: MOST_REQUEST_VALUES, mostParts: MOST_JSON_PARTS }).add(body);
+  const fault = new JsonWeight({ mostValues: MAX_REQUEST_VALUES, mostParts: MAX_JSON_PARTS }).add(body);
   return fault && `The body is JSON ${fault}`;
 }
 

@@ -2,7 +2,7 @@
 import { PocketError } from './errors.ts';
 
 /** A timer that is set for longer fires at once. A longer time limit means none. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** For work that nobody wants to abort. */
 export const neverAborted: AbortSignal = new AbortController().signal;
@@ -33,7 +33,7 @@ export function startDeadline(
     releases.push(() => signal.removeEventListener('abort', abort));
   }
   let timer: NodeJS.Timeout | undefined;
-  if (timeoutMs !== undefined && timeoutMs <= LONGEST_TIMER_MS) {
+  if (timeoutMs !== undefined && timeoutMs <= MAX_TIMER_MS) {
     const expire = () =>
       controller.abort(
         new PocketError('TIMEOUT', `${what} did not end within ${timeoutMs} ms.`, { details: details() }),

@@ -4,7 +4,7 @@ export {
   abortableAfter,
   type Deadline,
   delay,
-  LONGEST_TIMER_MS,
+  MAX_TIMER_MS,
   neverAborted,
   onAbort,
   startDeadline,

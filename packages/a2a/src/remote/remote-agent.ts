@@ -5,7 +5,7 @@ import {
   abortable,
   errorText,
   isPocketError,
-  LONGEST_TIMER_MS,
+  MAX_TIMER_MS,
   PocketError,
   startDeadline,
   stderrLogger,
@@ -96,7 +96,7 @@ class RemoteAgent implements ToolSource {
   async #arrival(opening: Promise<unknown>): Promise<void> {
     const { waitMs = DEFAULT_WAIT_MS } = this.#options;
     const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, this.#isSlow ? 0 : Math.min(waitMs, LONGEST_TIMER_MS));
+    const timer = setTimeout(late.resolve, this.#isSlow ? 0 : Math.min(waitMs, MAX_TIMER_MS));
     const isLate = await Promise.race([opening.then(() => false), late.promise.then(() => true)]).finally(() =>
       clearTimeout(timer),
     );

@@ -17,7 +17,7 @@ const READ_AHEAD_BYTES = 64 * 1_024;
 /** A larger body keeps its connection for this long if it is not read. */
 const UNREAD_MS = 30_000;
 /** We ask for one. Each can expand a body a thousandfold, and `maxBytes` counts only what the last one returns. */
-const MOST_ENCODINGS = 2;
+const MAX_ENCODINGS = 2;
 
 const encodings = new Map<string, () => Transform & Zlib>([
   ['gzip', createGunzip],
@@ -50,7 +50,7 @@ export class Body {
       const isEmpty = error.code === 'Z_BUF_ERROR' && decoders?.[0]?.bytesWritten === 0;
       this.#finish(isEmpty ? {} : { error: terminated(error) });
     });
-    if (!decoders) this.destroy(terminated(new Error(`The answer has more than ${MOST_ENCODINGS} encodings`)));
+    if (!decoders) this.destroy(terminated(new Error(`The answer has more than ${MAX_ENCODINGS} encodings`)));
   }
 
   /** Whether the chunks are no longer encoded as they were sent. */
@@ -129,7 +129,7 @@ function decodersOf(encoding: string | undefined): (Transform & Zlib)[] | undefi
   if (encoding === undefined) return [];
   const makers = encoding.split(',').map((name) => encodings.get(name.trim().toLowerCase()));
   if (!makers.every((make) => make !== undefined)) return [];
-  return makers.length > MOST_ENCODINGS ? undefined : makers.reverse().map((make) => make());
+  return makers.length > MAX_ENCODINGS ? undefined : makers.reverse().map((make) => make());
 }
 
 function decoded(message: IncomingMessage, decoders: readonly Transform[]): Readable {

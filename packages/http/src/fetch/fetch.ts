@@ -34,7 +34,7 @@ export interface HttpFetch {
   close(): void;
 }
 
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 export function makeFetch(options: FetchOptions = {}): HttpFetch {
   const { guard = 'public', allowHosts = [], redirects = 'refuse', tls = {} } = options;
@@ -70,8 +70,8 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
       exchange.discard(message);
       if (redirects === 'refuse' || mode === 'error')
         throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);
-      if (count >= MOST_REDIRECTS)
-        throw new FetchError('REDIRECT', `${url.host} redirects more than ${MOST_REDIRECTS} times`);
+      if (count >= MAX_REDIRECTS)
+        throw new FetchError('REDIRECT', `${url.host} redirects more than ${MAX_REDIRECTS} times`);
       const next = new URL(location, url);
       exchange.redirect(message.statusCode ?? 0, next.origin === url.origin);
       target = targetOf(next);

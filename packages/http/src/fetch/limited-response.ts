@@ -1,5 +1,5 @@
 // Limits what a server sends, after decompression: a whole body, or each event of an event stream.
-import { JsonWeight, MOST_JSON_PARTS } from '../json-weight.ts';
+import { JsonWeight, MAX_JSON_PARTS } from '../json-weight.ts';
 import { HttpResponse, type Split, splitting, streamOf } from './response.ts';
 
 const LINE_FEED = 10;
@@ -20,7 +20,7 @@ type Check = (chunk: Uint8Array) => void;
 export function limitedResponse(response: Response, limits: ResponseLimits = {}): Response {
   const isStream = isEventStream(response);
   // a page of HTML may have any number of commas
-  const mostParts = isStream || isJson(response) ? MOST_JSON_PARTS : Number.POSITIVE_INFINITY;
+  const mostParts = isStream || isJson(response) ? MAX_JSON_PARTS : Number.POSITIVE_INFINITY;
   const makeCheck = () => checkOf(limits, mostParts);
   const split = isStream ? eventSplitter(makeCheck) : checkedWhole(makeCheck());
   if (response instanceof HttpResponse) {

@@ -33,7 +33,7 @@ interface Session {
   open: number;
 }
 
-const SHORTEST_SWEEP_MS = 200;
+const MIN_SWEEP_MS = 200;
 const RETRY_AFTER_S = 5;
 
 const announcements = {
@@ -51,7 +51,7 @@ export class HttpSessions {
 
   constructor(options: HttpSessionsOptions) {
     this.#options = options;
-    this.#sweeper = setInterval(() => this.#sweep(), Math.max(SHORTEST_SWEEP_MS, options.idleMs / 4)).unref();
+    this.#sweeper = setInterval(() => this.#sweep(), Math.max(MIN_SWEEP_MS, options.idleMs / 4)).unref();
   }
 
   async handle(request: Request, passed: Passed): Promise<Response> {

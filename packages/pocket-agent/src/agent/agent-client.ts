@@ -57,7 +57,7 @@ function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
 }
 
 /** Per run: limits what a server can spend if the agent has no budget. */
-const MOST_SAMPLES = 100;
+const MAX_SAMPLES = 100;
 
 /** Sampling counts towards the budget of the run that calls the server: one at a time, so that the limit holds. */
 function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
@@ -68,8 +68,8 @@ function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHan
     const { sample } = await import('./sampling.ts');
     const own = await model();
     const { count, last } = samples.get(run.budget) ?? { count: 0, last: Promise.resolve() };
-    if (count >= MOST_SAMPLES)
-      throw new PocketError('BUDGET_REACHED', `A run answers at most ${MOST_SAMPLES} sampling requests.`);
+    if (count >= MAX_SAMPLES)
+      throw new PocketError('BUDGET_REACHED', `A run answers at most ${MAX_SAMPLES} sampling requests.`);
     const sampled = last.then(async () => {
       run.budget.checkModelCall();
       if (run.budget.limitsCost) await ledger.requirePrice(run, own);

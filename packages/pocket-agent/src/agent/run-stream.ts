@@ -5,7 +5,7 @@ import { EventQueue } from '../run/event-queue.ts';
 import { type AgentEvent, type EventListener, isMinor, joinDeltas } from '../run/events.ts';
 
 /** A reader that is this many events behind misses minor ones, and gets text in larger pieces. */
-const MOST_UNREAD = 1_000;
+const MAX_UNREAD = 1_000;
 
 type Begin<Answer> = (onEvent: EventListener, left: AbortSignal) => Promise<Answer>;
 type Result<Answer> = Promise<IteratorResult<AgentEvent, Answer>>;
@@ -58,7 +58,7 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
   }
 
   #show(event: AgentEvent): void {
-    const isBehind = this.#queue.size >= MOST_UNREAD;
+    const isBehind = this.#queue.size >= MAX_UNREAD;
     if (isBehind && isMinor(event.type)) return;
     const joined = isBehind ? joinDeltas(this.#queue.newest, event) : undefined;
     if (joined) this.#queue.replaceNewest(joined);

@@ -1,7 +1,7 @@
 // One request and the attempts at it: after a failure, decides whether it may be sent again, and over which session.
 import type { Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, PocketError } from '@pocket-agent/kit';
-import { authorizationNeeded, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
+import { authorizationNeeded, finishLogin, isUnauthorized, loginOf, MAX_LOGINS } from './connect.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import { isHarmlessTwice, isHeaderMismatch, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
 import type { Session } from './session.ts';
@@ -87,7 +87,7 @@ export class Attempts {
     if (this.hasStarted && !isHarmlessTwice(this.tool))
       throw outcomeUnknown(`MCP server "${name}" wanted a login while "${this.tool?.name}" ran`, error);
     const login = loginOf(entry);
-    if (!login || !(transport instanceof HttpTransport) || ++this.#logins > MOST_LOGINS)
+    if (!login || !(transport instanceof HttpTransport) || ++this.#logins > MAX_LOGINS)
       throw authorizationNeeded(name, entry, error);
     await finishLogin(login, transport, this.signal);
   }

@@ -38,7 +38,7 @@ interface FoundTool {
   tool: Tool;
 }
 
-const MOST_CAPABILITY_WARNINGS = 100;
+const MAX_CAPABILITY_WARNINGS = 100;
 
 export class PocketAgentClient implements ToolSource {
   readonly name = 'mcp';
@@ -216,7 +216,7 @@ export class PocketAgentClient implements ToolSource {
     for (const { name, _meta: meta } of tools) {
       const claimed = meta?.capability;
       if (typeof claimed !== 'string' || isCapability(claimed)) continue;
-      if (this.#warnedOf && this.#warnedOf.size >= MOST_CAPABILITY_WARNINGS) return;
+      if (this.#warnedOf && this.#warnedOf.size >= MAX_CAPABILITY_WARNINGS) return;
       const text = `the capability "${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}`;
       this.#warnOnce(`${server} ${name} ${claimed}`, `MCP server "${server}": ${text}, so the tool counts as delete.`);
     }

@@ -22,14 +22,14 @@ import { HttpTransport } from './transports/http-transport.ts';
 import { inProcessTransport } from './transports/in-process.ts';
 import { SseTransport } from './transports/sse-transport.ts';
 
-export const MOST_LOGINS = 3;
+export const MAX_LOGINS = 3;
 const FIRST_WAIT_MS = 50;
-const LONGEST_WAIT_MS = 500;
+const MAX_WAIT_MS = 500;
 
 /** Tries for `patienceMs` to reach a server where nothing listens. */
 export async function connectTo(request: ConnectRequest, patienceMs: number): Promise<Connected> {
   const until = Date.now() + patienceMs;
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
     try {
       return await connectOnce(request);
     } catch (error) {
@@ -115,7 +115,7 @@ async function withLogin(
       return await inTime(request, (bounded) => attempt(bounded, transport, options));
     } catch (error) {
       if (!isUnauthorized(error)) throw error;
-      if (!login || logins >= MOST_LOGINS) throw authorizationNeeded(request.name, request.entry, error);
+      if (!login || logins >= MAX_LOGINS) throw authorizationNeeded(request.name, request.entry, error);
       request.onLogin?.();
       await finishLogin(login, transport, request.signal);
     }

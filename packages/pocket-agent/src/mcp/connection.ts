@@ -1,7 +1,7 @@
 // The connection to one MCP server: opens a session at first use, and replaces one that is lost. A server whose session
 // or list of tools failed is away: it has no tools, and is retried with growing pauses and at the start of each run.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
-import { abortable, errorText, isPocketError, LONGEST_TIMER_MS, neverAborted, PocketError } from '@pocket-agent/kit';
+import { abortable, errorText, isPocketError, MAX_TIMER_MS, neverAborted, PocketError } from '@pocket-agent/kit';
 import type { ServerStatus } from '../run/events.ts';
 import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/tool-source.ts';
 import { Attempts } from './attempts.ts';
@@ -32,7 +32,7 @@ interface Failure {
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 /** How long to wait for a server that was just lost: it is probably restarting. */
 const RESTART_MS = 3_000;
 
@@ -68,7 +68,7 @@ export class McpConnection {
     this.entry = entry;
     this.tools = new ToolList({ name, logger, timeoutMs });
     this.#wait = new ToolWait({
-      waitMs: Math.min(waitMs, LONGEST_TIMER_MS),
+      waitMs: Math.min(waitMs, MAX_TIMER_MS),
       onSlow: (afterMs) => this.#warnOfSlow(afterMs, waitMs),
     });
     this.#options = {
@@ -255,7 +255,7 @@ export class McpConnection {
   #fail({ error, isOfList }: Pick<Failure, 'error' | 'isOfList'>, explained = error): void {
     if (this.signal.aborted) return;
     const count = (this.#failure?.count ?? 0) + 1;
-    const retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (count - 1), LONGEST_RETRY_MS);
+    const retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (count - 1), MAX_RETRY_MS);
     this.#failure = { error, isOfList: isOfList || this.#failure?.isOfList === true, count, retryAt };
     this.#wasLost = false;
     this.tools.changed();

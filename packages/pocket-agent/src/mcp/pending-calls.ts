@@ -10,7 +10,7 @@ interface CallOptions extends CallClockOptions {
 }
 
 /** Elicitations and sampling requests of one server that are open at a time. */
-const MOST_QUESTIONS = 100;
+const MAX_QUESTIONS = 100;
 /** A server may still ask something about a cancelled call for this long. */
 const ABANDONED_MS = 60_000;
 
@@ -83,8 +83,8 @@ export class PendingCalls {
    * while a person takes time to answer.
    */
   async whileAsked<Answer>(answer: () => Answer | Promise<Answer>): Promise<Answer> {
-    if (this.#questions >= MOST_QUESTIONS)
-      throw new Error(`This client answers at most ${MOST_QUESTIONS} requests of a server at a time.`);
+    if (this.#questions >= MAX_QUESTIONS)
+      throw new Error(`This client answers at most ${MAX_QUESTIONS} requests of a server at a time.`);
     this.#questions++;
     try {
       return await inRun(this.#asker(), answer);

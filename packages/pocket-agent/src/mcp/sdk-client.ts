@@ -11,8 +11,8 @@ import {
   abortable,
   errorText,
   isPocketError,
-  LONGEST_TIMER_MS,
   type Logger,
+  MAX_TIMER_MS,
   PocketError,
   startDeadline,
 } from '@pocket-agent/kit';
@@ -29,11 +29,11 @@ import type { ToolList } from './tool-list.ts';
 import type { ChildTransport } from './transports/child-transport.ts';
 
 /** How often a server of the 2026 era may ask something in one call; the SDK would stop at ten. */
-const MOST_ROUNDS = 100;
+const MAX_ROUNDS = 100;
 /** The SDK's error when it stops reopening a stream: for a 2025 server the one on which changes are announced. */
 const STREAM_GIVEN_UP = /^Maximum reconnection attempts/;
 /** Of one result. Each block costs far more than its bytes. */
-const MOST_BLOCKS = 10_000;
+const MAX_BLOCKS = 10_000;
 const INVALID_REQUEST = -32_600;
 
 /** The SDK would run the schemas of servers on this thread; `output-check.ts` does so in another process. */
@@ -98,7 +98,7 @@ export async function attempt(
   const client = makeClient(request);
   hearMessages(transport, request);
   try {
-    const timeout = Math.min(request.timeoutMs, LONGEST_TIMER_MS);
+    const timeout = Math.min(request.timeoutMs, MAX_TIMER_MS);
     await abortable(client.connect(transport, { ...options, timeout, signal }), signal);
     routeMessages(transport, request, client.getProtocolEra() === 'modern');
     return { client, transport };
@@ -114,12 +114,12 @@ export function brokenOff(transport: Transport): Error | undefined {
 }
 
 function makeClient({ name, handlers, logger, clientInfo, pending, tools, probeMs }: ConnectRequest): Client {
-  const probe = probeMs === undefined ? {} : { probe: { timeoutMs: Math.min(probeMs, LONGEST_TIMER_MS) } };
+  const probe = probeMs === undefined ? {} : { probe: { timeoutMs: Math.min(probeMs, MAX_TIMER_MS) } };
   const client = new Client(clientInfo, {
     capabilities: capabilitiesOf(handlers),
     versionNegotiation: { mode: 'auto', ...probe },
     jsonSchemaValidator: noValidator,
-    inputRequired: { maxRounds: MOST_ROUNDS },
+    inputRequired: { maxRounds: MAX_ROUNDS },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => tools.changed() } },
   });
   registerServerRequests(client, {
@@ -174,7 +174,7 @@ function hear({ name, handlers, logger, onLog }: ConnectRequest, message: JSONRP
 /** The message; an error in place of a result that would take the SDK long to check. */
 function withFewBlocks(message: JSONRPCMessage): JSONRPCMessage {
   const content = 'result' in message ? message.result.content : undefined;
-  if (!('result' in message) || !Array.isArray(content) || content.length <= MOST_BLOCKS) return message;
-  const text = `Invalid result: content has more than ${MOST_BLOCKS} blocks, the most that are read`;
+  if (!('result' in message) || !Array.isArray(content) || content.length <= MAX_BLOCKS) return message;
+  const text = `Invalid result: content has more than ${MAX_BLOCKS} blocks, the most that are read`;
   return { jsonrpc: '2.0', id: message.id, error: { code: INVALID_REQUEST, message: text } };
 }

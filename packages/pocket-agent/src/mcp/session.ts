@@ -1,7 +1,7 @@
 // One session with an MCP server: the SDK's client, its transport, and the requests under way. It dies as a whole, and
 // `McpConnection` replaces it.
 import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client';
-import { abortable, errorText, LONGEST_TIMER_MS, startDeadline } from '@pocket-agent/kit';
+import { abortable, errorText, MAX_TIMER_MS, startDeadline } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
 import type { ToolCallContext } from '../tools/tool-source.ts';
 import type { Attempts } from './attempts.ts';
@@ -81,7 +81,7 @@ export class Session {
     try {
       if (tool.outputSchema) await checkSchema(check);
       const params = { name: tool.name, arguments: args, _meta };
-      const result = await this.client.callTool(params, { signal, timeout: LONGEST_TIMER_MS, toolDefinition });
+      const result = await this.client.callTool(params, { signal, timeout: MAX_TIMER_MS, toolDefinition });
       if (tool.outputSchema) await checkOutput(result, check);
       return result;
     } catch (error) {

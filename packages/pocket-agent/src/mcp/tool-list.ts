@@ -11,8 +11,8 @@ import {
   abortable,
   deepFreeze,
   errorText,
-  LONGEST_TIMER_MS,
   type Logger,
+  MAX_TIMER_MS,
   neverAborted,
   PocketError,
   schemaIssuesText,
@@ -22,14 +22,14 @@ import { retrySafety } from './retry-safety.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 
 /** Many servers send a TTL of 0, with which an agent would list the tools at every step. */
-const SHORTEST_TTL_MS = 10_000;
+const MIN_TTL_MS = 10_000;
 /** For a server that supports announcements of changes but does not accept a subscription. */
 const UNTOLD_TTL_MS = 60_000;
 /** The limit of the SDK. */
-const MOST_PAGES = 64;
+const MAX_PAGES = 64;
 /** On all pages. */
-const MOST_TOOLS = 20_000;
-const MOST_CHARACTERS = 20_000_000;
+const MAX_TOOLS = 20_000;
+const MAX_CHARACTERS = 20_000_000;
 
 interface ToolListOptions {
   /** Name of the server. */
@@ -89,8 +89,8 @@ export class ToolList {
     if (!this.#tooLong || !Array.isArray(tools)) return;
     this.#listed.tools += tools.length;
     this.#listed.characters += JSON.stringify(tools).length;
-    if (this.#listed.tools <= MOST_TOOLS && this.#listed.characters <= MOST_CHARACTERS) return;
-    const limits = `${MOST_TOOLS} tools or ${MOST_CHARACTERS} characters`;
+    if (this.#listed.tools <= MAX_TOOLS && this.#listed.characters <= MAX_CHARACTERS) return;
+    const limits = `${MAX_TOOLS} tools or ${MAX_CHARACTERS} characters`;
     const text = `MCP server "${this.#options.name}" lists more than ${limits}, the most that are read.`;
     this.#tooLong.abort(new PocketError('MCP_REQUEST_FAILED', text));
   }
@@ -173,7 +173,7 @@ export class ToolList {
     this.#answered = number;
     this.#known = tools;
     if (!capability?.listChanged && typeof ttlMs === 'number')
-      this.#freshUntil = Date.now() + Math.max(ttlMs, SHORTEST_TTL_MS);
+      this.#freshUntil = Date.now() + Math.max(ttlMs, MIN_TTL_MS);
     return tools;
   }
 
@@ -181,14 +181,14 @@ export class ToolList {
     const isRefreshed = this.#isRefreshed;
     try {
       // calls pass the tool on, so the SDK need not cache the list; its own timeout is for each page
-      const options = { cacheMode: 'bypass', signal, timeout: LONGEST_TIMER_MS } as const;
+      const options = { cacheMode: 'bypass', signal, timeout: MAX_TIMER_MS } as const;
       const { tools, ttlMs } = await client.listTools(undefined, options);
       return { tools: deepFreeze(tools), ttlMs };
     } catch (cause) {
       const error = signal.aborted ? signal.reason : this.#explained(cause);
       if (!isRefreshed || retrySafety(error) !== 'no-loss') throw error;
       this.#options.logger.debug(`The list of tools was not read again: ${errorText(error)}`);
-      return { tools: this.#known, ttlMs: SHORTEST_TTL_MS };
+      return { tools: this.#known, ttlMs: MIN_TTL_MS };
     }
   }
 
@@ -199,7 +199,7 @@ export class ToolList {
       return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
     }
     if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ListPaginationExceeded) return error;
-    const text = `MCP server "${this.#options.name}" lists its tools on more than ${MOST_PAGES} pages, the most that are read.`;
+    const text = `MCP server "${this.#options.name}" lists its tools on more than ${MAX_PAGES} pages, the most that are read.`;
     return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
   }
 }

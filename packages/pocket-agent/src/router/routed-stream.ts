@@ -1,6 +1,6 @@
 // The stream of a deployment, held back until its first visible part: until then another deployment can take over.
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
-import { LONGEST_TIMER_MS, PocketError } from '@pocket-agent/kit';
+import { MAX_TIMER_MS, PocketError } from '@pocket-agent/kit';
 import { refuseHtml, streamError } from '../model/provider-errors.ts';
 import type { DeploymentCall } from './deployment-call.ts';
 
@@ -49,7 +49,7 @@ function visibleStream(
   let timer: NodeJS.Timeout | undefined;
   const startTimer = (action: () => void) => {
     clearTimeout(timer);
-    timer = call.isOver || timeoutMs > LONGEST_TIMER_MS ? undefined : setTimeout(action, timeoutMs);
+    timer = call.isOver || timeoutMs > MAX_TIMER_MS ? undefined : setTimeout(action, timeoutMs);
   };
   /** A caller that does not read for `timeoutMs` frees the place, and may still read. */
   const startIdleTimer = () => {

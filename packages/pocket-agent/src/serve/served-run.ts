@@ -10,7 +10,7 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { errorText, fairEvictionKey, LONGEST_TIMER_MS, onAbort, PocketError } from '@pocket-agent/kit';
+import { errorText, fairEvictionKey, MAX_TIMER_MS, onAbort, PocketError } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../access/approval.ts';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../access/remote-approval.ts';
 import { errorResult } from '../tools/tool-result.ts';
@@ -187,7 +187,7 @@ function answerIn(responses: ServerContext['mcpReq']['inputResponses'], id: stri
 async function askNow({ mcpReq }: ServerContext, request: ApprovalRequest): Promise<ApprovalAnswer> {
   try {
     const question = { method: 'elicitation/create' as const, params: questionOf(request) };
-    const answer = await mcpReq.send(question, { signal: request.signal, timeout: LONGEST_TIMER_MS });
+    const answer = await mcpReq.send(question, { signal: request.signal, timeout: MAX_TIMER_MS });
     return answerIn({ answer }, 'answer');
   } catch (error) {
     request.signal.throwIfAborted();

@@ -1,5 +1,5 @@
 // The clock of one tool call: cancels it when it gives no sign of life for too long, or runs too long in all.
-import { LONGEST_TIMER_MS, onAbort, PocketError } from '@pocket-agent/kit';
+import { MAX_TIMER_MS, onAbort, PocketError } from '@pocket-agent/kit';
 
 export interface CallClockOptions {
   /** For the text of an error. */
@@ -51,7 +51,7 @@ export class CallClock {
   }
 
   #startTimer(leftMs: number): void {
-    this.#timer = setTimeout(() => this.#checkTime(), Math.min(Math.max(0, leftMs), LONGEST_TIMER_MS));
+    this.#timer = setTimeout(() => this.#checkTime(), Math.min(Math.max(0, leftMs), MAX_TIMER_MS));
   }
 
   #checkTime(): void {

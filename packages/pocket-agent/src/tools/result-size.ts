@@ -3,16 +3,16 @@ import type { ToolContentPart } from '../base/tool-call.ts';
 
 /** A picture costs a model far less than text of its size. */
 const PICTURE_BYTES_FOR_ONE = 20;
-const MOST_PICTURES = 100;
+const MAX_PICTURES = 100;
 /** More text blocks than these are joined: the overhead per block would exceed its text. */
-const MOST_TEXTS = 100;
+const MAX_TEXTS = 100;
 
 export function capped(given: readonly ToolContentPart[], maxBytes: number): ToolContentPart[] {
   const [only] = given;
   // no character takes more than three bytes
   if (given.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return [only];
   const pictured = cappedPictures(given, maxBytes * PICTURE_BYTES_FOR_ONE);
-  const isMany = pictured.filter(({ type }) => type === 'text').length > MOST_TEXTS;
+  const isMany = pictured.filter(({ type }) => type === 'text').length > MAX_TEXTS;
   const parts = isMany ? joined(pictured) : pictured;
   const total = sizeOf(parts);
   if (total <= maxBytes) return parts;
@@ -44,7 +44,7 @@ function cappedPictures(parts: readonly ToolContentPart[], maxBytes: number): To
     const size = base64Bytes(part.data.data);
     if (size === 0) return leftOut(part.mediaType, size, 'it is empty');
     if (size > left) return leftOut(part.mediaType, size, 'it is more than maxToolResultBytes allows');
-    if (++count > MOST_PICTURES) return leftOut(part.mediaType, size, `there are more than ${MOST_PICTURES}`);
+    if (++count > MAX_PICTURES) return leftOut(part.mediaType, size, `there are more than ${MAX_PICTURES}`);
     left -= size;
     return part;
   });

@@ -96,11 +96,11 @@ export function readArguments(tool: string, input: string): ReadArguments {
   if (input.trim() === '') return { arguments: {} }; // some models write nothing for a tool without arguments
   let problem = 'it is not an object';
   try {
-    if (input.length > MOST_VALUES && valuesIn(input) > MOST_VALUES)
-      throw new Error(`it has more than ${MOST_VALUES} values`);
+    if (input.length > MAX_VALUES && valuesIn(input) > MAX_VALUES)
+      throw new Error(`it has more than ${MAX_VALUES} values`);
     const value: unknown = JSON.parse(input);
     // deep nesting needs long text
-    if (input.length > DEEPEST && isTooDeep(value)) problem = `it is nested more than ${DEEPEST} levels deep`;
+    if (input.length > MAX_DEPTH && isTooDeep(value)) problem = `it is nested more than ${MAX_DEPTH} levels deep`;
     else if (isRecord(value)) return { arguments: value };
   } catch (error) {
     problem = error instanceof Error ? error.message : String(error);
@@ -113,7 +113,7 @@ export function readArguments(tool: string, input: string): ReadArguments {
 }
 
 /** Checking and copying millions of values would block this thread for minutes. */
-const MOST_VALUES = 50_000;
+const MAX_VALUES = 50_000;
 const QUOTE = 34;
 const COMMA = 44;
 const OPEN_BRACKET = 91;
@@ -133,9 +133,9 @@ function valuesIn(json: string): number {
 }
 
 /** Deeper arguments are a mistake, and recursive code would overflow the stack. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 function isTooDeep(value: unknown, depth = 0): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return depth >= DEEPEST || Object.values(value).some((item) => isTooDeep(item, depth + 1));
+  return depth >= MAX_DEPTH || Object.values(value).some((item) => isTooDeep(item, depth + 1));
 }

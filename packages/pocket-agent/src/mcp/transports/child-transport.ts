@@ -20,7 +20,7 @@ const PIPE_GRACE_MS = 500;
 const STDERR_KEPT = 2_000;
 const NOISE_KEPT = 200;
 /** Messages that the child has not read yet. Several large calls may start before it reads any of them. */
-const MOST_UNREAD_MB = 64;
+const MAX_UNREAD_MB = 64;
 
 export class ChildTransport implements Transport {
   onclose?: () => void;
@@ -83,7 +83,7 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
-    if (stdin.writableLength > MOST_UNREAD_MB * 1_024 * 1_024) throw this.#tooMuchUnread();
+    if (stdin.writableLength > MAX_UNREAD_MB * 1_024 * 1_024) throw this.#tooMuchUnread();
     const write = (done?: () => void) => stdin.write(serializeMessage(message), done); // the stream buffers what the pipe has no room for
     if ('method' in message) write();
     else await this.#answers.send(() => new Promise<void>((resolve) => write(() => resolve())));
@@ -161,7 +161,7 @@ export class ChildTransport implements Transport {
   }
 
   #tooMuchUnread(): PocketError {
-    const text = `The server process "${this.#command.command}" has stopped reading its stdin: more than ${MOST_UNREAD_MB} MB wait there, so nothing more is sent until it reads on.`;
+    const text = `The server process "${this.#command.command}" has stopped reading its stdin: more than ${MAX_UNREAD_MB} MB wait there, so nothing more is sent until it reads on.`;
     return new PocketError('MCP_REQUEST_FAILED', text);
   }
 

@@ -1,14 +1,14 @@
 // Limits for a server that sends more, or faster, than this process can handle.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { limitedResponse } from '@pocket-agent/http/fetch';
-import { MOST_MESSAGE_BYTES } from './message-lines.ts';
+import { MAX_MESSAGE_BYTES } from './message-lines.ts';
 
 /** Messages are handled for this long at a time; then other work of the process gets a turn. */
 export const SLICE_MS = 10;
-const MOST_PENDING_ANSWERS = 250;
+const MAX_PENDING_ANSWERS = 250;
 /** Servers may ask us to reconnect after any time, also 0. */
-const SHORTEST_RECONNECT_MS = 100;
-const LONGEST_RECONNECT_MS = 60_000;
+const MIN_RECONNECT_MS = 100;
+const MAX_RECONNECT_MS = 60_000;
 
 /** Our answers to requests of one server that it has not read yet. */
 export class PendingAnswers {
@@ -20,8 +20,8 @@ export class PendingAnswers {
   }
 
   async send(send: () => Promise<void>): Promise<void> {
-    if (this.#count >= MOST_PENDING_ANSWERS) {
-      this.#breakOff(new Error(`it sent requests without reading our answers to the last ${MOST_PENDING_ANSWERS}`));
+    if (this.#count >= MAX_PENDING_ANSWERS) {
+      this.#breakOff(new Error(`it sent requests without reading our answers to the last ${MAX_PENDING_ANSWERS}`));
       return;
     }
     this.#count++;
@@ -35,12 +35,12 @@ export class PendingAnswers {
 
 /** A reconnection scheduler for the SDK, whose own one waits as briefly as a server wants. */
 export function scheduleReconnect(reconnect: () => void, delayMs: number): () => void {
-  const boundedMs = Math.min(Math.max(delayMs, SHORTEST_RECONNECT_MS), LONGEST_RECONNECT_MS);
+  const boundedMs = Math.min(Math.max(delayMs, MIN_RECONNECT_MS), MAX_RECONNECT_MS);
   const timer = setTimeout(reconnect, boundedMs);
   return () => clearTimeout(timer);
 }
 
 /** A `fetch` whose responses have the size limit of every message of a server. */
 export function limitedFetch(fetch: FetchLike, onTooLarge: (error: Error) => void = () => {}): FetchLike {
-  return async (url, init) => limitedResponse(await fetch(url, init), { mostBytes: MOST_MESSAGE_BYTES, onTooLarge });
+  return async (url, init) => limitedResponse(await fetch(url, init), { mostBytes: MAX_MESSAGE_BYTES, onTooLarge });
 }

@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { isEventStream, limitedResponse } from '@pocket-agent/http/fetch';
 import { PendingAnswers, scheduleReconnect } from './flood-limits.ts';
-import { MOST_MESSAGE_BYTES } from './message-lines.ts';
+import { MAX_MESSAGE_BYTES } from './message-lines.ts';
 
 /** The error code of a call whose response ended without an answer: the tool may or may not have run. */
 export const STREAM_ENDED = -32_097;
@@ -137,7 +137,7 @@ const sendings = new AsyncLocalStorage<{ isStream: boolean }>();
 
 function noteStreams(fetch: FetchLike, onTooLarge: (error: Error) => void): FetchLike {
   return async (url, init) => {
-    const response = limitedResponse(await fetch(url, init), { mostBytes: MOST_MESSAGE_BYTES, onTooLarge });
+    const response = limitedResponse(await fetch(url, init), { mostBytes: MAX_MESSAGE_BYTES, onTooLarge });
     const sending = sendings.getStore();
     if (sending) sending.isStream = response.ok && isEventStream(response);
     return response;

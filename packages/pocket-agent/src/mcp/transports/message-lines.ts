@@ -1,11 +1,11 @@
 // The stdout of a server process as messages: one per line, of limited size.
 import { isJSONRPCResultResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
-import { JsonWeight, MOST_JSON_PARTS } from '@pocket-agent/http/json-weight';
+import { JsonWeight, MAX_JSON_PARTS } from '@pocket-agent/http/json-weight';
 import { isRecord } from '@pocket-agent/kit';
 
 /** Of one message over any transport: a server that never ends one must not fill the memory. */
-const MOST_MESSAGE_MB = 10;
-export const MOST_MESSAGE_BYTES = MOST_MESSAGE_MB * 1_024 * 1_024;
+const MAX_MESSAGE_MB = 10;
+export const MAX_MESSAGE_BYTES = MAX_MESSAGE_MB * 1_024 * 1_024;
 const LINE_FEED = 10;
 const INVALID_REQUEST = -32_600;
 
@@ -37,8 +37,8 @@ export class MessageLines {
   #add(part: Buffer): void {
     this.#bytes += part.length;
     this.#parts.push(part);
-    const isTooLong = this.#bytes > MOST_MESSAGE_BYTES;
-    const fault = isTooLong ? `of more than ${MOST_MESSAGE_MB} MB, the most that is read` : this.#weight.add(part);
+    const isTooLong = this.#bytes > MAX_MESSAGE_BYTES;
+    const fault = isTooLong ? `of more than ${MAX_MESSAGE_MB} MB, the most that is read` : this.#weight.add(part);
     if (fault === undefined) return;
     this.clear();
     throw new Error(`it wrote a message ${fault} over stdio`);
@@ -67,7 +67,7 @@ function checkedMessage(value: unknown): JSONRPCMessage {
   try {
     // the SDK's schema takes long to refuse a value
     if (!isRecord(value) || value.jsonrpc !== '2.0') throw new Error('The server sent something that is not JSON-RPC');
-    if (Object.keys(value).length > MOST_JSON_PARTS) throw new Error('The server sent a message with too many fields');
+    if (Object.keys(value).length > MAX_JSON_PARTS) throw new Error('The server sent a message with too many fields');
     // nearly all messages are results; the schema for all kinds would first refuse them as requests and notifications
     return isJSONRPCResultResponse(value) ? value : parseJSONRPCMessage(value);
   } catch (error) {
