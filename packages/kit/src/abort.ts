@@ -115,7 +115,7 @@ function listenTo(signal: AbortSignal): Set<AbortListener> {
   return listeners;
 }
 
-/** The value of a hook, waited for until the signal is aborted; a value that is not a promise is returned as it is. */
+/** Waits for a promise until the signal is aborted. Other values are returned as they are. */
 export function within<Value>(signal: AbortSignal, value: Value | Promise<Value>): Value | Promise<Value> {
   return value instanceof Promise ? abortable(value, signal) : value;
 }

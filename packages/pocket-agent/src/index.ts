@@ -11,6 +11,9 @@ export {
   stderrLogger,
 } from '@pocket-agent/kit';
 export { checkForeign, type ForeignCheck, type Verdict } from '@pocket-agent/schema';
+export type { AccessOptions, FilteredTool } from './access/access-rules.ts';
+export type { ApprovalAnswer, ApprovalRequest, Approve, ConfirmPolicy, Remember } from './access/approval.ts';
+export type { AuditRecord } from './access/audit.ts';
 export {
   type Capability,
   capabilityOf,
@@ -21,10 +24,7 @@ export {
   type ProfileName,
   profiles,
   toolsFor,
-} from './access/access.ts';
-export type { AccessOptions, FilteredTool } from './access/access-rules.ts';
-export type { ApprovalAnswer, ApprovalRequest, Approve, ConfirmPolicy, Remember } from './access/approval.ts';
-export type { AuditRecord } from './access/audit.ts';
+} from './access/capabilities.ts';
 export { PocketAgent, type StreamOptions } from './agent/agent.ts';
 export type {
   AgentConfig,

@@ -1,4 +1,6 @@
 // Names that the other packages of this repository share with the library. Not public: they may change in any release.
+
+export { NO_APPROVER, type ServedApprovals, servedApproval, servedApprovalsRule } from './access/approval.ts';
 export {
   capabilities,
   checkCapability,
@@ -6,8 +8,7 @@ export {
   isCapability,
   readProfile,
   refusalBy,
-} from './access/access.ts';
-export { NO_APPROVER, type ServedApprovals, servedApproval, servedApprovalsRule } from './access/approval.ts';
+} from './access/capabilities.ts';
 export {
   APPROVAL_META_KEY,
   approvalText,

@@ -11,9 +11,9 @@ import {
   snapshot,
   stringRule,
 } from '@pocket-agent/kit';
-import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './access.ts';
 import { type ConfirmPolicy, confirmRule, type Remember } from './approval.ts';
 import { AuditFile } from './audit.ts';
+import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './capabilities.ts';
 import { Fingerprints } from './fingerprints.ts';
 
 export interface AccessOptions {

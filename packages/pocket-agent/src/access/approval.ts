@@ -11,7 +11,7 @@ import {
   snapshot,
   startDeadline,
 } from '@pocket-agent/kit';
-import type { Capability, JudgedTool } from './access.ts';
+import type { Capability, JudgedTool } from './capabilities.ts';
 
 export const NO_APPROVER = 'it needs approval, and there is no approver';
 
@@ -118,7 +118,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
   const request: ApprovalRequest = { ...deepCopy(about), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
-    const decision = readAnswer(answer, hash, about.arguments);
+    const decision = readApproval(answer, hash, about.arguments);
     if (decision) return decision;
     if (isNewMistake(approve, answer)) logger.warn(`"${about.tool}" was not called: ${invalidAnswerText(answer)}.`);
     return denial(`it was not approved: ${invalidAnswerText(answer)}`);
@@ -132,7 +132,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
 }
 
 /** Undefined for an invalid answer. */
-function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision | undefined {
+function readApproval(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision | undefined {
   if (answer === 'allow') return { allowed: true, arguments: args, edited: false };
   if (answer === 'deny') return denial('it was not approved');
   if (typeof answer !== 'object' || answer === null) return undefined;

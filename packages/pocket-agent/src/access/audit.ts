@@ -2,8 +2,8 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ToolCall } from '../base/tool-call.ts';
-import type { Capability } from './access.ts';
 import type { Unanswered } from './approval.ts';
+import type { Capability } from './capabilities.ts';
 
 export interface AuditRecord {
   time: string;

@@ -2,7 +2,6 @@
 import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
 import { checkForeign, checkHere } from '@pocket-agent/schema';
 import type { ToolCall } from '../base/tool-call.ts';
-import { type JudgedTool, type Profile, refusalBy } from './access.ts';
 import type { AccessRules } from './access-rules.ts';
 import {
   type Approve,
@@ -14,6 +13,7 @@ import {
   type Remember,
 } from './approval.ts';
 import { type AuditRecord, type CallRecord, REDACTED, redact, redactText } from './audit.ts';
+import { type JudgedTool, type Profile, refusalBy } from './capabilities.ts';
 import { fingerprint } from './fingerprints.ts';
 
 const DEFAULT_APPROVAL_TIMEOUT_MS = 300_000;
@@ -80,7 +80,10 @@ export class Policy {
     this.keepsRecords = rules.audit !== undefined || (parent?.keepsRecords ?? false);
   }
 
-  /** Why a tool may not be called, by the profiles and filters of this agent, of those above, and of the run. */
+  /**
+   * Why a tool may not be called, by the profiles and filters of this agent, of those above, and of the run. It also
+   * decides what the model sees, so it must not depend on a call or on counts.
+   */
   refusal(tool: JudgedTool): string | undefined {
     if (this.isOpen) return undefined;
     for (const { rules } of this.#binding()) {

@@ -2,7 +2,6 @@
 // question on to its own approver, so that the person at the root is asked.
 import type { ElicitRequest, ElicitResult, ToolAnnotations } from '@modelcontextprotocol/client';
 import { isRecord, nonEmptyString, withoutUndefined } from '@pocket-agent/kit';
-import { isCapability } from './access.ts';
 import {
   type ApprovalAnswer,
   type ApprovalRequest,
@@ -10,6 +9,7 @@ import {
   NO_APPROVER,
   type Unanswered,
 } from './approval.ts';
+import { isCapability } from './capabilities.ts';
 import type { Policy } from './policy.ts';
 
 /** The `_meta` key under which a question describes the call. */

@@ -19,8 +19,8 @@ import {
   stringRule,
   withoutUndefined,
 } from '@pocket-agent/kit';
-import { profileOptions } from '../access/access.ts';
 import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
+import { profileOptions } from '../access/capabilities.ts';
 import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/model-names.ts';

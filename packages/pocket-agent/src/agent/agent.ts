@@ -11,9 +11,9 @@ import {
   within,
   withoutUndefined,
 } from '@pocket-agent/kit';
-import type { JudgedTool } from '../access/access.ts';
 import { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
+import type { JudgedTool } from '../access/capabilities.ts';
 import {
   copyMessage,
   type Message,
@@ -41,7 +41,7 @@ import { AgentServer } from '../serve/agent-server.ts';
 import type { AgentServerOptions } from '../serve/server-options.ts';
 import { agentTool, subAgentTools } from '../tools/agent-tool.ts';
 import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
-import { readAnswer } from '../tools/tool-calls.ts';
+import { readModelAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
 import { runToolCalls } from '../tools/tool-runner.ts';
 import { borrow } from '../tools/tool-source.ts';
@@ -64,6 +64,14 @@ import { type OverriddenRun, queueOverriddenRun } from './overridden-run.ts';
 import { RunQueue } from './run-queue.ts';
 import { RunStream } from './run-stream.ts';
 import { finalText, goesOn, type StepResult } from './step-result.ts';
+
+/** What one step needs. */
+interface StepParts {
+  context: RunContext;
+  completion: CompletionOptions;
+  /** The step waits for listeners that were called from then on; a listener may itself wait for a step. */
+  firstListenerCall: number;
+}
 
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
@@ -175,12 +183,10 @@ export class PocketAgent<Answer = string> {
    * turn in the queue too, with limits, abort and events (see `overridden-run.ts`).
    */
   async run(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
-    const current = this.#overriddenRun.isThere ? this.#queue.current : undefined;
-    if (current) return this.#loop(current, input); // `super.run()`: the overridden run has entered the queue
+    const outer = this.#overriddenRun.current();
+    if (outer) return this.#loop(outer, input); // `super.run()` continues the overridden run
     runOptions.checkSpelling(options);
-    return this.#queue.enter({ ...options, input: textOfInput(input) }, (context, firstListenerCall) =>
-      this.#loop(context, input, firstListenerCall),
-    );
+    return this.#queue.enter({ ...options, input: textOfInput(input) }, (context) => this.#loop(context, input));
   }
 
   /** The same run, with its events as they happen. Leaving the loop early aborts it. */
@@ -200,8 +206,8 @@ export class PocketAgent<Answer = string> {
     }
     stepOptions.check(options);
     const { signal, timeoutMs, traceparent, ...completion } = options;
-    return this.#queue.enter({ signal, timeoutMs, traceparent }, (context, firstListenerCall) =>
-      this.#step(context, firstListenerCall, withoutUndefined(completion)),
+    return this.#queue.enter({ signal, timeoutMs, traceparent }, (context) =>
+      this.#step({ context, completion: withoutUndefined(completion), firstListenerCall: nextListenerCall() }),
     );
   }
 
@@ -291,17 +297,18 @@ export class PocketAgent<Answer = string> {
     return { agent: this, metadata: {} };
   }
 
-  async #loop(context: RunContext, input: string | UserInput, firstListenerCall = nextListenerCall()): Promise<Answer> {
+  async #loop(context: RunContext, input: string | UserInput): Promise<Answer> {
+    const firstListenerCall = nextListenerCall();
     const { text, images = [] } = readInput(input);
     this.addUserMessage(text, { images });
     const isOverridden = this.step !== PocketAgent.prototype.step;
     for (;;) {
-      const result = await (isOverridden ? this.step() : this.#step(context, firstListenerCall));
+      const result = await (isOverridden ? this.step() : this.#step({ context, completion: {}, firstListenerCall }));
       if (!goesOn(result)) return finalText(result) as Answer;
     }
   }
 
-  async #step(context: RunContext, firstListenerCall: number, completion: CompletionOptions = {}): Promise<StepResult> {
+  async #step({ context, completion, firstListenerCall }: StepParts): Promise<StepResult> {
     const { hooks } = this;
     const { signal, budget } = context;
     const step = this.#countStep(context);
@@ -324,7 +331,7 @@ export class PocketAgent<Answer = string> {
       this.#ledger.measureResults({ run: context, answer: response, usage, historyLength: this.#history.length });
       if (hooks.onLlmResponse) await within(signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
 
-      const { message: llmMessage, requested } = readAnswer(response, this.#history.callIds, table);
+      const { message: llmMessage, requested } = readModelAnswer(response, this.#history.callIds, table);
       // a conversation that was reset in between does not start again with an answer
       if (this.#history.resets === resets) this.#append(llmMessage);
       let toolExecutionResults: ToolResult[] | undefined;

@@ -2,6 +2,7 @@
 // the same turn, limits, abort, option checks and events as the run of PocketAgent.
 import { abortableAfter } from '@pocket-agent/kit';
 import { textOfInput, type UserInput } from '../base/messages.ts';
+import type { RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 import type { RunQueue } from './run-queue.ts';
 
@@ -11,8 +12,8 @@ const SETTLE_MS = 1_000;
 type Run<Answer> = (input: string | UserInput, options?: RunOptions) => Promise<Answer>;
 
 export interface OverriddenRun {
-  /** Whether the agent's `run` is not the one of PocketAgent. */
-  readonly isThere: boolean;
+  /** The overridden run that the current code is part of. */
+  current(): RunContext | undefined;
 }
 
 /** `baseRun` enters the queue itself, so it stays as it is. */
@@ -36,8 +37,6 @@ export function queueOverriddenRun<Answer>(
     },
   });
   return {
-    get isThere() {
-      return run !== baseRun;
-    },
+    current: () => (run === baseRun ? undefined : queue.current),
   };
 }

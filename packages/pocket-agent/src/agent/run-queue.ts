@@ -1,13 +1,13 @@
 // One agent has one history, so its runs take turns. A run or step that starts inside a run of the same agent does not
 // wait: it is part of that run, which ends after it.
 import { abortable, errorText, isPocketError, PocketError, startDeadline } from '@pocket-agent/kit';
-import { readProfile } from '../access/access.ts';
 import type { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
+import { readProfile } from '../access/capabilities.ts';
 import { Policy } from '../access/policy.ts';
 import { Budget, type BudgetLimits } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
-import { emitEvent, nextListenerCall } from '../run/event-emitter.ts';
+import { emitEvent } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
 import type { RunOptions } from '../run/run-options.ts';
@@ -30,8 +30,7 @@ export interface Entry extends Optional<RunOptions> {
   input?: string;
 }
 
-/** `firstListenerCall`: listeners called from then on belong to this run. */
-type Work<Value> = (context: RunContext, firstListenerCall: number) => Promise<Value>;
+type Work<Value> = (context: RunContext) => Promise<Value>;
 
 /** Runs of other agents that the run of an agent waits for. */
 const waitsFor = new WeakMap<RunAgent, Set<RunContext>>();
@@ -63,6 +62,7 @@ export class RunQueue {
 
   /** Calls `work` as a run of this agent: now if it is inside one, otherwise after the runs before it. */
   async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
+    // the unfinished run of this agent that this one is inside of; without options of its own it is a part of that run
     const own = this.current;
     const isPart = own !== undefined && hasNoOptions(entry);
     const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
@@ -71,9 +71,8 @@ export class RunQueue {
     try {
       context.signal.throwIfAborted();
       leave = own ? keepOpen(own) : await this.#waitForTurn(context);
-      const firstListenerCall = nextListenerCall();
       if (input !== undefined) this.#emit(context, { type: 'run_started', data: { input } });
-      const answer = await inRun(context, () => work(context, firstListenerCall));
+      const answer = await inRun(context, () => work(context));
       const { totals } = context.budget;
       if (input !== undefined) this.#emit(context, { type: 'run_finished', data: { answer, totals } });
       return answer;
@@ -104,6 +103,7 @@ export class RunQueue {
     const { profile, onEvent, streaming = onEvent !== undefined } = entry;
     const { name } = this.#agent;
     const profiles = profile === undefined ? [] : [profile].flat().map(readProfile);
+    // the run that started this code, maybe finished, and its nearest ancestor that is not
     const last = lastRun();
     let around = last;
     while (around?.finished) around = around.parent;

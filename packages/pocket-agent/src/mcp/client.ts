@@ -20,7 +20,7 @@ import {
   stderrLogger,
   stringRule,
 } from '@pocket-agent/kit';
-import { expectedCapability, isCapability, type Judgement, judge } from '../access/access.ts';
+import { expectedCapability, isCapability, type Judgement, judge } from '../access/capabilities.ts';
 import { packageVersion } from '../base/version.ts';
 import type { ServerStatus } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';

@@ -16,7 +16,7 @@ import {
   secretStringMap,
   stringRule,
 } from '@pocket-agent/kit';
-import { capabilities, isCapability, type ServerTrust } from '../access/access.ts';
+import { capabilities, isCapability, type ServerTrust } from '../access/capabilities.ts';
 import type { OAuthLogin } from './login/oauth.ts';
 
 /**

@@ -7,8 +7,8 @@ import {
   OptionSet,
   positiveNumber,
 } from '@pocket-agent/kit';
-import type { Profile, ProfileName } from '../access/access.ts';
 import type { Approve } from '../access/approval.ts';
+import type { Profile, ProfileName } from '../access/capabilities.ts';
 import type { EventListener } from './events.ts';
 import type { ElicitationHandler } from './run-context.ts';
 

@@ -11,8 +11,8 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { errorText, isPublicError, isRecord, PocketError, publicErrorText } from '@pocket-agent/kit';
-import type { Profile, ProfileName } from '../access/access.ts';
 import { servedApproval } from '../access/approval.ts';
+import type { Profile, ProfileName } from '../access/capabilities.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { errorResult } from '../tools/tool-result.ts';
 import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';

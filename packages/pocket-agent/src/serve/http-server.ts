@@ -8,7 +8,7 @@ import {
   serveHttp as serveMcp,
 } from '@pocket-agent/http/mcp';
 import { errorText, OptionSet, PocketError } from '@pocket-agent/kit';
-import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
+import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 
 export type { HttpServer };
 

@@ -1,7 +1,7 @@
 // The options of an agent as an MCP server.
 import { OptionSet, oneOf } from '@pocket-agent/kit';
-import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
 import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts';
+import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ServedAgent } from './served-agent.ts';
 
 const conversations = ['per-client', 'per-token', 'shared'] as const;

@@ -1,7 +1,7 @@
 // A function as a tool, in this process.
 import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
 import { OptionSet, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
-import { type Capability, checkCapability, type Judgement, judge } from '../access/access.ts';
+import { type Capability, checkCapability, type Judgement, judge } from '../access/capabilities.ts';
 import { type JsonSchema, readInputSchema } from './input-schema.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tool-source.ts';

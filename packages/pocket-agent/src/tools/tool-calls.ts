@@ -21,7 +21,7 @@ export interface ReadAnswer {
 }
 
 /** `ids` are those in the history; those of this answer are added. */
-export function readAnswer(
+export function readModelAnswer(
   { content, finishReason }: Pick<ModelResponse, 'content' | 'finishReason'>,
   ids: Set<string>,
   tools: ToolTable,
@@ -29,7 +29,7 @@ export function readAnswer(
   const cutOff = isCutOff(finishReason) ? content.at(-1) : undefined;
   const message: AssistantMessage = { role: 'assistant', content: [] };
   const requested: RequestedCall[] = [];
-  let renamed: Map<string, string> | undefined;
+  let newIds: Map<string, string> | undefined;
   for (const part of content) {
     if (part.type === 'tool-call') {
       const { toolCallId } = part;
@@ -39,8 +39,8 @@ export function readAnswer(
       const id = isFree ? toolCallId : crypto.randomUUID();
       ids.add(id);
       if (id !== toolCallId) {
-        renamed ??= new Map();
-        renamed.set(toolCallId, id);
+        newIds ??= new Map();
+        newIds.set(toolCallId, id);
       }
       const { arguments: args, malformed } = part === cutOff ? unfinished(name) : readArguments(name, input);
       const call = deepFreeze({ id, name, arguments: args });
@@ -51,7 +51,7 @@ export function readAnswer(
       const own = ownArguments === call.arguments ? call : deepFreeze({ ...call, arguments: ownArguments });
       requested.push(malformed ? { call: own, malformed } : { call: own });
     } else if (part.type === 'tool-result') {
-      message.content.push(providerResultPart(part, renamed?.get(part.toolCallId) ?? part.toolCallId));
+      message.content.push(providerResultPart(part, newIds?.get(part.toolCallId) ?? part.toolCallId));
     } else {
       const kept = generatedPart(part);
       if (kept) message.content.push(kept);

@@ -1,4 +1,5 @@
-// The tool calls of one step: in parallel, each through policy, hooks and audit, each with exactly one result.
+// The tool calls of one step, in parallel. Each passes preToolCall, policy, approval and budget, is made, passes the result
+// hooks, and is recorded. Each has exactly one result.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import {
@@ -102,7 +103,7 @@ async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Pr
         const { call } = record;
         try {
           const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(run, call));
-          outcome = readAnswer(run, record, permission.entry, await abortable(calling, signal));
+          outcome = readToolAnswer(run, record, permission.entry, await abortable(calling, signal));
         } catch (error) {
           signal.throwIfAborted();
           outcome = { entry: permission.entry, error: asError(error) };
@@ -253,7 +254,7 @@ interface Failure {
 }
 
 /** Throws for an answer that cannot be read: that is a failure of the tool, not of the run. */
-function readAnswer(run: ToolRun, record: CallRecord, entry: ToolEntry, answer: CallToolResult): Outcome {
+function readToolAnswer(run: ToolRun, record: CallRecord, entry: ToolEntry, answer: CallToolResult): Outcome {
   const { call } = record;
   if (!answer.isError) {
     const result = run.hooks.onToolResult ? undefined : toToolResult(call, answer, run.settings);

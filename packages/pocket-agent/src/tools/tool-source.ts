@@ -1,6 +1,6 @@
 // The one interface behind MCP servers, sub-agents, plain functions and tool folders: list tools, call one.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { type Judgement, judge } from '../access/access.ts';
+import { type Judgement, judge } from '../access/capabilities.ts';
 import type { ToolProgress } from '../base/tool-call.ts';
 
 /** Passed to a source with each call. */

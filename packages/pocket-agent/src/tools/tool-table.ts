@@ -2,7 +2,7 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { Tool } from '@modelcontextprotocol/client';
 import { ownArguments, repairSchema } from '@pocket-agent/schema';
-import { type JudgedTool, judge, type Profile } from '../access/access.ts';
+import { type JudgedTool, judge, type Profile } from '../access/capabilities.ts';
 import type { Policy } from '../access/policy.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { NameRegistry, RenamedTool } from './name-registry.ts';
