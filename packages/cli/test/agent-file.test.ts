@@ -75,16 +75,16 @@ describe('--agent', () => {
   });
 
   test.each([
-    [{ agentconfig: {} }, 'has no key "agentconfig". Did you mean "agentConfig"?'],
+    [{ agentconfig: {} }, 'wrong.json has no option "agentconfig". Did you mean "agentConfig"?'],
     [{ agentConfig: { llmModel: 'demo', sytemPrompt: 'x' } }, 'Did you mean "systemPrompt"?'],
-    [{ limits: { maxStep: 3 } }, '"limits" has no key "maxStep". Did you mean "maxSteps"?'],
-    [{ tools: 'web' }, '"tools" must be a list of strings'],
+    [{ limits: { maxStep: 3 } }, 'wrong.json: limits has no option "maxStep". Did you mean "maxSteps"?'],
+    [{ tools: 'web' }, 'wrong.json: tools must be a list of strings'],
     [{ tools: ['web', './absent'] }, 'wrong.json: There is no tool folder '],
-    [{ agentConfig: { llmModel: 5 } }, '"agentConfig": "llmModel" must be a string'],
-    [{ agentConfig: { systemPrompt: ['x'] } }, '"systemPrompt" must be a string'],
-    [{ agentConfig: { allowImages: 'yes' } }, '"allowImages" must be true or false'],
-    [{ agentConfig: { modelSettings: 'x' } }, '"modelSettings" must be an object'],
-    [{ access: { auditFile: 5 } }, '"access": "auditFile" must be a string'],
+    [{ agentConfig: { llmModel: 5 } }, 'wrong.json: agentConfig.llmModel must be a string'],
+    [{ agentConfig: { systemPrompt: ['x'] } }, 'agentConfig.systemPrompt must be a string'],
+    [{ agentConfig: { allowImages: 'yes' } }, 'agentConfig.allowImages must be true or false'],
+    [{ agentConfig: { modelSettings: 'x' } }, 'agentConfig.modelSettings must be an object'],
+    [{ access: { auditFile: 5 } }, 'wrong.json: access.auditFile must be a string'],
     [{ mcpServers: { one: {} } }, 'MCP server "one" needs a "command"'],
     [[], 'must contain a JSON object'],
   ])('a mistake in the file is reported: %j', async (content, message) => {

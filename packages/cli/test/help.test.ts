@@ -1,24 +1,34 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { knownProviders } from 'pocket-agent/internal';
 import { describe, expect, test } from 'vitest';
-import { helpOf } from '../src/command-line/help.ts';
+import { commandNames, helpOf } from '../src/command-line/help.ts';
+import { splitCommand } from '../src/run-command.ts';
 import { CommandFolder, commandLine } from './fixtures/command.ts';
 
 const folder = new CommandFolder();
 const golden = (name: string) => `fixtures/golden/${name}.txt`;
 
 describe('--help', () => {
-  test.each(['ask', 'tools', 'call', 'serve', 'serve-tools', 'new-tool', 'sessions', 'dump', 'doctor'])(
-    'of %s matches the golden file',
-    async (name) => {
-      expect(
-        helpOf(name)
-          .split('\n')
-          .filter((line) => line.length > 120),
-      ).toEqual([]);
-      await expect(helpOf(name)).toMatchFileSnapshot(golden(`help-${name}`));
-    },
-  );
+  test.each(['ask', ...commandNames])('of %s matches the golden file', async (name) => {
+    const longLines = helpOf(name)
+      .split('\n')
+      .filter((line) => line.length > 120);
+    expect(longLines).toEqual([]);
+    await expect(helpOf(name)).toMatchFileSnapshot(golden(`help-${name}`));
+  });
+
+  test('has a text for every command', () => {
+    const files = readdirSync(new URL('../src/commands', import.meta.url)).map((file) => file.replace(/\.ts$/, ''));
+    expect(['ask', ...commandNames].sort()).toEqual(files.sort());
+    expect(commandNames.map((name) => splitCommand([name]).name)).toEqual(commandNames);
+  });
+
+  test('names every model provider', () => {
+    const names = knownProviders.map(({ prefix }) => `${prefix}/…`);
+    expect(helpOf('ask')).toContain(`--model NAME     ${names.join(', ')} or demo`);
+  });
 
   test.each([
     ['ask', '--help'],

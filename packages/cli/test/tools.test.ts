@@ -74,7 +74,7 @@ describe('pocket-agent tools', () => {
     const state = {
       agent,
       folders: [],
-      signal: AbortSignal.timeout(20_000),
+      signal: new AbortController().signal,
       print: (...lines: string[]) => void printed.push(...lines),
       connecting: <Value>(work: Promise<Value>) => work,
     };

@@ -20,10 +20,12 @@ export {
   remoteRefusal,
 } from './access/remote-approval.ts';
 export { readHistory } from './agent/agent-config.ts';
+export { checkAgentOptions } from './agent/agent-options.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
 export { providerOf } from './model/model-names.ts';
+export { isInstalled, type KnownProvider, knownProviders } from './model/providers.ts';
 export {
   type ProviderCount,
   type RateCounter,

@@ -79,3 +79,12 @@ export function resultText(agent: PocketAgent<unknown>, index = 0): string {
   if (!output) throw new Error(`There is no tool result ${index}.`);
   return 'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output);
 }
+
+/**
+ * Fails if this thread has worked long since `before = process.threadCpuUsage()`. Processor time, because the time on the
+ * clock depends on what else the machine does; linear work needs a hundredth of the limit.
+ */
+export function expectLittleWork(before: NodeJS.CpuUsage): void {
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 1_000_000).toBeLessThan(5 * Number(process.env.TEST_PATIENCE));
+}

@@ -2,7 +2,7 @@
 
 import { didYouMean, isPocketError, PocketError } from '@pocket-agent/kit';
 import { type ProfileName, profiles, resolveModel } from 'pocket-agent';
-import { readProfile } from 'pocket-agent/internal';
+import { knownProviders, readProfile } from 'pocket-agent/internal';
 import { completePath } from '../files/complete-path.ts';
 import { readImage } from '../files/images.ts';
 import { listSessions, Session } from '../files/sessions.ts';
@@ -24,7 +24,7 @@ export interface ChatCommand {
   complete?(word: string, state: ChatState): readonly string[];
 }
 
-const modelPrefixes = ['anthropic/', 'openai/', 'google/', 'azure/', 'ollama/', 'openai-compatible/', 'demo'];
+const modelPrefixes = [...knownProviders.map(({ prefix }) => `${prefix}/`), 'demo'];
 const NO_PROFILE = 'none';
 const profileNames = [...Object.keys(profiles), NO_PROFILE];
 

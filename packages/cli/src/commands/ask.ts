@@ -8,7 +8,7 @@ import { joinPrompt, readPipedInput } from '../command-line/piped-input.ts';
 import { readImage } from '../files/images.ts';
 import { countedMessages, Session } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
-import { type AgentRequest, agentOptions, readAgentRequest } from '../setup/agent-request.ts';
+import { type AgentRequest, agentFlags, readAgentRequest } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { makeAgent } from '../setup/make-agent.ts';
 import { loadFolders } from '../setup/tool-sources.ts';
@@ -20,7 +20,7 @@ import { hasColour } from '../terminal/style.ts';
 import { usageLine } from '../terminal/usage-line.ts';
 
 export const askOptions = {
-  ...agentOptions,
+  ...agentFlags,
   yes: { type: 'boolean', default: false },
   quiet: { type: 'boolean', short: 'q', default: false },
   json: { type: 'boolean', default: false },

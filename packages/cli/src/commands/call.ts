@@ -17,7 +17,7 @@ import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { type Approver, makeApprover } from '../questions/approver.ts';
-import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-request.ts';
+import { type AgentRequest, accessFlags, readAgentRequest, sourceFlags } from '../setup/agent-request.ts';
 import { builtinServer } from '../setup/servers.ts';
 import { loadFolders } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
@@ -26,8 +26,8 @@ import { Screen } from '../terminal/screen.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
 
 const callOptions = {
-  ...sourceOptions,
-  ...accessOptions,
+  ...sourceFlags,
+  ...accessFlags,
   yes: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
 } as const;

@@ -6,11 +6,12 @@ import { errorText, printable } from '@pocket-agent/kit';
 import { dataFolder, makePrivateFolder } from '@pocket-agent/kit/private-files';
 import { nodeVersionProblem } from '@pocket-agent/kit/require-node';
 import { PocketAgentClient, resolveModel } from 'pocket-agent';
+import { isInstalled, knownProviders } from 'pocket-agent/internal';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { packageVersion } from '../command-line/version.ts';
-import { type AgentRequest, readAgentRequest, sourceOptions } from '../setup/agent-request.ts';
+import { type AgentRequest, readAgentRequest, sourceFlags } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { findConfigs } from '../setup/found-configs.ts';
 import { settingsFor } from '../setup/model-settings.ts';
@@ -28,25 +29,8 @@ interface Finding {
   fix?: string;
 }
 
-const keys = [
-  'ANTHROPIC_API_KEY',
-  'OPENAI_API_KEY',
-  'GEMINI_API_KEY',
-  'GOOGLE_GENERATIVE_AI_API_KEY',
-  'AZURE_API_KEY',
-  'OPENAI_COMPATIBLE_API_KEY',
-];
-
-const providerPackages = [
-  '@ai-sdk/anthropic',
-  '@ai-sdk/openai',
-  '@ai-sdk/google',
-  '@ai-sdk/azure',
-  '@ai-sdk/openai-compatible',
-];
-
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
-  const { values } = readArguments(args, { ...sourceOptions, model: { type: 'string', short: 'm' } });
+  const { values } = readArguments(args, { ...sourceFlags, model: { type: 'string', short: 'm' } });
   const { signal } = interrupts.listen();
   const style = makeStyle(hasColour(process.stdout));
   const marks = { ok: style.green('ok    '), note: style.yellow('note  '), broken: style.red('broken') };
@@ -85,20 +69,24 @@ export function checkNode(version: string): Finding {
 
 /** Reports only whether keys are set. */
 function checkKeys(env: NodeJS.ProcessEnv): Finding[] {
-  const set = keys.filter((key) => env[key]);
-  if (set.length > 0) return set.map((key) => ({ state: 'ok', text: `${key} is set` }));
+  const set = knownProviders.flatMap(({ keyVariables }) => keyVariables).filter((variable) => env[variable]);
+  if (set.length > 0) return set.map((variable) => ({ state: 'ok', text: `${variable} is set` }));
+  const common = knownProviders.flatMap(({ defaultModel, keyVariables }) => (defaultModel ? keyVariables : []));
   return [
     {
       state: 'note',
       text: 'no API key of a model provider is set',
-      fix: `Set ${keys.slice(0, 3).join(', ')}, or run Ollama. Until then the demo model answers, which is not an LLM.`,
+      fix: `Set ${common.join(', ')}, or run Ollama. Until then the demo model answers, which is not an LLM.`,
     },
   ];
 }
 
 function checkPackages(): Finding[] {
-  const missing = providerPackages.filter((name) => !isInstalled(name));
-  const installed = providerPackages.filter((name) => !missing.includes(name));
+  const namesOf = (isWanted: typeof isInstalled) => [
+    ...new Set(knownProviders.filter(isWanted).map(({ packageName }) => packageName)),
+  ];
+  const installed = namesOf(isInstalled);
+  const missing = namesOf((provider) => !isInstalled(provider));
   return [
     ...(installed.length > 0 ? [{ state: 'ok' as const, text: `provider packages: ${installed.join(', ')}` }] : []),
     ...(missing.length > 0
@@ -111,15 +99,6 @@ function checkPackages(): Finding[] {
         ]
       : []),
   ];
-}
-
-function isInstalled(name: string): boolean {
-  try {
-    import.meta.resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function checkModel(request: AgentRequest): Promise<Finding> {

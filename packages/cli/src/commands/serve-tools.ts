@@ -7,15 +7,15 @@ import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../command-line/http-options.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { accessOptions, readFolderOptions, sourceOptions } from '../setup/agent-request.ts';
+import { accessFlags, readFolderOptions, sourceFlags } from '../setup/agent-request.ts';
 import { reportEdits } from '../setup/report-edits.ts';
 import { loadFolders } from '../setup/tool-sources.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
 
 const serveToolsOptions = {
   ...httpOptions,
-  profile: accessOptions.profile,
-  'default-capability': sourceOptions['default-capability'],
+  profile: accessFlags.profile,
+  'default-capability': sourceFlags['default-capability'],
   watch: { type: 'boolean', default: false },
 } as const;
 

@@ -4,7 +4,7 @@ import type { AgentServerOptions } from 'pocket-agent';
 import { readArguments } from '../command-line/arguments.ts';
 import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../command-line/http-options.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { accessOptions, readAgentRequest } from '../setup/agent-request.ts';
+import { accessFlags, readAgentRequest } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { makeAgent } from '../setup/make-agent.ts';
 import { loadFolders } from '../setup/tool-sources.ts';
@@ -12,7 +12,7 @@ import { screenLogger } from '../terminal/screen-logger.ts';
 
 const serveOptions = {
   ...httpOptions,
-  ...accessOptions,
+  ...accessFlags,
   a2a: { type: 'boolean', default: false },
   conversation: { type: 'string' },
   model: { type: 'string', short: 'm' },

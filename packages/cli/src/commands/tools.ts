@@ -6,7 +6,7 @@ import { readProfile } from 'pocket-agent/internal';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-request.ts';
+import { type AgentRequest, accessFlags, readAgentRequest, sourceFlags } from '../setup/agent-request.ts';
 import { closeFolders, loadFolders } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -19,9 +19,9 @@ function noToolsText({ servers, toolFolders }: AgentRequest): string {
 }
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
-  const { profile } = accessOptions;
+  const { profile } = accessFlags;
   const { values, positionals } = readArguments(args, {
-    ...sourceOptions,
+    ...sourceFlags,
     profile,
     json: { type: 'boolean', default: false },
   });

@@ -1,9 +1,7 @@
 // Reads JSON files that users write; errors name the file, line and column.
 import { readFile } from 'node:fs/promises';
-import { didYouMean, errorText, isRecord, PocketError } from '@pocket-agent/kit';
+import { errorText, PocketError } from '@pocket-agent/kit';
 import { hasCode } from './file-lock.ts';
-
-type JsonObject = Record<string, unknown>;
 
 /** `advice` is added to the error if the file does not exist. */
 export async function readJsonFile(file: string, advice: string): Promise<unknown> {
@@ -73,34 +71,4 @@ function withoutComments(text: string): string {
 
 function withoutTrailingCommas(text: string): string {
   return text.replace(/"(?:[^\\]|\\.)*?(?:"|$)|,(?=\s*[}\]])/gs, (found) => (found === ',' ? ' ' : found));
-}
-
-const kinds = {
-  'a string': (value: unknown) => typeof value === 'string',
-  'true or false': (value: unknown) => typeof value === 'boolean',
-  'an object': isRecord,
-  'a list of strings': (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
-  /** Checked where it is used. */
-  anything: () => true,
-};
-
-/** The allowed keys and the type of each value. */
-export type Shape = Readonly<Record<string, keyof typeof kinds>>;
-
-/** Checks an optional object that may have no other keys. */
-export function readObject(where: string, value: unknown, shape: Shape): JsonObject {
-  if (value === undefined) return {};
-  if (!isRecord(value)) throw new PocketError('CONFIG_INVALID', `${where} must be an object.`);
-  const keys = Object.keys(shape);
-  for (const [key, item] of Object.entries(value)) {
-    const kind = Object.hasOwn(shape, key) ? shape[key] : undefined;
-    if (kind === undefined) {
-      throw new PocketError(
-        'CONFIG_INVALID',
-        `${where} has no key "${key}".${didYouMean(key, keys)} Available: ${keys.join(', ')}.`,
-      );
-    }
-    if (!kinds[kind](item)) throw new PocketError('CONFIG_INVALID', `${where}: "${key}" must be ${kind}.`);
-  }
-  return value;
 }

@@ -1,9 +1,10 @@
 // Reads an agent file: configuration, servers, tool folders, access and limits. Paths are relative to the file.
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { errorText, isRecord, PocketError } from '@pocket-agent/kit';
+import { checkValue, errorText, isRecord, OptionSet, PocketError, stringList, stringRule } from '@pocket-agent/kit';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
-import type { AccessOptions, AgentConfig, AgentLimits, McpServerEntry } from 'pocket-agent';
-import { readJsonFile, readObject, type Shape } from '../files/json-file.ts';
+import type { AccessOptions, AgentConfig, AgentLimits, McpServerEntry, PocketAgentOptions } from 'pocket-agent';
+import { checkAgentOptions } from 'pocket-agent/internal';
+import { readJsonFile } from '../files/json-file.ts';
 import { readServers } from './servers.ts';
 import { toolFolderPath } from './tool-sources.ts';
 
@@ -15,62 +16,57 @@ export interface AgentFile {
   limits: AgentLimits;
 }
 
-const fileShape: Shape = {
-  $schema: 'a string',
-  agentConfig: 'an object',
-  mcpServers: 'an object',
-  tools: 'a list of strings',
-  access: 'an object',
-  limits: 'an object',
-};
-const configShape: Shape = {
-  llmModel: 'a string',
-  modelSettings: 'an object',
-  name: 'a string',
-  roleDescription: 'a string',
-  agentId: 'a string',
-  systemPrompt: 'a string',
-  messages: 'anything',
-  allowImages: 'true or false',
-  completionOptions: 'an object',
-};
-const accessShape: Shape = {
-  profile: 'anything',
-  confirm: 'anything',
-  remember: 'anything',
-  approvalTimeoutMs: 'anything',
-  fingerprintFile: 'a string',
-  auditFile: 'a string',
-};
-const limitsShape: Shape = {
-  maxSteps: 'anything',
-  timeoutMs: 'anything',
-  maxTokens: 'anything',
-  maxCostUsd: 'anything',
-  maxToolCalls: 'anything',
-  maxParallelToolCalls: 'anything',
-  modelRetries: 'anything',
-};
+interface FileContent {
+  $schema?: string;
+  agentConfig?: Partial<AgentConfig>;
+  mcpServers?: Record<string, unknown>;
+  tools?: readonly string[];
+  access?: AccessOptions;
+  limits?: AgentLimits;
+}
+
+const fileOptions = new OptionSet<FileContent>('An agent file', {
+  $schema: stringRule,
+  agentConfig: true,
+  mcpServers: { expected: 'an object', accepts: isRecord },
+  tools: stringList,
+  access: true,
+  limits: true,
+});
 
 export async function readAgentFile(file: string): Promise<AgentFile> {
   const content = await readJsonFile(file, 'write JSON such as { "agentConfig": { "llmModel": "demo" } }');
   if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
-  const { agentConfig, mcpServers, tools, access, limits } = readObject(file, content, fileShape);
+  fileOptions.check(content, `The agent file ${file}`);
+  const { agentConfig = {}, mcpServers, tools, access = {}, limits = {} } = content as FileContent;
+  inFile(file, () => checkParts({ agentConfig, access, limits }));
   const folder = dirname(resolve(file));
   const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
   return {
-    agentConfig: readObject(`${file}: "agentConfig"`, agentConfig, configShape),
+    agentConfig,
     servers: new Map([...servers].map(([name, entry]) => [name, entryFrom(folder, entry)])),
-    tools: stringsIn(tools).map((entry) =>
-      bundledFolderPath(entry) ? entry : toolsFrom(file, pathFrom(folder, entry)),
+    tools: (tools ?? []).map((entry) =>
+      bundledFolderPath(entry) ? entry : inFile(file, () => toolFolderPath(pathFrom(folder, entry))),
     ),
-    access: accessFrom(folder, readObject(`${file}: "access"`, access, accessShape)),
-    limits: readObject(`${file}: "limits"`, limits, limitsShape),
+    access: accessFrom(folder, access),
+    limits,
   };
 }
 
-function stringsIn(list: unknown): string[] {
-  return Array.isArray(list) ? list : [];
+/** The same checks as for an agent in a program, except that a model can only be given by name. */
+function checkParts(options: Pick<PocketAgentOptions, 'access' | 'limits'> & { agentConfig: Partial<AgentConfig> }) {
+  checkAgentOptions(options as PocketAgentOptions, false);
+  const { llmModel } = options.agentConfig;
+  if (llmModel !== undefined) checkValue('agentConfig.llmModel', llmModel, stringRule);
+}
+
+/** Adds the name of the file to errors. */
+function inFile<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', `${file}: ${errorText(error)}`, { cause: error });
+  }
 }
 
 /** A server without a `cwd` runs in the folder of the agent file. */
@@ -82,14 +78,6 @@ function entryFrom(folder: string, entry: McpServerEntry): McpServerEntry {
     command: isPath ? join(folder, entry.command) : entry.command,
     cwd: entry.cwd === undefined ? folder : pathFrom(folder, entry.cwd),
   };
-}
-
-function toolsFrom(file: string, path: string): string {
-  try {
-    return toolFolderPath(path);
-  } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `${file}: ${errorText(error)}`, { cause: error });
-  }
 }
 
 function accessFrom(folder: string, access: AccessOptions): AccessOptions {

@@ -1,4 +1,4 @@
-// The command-line options that describe an agent, shared by all commands that need one.
+// What the user asks for: the agent file merged with the command-line options.
 
 import { didYouMean, PocketError } from '@pocket-agent/kit';
 import type { AccessOptions, AgentConfig, AgentLimits, Capability, McpServerEntry, ProfileName } from 'pocket-agent';
@@ -7,8 +7,8 @@ import { positiveNumber, wholeNumber } from '../command-line/arguments.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { builtinServer, readServerFiles } from './servers.ts';
 
-/** Options for servers and tools. */
-export const sourceOptions = {
+/** Command-line options for servers and tools. */
+export const sourceFlags = {
   agent: { type: 'string' },
   mcp: { type: 'string', multiple: true },
   config: { type: 'string', multiple: true },
@@ -16,15 +16,15 @@ export const sourceOptions = {
   'default-capability': { type: 'string' },
 } as const;
 
-/** Options for what tools may do. */
-export const accessOptions = {
+/** Command-line options for what tools may do. */
+export const accessFlags = {
   profile: { type: 'string' },
   confirm: { type: 'string' },
 } as const;
 
-export const agentOptions = {
-  ...sourceOptions,
-  ...accessOptions,
+export const agentFlags = {
+  ...sourceFlags,
+  ...accessFlags,
   model: { type: 'string', short: 'm' },
   'max-cost': { type: 'string' },
   'max-steps': { type: 'string' },

@@ -1,24 +1,19 @@
 // Chooses the model if none was given: by the API key that is set, a local Ollama, or the demo model.
+import { knownProviders } from 'pocket-agent/internal';
 
 export interface ChosenModel {
   model: string;
   because: string;
 }
 
-const byKey = [
-  ['ANTHROPIC_API_KEY', 'anthropic/claude-sonnet-5'],
-  ['OPENAI_API_KEY', 'openai/gpt-5.4-mini'],
-  ['GOOGLE_GENERATIVE_AI_API_KEY', 'google/gemini-3.5-flash'],
-  ['GEMINI_API_KEY', 'google/gemini-3.5-flash'],
-] as const;
-
 /** Without Ollama the connection is refused immediately; on a busy machine Ollama may be slow. */
 const OLLAMA_TIMEOUT_MS = 5_000;
 
 export async function chooseModel(requested: string | undefined): Promise<ChosenModel> {
   if (requested) return { model: requested, because: 'requested' };
-  for (const [key, model] of byKey) {
-    if (process.env[key]) return { model, because: `${key} is set` };
+  for (const { defaultModel: model, keyVariables } of knownProviders) {
+    const key = keyVariables.find((variable) => process.env[variable]);
+    if (model && key) return { model, because: `${key} is set` };
   }
   const local = await ollamaModel();
   if (local) return { model: `ollama/${local}`, because: 'Ollama runs on this machine' };
@@ -27,7 +22,7 @@ export async function chooseModel(requested: string | undefined): Promise<Chosen
 
 /** The first model of a local Ollama, if one runs. */
 async function ollamaModel(): Promise<string | undefined> {
-  const base = process.env.OLLAMA_BASE_URL ?? 'http://127.0.0.1:11434/v1';
+  const base = process.env.OLLAMA_BASE_URL ?? knownProviders.find(({ prefix }) => prefix === 'ollama')?.defaultBaseUrl;
   try {
     const response = await fetch(new URL('/api/tags', base), { signal: AbortSignal.timeout(OLLAMA_TIMEOUT_MS) });
     const body: unknown = await response.json();

@@ -23,7 +23,7 @@ import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
 import { profileOptions } from '../access/capabilities.ts';
 import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
-import { modelSettings } from '../model/model-names.ts';
+import { modelSettings } from '../model/providers.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 import type { AgentConfig, AgentLimits, FlatAgentOptions, PocketAgentOptions } from './agent-config.ts';
 import { checkHooks } from './hooks.ts';

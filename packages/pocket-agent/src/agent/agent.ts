@@ -29,10 +29,9 @@ import type { ToolResult } from '../base/tool-call.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import { Ledger } from '../cost/ledger.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
-import type { CompletionOptions } from '../model/completion-options.ts';
+import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
 import { callModel } from '../model/model-call.ts';
 import type { LanguageModel } from '../model/model-names.ts';
-import { logWarnings } from '../model/model-warnings.ts';
 import { emitEvent, nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { AgentEvent, UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -324,6 +323,7 @@ export class PocketAgent<Answer = string> {
       budget.checkModelCall();
       if (budget.limitsCost) await abortable(this.#ledger.requirePrice(context, model), signal);
       const { resets } = this.#history;
+      // neutral: callModel adapts it to the provider
       const prompt = this.#history.prompt(this.systemPrompt);
       const response = await callModel(this.#model.call({ model, context, prompt, table, completion }));
       logWarnings(model, response.warnings, this.logger);

@@ -1,6 +1,12 @@
-// The options of model calls, and their checks: a provider would refuse every call with a wrong value.
-import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
-import { isRecord, isString, type OptionRule, type OptionRules, oneOf } from '@pocket-agent/kit';
+// The options of model calls: checked before a call, and reported after it if the model does not support them.
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4ToolChoice,
+  SharedV4Warning,
+} from '@ai-sdk/provider';
+import { isRecord, isString, type Logger, type OptionRule, type OptionRules, oneOf } from '@pocket-agent/kit';
+import { modelName } from './model-names.ts';
 
 type ModelOptions = Omit<
   LanguageModelV4CallOptions,
@@ -47,3 +53,18 @@ export const completionOptions: OptionRules<CompletionOptions> = {
     expected: 'an object with an object for each provider',
   },
 };
+
+const logged = new WeakMap<LanguageModelV4, Set<string>>();
+
+/** Logs each option that a provider package leaves out of requests, once per model. */
+export function logWarnings(model: LanguageModelV4, warnings: readonly SharedV4Warning[], logger: Logger): void {
+  if (warnings.length === 0) return;
+  const known = logged.get(model) ?? new Set();
+  logged.set(model, known);
+  for (const warning of warnings) {
+    if (warning.type !== 'unsupported' || known.has(warning.feature)) continue;
+    known.add(warning.feature);
+    const details = warning.details ? `: ${warning.details}` : '';
+    logger.warn(`Model ${modelName(model)} does not support ${warning.feature}, which is left out${details}`);
+  }
+}

@@ -29,7 +29,7 @@ export function isLasting(kind: FailureKind): boolean {
 }
 
 /** Google and Anthropic answer 400 where others answer 401 and 402; OpenAI answers 429 if there is no credit left. */
-const REFUSED_ACCOUNT = /API key (not valid|expired)|credit balance is too low|insufficient_quota/i;
+const REJECTED_ACCOUNT = /API key (not valid|expired)|credit balance is too low|insufficient_quota/i;
 
 export function failureOf(error: unknown): Failure {
   return { kind: kindOf(error), reason: providerErrorText(error), retryAfterMs: retryAfterMs(error) };
@@ -44,7 +44,7 @@ function kindOf(error: unknown): FailureKind {
   if (isHtml(error) && ((status ?? 0) < 500 || status === 501)) return 'not-found';
   const text = `${providerErrorText(error)} ${codesOf(error)}`;
   if (isContextWindow(status, text)) return 'context-window';
-  if ((status === 400 || status === 429) && REFUSED_ACCOUNT.test(text)) return 'key';
+  if ((status === 400 || status === 429) && REJECTED_ACCOUNT.test(text)) return 'key';
   return status === undefined ? kindOfText(error, text) : kindOfStatus(status);
 }
 

@@ -3,11 +3,11 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Genera
 import { abortable, delay, errorText, PocketError, redactError } from '@pocket-agent/kit';
 import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
-import { adviceAfterRefusal, modelName } from './model-names.ts';
-import { learnFromRefusal, requestFor } from './model-request.ts';
+import { adviceAfterRejection, modelName } from './model-names.ts';
+import { learnFromRejection, MAX_REJECTIONS, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { hasUrls } from './prompt.ts';
-import { providerErrorText, refusalOf, refuseHtml, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
+import { providerErrorText, refuseHtml, rejectionOf, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
 
 /** The answer of a model, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -28,8 +28,8 @@ export interface ModelCall {
   /** How often a failed call is retried. */
   maxRetries: number;
   onRetry(retry: ModelRetry): void;
-  /** The provider refused a part of the request and is asked again without it. */
-  onRefusal?(leftOut: string, reason: string): void;
+  /** The provider rejected a part of the request and is asked again without it. */
+  onRejection?(leftOut: string, reason: string): void;
   /** A failed attempt that is billed all the same. */
   onFailedAnswer?(answer: ModelResponse): Promise<unknown>;
   /** If set, the model streams, and every piece of text and reasoning is passed on as it arrives. */
@@ -50,6 +50,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
     const { inlineImages } = await import('./remote-images.ts');
     options.prompt = await inlineImages(options.prompt, call.model, { signal: call.signal, allowPrivate });
   }
+  let rejections = 0;
   for (let attempt = 1; ; attempt++) {
     const shown = { text: '', any: false };
     const request = requestFor(call.model, options);
@@ -62,9 +63,9 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
       throw Object.assign(new Error(MALFORMED_CALL), { isRetryable: true });
     } catch (error) {
       call.signal.throwIfAborted();
-      const leftOut = shown.any ? undefined : learnFromRefusal({ model: call.model, error, request });
-      if (leftOut !== undefined) {
-        call.onRefusal?.(leftOut, providerErrorText(error));
+      const leftOut = shown.any ? undefined : learnFromRejection({ model: call.model, error, request });
+      if (leftOut !== undefined && rejections++ < MAX_REJECTIONS) {
+        call.onRejection?.(leftOut, providerErrorText(error));
         attempt--;
         continue;
       }
@@ -177,16 +178,16 @@ function modelError(error: unknown, { model, attempts, text }: FailedCall): unkn
   }
   const tries = attempts > 1 ? ` after ${attempts} attempts` : '';
   const status = statusOf(error);
-  const refused = refusalOf(error);
+  const rejected = rejectionOf(error);
   const said = `${providerErrorText(error)}${billedNote(error)}`;
-  const reason = refused ? `${said.replace(/\.?$/, '.')} ${adviceAfterRefusal(refused, model)}` : said;
+  const reason = rejected ? `${said.replace(/\.?$/, '.')} ${adviceAfterRejection(rejected, model)}` : said;
   redactError(error);
   return new PocketError('MODEL_FAILED', `Model ${modelName(model)} failed${tries}: ${reason}`, {
     cause: error,
     details: {
       attempts,
       ...(status === undefined ? {} : { statusCode: status }),
-      ...(refused ? { refused } : {}),
+      ...(rejected ? { refused: rejected } : {}),
       ...(text ? { text } : {}),
     },
   });

@@ -1,4 +1,4 @@
-// Adapts requests to the provider of a model, and learns from refusals what to leave out of the next one.
+// Adapts requests to the provider of a model, and learns from rejections what to leave out of the next one.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { errorText } from '@pocket-agent/kit';
 import { promptFor } from './prompt.ts';
@@ -6,49 +6,52 @@ import { imagesIn } from './prompt-repair.ts';
 import { providerText, statusOf } from './provider-errors.ts';
 import { learnImages, learnRule } from './provider-rules.ts';
 
-/** The patterns for refusals are not made for more. */
-const MAX_REFUSAL = 20_000;
+/** The patterns for rejections are not made for longer texts. */
+const MAX_REJECTION_TEXT = 20_000;
+/** How often one call is repeated without what was rejected. Some providers name one bad tool at a time. */
+export const MAX_REJECTIONS = 150;
 
 type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
 
-/** Tool definitions that a model refused. A tool that changes is offered again. */
-const refusedTools = new WeakMap<LanguageModelV4, WeakSet<Tool>>();
+/** Tool definitions that a model rejected, by identity: a tool that changes is offered again. */
+const rejectedTools = new WeakMap<LanguageModelV4, WeakSet<Tool>>();
 /** Top-level fields that are left out of the requests of a model. */
 const omittedFields = new WeakMap<LanguageModelV4, Set<string>>();
 
 /** The lists in it are copies: models may change them. */
 export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   const request = { ...options, prompt: [...promptFor(model, options.prompt)] };
-  const refused = refusedTools.get(model);
-  const tools = refused ? options.tools?.filter((tool) => !refused.has(tool)) : options.tools;
+  const rejected = rejectedTools.get(model);
+  const tools = rejected ? options.tools?.filter((tool) => !rejected.has(tool)) : options.tools;
   if (tools) request.tools = [...tools];
-  if (refused && tools?.length === 0) {
+  if (rejected && tools?.length === 0) {
     delete request.tools;
     delete request.toolChoice;
   }
   const { toolChoice: choice } = request;
-  // providers refuse a choice of a tool that is not in the request
+  // providers reject a choice of a tool that is not in the request
   if (choice?.type === 'tool' && !tools?.some(({ name }) => name === choice.toolName))
     request.toolChoice = { type: 'auto' };
   return mustNotThink(model, request) ? withoutThinking(request) : request;
 }
 
-interface Refusal {
+interface Rejection {
   model: LanguageModelV4;
   error: unknown;
   request: LanguageModelV4CallOptions;
 }
 
 /** Returns in words what later requests leave out, or undefined if leaving something out would not help. */
-export function learnFromRefusal({ model, error, request }: Refusal): string | undefined {
+export function learnFromRejection({ model, error, request }: Rejection): string | undefined {
+  if (model.provider === 'router') return undefined; // the router has repeated the request already
   const status = statusOf(error);
   if (status !== 400 && status !== 404 && status !== 422) return undefined;
-  const refusal = `${errorText(error).slice(0, MAX_REFUSAL)} ${providerText(error) ?? ''} ${codeOf(error)}`;
+  const rejection = `${errorText(error).slice(0, MAX_REJECTION_TEXT)} ${providerText(error) ?? ''} ${codeOf(error)}`;
   return (
-    learnTools(model, refusal, request.tools ?? []) ??
-    learnField(model, refusal) ??
-    learnRule(model, refusal) ??
-    learnImages({ model, refusal, images: imagesIn(request.prompt) })
+    learnTools(model, rejection, request.tools ?? []) ??
+    learnField(model, rejection) ??
+    learnRule(model, rejection) ??
+    learnImages({ model, rejection, images: imagesIn(request.prompt) })
   );
 }
 
@@ -57,32 +60,33 @@ export function omitFields(model: LanguageModelV4, fields: Set<string>): void {
   omittedFields.set(model, fields);
 }
 
-function learnField(model: LanguageModelV4, refusal: string): string | undefined {
+function learnField(model: LanguageModelV4, rejection: string): string | undefined {
   const fields = omittedFields.get(model);
-  const isRefused =
+  const isRejected =
     /stream_options.{0,80}(not permitted|unsupported|not supported|unknown|unrecognized|unexpected|extra)/is;
   const isNamed = /(not permitted|unsupported|unknown|unrecognized|unexpected|extra\w*).{0,80}stream_options/is;
-  if (!fields || fields.has('stream_options') || !(isRefused.test(refusal) || isNamed.test(refusal))) return undefined;
+  if (!fields || fields.has('stream_options') || !(isRejected.test(rejection) || isNamed.test(rejection)))
+    return undefined;
   fields.add('stream_options');
   return 'stream_options';
 }
 
-/** How OpenAI, Anthropic and Gemini name a tool that they refuse. */
+/** How OpenAI, Anthropic and Gemini name a tool that they reject. */
 const namedTool = /schema for function '([^']+)'/g;
 const numberedTool = /\btools(?:\.|\[)(\d+)(?:\.|\])(?!function_declarations|.?functionDeclarations)/g;
 const numberedDeclaration = /function_?declarations\[(\d+)\]/gi;
 
-function learnTools(model: LanguageModelV4, refusal: string, tools: readonly Tool[]): string | undefined {
-  const names = [...refusal.matchAll(namedTool)].map(([, name]) => name);
-  const declarations = [...refusal.matchAll(numberedDeclaration)];
-  const numbers = (declarations.length > 0 ? declarations : [...refusal.matchAll(numberedTool)]).map(([, number]) =>
+function learnTools(model: LanguageModelV4, rejection: string, tools: readonly Tool[]): string | undefined {
+  const names = [...rejection.matchAll(namedTool)].map(([, name]) => name);
+  const declarations = [...rejection.matchAll(numberedDeclaration)];
+  const numbers = (declarations.length > 0 ? declarations : [...rejection.matchAll(numberedTool)]).map(([, number]) =>
     Number(number),
   );
   const found = tools.filter((tool, index) => names.includes(tool.name) || numbers.includes(index));
   if (found.length === 0) return undefined;
-  const refused = refusedTools.get(model) ?? new WeakSet<Tool>();
-  refusedTools.set(model, refused);
-  for (const tool of found) refused.add(tool);
+  const rejected = rejectedTools.get(model) ?? new WeakSet<Tool>();
+  rejectedTools.set(model, rejected);
+  for (const tool of found) rejected.add(tool);
   return found.map((tool) => `tool "${tool.name}"`).join(', ');
 }
 

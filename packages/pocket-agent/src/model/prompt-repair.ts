@@ -1,4 +1,4 @@
-// Adapts one message to a provider: what the provider would refuse is changed or left out. The history stays as it is.
+// Adapts one message to a provider: what the provider would reject is changed or left out. The history stays as it is.
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Prompt,
@@ -51,7 +51,7 @@ function repairUser(message: UserMessage, { rules }: PromptTarget): UserMessage 
 function repairAssistant(message: AssistantMessage, target: PromptTarget): AssistantMessage | undefined {
   const { rules } = target;
   const parts = message.content.map((part) => repairAssistantPart(part, target)).filter((part) => part !== undefined);
-  // providers refuse an answer that ends with reasoning or consists only of it
+  // providers reject an answer that ends with reasoning or consists only of it
   const last = parts.findLastIndex((part) => isAnswer(part, rules));
   if (last < 0) return undefined;
   const content = parts.filter((part, index) => part.type !== 'reasoning' || index < last);
@@ -69,12 +69,12 @@ function repairAssistantPart(part: AssistantPart, target: PromptTarget): Assista
     case 'custom':
       return hasForeignData(part, target) ? undefined : part;
     case 'file':
-      return rules.keepsGenerated ? withUrl(part) : { type: 'text', text: `[file of type ${part.mediaType}]` };
+      return rules.sendsGeneratedFiles ? withUrl(part) : { type: 'text', text: `[file of type ${part.mediaType}]` };
     case 'reasoning-file':
-      return rules.keepsGenerated ? part : undefined;
+      return rules.sendsGeneratedFiles ? part : undefined;
     case 'tool-call':
       if (part.providerExecuted && !acceptsServerCall(part, target)) return undefined;
-      return withoutForeignData(withoutSignature(renamed(part, rules), rules), target);
+      return withoutForeignData(withoutSignature(withValidNames(part, rules), rules), target);
     case 'tool-result':
       return acceptsServerCall(part, target) ? withoutForeignData(part, target) : undefined;
   }
@@ -82,7 +82,7 @@ function repairAssistantPart(part: AssistantPart, target: PromptTarget): Assista
 
 function repairToolPart(part: ToolPart, { rules }: PromptTarget): ToolPart {
   if (part.type !== 'tool-result') return part;
-  const named = renamed(part, rules);
+  const named = withValidNames(part, rules);
   const { output } = named;
   if ((output.type === 'text' || output.type === 'error-text') && output.value.trim() === '') {
     return { ...named, output: { ...output, value: '(no content)' } };
@@ -104,13 +104,12 @@ function isBlank(part: { type: string; text?: string }): boolean {
   return part.type === 'text' && (part.text ?? '').trim() === '';
 }
 
-/** Gemini signs empty text and requires the signature in later requests. */
 function mustKeepSignature({ providerOptions: options }: LanguageModelV4TextPart, rules: ProviderRules): boolean {
   const isSigned = [options?.google, options?.googleVertex, options?.vertex].some((each) => each?.thoughtSignature);
-  return rules.keepsGenerated && isSigned;
+  return rules.sendsSignedEmptyText && isSigned;
 }
 
-/** Signatures of tool calls are sent in a field of their own, which strict servers refuse like reasoning. */
+/** Signatures of tool calls are sent in a field of their own, which strict servers reject like reasoning. */
 function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoning }: ProviderRules): Part {
   if (sendsReasoning) return part;
   const options = Object.entries(part.providerOptions ?? {});
@@ -121,10 +120,10 @@ function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoni
 
 type WithOptions = { providerOptions?: SharedV4ProviderOptions };
 
-/** Data of another account, or data that the provider refuses. */
+/** Data of another account, or data that the provider rejects. */
 function hasForeignData(part: WithOptions, { rules, account }: PromptTarget): boolean {
   if (!account || withoutAccountData(part) === part) return false;
-  return !rules.keepsItems || !isFromAccount(part, account.id);
+  return !rules.sendsStoredIds || !isFromAccount(part, account.id);
 }
 
 function withoutForeignData<Part extends AssistantPart>(part: Part, target: PromptTarget): Part {
@@ -138,7 +137,7 @@ function acceptsServerCall(part: WithOptions, { rules, account }: PromptTarget):
 }
 
 /** Models invent tool names that no provider accepts, and providers differ in the ids they accept. */
-function renamed<Part extends { toolName: string; toolCallId: string }>(part: Part, rules: ProviderRules): Part {
+function withValidNames<Part extends { toolName: string; toolCallId: string }>(part: Part, rules: ProviderRules): Part {
   const toolName = validToolName(part.toolName);
   const toolCallId = rules.shortCallIds ? shortId(part.toolCallId) : part.toolCallId;
   return toolName === part.toolName && toolCallId === part.toolCallId ? part : { ...part, toolName, toolCallId };
@@ -157,8 +156,8 @@ function repairFile(
     const isTaken = rules.fileTypes?.test(part.mediaType) ?? true;
     return isTaken ? withUrl(part) : leftOut(part.mediaType, 'this model does not accept this type');
   }
-  const key = rules.refusedImages.size > 0 ? imageKey(part) : undefined;
-  if (key !== undefined && rules.refusedImages.has(key)) return leftOut(part.mediaType, 'the provider refused it');
+  const key = rules.rejectedImages.size > 0 ? imageKey(part) : undefined;
+  if (key !== undefined && rules.rejectedImages.has(key)) return leftOut(part.mediaType, 'the provider rejected it');
   if (part.data.type !== 'data' || typeof part.data.data !== 'string') return withUrl(part);
   const data = standardBase64(part.data.data);
   const found = imageTypeOf(data);
@@ -173,7 +172,7 @@ function repairFile(
   return { ...part, mediaType, data: { type: 'data', data } };
 }
 
-/** Identifies an image that was refused. */
+/** Identifies an image that was rejected. */
 function imageKey({ mediaType, data }: LanguageModelV4FilePart): string | undefined {
   if (!mediaType.startsWith('image/')) return undefined;
   if (data.type === 'url') return sha256(String(data.url));

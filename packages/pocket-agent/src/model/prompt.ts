@@ -1,4 +1,4 @@
-// Builds prompts: a provider-neutral prompt that grows with the history, and its adaption to one provider.
+// Builds prompts: a provider-neutral prompt that grows with the history, and its adaptation to one provider.
 import type {
   LanguageModelV4,
   LanguageModelV4FilePart,
@@ -11,6 +11,7 @@ import { accountOf } from './account-parts.ts';
 import { type PromptTarget, repairMessage } from './prompt-repair.ts';
 import { neutralRules, type ProviderRules, rulesOf } from './provider-rules.ts';
 
+/** Holds the arrays that `build` returns: a copy of a prompt is not found here. */
 const promptsWithUrls = new WeakSet<LanguageModelV4Prompt>();
 const anyModel: PromptTarget = { rules: neutralRules, account: undefined };
 
@@ -59,15 +60,15 @@ export function hasUrls(prompt: LanguageModelV4Prompt): boolean {
   return promptsWithUrls.has(prompt);
 }
 
-const repaired = new WeakMap<ProviderRules, WeakMap<Message, Message | 'nothing'>>();
+const repairedByRules = new WeakMap<ProviderRules, WeakMap<Message, Message | 'nothing'>>();
 
 /** Adapts the prompt to the provider of the model. For an unknown provider it stays the same. */
 export function promptFor(model: LanguageModelV4, prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   const rules = rulesOf(model);
   if (rules === neutralRules) return prompt;
   const target = { rules, account: { id: accountOf(model), provider: model.provider } };
-  const known = repaired.get(rules) ?? new WeakMap<Message, Message | 'nothing'>();
-  repaired.set(rules, known);
+  const known = repairedByRules.get(rules) ?? new WeakMap<Message, Message | 'nothing'>();
+  repairedByRules.set(rules, known);
   const messages = prompt.flatMap((message): LanguageModelV4Message[] => {
     if (message.role === 'system') return message.content.trim() === '' ? [] : [message];
     const result = known.get(message) ?? snapshot(repairMessage(message, target)) ?? 'nothing';
@@ -75,7 +76,7 @@ export function promptFor(model: LanguageModelV4, prompt: LanguageModelV4Prompt)
     return result === 'nothing' ? [] : [result];
   });
   const lifted = rules.liftsFiles ? withLiftedFiles(messages) : messages;
-  return rules.answersTools ? withAnsweredTools(lifted) : lifted;
+  return rules.needsAnswerAfterResults ? withAnswerAfterResults(lifted) : lifted;
 }
 
 /** Moves files of tool results into a user message behind all results: every call must be answered before it. */
@@ -105,7 +106,7 @@ function liftFiles(message: ToolMessage, lifted: LanguageModelV4FilePart[]): Too
   return { ...message, content };
 }
 
-function withAnsweredTools(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+function withAnswerAfterResults(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   const seen: LanguageModelV4Message = { role: 'assistant', content: [{ type: 'text', text: 'I see the results.' }] };
   return prompt.flatMap((message, index) =>
     message.role === 'user' && prompt[index - 1]?.role === 'tool' ? [seen, message] : [message],

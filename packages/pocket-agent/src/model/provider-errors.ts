@@ -44,8 +44,8 @@ export function providerErrorText(error: unknown): string {
   return status === undefined ? 'the provider gave no reason' : `HTTP ${status} without a reason`;
 }
 
-/** Whether the provider refused the key or the name of the model. Google answers 400 to a wrong key. */
-export function refusalOf(error: unknown): 'key' | 'model' | undefined {
+/** Whether the provider rejected the key or the name of the model. Google answers 400 to a wrong key. */
+export function rejectionOf(error: unknown): 'key' | 'model' | undefined {
   const status = statusOf(error);
   if (isHtml(error)) return undefined;
   if (status === 401 || status === 403) return 'key';

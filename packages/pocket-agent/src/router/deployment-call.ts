@@ -1,4 +1,4 @@
-// One call of one deployment, from its start until the whole answer has arrived.
+// One call of one deployment until the whole answer has arrived: its place, time and counts. routed-call.ts sends it.
 import type { LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { abortable, type Deadline, onAbort, startDeadline } from '@pocket-agent/kit';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
@@ -79,8 +79,8 @@ export class DeploymentCall {
     const { kind, reason } = failure;
     const cooldownMs = this.deployment.recordFailure(failure, performance.now());
     this.readHeaders(headersOf(error));
-    const wasRefused = isLasting(kind) || !isWorthAnotherTry(kind); // costs no tokens
-    this.#end(wasRefused ? 0 : this.#options.lease.reservation.tokens);
+    const wasRejected = isLasting(kind) || !isWorthAnotherTry(kind); // costs no tokens
+    this.#end(wasRejected ? 0 : this.#options.lease.reservation.tokens);
     this.#options.emit({ type: 'failed', modelName, deployment: id, kind, reason, cooldownMs });
   }
 

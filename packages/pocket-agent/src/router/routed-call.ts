@@ -9,9 +9,9 @@ import type {
 import { delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
 import { tagPart } from '../model/account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
-import { adviceAfterRefusal } from '../model/model-names.ts';
-import { learnFromRefusal, requestFor } from '../model/model-request.ts';
-import { providerErrorText, refusalOf, statusOf, wasSilent } from '../model/provider-errors.ts';
+import { adviceAfterRejection } from '../model/model-names.ts';
+import { learnFromRejection, MAX_REJECTIONS, requestFor } from '../model/model-request.ts';
+import { providerErrorText, rejectionOf, statusOf, wasSilent } from '../model/provider-errors.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
 import type { Deployment } from './deployment.ts';
 import { DeploymentCall } from './deployment-call.ts';
@@ -167,17 +167,17 @@ export class RoutedCall<Result> {
     }
   }
 
-  /** Repeats the request without what the provider refused; that does not count as a failure of the deployment. */
+  /** Repeats the request without what the provider rejected; that does not count as a failure of the deployment. */
   async #invokeRepaired(model: LanguageModelV4, call: DeploymentCall): Promise<Result> {
-    for (;;) {
+    for (let rejections = 0; ; rejections++) {
       const request = requestFor(model, { ...this.#options, ...(call.signal && { abortSignal: call.signal }) });
       try {
         return await this.#invoke(model, request, call);
       } catch (error) {
-        const leftOut = learnFromRefusal({ model, error, request });
-        if (leftOut === undefined) throw error;
+        const leftOut = learnFromRejection({ model, error, request });
+        if (leftOut === undefined || rejections >= MAX_REJECTIONS) throw error;
         this.#context.logger.warn(
-          `Router: ${call.deployment.id} refused ${leftOut}, which is left out from now on: ${providerErrorText(error)}`,
+          `Router: ${call.deployment.id} rejected ${leftOut}, which is left out from now on: ${providerErrorText(error)}`,
         );
       }
     }
@@ -196,23 +196,23 @@ export class RoutedCall<Result> {
   #allFailed(modelName: string, cause: unknown): unknown {
     const attempts = this.#attempts;
     const isAttempt = cause === this.#lastError;
-    const refused = isAttempt && attempts.length === 1 ? refusalOf(cause) : undefined;
-    if (attempts.length === 0 || (attempts.length === 1 && isAttempt && !refused)) return cause;
+    const rejected = isAttempt && attempts.length === 1 ? rejectionOf(cause) : undefined;
+    if (attempts.length === 0 || (attempts.length === 1 && isAttempt && !rejected)) return cause;
     const reasons = attempts.map((attempt) => `${attempt.deployment}: ${attempt.reason}`);
     if (!isAttempt) reasons.push(providerErrorText(cause)); // no deployment was available
     return new PocketError('MODEL_FAILED', `Every deployment for "${modelName}" failed. ${reasons.join('; ')}`, {
       cause,
-      details: { attempts, ...(refused ? { refused, statusCode: statusOf(cause) } : {}) },
+      details: { attempts, ...(rejected ? { refused: rejected, statusCode: statusOf(cause) } : {}) },
     });
   }
 }
 
-/** Says what to check when the provider refused the key or the model of a deployment. */
+/** Says what to check when the provider rejected the key or the model of a deployment. */
 async function reasonWithAdvice(error: unknown, deployment: Deployment): Promise<string> {
   const reason = providerErrorText(error);
-  const refused = refusalOf(error);
-  if (!refused) return reason;
-  return `${reason.replace(/\.?$/, '.')} ${adviceAfterRefusal(refused, await deployment.model(), 'params')}`;
+  const rejected = rejectionOf(error);
+  if (!rejected) return reason;
+  return `${reason.replace(/\.?$/, '.')} ${adviceAfterRejection(rejected, await deployment.model(), 'params')}`;
 }
 
 export const generate: Invoke<LanguageModelV4GenerateResult> = async (model, request, call) => {

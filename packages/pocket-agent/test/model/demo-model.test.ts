@@ -11,6 +11,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBuiltinServer } from '../../../cli/src/builtin-server/server.ts';
 import { createDemoModel } from '../../src/demo/model.ts';
+import { expectLittleWork } from '../helpers.ts';
 
 const NOTICE = '(demo model: rules, not an LLM)\n';
 const model = createDemoModel();
@@ -288,12 +289,12 @@ describe('answering', () => {
     expect((await generate(asking('Hello!'))).text).toContain('Tools here: none');
   });
 
-  test('a very long request is answered in bounded time', async () => {
-    const started = performance.now();
+  test('a very long request costs little work', async () => {
+    const before = process.threadCpuUsage();
     for (const piece of ['Abc def/', 'a', '1,', '“', ' ', '<untrusted ', 'in x ']) {
       await generate(asking(`What is 2 + 2? ${piece.repeat(400_000 / piece.length)}.`), { tools: builtin });
     }
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expectLittleWork(before);
   });
 
   test('usage is estimated from the characters', async () => {

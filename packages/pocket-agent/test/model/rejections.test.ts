@@ -1,4 +1,4 @@
-// Refusals of strict servers, loops that move to another model, and servers that are not model APIs.
+// Rejections by strict servers, loops that move to another model, and servers that are not model APIs.
 import { type AgentEvent, type FunctionTool, PocketAgent, PocketError, Router, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API_KEY, type FakeAnswer } from '../fixtures/providers/fake-dialect.ts';
@@ -289,5 +289,5 @@ test.each(everyModel)('$model: a refused image is left out, and the next one is 
   expect(`${fake.lastBody}`).not.toContain(PIXEL);
   expect(await agent.run({ text: 'And this?', images: [`${PIXEL.slice(0, -4)}AAAA`] })).toBe('A dot.');
   expect(`${fake.lastBody}`).toContain(`${PIXEL.slice(0, -4)}AAAA`);
-  expect(`${fake.lastBody}`).toContain('the provider refused it');
+  expect(`${fake.lastBody}`).toContain('the provider rejected it');
 });
