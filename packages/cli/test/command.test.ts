@@ -28,7 +28,7 @@ async function scriptedWith(input: string, script: Script, ...args: string[]) {
   const servers = hasServers ? [] : ['--mcp', await folder.servers('none.json', {})]; // starting no server is faster
   const outcome = await command([...SCRIPTED, ...servers, ...args], { env: scriptedBy(providers), input });
   const sent = providers.lastBody;
-  expect(providers.refused).toEqual([]);
+  expect(providers.rejected).toEqual([]);
   providers.reset();
   return { ...outcome, sent };
 }

@@ -201,7 +201,7 @@ describe('a chat', () => {
       '--confirm',
       'never',
     );
-    expect(providers.refused).toEqual([]);
+    expect(providers.rejected).toEqual([]);
     expect(sent('user')).toEqual(['Wait', 'Tell', 'Still there?']);
     expect(sent('tool')).toHaveLength(1);
     expect(code).toBe(0);

@@ -1,6 +1,6 @@
 // Classifies why a model call failed: decides about retries, other deployments and fallbacks.
 import { isPocketError } from '@pocket-agent/kit';
-import { bodyOf, fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from './provider-errors.ts';
+import { codesOf, fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from './provider-errors.ts';
 
 export type FailureKind =
   | 'rate-limit'
@@ -66,13 +66,6 @@ function kindOfStatus(status: number): FailureKind {
   if (status === 408 || status === 504) return 'timeout';
   // below 400: the answer broke off or could not be parsed
   return status >= 500 || status === 409 || status < 400 ? 'server' : 'request';
-}
-
-/** The codes and types of an error, in a response body or in a stream. */
-function codesOf(error: unknown): string {
-  const body = bodyOf(error);
-  const codes = [error, body, fieldOf(body, 'error')].flatMap((each) => [fieldOf(each, 'code'), fieldOf(each, 'type')]);
-  return codes.filter((code) => typeof code === 'string').join(' ');
 }
 
 /** The codes of OpenAI and llama.cpp. */

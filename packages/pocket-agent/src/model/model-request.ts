@@ -1,13 +1,10 @@
 // Adapts requests to the provider of a model, and learns from rejections what to leave out of the next one.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { errorText } from '@pocket-agent/kit';
 import { promptFor } from './prompt.ts';
 import { imagesIn } from './prompt-repair.ts';
-import { providerText, statusOf } from './provider-errors.ts';
+import { codesOf, providerErrorText, statusOf } from './provider-errors.ts';
 import { learnImages, learnRule } from './provider-rules.ts';
 
-/** The patterns for rejections are not made for longer texts. */
-const MAX_REJECTION_TEXT = 20_000;
 /** How often one call is repeated without what was rejected. Some providers name one bad tool at a time. */
 export const MAX_REJECTIONS = 150;
 
@@ -46,7 +43,7 @@ export function learnFromRejection({ model, error, request }: Rejection): string
   if (model.provider === 'router') return undefined; // the router has repeated the request already
   const status = statusOf(error);
   if (status !== 400 && status !== 404 && status !== 422) return undefined;
-  const rejection = `${errorText(error).slice(0, MAX_REJECTION_TEXT)} ${providerText(error) ?? ''} ${codeOf(error)}`;
+  const rejection = `${providerErrorText(error)} ${codesOf(error)}`;
   return (
     learnTools(model, rejection, request.tools ?? []) ??
     learnField(model, rejection) ??
@@ -88,12 +85,6 @@ function learnTools(model: LanguageModelV4, rejection: string, tools: readonly T
   rejectedTools.set(model, rejected);
   for (const tool of found) rejected.add(tool);
   return found.map((tool) => `tool "${tool.name}"`).join(', ');
-}
-
-function codeOf(error: unknown): string {
-  const data = error instanceof Error && 'data' in error ? error.data : undefined;
-  const inner = typeof data === 'object' && data !== null ? Reflect.get(data, 'error') : undefined;
-  return typeof inner === 'object' && inner !== null ? String(Reflect.get(inner, 'code') ?? '') : '';
 }
 
 /** Claude up to 4.5 cannot start thinking within a turn: a turn that another model began continues without thinking. */

@@ -59,7 +59,7 @@ const STATUS_TEXT =
   /^(|bad request|unauthorized|forbidden|not found|unprocessable \w+|payload too large|request entity too large|too many requests|internal server error|bad gateway|service unavailable|invalid json response)$/i;
 
 /** The text in the body of an error, in any of the known shapes, without secrets. */
-export function providerText(error: unknown): string | undefined {
+function providerText(error: unknown): string | undefined {
   const text = textIn(bodyOf(error));
   return text && redactSecrets(text.slice(0, MAX_BODY_TEXT));
 }
@@ -87,7 +87,7 @@ function issueText(issue: unknown): string | undefined {
 }
 
 /** The parsed body of the response to a failed call. */
-export function bodyOf(error: unknown): unknown {
+function bodyOf(error: unknown): unknown {
   const body = fieldOf(error, 'responseBody');
   if (typeof body !== 'string') return fieldOf(error, 'data');
   try {
@@ -95,6 +95,13 @@ export function bodyOf(error: unknown): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The codes and types of an error, in a response body or in a stream. */
+export function codesOf(error: unknown): string {
+  const body = bodyOf(error);
+  const codes = [error, body, fieldOf(body, 'error')].flatMap((each) => [fieldOf(each, 'code'), fieldOf(each, 'type')]);
+  return codes.filter((code) => typeof code === 'string').join(' ');
 }
 
 /** True if the server sent a web page in place of an answer. */

@@ -44,7 +44,7 @@ describe.each(accounts)('$model, $kind reasoning, streaming: $streaming', ({ mod
     expect(await ask(second, 'And now?', streaming)).toBe('Still a cat.');
     expect(await ask(second, 'Sure?', streaming)).toBe('And again.');
     expect(second.messages.slice(0, messages.length)).toEqual(messages);
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test('the same account gets its reasoning back within a loop', async () => {
@@ -53,7 +53,7 @@ describe.each(accounts)('$model, $kind reasoning, streaming: $streaming', ({ mod
     fake.script(thinkAndLook, 'It is a cat.');
     await ask(agentOf(API_KEY), 'What is there?', streaming);
     expect(/"(item_reference|reasoning)","id":"rs_/.test(`${fake.lastBody}`)).toBe(isSent);
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 });
 
@@ -65,7 +65,7 @@ test.each(['openai/gpt-5.1', 'azure/my-deployment'])(
       const agent = fake.agent(model, { tools: [look] });
       const before = fake.requests.length;
       while (fake.requests.length < before + 3) await ask(agent, 'And now?', true).catch(() => undefined);
-      expect(fake.refused, `after ${endAfter} events`).toEqual([]);
+      expect(fake.rejected, `after ${endAfter} events`).toEqual([]);
     }
   },
 );
@@ -103,7 +103,7 @@ describe.each([false, true])('a router over two accounts (streaming: %s)', (stre
       expect(await ask(agent, 'What is there?', streaming)).toBe('It is a cat.');
       expect(await ask(agent, 'And now?', streaming)).toBe('Fine.');
       expect(await ask(agent, 'Sure?', streaming)).toBe('Good.');
-      expect(fake.refused).toEqual([]);
+      expect(fake.rejected).toEqual([]);
       const used = events.flatMap((event) => (event.type === 'chosen' ? [event.deployment] : []));
       expect(new Set(used)).toEqual(new Set(['a', 'b']));
       const failed = events.filter((event) => event.type === 'failed');

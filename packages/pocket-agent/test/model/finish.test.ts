@@ -30,7 +30,7 @@ describe.each(everyModel)('$model', ({ model, provider }) => {
     await expect(agent.run('Tell me a story.')).rejects.toMatchObject({ code, details });
     await expect(drain(agent)).rejects.toMatchObject({ code, details });
     expect(await agent.run('Go on.')).toBe('The end.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test('an abort ends a call and its request, and the conversation can continue', async () => {
@@ -44,7 +44,7 @@ describe.each(everyModel)('$model', ({ model, provider }) => {
     await fake.left;
     expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
     expect(await agent.run('Hello?')).toBe('Welcome back.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test('an abort ends a stream in the middle', async () => {
@@ -55,7 +55,7 @@ describe.each(everyModel)('$model', ({ model, provider }) => {
     await fake.left;
     expect(agent.messages.map(({ role }) => role)).toEqual(['user']);
     expect(await agent.run('Hello?')).toBe('Welcome back.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 });
 

@@ -48,7 +48,7 @@ describe.each(models)('$model', ({ model, provider }) => {
     const urlSafe = PIXEL.replaceAll('+', '-').replaceAll('/', '_').replace(/.{40}/g, '$&\n');
     const images = [Buffer.from(PIXEL, 'base64'), PIXEL, urlSafe, `data:image/png;base64,${PIXEL}`];
     expect(await agent.run({ text: 'What is this?', images })).toBe('Four dots.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     expect(pictures()).toBe(4);
     expect(`${fake.lastBody}`.match(/image\/png/g)).toHaveLength(4);
   });
@@ -57,7 +57,7 @@ describe.each(models)('$model', ({ model, provider }) => {
     fake.script('A dot.');
     const agent = fake.agent(model, { config: withImages });
     expect(await agent.run({ text: '', images: [PIXEL] })).toBe('A dot.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test('accepts an image by URL, downloaded once if the provider does not fetch it', async () => {
@@ -65,7 +65,7 @@ describe.each(models)('$model', ({ model, provider }) => {
     const agent = fake.agent(model, { config: withImages, tools: [camera] });
     expect(await agent.run({ text: 'What is this?', images: [fake.imageUrl] })).toBe('A dot.');
     expect(await agent.run('And now?')).toBe('Still a dot.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     const fetchesItself = ['openai', 'azure', 'anthropic'].includes(provider);
     expect(fake.imageFetches).toBe(fetchesItself ? 0 : 1);
     expect(`${fake.lastBody}`.includes(fake.imageUrl)).toBe(fetchesItself);
@@ -75,7 +75,7 @@ describe.each(models)('$model', ({ model, provider }) => {
   test('leaves out images of tools if allowImages is off, and says so', async () => {
     fake.script(twoPhotos, 'I saw nothing.');
     expect(await fake.agent(model, { tools: [camera] }).run('Look.')).toBe('I saw nothing.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     expect(pictures()).toBe(0);
     expect(`${fake.lastBody}`).toMatch(/a photo of a cat.*\[image image\/png, \d+ bytes: left out/s);
   });
@@ -86,7 +86,7 @@ test.each(chatModels)('$model gets images of tools in a user message after all t
   const agent = fake.agent(model, { tools: [camera], config: withImages });
   expect(await agent.run('Look.')).toBe('A cat and a dog.');
   expect(await agent.run('Sure?')).toBe('As I said.');
-  expect(fake.refused).toEqual([]);
+  expect(fake.rejected).toEqual([]);
   const messages = fake.lastBody.at('messages').list;
   const roles = messages.map((message) => message.at('role').text);
   expect(roles).toEqual(['user', 'assistant', 'tool', 'tool', 'user', 'assistant', 'user']);
@@ -100,7 +100,7 @@ test.each(otherModels)('$model gets images of tools inside the tool results', as
   fake.script(twoPhotos, 'A cat and a dog.');
   const agent = fake.agent(model, { tools: [camera], config: withImages });
   expect(await agent.run('Look.')).toBe('A cat and a dog.');
-  expect(fake.refused).toEqual([]);
+  expect(fake.rejected).toEqual([]);
   expect(pictures()).toBe(2);
   const body = fake.lastBody;
   const results = {
@@ -142,7 +142,7 @@ describe('an image that cannot be downloaded', () => {
     const told = fake.lastBody.at('messages', 0, 'content', 1, 'text').text;
     expect(await agent.run('Never mind.')).toBe('Hello.');
     expect(fake.lastBody.at('messages', 0, 'content', 1, 'text').text).toBe(told);
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     return told;
   };
 
@@ -209,14 +209,14 @@ test.each(['', 'not base64!', 'data:image/svg+xml,<svg/>', `${'A'.repeat(400)}?`
   },
 );
 
-test('after a model refused any number of images, it is called again without them, and later images are sent', async () => {
+test('after a model rejected any number of images, it is called again without them, and later images are sent', async () => {
   const shown: number[] = [];
   const model = new ScriptedModel(['No picture.', 'One.']);
   const answer = model.doGenerate.bind(model);
   model.doGenerate = (options) => {
     shown.push(JSON.stringify(options.prompt).split('"file"').length - 1);
-    const refusal = Object.assign(new Error('Could not process image'), { statusCode: 400 });
-    return (shown.at(-1) ?? 0) > 1 ? Promise.reject(refusal) : answer(options);
+    const rejection = Object.assign(new Error('Could not process image'), { statusCode: 400 });
+    return (shown.at(-1) ?? 0) > 1 ? Promise.reject(rejection) : answer(options);
   };
   const agent = new PocketAgent({ agentConfig: { llmModel: model, allowImages: true }, logger: silent });
   const picture = (number: number) => {

@@ -26,19 +26,19 @@ async function failureOf(run: Promise<unknown>): Promise<PocketError> {
 
 describe.each(['mistral', 'groq'] as const)('%s through its copy of the OpenAI API', (vendor) => {
   test.each([false, true])(
-    'is asked again without what it refuses, and then no more (streaming: %s)',
+    'is asked again without what it rejects, and then no more (streaming: %s)',
     async (streaming) => {
       const server = await FakeProviders.start();
       const config = { modelSettings: { baseUrl: server.baseUrl(vendor), apiKey: API_KEY } };
-      // a refusal uses up an answer, so there are more of them than questions
+      // a rejection uses up an answer, so there are more of them than questions
       server.script(...Array.from({ length: 20 }, () => lookOnce));
       const agent = server.agent('openai-compatible/strict', { tools: [look], config, limits: { maxSteps: 2 } });
       await agent.run('Look.', { streaming }).catch(() => undefined);
       await agent.run('Look again.', { streaming }).catch(() => undefined);
-      const refusals = server.refused.length;
+      const rejections = server.rejected.length;
       await agent.run('And again.', { streaming }).catch(() => undefined);
       await agent.run('Once more.', { streaming }).catch(() => undefined);
-      expect(server.refused).toHaveLength(refusals);
+      expect(server.rejected).toHaveLength(rejections);
       expect(agent.messages.filter(({ role }) => role === 'assistant')).toHaveLength(8);
       await server.close();
     },
@@ -54,9 +54,9 @@ describe.each(['mistral', 'groq'] as const)('%s through its copy of the OpenAI A
     const config = { modelSettings: { baseUrl: server.baseUrl(vendor), apiKey: API_KEY }, messages };
     const next = server.agent('openai-compatible/strict', { tools: [look], config });
     expect(await next.run('And now?')).toBe('Fine.');
-    const refusals = server.refused.length;
+    const rejections = server.rejected.length;
     expect(await next.run('Sure?')).toBe('Fine.');
-    expect(server.refused).toHaveLength(refusals);
+    expect(server.rejected).toHaveLength(rejections);
     await server.close();
   });
 });
@@ -65,7 +65,7 @@ test.each([
   ['openai/gpt-5.1', "Unsupported parameter: 'reasoning.effort' is not supported with this model."],
   ['openai/gpt-5.1', "Invalid value: 'reasoning.summary' is not supported."],
   ['anthropic/claude-sonnet-4-5', '"thinking.type.enabled" is not supported for this model.'],
-])('a setting that %s refuses is an error, and nothing is left out: %s', async (model, message) => {
+])('a setting that %s rejects is an error, and nothing is left out: %s', async (model, message) => {
   const warnings: string[] = [];
   const logger = { debug() {}, info() {}, warn: (text: string) => void warnings.push(text), error() {} };
   const agent = fake.agent(model, { tools: [look], logger });
@@ -101,7 +101,7 @@ describe('Claude 4.5 with thinking on', () => {
     expect(await agent.run('What is there?', { streaming })).toBe('It is a cat.');
     expect(fake.lastBody.at('thinking').exists).toBe(false);
     expect(await agent.run('And now?', { streaming })).toBe('Fine.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test('keeps thinking in a loop of its own, and after the turn', async () => {
@@ -111,7 +111,7 @@ describe('Claude 4.5 with thinking on', () => {
     expect(fake.lastBody.at('thinking', 'type').text).toBe('enabled');
     await agent.run('And now?');
     expect(fake.lastBody.at('thinking', 'type').text).toBe('enabled');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 });
 
@@ -282,7 +282,7 @@ describe.each([false, true])('an unfinished answer (streaming: %s)', (streaming)
   });
 });
 
-test.each(everyModel)('$model: a refused image is left out, and the next one is sent', async ({ model }) => {
+test.each(everyModel)('$model: a rejected image is left out, and the next one is sent', async ({ model }) => {
   fake.script({ status: 400, message: 'Could not process image' }, 'Nothing.', 'A dot.');
   const agent = fake.agent(model, { config: { allowImages: true } });
   expect(await agent.run({ text: 'Look.', images: [PIXEL] })).toBe('Nothing.');

@@ -48,7 +48,7 @@ describe.each(everyModel)('after $model', ({ model }) => {
     fake.script('As I said: a dot.');
     const agent = fake.agent(next.model, { tools: [camera, fail], config: { allowImages: true, messages } });
     expect(await agent.run('Once more?')).toBe('As I said: a dot.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     const sent = `${fake.lastBody}`;
     for (const text of ['Look at these.', 'the disk is full', 'Once more?', PIXEL]) expect(sent).toContain(text);
     expect(agent.messages.slice(0, messages.length)).toEqual(messages);

@@ -65,7 +65,7 @@ describe.each(oncePerDialect)('$model', ({ model }) => {
     expect(retries).toEqual([]);
     fake.script('All is well.');
     expect(await agent.run('Again?')).toBe('All is well.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test('a stream that ends early after its first delta is an answer that was cut off', async () => {

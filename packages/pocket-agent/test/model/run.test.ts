@@ -1,4 +1,4 @@
-// Whole runs with every model prefix against servers that speak and refuse like the real providers.
+// Whole runs with every model prefix against servers that speak and reject like the real providers.
 import { type AgentEvent, type FunctionTool, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { everyModel, FakeProviders } from '../fixtures/providers/fake-providers.ts';
@@ -53,7 +53,7 @@ describe.each(everyModel)('$model', ({ model, provider, endpoint }) => {
     fake.script(twoCalls, 'It is 5 and 50.');
     const agent = fake.agent(model, { tools: [add, fail, odd], config: { systemPrompt: 'Be exact.' } });
     expect(await agent.run('2+3 and 20+30?')).toBe('It is 5 and 50.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     expect(fake.requests.map((request) => request.provider)).toEqual([provider, provider]);
     expect(fake.requests[0]?.endpoint).toContain(endpoint);
     expect(fake.requests.some((request) => request.stream)).toBe(false);
@@ -67,7 +67,7 @@ describe.each(everyModel)('$model', ({ model, provider, endpoint }) => {
     const agent = fake.agent(model, { tools: [add] });
     const { seen, answer } = await watch(agent.stream('2+3 and 20+30?'));
     expect(answer).toBe('It is 5 and 50.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     expect(fake.requests.every((request) => request.stream)).toBe(true);
     expect(deltas(seen, 'text_delta')).toBe('Let me see. It is 5 and 50.');
     // OpenAI keeps the reasoning of chat completions to itself
@@ -97,7 +97,7 @@ describe.each(everyModel)('$model', ({ model, provider, endpoint }) => {
     fake.script({ toolCalls }, 'I see.');
     const agent = fake.agent(model, { tools: [add, fail] });
     expect(await agent.run('Break something.')).toBe('I see.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     const sent = `${fake.lastBody}`;
     expect(sent).toContain('the disk is full');
     expect(sent).toContain('There is no tool');
@@ -110,7 +110,7 @@ describe.each(everyModel)('$model', ({ model, provider, endpoint }) => {
     expect(await agent.run('Say nothing.')).toBe('');
     await expect(agent.run('Think.')).rejects.toMatchObject({ code: 'ANSWER_CUT_OFF' });
     expect(await agent.run('And now?')).toBe('Now I know.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 });
 
@@ -123,7 +123,7 @@ test.each(['openai-compatible/local-model', 'ollama/qwen3:8b', 'openai/gpt-5.1',
     expect(await agent.run('2+3?')).toBe('Sorry.');
     expect(`${fake.lastBody}`).toContain('must be a JSON object');
     expect((await watch(agent.stream('2+3?'))).answer).toBe('Sorry again.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   },
 );
 
@@ -135,7 +135,7 @@ describe('reasoning in later requests:', () => {
     const [thought] = fake.lastBody.at('messages', 1, 'content').list;
     expect(thought?.value).toMatchObject({ type: 'thinking', thinking: 'I had better add.' });
     expect(thought?.at('signature').text).toMatch(/^signature_/);
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test.each(['plain', 'streamed'])('OpenAI gets its reasoning items by id (%s)', async (how) => {
@@ -144,7 +144,7 @@ describe('reasoning in later requests:', () => {
     await (how === 'plain' ? agent.run('Add.') : watch(agent.stream('Add.')));
     const references = fake.lastBody.at('input').list.filter((item) => item.at('type').text === 'item_reference');
     expect(references.map((item) => item.at('id').text.split('_')[0])).toEqual(['rs', 'msg']);
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test.each(['plain', 'streamed'])('Google gets the signature of its thought with the first call (%s)', async (how) => {

@@ -46,7 +46,7 @@ describe.each(models)('$model', ({ model }) => {
       samplingHandler: 'agent-model',
     });
     expect(await agent.run('Ask the critic.')).toBe('The critic likes it.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     const asked = `${fake.requests[1]?.body}`;
     for (const text of ['Be a critic.', 'Show me.', PIXEL]) expect(asked).toContain(text);
     expect(`${fake.lastBody}`).toContain('A fine dot.');

@@ -1,4 +1,4 @@
-// Tools whose schemas or names a provider refuses are repaired, or the one tool is left out; the others always work.
+// Tools whose schemas or names a provider rejects are repaired, or the one tool is left out; the others always work.
 import { type FunctionTool, PocketAgent, Router, type ToolSource, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -41,7 +41,7 @@ const corpus: Record<string, object> = {
     definitions: { x: { type: 'object', properties: { a: string } } },
   },
   'a reference to itself': { type: 'object', allOf: [{ $ref: '#' }], properties: { child: { $ref: '#' } } },
-  'keys that Claude refuses': {
+  'keys that Claude rejects': {
     type: 'object',
     properties: { '@timestamp': string, 'filter[id]': string, _timestamp: string, ['x'.repeat(80)]: string },
     required: ['@timestamp'],
@@ -99,7 +99,7 @@ describe.each(everyModel)('$model', ({ model }) => {
     fake.script('Fine.');
     const agent = fake.agent(model, { tools: [server({ [title]: corpus[title] ?? {} })] });
     expect(await agent.run('Hello')).toBe('Fine.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     expect(`${fake.lastBody}`).toContain('tool_0');
   });
 
@@ -107,12 +107,12 @@ describe.each(everyModel)('$model', ({ model }) => {
     fake.script('Fine.');
     const tools = [...names.map((name) => tool({ name: name || 'empty', description: 'odd', run: () => '' }))];
     expect(await fake.agent(model, { tools }).run('Hello')).toBe('Fine.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 
   test('a tool gets its own argument names, whatever names the model used', async () => {
     const called: unknown[] = [];
-    const keys = corpus['keys that Claude refuses'] ?? {};
+    const keys = corpus['keys that Claude rejects'] ?? {};
     fake.script(
       { toolCalls: [{ name: 'tool_0', arguments: { _timestamp_2: 'now', filter_id_: 7, _timestamp: 'own' } }] },
       'Done.',
@@ -120,7 +120,7 @@ describe.each(everyModel)('$model', ({ model }) => {
     const agent = fake.agent(model, { tools: [server({ keys }, called)] });
     expect(await agent.run('Search.')).toBe('Done.');
     expect(called).toEqual([{ '@timestamp': 'now', 'filter[id]': 7, _timestamp: 'own' }]);
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
   });
 });
 
@@ -188,7 +188,7 @@ test('a schema that needs no repair is sent as it is', async () => {
   expect(fake.lastBody.at('tools', 0, 'input_schema').value).toEqual(plain);
 });
 
-describe('a tool that a provider refuses for an unknown reason', () => {
+describe('a tool that a provider rejects for an unknown reason', () => {
   const fine: FunctionTool = tool({ name: 'fine', description: 'Fine', run: () => 'fine' });
   const odd: FunctionTool = tool({ name: 'odd', description: 'Odd', run: () => 'odd' });
   test.each([

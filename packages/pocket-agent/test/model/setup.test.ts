@@ -219,7 +219,7 @@ test.each([
 test.each([
   [{ status: 404, message: 'The model does not exist.' }, 'The provider does not know "claude-sonett": check the name'],
   [{ status: 401, message: 'Wrong key.' }, 'main#1: Wrong key. Check the key: ANTHROPIC_API_KEY or params.apiKey.'],
-])('a router says what to check in the deployment that was refused: %j', async (answer, advice) => {
+])('a router says what to check in the deployment whose request was rejected: %j', async (answer, advice) => {
   fake.script(answer);
   const params = { model: 'anthropic/claude-sonett', baseUrl: fake.baseUrl('anthropic'), apiKey: API_KEY };
   const router = new Router({ models: [{ modelName: 'main', params }], retries: 0, logger: silent });

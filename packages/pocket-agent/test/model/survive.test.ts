@@ -1,4 +1,4 @@
-// A conversation continues after any answer: what a provider would refuse is not sent to it.
+// A conversation continues after any answer: what a provider would reject is not sent to it.
 import { type FunctionTool, PocketAgent, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeAnswer } from '../fixtures/providers/fake-dialect.ts';
@@ -35,7 +35,7 @@ async function survives(agent: PocketAgent, how: How, answers: readonly FakeAnsw
     fake.script('Fine.');
     expect(await ask(agent, 'And now?', next)).toBe('Fine.');
   }
-  expect(fake.refused).toEqual([]);
+  expect(fake.rejected).toEqual([]);
   return first;
 }
 
@@ -142,7 +142,7 @@ test.each(rulesOfImages)(
     const agent = fake.agent(model, { tools, config: { allowImages: true }, maxToolResultBytes: 1_000_000 });
     fake.script(takePhoto, { text: 'Done.' });
     expect(await agent.run('First?')).toBe('Done.');
-    expect(fake.refused).toEqual([]);
+    expect(fake.rejected).toEqual([]);
     const isLeftOut = provider === 'anthropic' || provider === 'groq';
     expect(`${fake.lastBody}`.includes('larger than this model accepts')).toBe(isLeftOut);
   },
@@ -175,7 +175,7 @@ describe.each(everyModel)('$model', ({ model }) => {
       if (first !== 'A cat.') expect(await ask(agent, 'And now?', 'stream')).toBe('A cat.');
       fake.script('Fine.');
       expect(await ask(agent, 'Sure?', 'run')).toBe('Fine.');
-      expect(fake.refused, `after ${endAfter} events`).toEqual([]);
+      expect(fake.rejected, `after ${endAfter} events`).toEqual([]);
     }
     expect(fake.shortened).toBeGreaterThan(2);
   });
