@@ -1,6 +1,12 @@
 // Names that the other packages of this repository share with the library. Not public: they may change in any release.
 
-export { NO_APPROVER, type ServedApprovals, servedApproval, servedApprovalsRule } from './access/approval.ts';
+export {
+  confirmWords,
+  NO_APPROVER,
+  type ServedApprovals,
+  servedApproval,
+  servedApprovalsRule,
+} from './access/approval.ts';
 export {
   capabilities,
   checkCapability,

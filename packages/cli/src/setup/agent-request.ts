@@ -2,8 +2,8 @@
 
 import { didYouMean, PocketError } from '@pocket-agent/kit';
 import type { AccessOptions, AgentConfig, AgentLimits, Capability, McpServerEntry, ProfileName } from 'pocket-agent';
-import { checkCapability, readProfile } from 'pocket-agent/internal';
-import { positiveNumber, wholeNumber } from '../command-line/arguments.ts';
+import { checkCapability, confirmWords, readProfile } from 'pocket-agent/internal';
+import { positiveNumber, type readArguments, wholeNumber } from '../command-line/arguments.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { builtinServer, readServerFiles } from './servers.ts';
 
@@ -30,20 +30,7 @@ export const agentFlags = {
   'max-steps': { type: 'string' },
 } as const;
 
-const confirmPolicies = ['never', 'destructive', 'write', 'always'] as const;
-
-export interface AgentValues {
-  agent?: string;
-  mcp?: string[];
-  config?: string[];
-  tools?: string[];
-  'default-capability'?: string;
-  profile?: string;
-  confirm?: string;
-  model?: string;
-  'max-cost'?: string;
-  'max-steps'?: string;
-}
+export type AgentValues = Partial<ReturnType<typeof readArguments<typeof agentFlags>>['values']>;
 
 /** The agent file merged with the options; options win. */
 export interface AgentRequest {
@@ -106,11 +93,11 @@ function readAccess({ profile, confirm }: AgentValues, fromFile: AccessOptions):
   };
 }
 
-export function readConfirm(confirm: string): (typeof confirmPolicies)[number] {
-  const policy = confirmPolicies.find((name) => name === confirm);
+function readConfirm(confirm: string): (typeof confirmWords)[number] {
+  const policy = confirmWords.find((word) => word === confirm);
   if (policy) return policy;
   throw new PocketError(
     'CONFIG_INVALID',
-    `--confirm must be one of ${confirmPolicies.join(', ')}, not "${confirm}".${didYouMean(confirm, confirmPolicies)}`,
+    `--confirm must be one of ${confirmWords.join(', ')}, not "${confirm}".${didYouMean(confirm, confirmWords)}`,
   );
 }

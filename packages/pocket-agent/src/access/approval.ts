@@ -15,7 +15,7 @@ import type { Capability, JudgedTool } from './capabilities.ts';
 
 export const NO_APPROVER = 'it needs approval, and there is no approver';
 
-const confirmWords = ['never', 'destructive', 'write', 'always'] as const;
+export const confirmWords = ['never', 'destructive', 'write', 'always'] as const;
 
 /** destructive: tools that can delete. write: all tools that do more than read. */
 export type ConfirmPolicy =

@@ -11,8 +11,6 @@ import { accountOf } from './account-parts.ts';
 import { type PromptTarget, repairMessage } from './prompt-repair.ts';
 import { neutralRules, type ProviderRules, rulesOf } from './provider-rules.ts';
 
-/** Holds the arrays that `build` returns: a copy of a prompt is not found here. */
-const promptsWithUrls = new WeakSet<LanguageModelV4Prompt>();
 const anyModel: PromptTarget = { rules: neutralRules, account: undefined };
 
 /** Converts each message of the history once, not once per step. */
@@ -41,7 +39,6 @@ export class PromptBuilder {
   }
 
   #append(message: Message): void {
-    if (hasUrl(message)) promptsWithUrls.add(this.#prompt);
     const last = this.#prompt.at(-1);
     // Gemini requires the results of all calls of a turn in one message; other providers accept that
     if (message.role === 'tool' && last?.role === 'tool') {
@@ -51,13 +48,11 @@ export class PromptBuilder {
   }
 }
 
-function hasUrl({ role, content }: Message): boolean {
-  return role === 'user' && content.some((part) => part.type === 'file' && part.data.type === 'url');
-}
-
 /** True if the prompt contains images by URL, which some providers do not fetch. */
 export function hasUrls(prompt: LanguageModelV4Prompt): boolean {
-  return promptsWithUrls.has(prompt);
+  return prompt.some(
+    ({ role, content }) => role === 'user' && content.some((part) => part.type === 'file' && part.data.type === 'url'),
+  );
 }
 
 const repairedByRules = new WeakMap<ProviderRules, WeakMap<Message, Message | 'nothing'>>();

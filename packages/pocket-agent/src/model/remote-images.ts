@@ -99,11 +99,7 @@ async function fetchImage(url: URL, { signal, allowPrivate }: InlineOptions): Pr
   return { mediaType, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-const REFUSED: Record<string, string> = {
-  PRIVATE_ADDRESS: 'its address is private (POCKET_AGENT_ALLOW_PRIVATE_URLS=1 allows that)',
-};
-
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return REFUSED[code] ?? errorText(error);
+  const isPrivate = error instanceof Error && 'code' in error && error.code === 'PRIVATE_ADDRESS';
+  return isPrivate ? 'its address is private (POCKET_AGENT_ALLOW_PRIVATE_URLS=1 allows that)' : errorText(error);
 }
