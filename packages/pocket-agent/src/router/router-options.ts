@@ -9,13 +9,12 @@ import {
   OptionSet,
   PocketError,
   positiveNumber,
-  secretStringMap,
-  stringRule,
   withoutUndefined,
 } from '@pocket-agent/kit';
 import { checkPrice } from '../cost/prices.ts';
 import type { FailureKind } from '../model/failure.ts';
 import { checkModelName } from '../model/model-names.ts';
+import { modelSettings } from '../model/providers.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { RateStoreFactory } from './rate-window.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
@@ -101,10 +100,8 @@ const routerOptions = new OptionSet<RouterOptions>('Router', routerRules, (key) 
 const modelEntry = new OptionSet<RouterOptions['models'][number]>('Router: models', { modelName: true, params: true });
 
 const deploymentParams = new OptionSet<DeploymentParams>('Router: params', {
+  ...modelSettings.rules,
   model: true,
-  apiKey: { ...stringRule, isSecret: true },
-  baseUrl: stringRule,
-  headers: secretStringMap,
   rpm: oneOrMore,
   tpm: oneOrMore,
   weight: positiveNumber,
