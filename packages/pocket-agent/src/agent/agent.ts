@@ -182,10 +182,10 @@ export class PocketAgent<Answer = string> {
    * turn in the queue too, with limits, abort and events (see `overridden-run.ts`).
    */
   async run(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
-    const outer = this.#overriddenRun.current();
-    if (outer) return this.#loop(outer, input); // `super.run()` continues the overridden run
     runOptions.checkSpelling(options);
-    return this.#queue.enter({ ...options, input: textOfInput(input) }, (context) => this.#loop(context, input));
+    // `super.run()` of an overridden run may narrow it; the events of the run are those of the overridden one
+    const text = this.#overriddenRun.isCurrent() ? undefined : textOfInput(input);
+    return this.#queue.enter({ ...options, input: text }, (context) => this.#loop(context, input));
   }
 
   /** The same run, with its events as they happen. Leaving the loop early aborts it. */

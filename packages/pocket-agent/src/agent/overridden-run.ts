@@ -2,7 +2,6 @@
 // the same turn, limits, abort, option checks and events as the run of PocketAgent.
 import { abortableAfter } from '@pocket-agent/kit';
 import { textOfInput, type UserInput } from '../base/messages.ts';
-import type { RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 import type { RunQueue } from './run-queue.ts';
 
@@ -12,8 +11,8 @@ const SETTLE_MS = 1_000;
 type Run<Answer> = (input: string | UserInput, options?: RunOptions) => Promise<Answer>;
 
 export interface OverriddenRun {
-  /** The overridden run that the current code is part of. */
-  current(): RunContext | undefined;
+  /** Whether the current code is part of an overridden run. */
+  isCurrent(): boolean;
 }
 
 /** `baseRun` enters the queue itself, so it stays as it is. */
@@ -36,7 +35,5 @@ export function queueOverriddenRun<Answer>(
       run = assigned;
     },
   });
-  return {
-    current: () => (run === baseRun ? undefined : queue.current),
-  };
+  return { isCurrent: () => run !== baseRun && queue.current !== undefined };
 }

@@ -10,7 +10,7 @@ import type { Ledger } from '../cost/ledger.ts';
 import { emitEvent } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
-import type { RunOptions } from '../run/run-options.ts';
+import { type RunOptions, runOptions } from '../run/run-options.ts';
 
 export interface QueuedAgent extends RunAgent {
   readonly approve: Approve | undefined;
@@ -26,8 +26,8 @@ type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
 
 /** What enters the queue. */
 export interface Entry extends Optional<RunOptions> {
-  /** The text of a run, for `run_started`. A single step has none, and no such events. */
-  input?: string;
+  /** The text of a run, for `run_started`. Undefined for work without events of its own: a step, or `super.run()`. */
+  input?: string | undefined;
 }
 
 type Work<Value> = (context: RunContext) => Promise<Value>;
@@ -190,9 +190,7 @@ export class RunQueue {
 
 /** Then a run inside a run of the same agent needs no context of its own. */
 function hasNoOptions(entry: Entry): boolean {
-  const { signal, timeoutMs, traceparent, onEvent, profile, approve, approveFallback, elicit, caller } = entry;
-  const given = signal ?? timeoutMs ?? traceparent ?? onEvent ?? profile ?? approve ?? approveFallback ?? elicit;
-  return (given ?? caller) === undefined;
+  return !Object.entries(entry).some(([key, value]) => runOptions.has(key) && (value ?? undefined) !== undefined);
 }
 
 /** A run ends after everything inside it, also what is not awaited: until then the history is not the next run's. */

@@ -1,7 +1,7 @@
 // Shows an event to the hooks of its agent, to the listeners of its run, and to the agents above. A listener cannot break
 // a run: its errors are logged.
 import { errorText, snapshot } from '@pocket-agent/kit';
-import { type AgentEvent, type EventMeta, isMinor, type UnsignedEvent } from './events.ts';
+import { type AgentEvent, type EventListener, type EventMeta, isMinor, type UnsignedEvent } from './events.ts';
 import type { RunAgent, RunContext } from './run-context.ts';
 
 /** A listener that is this many events behind misses minor ones, which a server may send without end. */
@@ -27,10 +27,12 @@ export function emitEvent({ agent, context, event, meta }: Emission): void {
   const signed = signEvent({ agent, context, event, meta });
   show(signed, agent, agent.hooks.onEvent);
   let below = agent;
+  let listener: EventListener | undefined;
   for (let around = context; around; around = around.parent) {
     if (around.finished) continue;
-    show(signed, around.agent, around.listener);
-    // hooks shared by an agent and its sub-agent get an event once
+    // a listener that a run shares with the run inside it, or hooks that two agents share, get an event once
+    if (around.listener !== listener) show(signed, around.agent, around.listener);
+    listener = around.listener ?? listener;
     if (around.agent !== below && around.agent.hooks !== below.hooks)
       show(signed, around.agent, around.agent.hooks.onEvent);
     below = around.agent;

@@ -122,6 +122,23 @@ describe('a timer that a finished run left behind', () => {
   });
 });
 
+test('a run inside a run streams if it asks for that', async () => {
+  const holder: { agent?: PocketAgent; inner?: Promise<string> } = {};
+  const types: string[] = [];
+  const { agent } = scriptedAgent(['outer', 'inner'], {
+    hooks: {
+      onEvent: ({ type }) => void types.push(type),
+      onLlmResponse() {
+        holder.inner ??= holder.agent?.run('inner', { streaming: true });
+      },
+    },
+  });
+  holder.agent = agent;
+  await agent.run('outer');
+  expect(await holder.inner).toBe('inner');
+  expect(types).toContain('text_delta');
+});
+
 test('a run that is refused for its profile leaves no timer behind', async () => {
   vi.useFakeTimers();
   const { agent } = scriptedAgent(['x'], { limits: { timeoutMs: 50 } });

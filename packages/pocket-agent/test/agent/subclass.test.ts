@@ -33,6 +33,37 @@ describe('an agent that overrides run()', () => {
     expect(erased).toBe(0);
   });
 
+  test('narrows the run by the options of super.run(), which are checked too', async () => {
+    let erased = 0;
+    const erase = tool({ name: 'erase', description: '', capability: 'delete', run: () => void erased++ });
+    class Narrow extends PocketAgent {
+      override run(input: string, options: RunOptions = {}): Promise<string> {
+        return super.run(input, { ...options, [input]: 'reader' });
+      }
+    }
+    const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'erase' }] }, 'Done.']);
+    const agent = new Narrow({ llmModel, tools: [erase], logger: silent });
+    await expect(agent.run('profil')).rejects.toThrow('A run has no option "profil". Did you mean "profile"?');
+    expect(await agent.run('profile')).toBe('Done.');
+    expect(erased).toBe(0);
+  });
+
+  test('shows each event once to a listener that it passes on', async () => {
+    class Plain extends PocketAgent {
+      override run(input: string, options?: RunOptions): Promise<string> {
+        return super.run(input, options);
+      }
+    }
+    const typesOf = async (Agent: typeof PocketAgent) => {
+      const types: string[] = [];
+      const agent = new Agent({ agentConfig: agentConfig() });
+      for await (const { type } of agent.stream('Hi')) types.push(type);
+      await agent.run('Hi', { onEvent: ({ type }) => void types.push(type) });
+      return types;
+    };
+    expect(await typesOf(Plain)).toEqual(await typesOf(PocketAgent));
+  });
+
   test('emits the events of one run, though it calls super.run()', async () => {
     const events = recordEvents();
     const agent = new Polite({ agentConfig: agentConfig(), hooks: events });
