@@ -54,14 +54,14 @@ describe('an agent that overrides run()', () => {
         return super.run(input, options);
       }
     }
-    const typesOf = async (Agent: typeof PocketAgent) => {
+    const typesOf = async (agent: PocketAgent) => {
       const types: string[] = [];
-      const agent = new Agent({ agentConfig: agentConfig() });
       for await (const { type } of agent.stream('Hi')) types.push(type);
       await agent.run('Hi', { onEvent: ({ type }) => void types.push(type) });
       return types;
     };
-    expect(await typesOf(Plain)).toEqual(await typesOf(PocketAgent));
+    const expected = await typesOf(new PocketAgent({ agentConfig: agentConfig() }));
+    expect(await typesOf(new Plain({ agentConfig: agentConfig() }))).toEqual(expected);
   });
 
   test('emits the events of one run, though it calls super.run()', async () => {
