@@ -180,6 +180,25 @@ test('a question that is not answered in time is denied, and the task continues'
   expect(erased).toEqual([]);
 });
 
+test('a question waits for its answer as long as it takes without a time limit', async () => {
+  const { agent, erased } = world.cleaner();
+  const client = await clientOf((await world.serve(agent, { inputTimeoutMs: Number.POSITIVE_INFINITY })).url);
+  const { id: taskId } = await send(client, message('clean up'));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(stateOf(await send(client, message('yes', { taskId })))).toBe('TASK_STATE_COMPLETED');
+  expect(erased).toEqual([{ id: 7 }]);
+});
+
+test('limits that are not positive numbers are refused', () => {
+  const { agent } = world.cleaner();
+  const serve = (options: object) => () => agent.asA2aServer(options);
+  expect(serve({ inputTimeoutMs: -1 })).toThrow(
+    'asA2aServer().inputTimeoutMs must be a number greater than 0, got -1.',
+  );
+  expect(serve({ maxTasks: '5' })).toThrow('asA2aServer().maxTasks must be a whole number greater than 0, got "5".');
+  expect(serve({ pushNotifications: { maxTries: 0 } })).toThrow('pushNotifications.maxTries must be a whole number');
+});
+
 test('a yes without an id approves only the question that was shown', async () => {
   const erased: unknown[] = [];
   const erase = tool({ name: 'erase', description: 'Erases', run: (args) => `erased ${erased.push(args)}` });

@@ -36,3 +36,32 @@ test('a long burst of events does not block the event loop', async () => {
   expect(updates).toBe(count);
   expect(ranInBetween).toBe(true);
 });
+
+test('an error carries the HTTP status of its own request while another request is answered', async () => {
+  const secondAnswered = Promise.withResolvers<void>();
+  const client = new A2aClient({
+    endpoint,
+    authorization: { headers: {}, refused: (status) => new Error(`refused: ${status}`) },
+    fetch: async (_url, init) => {
+      const { id } = JSON.parse(String(init.body));
+      const headers = { 'content-type': 'application/json' };
+      if (id === 2) return new Response('{}', { status: 500, headers });
+      const body = new ReadableStream({
+        async start(controller) {
+          await secondAnswered.promise;
+          const answer = { jsonrpc: '2.0', id, error: { code: -32_603, message: 'out of paper' } };
+          controller.enqueue(Buffer.from(JSON.stringify(answer)));
+          controller.close();
+        },
+      });
+      return new Response(body, { headers });
+    },
+    clean: (text) => text,
+  });
+  const { signal } = new AbortController();
+  const first = client.getTask('a', signal);
+  first.catch(() => {});
+  await expect(client.getTask('b', signal)).rejects.toMatchObject({ statusCode: 500 });
+  secondAnswered.resolve();
+  await expect(first).rejects.toMatchObject({ statusCode: 200, message: expect.stringContaining('out of paper') });
+});

@@ -265,6 +265,30 @@ describe('an agent whose card hangs', () => {
   });
 });
 
+describe('an agent that keeps the stream open', () => {
+  const done = task('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a', parts: [{ text: 'done' }] }] });
+
+  test.each([
+    ['its first event', [{ task: done }]],
+    [
+      'a later event',
+      [{ task: task('TASK_STATE_WORKING') }, chunk([{ text: 'done' }]), status('TASK_STATE_COMPLETED')],
+    ],
+  ])('after %s has completed the task delays no result', async (_what, events) => {
+    const closed = Promise.withResolvers<void>();
+    const agent = await foreign({
+      SendStreamingMessage: (_params, reply) => {
+        for (const event of events) reply.event(event);
+        reply.closed(() => closed.resolve());
+      },
+    });
+    const { result } = await call(agent, { timeoutMs: 5_000 * Number(process.env.TEST_PATIENCE) });
+    expect(textOf(await result)).toBe('done');
+    await closed.promise;
+    expect(agent.methods()).toEqual(['SendStreamingMessage']);
+  });
+});
+
 describe('an agent that hangs', () => {
   const silentAgent = () => foreign({ SendStreamingMessage: () => {}, CancelTask: () => {} });
 

@@ -123,7 +123,7 @@ export function within<Value>(signal: AbortSignal, value: Value | Promise<Value>
 export async function delay(ms: number, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const done = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+    timer = setTimeout(resolve, Math.min(ms, MAX_TIMER_MS));
   });
   try {
     await abortable(done, signal);

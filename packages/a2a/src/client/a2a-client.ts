@@ -25,7 +25,7 @@ export interface A2aClientOptions {
   extensions?: readonly string[];
   /** Guards addresses, and limits the size of answers. It must not follow redirects, which would get the credentials. */
   fetch: A2aFetch;
-  /** Makes text of the agent fit for an error message. */
+  /** Sanitizes agent text for error messages. */
   clean(text: string): string;
 }
 
@@ -59,8 +59,6 @@ export class A2aClient {
   readonly #options: A2aClientOptions;
   #authorization: Authorization;
   #lastId = 0;
-  /** The HTTP status of the last answer. */
-  statusCode: number | undefined;
 
   constructor(options: A2aClientOptions) {
     this.#options = options;
@@ -109,7 +107,7 @@ export class A2aClient {
     try {
       const accept = 'application/json, application/a2a+json';
       const response = await this.#open(operation, { id, accept, signal, fetch });
-      return this.#unwrap(await readJson(response), id);
+      return this.#unwrap(await readJson(response), { id, statusCode: response.status });
     } catch (error) {
       throw explainFetchError(error);
     }
@@ -120,15 +118,16 @@ export class A2aClient {
     const { endpoint, fetch } = this.#options;
     try {
       const response = await this.#open(operation, { id, accept: 'text/event-stream', signal, fetch });
+      const about = { id, statusCode: response.status };
       if (typeOf(response) !== 'text/event-stream') {
-        yield readUpdate(this.#unwrap(await readJson(response), id), endpoint.dialect);
+        yield readUpdate(this.#unwrap(await readJson(response), about), endpoint.dialect);
         return;
       }
       if (!response.body) return;
       for await (const { type, data } of readEvents(response.body)) {
         const value = parse(data);
         if (type === 'error') throw this.#errorOf(errorIn(value), response.status);
-        yield readUpdate(this.#unwrap(value, id), endpoint.dialect);
+        yield readUpdate(this.#unwrap(value, about), endpoint.dialect);
       }
     } catch (error) {
       throw explainFetchError(error);
@@ -144,7 +143,6 @@ export class A2aClient {
       this.#authorization = await this.#authorization.renew(exchange.signal);
       response = await this.#fetch(request, exchange);
     }
-    this.statusCode = response.status;
     if (!response.ok) throw await this.#refusal(response, operation);
     return response;
   }
@@ -169,10 +167,10 @@ export class A2aClient {
     });
   }
 
-  #unwrap(value: unknown, id: number): unknown {
+  #unwrap(value: unknown, { id, statusCode }: { id: number; statusCode: number }): unknown {
     if (this.#options.endpoint.binding === 'HTTP+JSON') return value;
     if (!isRecord(value) || value.jsonrpc !== '2.0') throw notA2a('its answer is not JSON-RPC');
-    if (isRecord(value.error)) throw this.#errorOf(value.error, this.statusCode);
+    if (isRecord(value.error)) throw this.#errorOf(value.error, statusCode);
     if (value.id !== id) throw notA2a('its answer belongs to another request');
     return value.result;
   }
@@ -202,7 +200,7 @@ export class A2aClient {
   }
 
   /** JSON-RPC errors have their number in `code`; REST errors have the HTTP status there and a reason in the details. */
-  #errorOf(error: Record<string, unknown> | undefined, statusCode: number | undefined): A2aError {
+  #errorOf(error: Record<string, unknown> | undefined, statusCode: number): A2aError {
     const details = [...recordsIn(error?.details), ...recordsIn(error?.data)];
     const reasons = details.map(({ reason }) => rpcByReason[String(reason)]);
     const rpcCode = reasons.find((code) => code !== undefined) ?? (typeof error?.code === 'number' ? error.code : 0);

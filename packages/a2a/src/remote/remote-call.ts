@@ -1,6 +1,6 @@
 // One message to a remote agent, followed until the agent has an answer or a question. A broken stream is resumed and a
 // busy agent is asked again later, so that the task is not lost.
-import { delay, errorText, PocketError } from '@pocket-agent/kit';
+import { delay, errorText, onAbort, PocketError } from '@pocket-agent/kit';
 import { A2aError } from '../client/a2a-error.ts';
 import { followTask } from '../client/follow-task.ts';
 import { isAtRest, type OutgoingMessage, type Part, type Update } from '../client/task.ts';
@@ -42,29 +42,27 @@ export class RemoteCall {
     const { client, isStreaming } = this.#link;
     const stream = new AbortController();
     let timer: NodeJS.Timeout | undefined;
-    const stop = () => {
-      if (this.collected.taskId) stream.abort(this.#signal.reason);
+    const release = onAbort(this.#signal, (reason) => {
+      if (this.collected.taskId) stream.abort(reason);
       // canceling the task needs its id, which may be on its way
-      else timer = setTimeout(() => stream.abort(this.#signal.reason), CANCEL_MS).unref();
-    };
-    this.#signal.addEventListener('abort', stop, { once: true });
+      else timer = setTimeout(() => stream.abort(reason), CANCEL_MS).unref();
+    });
     try {
-      const { first, rest = [] } = await client.start(message, { streams: isStreaming, signal: stream.signal });
-      this.#take(first);
-      this.#signal.throwIfAborted();
-      for await (const update of rest) {
-        this.#take(update);
+      const { first, rest } = await client.start(message, { streams: isStreaming, signal: stream.signal });
+      try {
+        this.#take(first);
         this.#signal.throwIfAborted();
+        await this.follow(rest);
+      } finally {
+        await rest?.return(undefined); // an agent may keep the stream of a finished task open
       }
     } catch (error) {
       this.#signal.throwIfAborted();
-      // without a task id there is nothing to resume, and the outcome is unknown
-      if (!this.collected.taskId || !isResumable(error)) throw error;
+      throw error;
     } finally {
       clearTimeout(timer);
-      this.#signal.removeEventListener('abort', stop);
+      release();
     }
-    await this.follow();
   }
 
   /** Sends the answer to a question of the task. The question may already be settled. */
@@ -86,24 +84,33 @@ export class RemoteCall {
     this.#take({ kind: 'task', task });
   }
 
-  /** Waits until the task has ended or waits for the caller. */
-  async follow(): Promise<void> {
+  /** Waits until the task has ended or waits for the caller. `updates` is the stream of the message. */
+  async follow(updates?: AsyncIterable<Update>): Promise<void> {
     const { collected } = this;
     const { client, isStreaming } = this.#link;
     let wait = 0;
+    let isFirstStream = updates !== undefined;
     if (!collected.isAnswered)
       await followTask({
         client,
         collected,
         signal: this.#signal,
         streams: isStreaming,
+        updates,
         take: (update) => this.#take(update),
         pause: async (problem) => {
+          isFirstStream = false;
           await delay(waitAfter(problem, wait), this.#signal);
           wait = nextWait(wait);
         },
         readTask: (taskId) => this.#insist(() => client.getTask(taskId, this.#signal)),
-        canStreamAfter: (error) => this.#canStreamAfter(error),
+        canStreamAfter: (error) => {
+          this.#signal.throwIfAborted();
+          // an error in the first stream is the answer; an agent that refuses a subscription is polled
+          const isRefused = !isFirstStream && error instanceof A2aError && error.rpcCode !== undefined;
+          if (!isResumable(error) && !isRefused) throw error;
+          return true;
+        },
       });
     if (this.#hasOmitted) await this.refresh();
   }
@@ -113,13 +120,6 @@ export class RemoteCall {
     const { taskId, isOver } = this.collected;
     if (!taskId || isOver) return;
     await this.#link.client.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
-  }
-
-  #canStreamAfter(error: unknown): boolean {
-    this.#signal.throwIfAborted();
-    // an agent may refuse subscriptions; then its task is polled
-    if (isResumable(error) || (error instanceof A2aError && error.rpcCode !== undefined)) return true;
-    throw error;
   }
 
   /** Repeats a request until it is answered: the task goes on even if the agent cannot be reached. */

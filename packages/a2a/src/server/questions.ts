@@ -1,7 +1,7 @@
 // Questions of a running task to its caller: approvals of tool calls, and elicitations of MCP servers.
 import { randomBytes } from 'node:crypto';
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
-import { isRecord, onAbort } from '@pocket-agent/kit';
+import { isRecord, MAX_TIMER_MS, onAbort } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from 'pocket-agent/internal';
 import { type Part, textOfParts } from '../wire/wire.ts';
@@ -48,7 +48,7 @@ export class Questions {
     const asData = `{ "question": "${first}", "approve": true }`;
     return this.#count > 1
       ? `Answer each question by its name, for example with the data ${asData} or the text "yes ${first}" or "no ${first}: reason".`
-      : `Answer with the data ${asData}, or the text "yes", "no" or "no: reason"; what a server asks for with { "question": "${first}", "content": { … } }.`;
+      : `Answer with the data ${asData}, or the text "yes", "no" or "no: reason". For a form, answer with { "question": "${first}", "content": { … } }.`;
   }
 
   approve(request: ApprovalRequest): Promise<ApprovalAnswer> {
@@ -122,7 +122,7 @@ export class Questions {
         this.#options.changed();
       };
       const expire = () => end(unanswered);
-      const timer = setTimeout(expire, this.#options.timeoutMs).unref();
+      const timer = setTimeout(expire, Math.min(this.#options.timeoutMs, MAX_TIMER_MS)).unref();
       const removeListener = signal ? onAbort(signal, expire) : () => {};
       const read = (given: Record<string, unknown> | string) => {
         const answer = asked.read(given);

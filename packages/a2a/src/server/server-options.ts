@@ -1,7 +1,7 @@
 // The options of an A2A server, and the call that each request becomes.
-import { type OptionRules, OptionSet } from '@pocket-agent/kit';
+import { type OptionRules, OptionSet, oneOf, positiveInteger, positiveNumber } from '@pocket-agent/kit';
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
-import { type ServedApprovals, servedApprovalsRule } from 'pocket-agent/internal';
+import { readProfile, type ServedApprovals, servedApprovalsRule } from 'pocket-agent/internal';
 import type { AgentCard } from '../wire/wire.ts';
 
 /** An authenticated client. It sees only tasks and webhooks of its own `id`. */
@@ -81,23 +81,6 @@ const accessRules: OptionRules<A2aAccessOptions> = {
 
 export const listenOptions = new OptionSet<A2aListenOptions>('listen()', { host: true, port: true, ...accessRules });
 
-export const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
-  card: true,
-  skills: true,
-  profile: true,
-  approvals: servedApprovalsRule,
-  createAgent: true,
-  maxConversations: true,
-  maxRunningTasks: true,
-  maxRunningTasksPerCaller: true,
-  maxTasks: true,
-  taskStore: true,
-  inputTimeoutMs: true,
-  maxBodyBytes: true,
-  pushNotifications: true,
-  ...accessRules,
-});
-
 export interface PushOptions {
   /** Hosts of webhooks that may have private addresses or be called without TLS. */
   allowHosts?: readonly string[];
@@ -105,6 +88,35 @@ export interface PushOptions {
   maxTries?: number;
   /** Delay before the second attempt; doubles with each further one. Default 1,000. */
   retryDelayMs?: number;
+}
+
+const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
+  card: true,
+  skills: oneOf('agent', 'tools'),
+  profile: true,
+  approvals: servedApprovalsRule,
+  createAgent: true,
+  maxConversations: positiveInteger,
+  maxRunningTasks: positiveInteger,
+  maxRunningTasksPerCaller: positiveInteger,
+  maxTasks: positiveInteger,
+  taskStore: true,
+  inputTimeoutMs: positiveNumber,
+  maxBodyBytes: positiveInteger,
+  pushNotifications: true,
+  ...accessRules,
+});
+
+const pushOptions = new OptionSet<PushOptions>('pushNotifications', {
+  allowHosts: true,
+  maxTries: positiveInteger,
+  retryDelayMs: { expected: 'a number of at least 0', accepts: (value) => typeof value === 'number' && value >= 0 },
+});
+
+export function checkServerOptions(options: A2aServerOptions): void {
+  serverOptions.check(options);
+  if (options.pushNotifications) pushOptions.check(options.pushNotifications);
+  if (options.profile !== undefined) readProfile(options.profile);
 }
 
 /** The interface `TaskStore` of `@a2a-js/sdk/server`, which need not be installed. */

@@ -1,12 +1,11 @@
 // An agent as an A2A server: on a port of its own, or as a handler inside another server.
 import { PocketAgent } from 'pocket-agent';
-import { readProfile } from 'pocket-agent/internal';
 import {
   type A2aListening,
   type A2aListenOptions,
   type A2aServerOptions,
+  checkServerOptions,
   listenOptions,
-  serverOptions,
 } from './server-options.ts';
 import type { A2aService } from './service.ts';
 
@@ -18,8 +17,7 @@ export class A2aServer {
 
   /** The server closes with its agent. */
   constructor(agent: PocketAgent<unknown>, options: A2aServerOptions) {
-    serverOptions.check(options);
-    if (options.profile !== undefined) readProfile(options.profile);
+    checkServerOptions(options);
     this.#agent = agent;
     this.#options = options;
     this.#leaveAgent = agent.closeTogether(this);

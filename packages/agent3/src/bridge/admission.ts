@@ -110,7 +110,11 @@ export class Admission {
       endpoint,
       authorization,
       extensions,
-      fetch: this.#fetch,
+      fetch: async (url, init) => {
+        const response = await this.#fetch(url, init);
+        pending.statusCode = response.status;
+        return response;
+      },
       clean: (text) => cleanLine(text, MAX_REASON_LENGTH, redactor),
     });
     pending.client = client;

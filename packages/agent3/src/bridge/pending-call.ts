@@ -48,6 +48,8 @@ export class PendingCall {
   known: KnownTask | undefined;
   agent: ListedAgent | undefined;
   client: A2aClient | undefined;
+  /** The HTTP status of the last response. */
+  statusCode: number | undefined;
   retryCount = 0;
   /** Whether the message may have reached the agent. */
   isSent = false;

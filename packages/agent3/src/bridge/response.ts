@@ -31,7 +31,7 @@ export function responseOf(
   const isCall = options.action === undefined; // requests about a task cost nothing
   const tokens = isCall ? tokensOf(collected, pending.inputTokens) : undefined;
   const cost = isCall ? finalCost(pending, tokens?.count) : undefined;
-  const statusCode = failure?.statusCode ?? pending.client?.statusCode;
+  const statusCode = failure?.statusCode ?? pending.statusCode;
   const question =
     state === 'input-required' || state === 'auth-required' ? statusText(collected, redactor) : undefined;
   const hasTask =

@@ -134,11 +134,14 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 function parseObject(text: string, url: string): CardJson {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    if (isRecord(value)) return value;
-  } catch {}
-  throw unavailable(url, 'it did not send a JSON object');
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw unavailable(url, 'it did not send a JSON object', cause);
+  }
+  if (!isRecord(value)) throw unavailable(url, 'it did not send a JSON object');
+  return value;
 }
 
 function unavailable(url: string, reason: string, cause?: unknown): Agent3Error {
