@@ -31,6 +31,7 @@ export type {
   AgentLimits,
   FlatAgentOptions,
   ModelRouter,
+  NestedAgentOptions,
   PocketAgentOptions,
 } from './agent/agent-config.ts';
 export type { StepOptions } from './agent/agent-options.ts';

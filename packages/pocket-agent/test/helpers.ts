@@ -1,5 +1,5 @@
 // Small things that several tests of the agent share.
-import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
+import { type AgentConfig, PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect } from 'vitest';
 import { z } from 'zod';
@@ -31,7 +31,7 @@ export function scriptedAgent(
     agentConfig,
     ...options
   }: Omit<Partial<PocketAgentOptions>, 'agentConfig'> & {
-    agentConfig?: Partial<PocketAgentOptions['agentConfig']>;
+    agentConfig?: Partial<AgentConfig>;
   } = {},
 ): { agent: PocketAgent; model: ScriptedModel } {
   const model = new ScriptedModel(script);

@@ -40,7 +40,8 @@ export class MattermostTools {
   async addTo(options: PocketAgentOptions): Promise<PocketAgentOptions> {
     const server = await this.#server.factory({ era: 'legacy' });
     const mattermost = { server: server as McpServer };
-    return { ...options, mcpConfig: { mcpServers: { ...serversOf(options.mcpConfig), mattermost } } };
+    const { mcpServers, mcpConfig, ...others } = options;
+    return { ...others, mcpConfig: { mcpServers: { ...(mcpServers ?? serversOf(mcpConfig)), mattermost } } };
   }
 
   close(): void {

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorText, isRecord } from '@pocket-agent/kit';
-import type { PocketAgentOptions } from 'pocket-agent';
+import type { NestedAgentOptions } from 'pocket-agent';
 import type { Capability } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';
 
@@ -27,7 +27,7 @@ export async function readAgentOptions({
   file,
   model,
   defaultCapability,
-}: AgentFileOptions): Promise<PocketAgentOptions> {
+}: AgentFileOptions): Promise<NestedAgentOptions> {
   const content = file === undefined ? {} : await readObject(file);
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw invalid(`${file}: unknown key "${unknown}"; use ${KEYS.slice(1).join(', ')}.`);

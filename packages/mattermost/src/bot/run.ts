@@ -1,7 +1,7 @@
 // Runs the bot of the command until the process gets a signal.
 import { once } from 'node:events';
 import { errorText } from '@pocket-agent/kit';
-import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
+import type { NestedAgentOptions, PocketAgent } from 'pocket-agent';
 import { MattermostError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
 import { loadPocketAgent, MattermostTools } from './agent-factory.ts';
@@ -55,7 +55,7 @@ export async function runBot({
 }
 
 /** Resolves the model first, so that a missing package or key is reported at startup. */
-async function createAgent(options: PocketAgentOptions, tools: MattermostTools | undefined): Promise<PocketAgent> {
+async function createAgent(options: NestedAgentOptions, tools: MattermostTools | undefined): Promise<PocketAgent> {
   const { PocketAgent, resolveModel } = await loadPocketAgent();
   try {
     const { llmModel, modelSettings } = options.agentConfig;

@@ -12,10 +12,10 @@ import { currentRun, type ElicitationHandler } from '../run/run-context.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
 import { inputFormatOf } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
-import { clientOptions, type PocketAgentOptions } from './agent-config.ts';
+import { clientOptions, type NestedAgentOptions } from './agent-config.ts';
 
 export interface ClientOwner {
-  options: PocketAgentOptions;
+  options: NestedAgentOptions;
   logger: Logger;
   emit(event: UnsignedEvent): void;
   ledger: Ledger;

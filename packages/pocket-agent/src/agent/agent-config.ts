@@ -73,7 +73,8 @@ type ClientOptions = Omit<
   'logger' | 'onServerStatus' | 'onServerLog' | 'onToolRenamed' | 'samplingHandler'
 >;
 
-export interface PocketAgentOptions extends ClientOptions {
+/** The options with the description of the agent in `agentConfig`. */
+export interface NestedAgentOptions extends ClientOptions {
   agentConfig: AgentConfig;
   /** Short for `mcpConfig: { mcpServers }`. */
   mcpServers?: Record<string, McpServerEntry>;
@@ -100,8 +101,11 @@ export interface PocketAgentOptions extends ClientOptions {
   samplingHandler?: ServerHandlers['samplingHandler'] | 'agent-model';
 }
 
-/** The same with the fields of `agentConfig` beside the other options: `{ llmModel, systemPrompt, tools, mcpServers }`. */
-export type FlatAgentOptions = Omit<PocketAgentOptions, 'agentConfig'> & AgentConfig;
+/** The options with the fields of `agentConfig` beside the others: `{ llmModel, systemPrompt, tools, mcpServers }`. */
+export type FlatAgentOptions = Omit<NestedAgentOptions, 'agentConfig'> & AgentConfig;
+
+/** What `new PocketAgent(options)` takes. */
+export type PocketAgentOptions = FlatAgentOptions | NestedAgentOptions;
 
 export interface AgentSettings {
   llmModel: string | LanguageModel;
@@ -124,7 +128,7 @@ export interface AgentSettings {
 }
 
 /** Checks options and nests them. `isSubclass`: the class may take additional options. */
-export function readOptions(options: PocketAgentOptions | FlatAgentOptions, isSubclass: boolean): PocketAgentOptions {
+export function readOptions(options: PocketAgentOptions, isSubclass: boolean): NestedAgentOptions {
   checkAgentOptions(options, isSubclass);
   return nestOptions(options ?? {});
 }
@@ -132,7 +136,7 @@ export function readOptions(options: PocketAgentOptions | FlatAgentOptions, isSu
 /** Clients that forks share with their agent, also where a subclass always passes `mcpConfig` to its base class. */
 export const clientsOfForks = new WeakSet<PocketAgentClient>();
 
-export function readSettings(options: PocketAgentOptions): AgentSettings {
+export function readSettings(options: NestedAgentOptions): AgentSettings {
   const { agentConfig: config, limits = {} } = options;
   if (!config.llmModel) {
     throw new PocketError(
@@ -191,7 +195,7 @@ export function readHistory(config: AgentConfig): Message[] {
 }
 
 /** The options that are passed on to the MCP client. */
-export function clientOptions(options: PocketAgentOptions): PocketAgentClientOptions {
+export function clientOptions(options: NestedAgentOptions): PocketAgentClientOptions {
   const { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo } = options;
   const { elicitationHandler, logHandler, progressHandler, messageHandler, roots } = options;
   const all = { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo };

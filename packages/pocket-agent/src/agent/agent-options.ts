@@ -25,7 +25,7 @@ import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/providers.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
-import type { AgentConfig, AgentLimits, FlatAgentOptions, PocketAgentOptions } from './agent-config.ts';
+import type { AgentConfig, AgentLimits, NestedAgentOptions, PocketAgentOptions } from './agent-config.ts';
 import { checkHooks } from './hooks.ts';
 
 const isAgent = (value: unknown) => isRecord(value) && hasMethods(value, 'run', 'fork', 'close');
@@ -42,7 +42,7 @@ const configRules: OptionRules<AgentConfig> = {
   completionOptions: true,
 };
 
-const agentOptions = new OptionSet<PocketAgentOptions & AgentConfig>(
+const agentOptions = new OptionSet<NestedAgentOptions & AgentConfig>(
   'An agent',
   {
     ...serverRules,
@@ -103,7 +103,7 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 /** The options in the form with `agentConfig` and `mcpConfig`. */
-export function nestOptions(options: PocketAgentOptions | FlatAgentOptions): PocketAgentOptions {
+export function nestOptions(options: PocketAgentOptions): NestedAgentOptions {
   const { mcpServers, ...given } = options;
   if (mcpServers && given.mcpConfig) throw givenTwice('mcpServers', 'mcpConfig');
   const nested: Partial<AgentConfig> = ('agentConfig' in given ? given.agentConfig : undefined) ?? {};
@@ -126,7 +126,7 @@ function givenTwice(option: string, other: string): PocketError {
 }
 
 /** `mayHaveOthers`: a subclass may take additional options. */
-export function checkAgentOptions(options: PocketAgentOptions | FlatAgentOptions, mayHaveOthers: boolean): void {
+export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
   if (options && !isRecord(options)) {
     const model = typeof options === 'string' ? options : 'demo';
     const wayOut = `new PocketAgent({ llmModel: ${JSON.stringify(model)} })`;

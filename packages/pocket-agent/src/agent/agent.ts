@@ -3,6 +3,7 @@ import {
   abortable,
   deepCopy,
   deepFreeze,
+  errorText,
   type Logger,
   neverAborted,
   PocketError,
@@ -48,7 +49,7 @@ import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,
   clientsOfForks,
-  type FlatAgentOptions,
+  type NestedAgentOptions,
   type PocketAgentOptions,
   readHistory,
   readOptions,
@@ -80,7 +81,7 @@ export class PocketAgent<Answer = string> {
   readonly hooks: AgentHooks;
   readonly logger: Logger;
   readonly approve: Approve | undefined;
-  readonly #options: PocketAgentOptions;
+  readonly #options: NestedAgentOptions;
   /** Whether options were given flat: the constructor of a subclass expects them so. */
   readonly #isFlat: boolean;
   readonly #settings: AgentSettings;
@@ -94,7 +95,7 @@ export class PocketAgent<Answer = string> {
   readonly #overriddenRun: OverriddenRun;
   #client: PocketAgentClient | undefined;
 
-  constructor(given: PocketAgentOptions | FlatAgentOptions) {
+  constructor(given: PocketAgentOptions) {
     const options = readOptions(given, new.target !== PocketAgent);
     this.#settings = readSettings(options);
     this.#isFlat = !('agentConfig' in given);
@@ -240,11 +241,10 @@ export class PocketAgent<Answer = string> {
 
   /** A new agent of the same class and options with its own conversation. It uses this agent's MCP connections. */
   fork(): this {
-    const Class = this.constructor as new (options: PocketAgentOptions | FlatAgentOptions) => this;
     const { mcpConfig: _shared, agentConfig, ...options } = this.#options;
     const { agentId: _own, ...config } = { ...agentConfig, name: this.name };
     clientsOfForks.add(this.mcpClient);
-    return new Class({
+    const forked: PocketAgentOptions = {
       ...options,
       ...(this.#isFlat ? config : { agentConfig: config }),
       access: this.#access.optionsOfFork(),
@@ -253,7 +253,8 @@ export class PocketAgent<Answer = string> {
         isFunctionTool(entry) ? (entry.fork?.() ?? entry) : borrow(entry),
       ),
       subAgents: this.subAgents.map((agent) => agent.fork()),
-    });
+    };
+    return this.#construct(forked);
   }
 
   /** This agent as one tool, `{name}-message`: for the `tools` of another agent, or to register on an MCP server. */
@@ -355,6 +356,18 @@ export class PocketAgent<Answer = string> {
     }
     if (hooks.postStep) await within(signal, hooks.postStep(hookContext));
     return result;
+  }
+
+  #construct(options: PocketAgentOptions): this {
+    const Class = this.constructor as new (options: PocketAgentOptions) => this;
+    try {
+      return new Class(options);
+    } catch (error) {
+      if (this.constructor === PocketAgent) throw error;
+      const call = `fork() calls new ${Class.name}(options), which failed: ${errorText(error)}`;
+      const wayOut = `override fork() in ${Class.name} if its constructor takes other parameters.`;
+      throw new PocketError('CONFIG_INVALID', `${call} To fix this, ${wayOut}`, { cause: error });
+    }
   }
 
   #countStep({ count }: RunContext): number {

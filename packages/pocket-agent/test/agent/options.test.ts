@@ -375,3 +375,22 @@ test('a subclass may have options of its own, which its forks get too, and missp
   const access = { profil: 'reader' } as object;
   expect(() => new Clerk({ agentConfig, desk: 7, access })).toThrow(/Did you mean "profile"/);
 });
+
+test('PocketAgentOptions is the type of flat and of nested options', () => {
+  const flat: PocketAgentOptions = { llmModel: 'demo', name: 'Flat', logger: silent };
+  const nested: PocketAgentOptions = { agentConfig: { llmModel: 'demo', name: 'Nested' }, logger: silent };
+  expect([flat, nested].map((options) => new PocketAgent(options).name)).toEqual(['Flat', 'Nested']);
+});
+
+test('a fork of a subclass with a different constructor fails with a hint', () => {
+  class Labelled extends PocketAgent {
+    readonly label: string;
+    constructor(label: string, options: PocketAgentOptions) {
+      super(options);
+      this.label = label;
+    }
+  }
+  const agent = new Labelled('first', { llmModel: 'demo', logger: silent });
+  expect(() => agent.fork()).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  expect(() => agent.fork()).toThrow(/^fork\(\) calls new Labelled\(options\), .* override fork\(\) in Labelled /);
+});
