@@ -54,7 +54,8 @@ const streams = (size: number) => async (_params: object, reply: Reply) => {
 
 describe('an answer of more than 250,000 values is refused', () => {
   const artifact = { artifactId: 'a', parts: [{ data: Array.from({ length: 250_001 }, () => ({})) }] };
-  const TOO_MANY = 'The A2A agent Foreigner broke the A2A protocol: it sent a message of more than 250000 values';
+  const TOO_MANY =
+    'The A2A agent Foreigner broke the A2A protocol: it sent a message that exceeds the limit of 250000 values';
 
   test('as an event', async () => {
     const agent = await foreign({

@@ -386,8 +386,8 @@ describe('access to the server', () => {
   });
 
   test.each([
-    ['values', `[${'{},'.repeat(100_000)}{}]`, 'The body is JSON of more than 100000 values, the most that are read.'],
-    ['levels', `${'['.repeat(1_001)}${']'.repeat(1_001)}`, 'nested more than 1000 levels deep'],
+    ['values', `[${'{},'.repeat(100_000)}{}]`, 'The body is JSON that exceeds the limit of 100000 values.'],
+    ['levels', `${'['.repeat(1_001)}${']'.repeat(1_001)}`, 'that exceeds the limit of 1000 nested levels'],
   ])('is refused for a body with too many %s', async (_what, data, text) => {
     const { url } = await world.serve(world.agent([]));
     const body = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"parts":[{"data":${data}}]}}}`;

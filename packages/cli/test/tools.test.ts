@@ -59,7 +59,7 @@ describe('pocket-agent tools', () => {
     expect(stdout).toContain('known_echo');
     expect(stderr.split('\n').filter((line) => line.includes('deaf'))).toEqual([
       'server deaf: it has not answered within 50 ms.',
-      expect.stringMatching(/^server deaf: .*connecting did not end within 1000 ms/),
+      expect.stringMatching(/^server deaf: .*it did not answer within 1000 ms/),
     ]);
   });
 
@@ -262,7 +262,7 @@ describe('pocket-agent call', () => {
     const file = await folder.servers('deaf.json', { deaf });
     const { code, stdout, stderr } = await command(['call', '--mcp', file, 'deaf', 'anything']);
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^server deaf: it has not answered within 50 ms\.\n.*did not end within 1000 ms/s);
+    expect(stderr).toMatch(/^server deaf: it has not answered within 50 ms\.\n.*did not answer within 1000 ms/s);
   });
 
   test('a tool error is printed on stderr with exit code 1', async () => {

@@ -81,9 +81,9 @@ export class JsonWeight {
   }
 
   get #fault(): string | undefined {
-    if (this.#depth > MAX_JSON_DEPTH) return `nested more than ${MAX_JSON_DEPTH} levels deep, the most that is read`;
-    if (this.#values > this.#mostValues) return `of more than ${this.#mostValues} values, the most that are read`;
-    if (this.#parts > this.#mostParts) return `of more than ${this.#mostParts} parts, the most that are read`;
+    if (this.#depth > MAX_JSON_DEPTH) return `that exceeds the limit of ${MAX_JSON_DEPTH} nested levels`;
+    if (this.#values > this.#mostValues) return `that exceeds the limit of ${this.#mostValues} values`;
+    if (this.#parts > this.#mostParts) return `that exceeds the limit of ${this.#mostParts} parts`;
     return undefined;
   }
 }

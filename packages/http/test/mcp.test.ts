@@ -132,9 +132,9 @@ test('a body without a length is counted while it arrives', async () => {
 });
 
 test.each([
-  ['values', `[${'{},'.repeat(100_000)}{}]`, 'The body is JSON of more than 100000 values, the most that are read'],
-  ['levels', `${'['.repeat(1_001)}${']'.repeat(1_001)}`, 'nested more than 1000 levels deep'],
-  ['messages in a batch', undefined, 'of more than 100 parts'],
+  ['values', `[${'{},'.repeat(100_000)}{}]`, 'The body is JSON that exceeds the limit of 100000 values'],
+  ['levels', `${'['.repeat(1_001)}${']'.repeat(1_001)}`, 'that exceeds the limit of 1000 nested levels'],
+  ['messages in a batch', undefined, 'that exceeds the limit of 100 parts'],
 ])('a request is refused for the number of its %s', async (_what, data, text) => {
   const url = await serve();
   const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';

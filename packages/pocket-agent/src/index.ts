@@ -83,7 +83,7 @@ export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, too
 export type { ToolDenial } from './tools/tool-hooks.ts';
 export type { ListWait, ToolCallContext, ToolSource } from './tools/tool-source.ts';
 
-// an older one would fail in the middle of the first run
+// fail on import if Node is too old
 const { node, bun, deno } = globalThis.process?.versions ?? {};
 const problem = node && !bun && !deno ? nodeVersionProblem('pocket-agent', node) : undefined;
 if (problem !== undefined) throw new Error(problem);

@@ -109,7 +109,7 @@ test('a call to a silent MCP server fails without failing the answer', async () 
   });
   const ann = discord.user('ann');
   ann.say(ann.dm, 'go');
-  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('gave no sign of life for 1000 ms'));
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('was idle for 1000 ms'));
 });
 
 test('an MCP connection stays open between questions and closes after a long idle time', async () => {

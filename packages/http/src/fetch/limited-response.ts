@@ -49,7 +49,7 @@ function contentType({ headers }: Response): string {
 
 function checkOf({ mostBytes = Number.POSITIVE_INFINITY, onTooLarge }: ResponseLimits, mostParts: number): Check {
   const weight = new JsonWeight({ mostParts });
-  const tooLong = `of more than ${mostBytes / BYTES_PER_MB} MB, the most that is read`;
+  const tooLong = `that exceeds the limit of ${mostBytes / BYTES_PER_MB} MB`;
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.byteLength;

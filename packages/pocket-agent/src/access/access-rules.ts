@@ -97,7 +97,7 @@ export class AccessRules {
   refusal(tool: JudgedTool): string | undefined {
     const reason = this.profile && refusalBy(this.profile, tool);
     if (reason !== undefined || !this.options.filter) return reason;
-    return this.options.filter(filteredTool(tool)) === true ? undefined : 'the filter of the agent leaves it out';
+    return this.options.filter(filteredTool(tool)) === true ? undefined : 'access.filter excludes it';
   }
 
   approvalsFor(caller: AccessRules): Set<string> {

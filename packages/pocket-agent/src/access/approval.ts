@@ -125,7 +125,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.signal.aborted) return denial(`it was not approved within ${timeoutMs} ms`, 'timeout');
-    return denial(`asking failed: ${errorText(error)}`);
+    return denial(`approve() failed: ${errorText(error)}`);
   } finally {
     deadline.release();
   }
@@ -149,7 +149,7 @@ function denial(reason: string, by: Denial['by'] = 'approver'): Denial {
 
 function invalidAnswerText(answer: unknown): string {
   const given = JSON.stringify(answer)?.slice(0, 80);
-  return `approve answered ${given}, and the answers are 'allow', 'deny', { allow: true } and { deny: 'why' }`;
+  return `approve() returned ${given}; it must return 'allow', 'deny', { allow: true } or { deny: 'why' }`;
 }
 
 /** The types of invalid answers that an approver gave so far: the developer is warned once for each. */
@@ -158,7 +158,10 @@ const mistakes = new WeakMap<Approve, Set<string>>();
 function isNewMistake(approve: Approve, answer: unknown): boolean {
   const known = mistakes.get(approve) ?? new Set();
   mistakes.set(approve, known);
-  return known.size < known.add(answer === null ? 'null' : typeof answer).size;
+  const type = answer === null ? 'null' : typeof answer;
+  if (known.has(type)) return false;
+  known.add(type);
+  return true;
 }
 
 /** With sorted keys: the order of arguments does not matter. */

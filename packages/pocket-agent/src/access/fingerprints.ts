@@ -21,7 +21,7 @@ export class Fingerprints {
   }
 
   /** Remembers new tools and returns the names of changed ones. The tools must not be modified afterwards. */
-  look(listed: ListedTools): string[] {
+  remember(listed: ListedTools): string[] {
     const isNew = ({ name }: { name: string }) => !this.#known.has(name);
     const [added, known] = [listed.entries.filter(isNew), listed.entries.filter((entry) => !isNew(entry))];
     const changed = known.filter(({ name, tool }) => this.hasChanged(name, tool));

@@ -45,7 +45,7 @@ interface PolicyOptions {
   /** The policy of the run around this one. */
   parent: Policy | undefined;
   path: readonly string[];
-  /** What the run was narrowed to. */
+  /** Profiles given with the run. */
   profiles: readonly Profile[];
   approve: Approve | undefined;
   approveFallback: Approve | undefined;
@@ -90,7 +90,7 @@ export class Policy {
       const reason = rules.refusal(tool);
       if (reason !== undefined) return rules === this.rules ? reason : `${reason} (for an agent above this one)`;
     }
-    // what a run was narrowed to holds for everything in it
+    // profiles of a run also apply to its sub-agents
     for (const { profiles } of this.#chain()) {
       for (const profile of profiles) {
         const reason = refusalBy(profile, tool);

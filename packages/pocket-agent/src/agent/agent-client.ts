@@ -93,7 +93,7 @@ function forServer(error: unknown, server: string, logger: Logger): unknown {
 
 /** Approval questions of another Pocket Agent go to this agent's approver. */
 function elicit({ options, client, logger }: ClientOwner): ElicitationHandler {
-  let told: Set<string> | undefined;
+  const warned = new Set<string>();
   return async (params, from) => {
     const run = currentRun();
     const isOfOthers = !run && client().isCalledForOthers(from.server);
@@ -104,15 +104,16 @@ function elicit({ options, client, logger }: ClientOwner): ElicitationHandler {
     const ask = run?.elicit ?? (isOfOthers ? undefined : options.elicitationHandler);
     if (ask) return ask(params, from);
     const { isApproval, result } = unanswered(params, isForwarded);
-    told ??= new Set();
-    if (told.size < told.add(from.server).size) {
+    if (!warned.has(from.server)) {
+      warned.add(from.server);
       const who = `MCP server "${from.server}"`;
-      if (!isApproval) logger.warn(`${who} asked something and got no answer: ${run ? NOBODY : AMBIGUOUS}`);
+      if (!isApproval)
+        logger.warn(`${who} asked something and got no answer: ${run ? NO_ELICITATION_HANDLER : AMBIGUOUS}`);
       else if (!isForwarded) logger.warn(notForwardedText(who));
     }
     return result;
   };
 }
 
-const NOBODY = 'the run has no `elicit` and the agent no `elicitationHandler`.';
-const AMBIGUOUS = 'several runs call it, or none any more, and it does not say which of them it means.';
+const NO_ELICITATION_HANDLER = 'the run has no `elicit` and the agent no `elicitationHandler`.';
+const AMBIGUOUS = 'the question names no call, and several runs or none are calling the server.';

@@ -68,7 +68,7 @@ export class AgentModel {
         logger.info(`The model is asked again in ${Math.round(retry.delayMs)} ms: ${retry.reason}`);
         this.#agent.emit({ type: 'model_retry', data: retry });
       },
-      onRejection: (leftOut, reason) => logger.warn(`The model rejected ${leftOut}, so that is left out: ${reason}`),
+      onRejection: (leftOut, reason) => logger.warn(`The provider rejected ${leftOut}; retrying without it: ${reason}`),
       onFailedAnswer: (answer) => ledger.record({ run: context, model, answer }),
       onDelta: context.streaming ? (type, delta) => this.#agent.emit({ type, data: { delta } }) : undefined,
     };

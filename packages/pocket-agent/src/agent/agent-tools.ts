@@ -56,8 +56,8 @@ export class AgentTools {
     const { access } = this.#options;
     const table = await this.#toolbox.collect((change) => this.renamed(change), signal, wait);
     // a changed tool may be malicious
-    for (const tool of access.fingerprints.look(table)) {
-      logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
+    for (const tool of access.fingerprints.remember(table)) {
+      logger.warn(`Tool "${tool}" has changed since it was first seen.`);
       this.#agent.emit({ type: 'tool_changed', data: { tool } });
     }
     const allowed = table.filter((tool) => access.refusal(tool) === undefined);
@@ -68,7 +68,7 @@ export class AgentTools {
 
   renamed(change: RenamedTool): void {
     const { source, tool, name, reason } = change;
-    this.#agent.logger.warn(`Tool "${tool}" of ${source} is called "${name}" here: ${reason}.`);
+    this.#agent.logger.warn(`Tool "${tool}" of ${source} was renamed to "${name}": ${reason}.`);
     this.#agent.emit({ type: 'tool_renamed', data: change });
   }
 

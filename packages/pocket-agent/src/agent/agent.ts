@@ -44,7 +44,7 @@ import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import { readModelAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
 import { runToolCalls } from '../tools/tool-runner.ts';
-import { borrow } from '../tools/tool-source.ts';
+import { withoutClose } from '../tools/tool-source.ts';
 import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,
@@ -63,7 +63,7 @@ import { type AgentHooks, type HookContext, postStepAfterFailure, withSignal } f
 import { type OverriddenRun, queueOverriddenRun } from './overridden-run.ts';
 import { RunQueue } from './run-queue.ts';
 import { RunStream } from './run-stream.ts';
-import { finalText, goesOn, type StepResult } from './step-result.ts';
+import { finalText, needsAnotherStep, type StepResult } from './step-result.ts';
 
 /** What one step needs. */
 interface StepParts {
@@ -111,7 +111,7 @@ export class PocketAgent<Answer = string> {
     this.#queue = new RunQueue(this, { limits: this.#settings, ledger: this.#ledger, rules: this.#access });
     this.#client = options.mcpClient;
     const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
-    const servers = options.mcpClient ? borrow(options.mcpClient) : client;
+    const servers = options.mcpClient ? withoutClose(options.mcpClient) : client;
     const sources = [
       ...(servers && client && client.serverNames.length > 0 ? [servers] : []),
       ...(options.tools ?? []),
@@ -250,7 +250,7 @@ export class PocketAgent<Answer = string> {
       access: this.#access.optionsOfFork(),
       mcpClient: this.mcpClient,
       tools: (this.#options.tools ?? []).map((entry) =>
-        isFunctionTool(entry) ? (entry.fork?.() ?? entry) : borrow(entry),
+        isFunctionTool(entry) ? (entry.fork?.() ?? entry) : withoutClose(entry),
       ),
       subAgents: this.subAgents.map((agent) => agent.fork()),
     };
@@ -304,7 +304,7 @@ export class PocketAgent<Answer = string> {
     const isOverridden = this.step !== PocketAgent.prototype.step;
     for (;;) {
       const result = await (isOverridden ? this.step() : this.#step({ context, completion: {}, firstListenerCall }));
-      if (!goesOn(result)) return finalText(result) as Answer;
+      if (!needsAnotherStep(result)) return finalText(result) as Answer;
     }
   }
 
@@ -333,7 +333,7 @@ export class PocketAgent<Answer = string> {
       if (hooks.onLlmResponse) await within(signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
 
       const { message: llmMessage, requested } = readModelAnswer(response, this.#history.callIds, table);
-      // a conversation that was reset in between does not start again with an answer
+      // drop the answer if the conversation was reset in between
       if (this.#history.resets === resets) this.#append(llmMessage);
       let toolExecutionResults: ToolResult[] | undefined;
       if (requested.length > 0) {
@@ -381,7 +381,7 @@ export class PocketAgent<Answer = string> {
     return count.steps;
   }
 
-  /** Each after the one before it: a message may have been added while the tools ran. */
+  /** Inserts each result right after the previous one: a message may have been added while the tools ran. */
   #addResults(context: RunContext, calls: Message, results: readonly ToolResult[]): void {
     this.#ledger.toolResults(context, results);
     let before = calls;

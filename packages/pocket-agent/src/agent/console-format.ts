@@ -28,7 +28,7 @@ export function formatEvent(event: AgentEvent): string | undefined {
     case 'tool_changed':
       return `${who} · tool ${printable(event.data.tool)} has changed since it was first seen`;
     case 'tool_renamed':
-      return `${who} · tool ${printable(event.data.tool)} is called ${printable(event.data.name)} here`;
+      return `${who} · tool ${printable(event.data.tool)} was renamed to ${printable(event.data.name)}`;
     case 'run_started':
     case 'run_finished':
     case 'step_started':

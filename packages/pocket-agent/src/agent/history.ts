@@ -26,7 +26,7 @@ export class History {
     return this.#messages.length;
   }
 
-  /** How often the conversation was begun again. */
+  /** Number of resets. */
   get resets(): number {
     return this.#resets;
   }
@@ -64,7 +64,7 @@ export class History {
     this.#prompt.reset();
   }
 
-  /** The ids of a message that does not come from the loop, which adds its own. */
+  /** Records the call ids of a message added by the caller; the loop records its own. */
   noteCallIds(message: Message): void {
     if (this.#callIds) for (const id of callIdsIn([message])) this.#callIds.add(id);
   }

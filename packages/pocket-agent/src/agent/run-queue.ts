@@ -62,7 +62,7 @@ export class RunQueue {
 
   /** Calls `work` as a run of this agent: now if it is inside one, otherwise after the runs before it. */
   async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
-    // the unfinished run of this agent that this one is inside of; without options of its own it is a part of that run
+    // the unfinished outer run of this agent; a nested run without options is part of it
     const own = this.current;
     const isPart = own !== undefined && hasNoOptions(entry);
     const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
@@ -91,7 +91,7 @@ export class RunQueue {
     }
   }
 
-  /** Ends the current run and refuses all that would follow. */
+  /** Aborts the current run and refuses later ones. */
   close(): void {
     const hint = 'Await a run before its agent goes out of scope: return await agent.run(…).';
     const text = `The agent ${this.#agent.name} was closed; make a new one. ${hint}`;
@@ -188,12 +188,12 @@ export class RunQueue {
   }
 }
 
-/** Then a run inside a run of the same agent needs no context of its own. */
+/** A nested run without options shares the outer context. */
 function hasNoOptions(entry: Entry): boolean {
   return !Object.entries(entry).some(([key, value]) => runOptions.has(key) && (value ?? undefined) !== undefined);
 }
 
-/** A run ends after everything inside it, also what is not awaited: until then the history is not the next run's. */
+/** A run ends after its nested runs, awaited or not; the next run must not share their history. */
 function keepOpen(context: RunContext): () => void {
   context.open++;
   return () => {
@@ -201,7 +201,7 @@ function keepOpen(context: RunContext): () => void {
   };
 }
 
-/** An abort does not wait. */
+/** Resolves when nested runs have ended, or immediately after an abort. */
 function allClosed(context: RunContext): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   context.onAllClosed = resolve;

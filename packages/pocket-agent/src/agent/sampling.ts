@@ -29,11 +29,11 @@ export async function sample(
   await onAnswer(response);
   const finish = response.finishReason.unified;
   if (finish === 'content-filter') {
-    throw new PocketError('ANSWER_FILTERED', 'The provider held the answer back (content filter).');
+    throw new PocketError('ANSWER_FILTERED', 'The answer was blocked by the content filter of the provider.');
   }
   if (finish === 'error') throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.');
   if (finish === 'interrupted')
-    throw new PocketError('ANSWER_CUT_OFF', 'The provider broke the answer off; ask again.');
+    throw new PocketError('ANSWER_CUT_OFF', 'The provider interrupted the answer; ask again.');
   const text = response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   const stopReason = finish === 'length' ? 'maxTokens' : 'endTurn';
   return { model: model.modelId, role: 'assistant', content: { type: 'text', text }, stopReason };

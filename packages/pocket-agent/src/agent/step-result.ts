@@ -25,7 +25,7 @@ export function finalText({ llmMessage, finishReason, rawFinishReason }: StepRes
   const details = { text, finishReason };
   switch (finishReason) {
     case 'interrupted':
-      throw new PocketError('ANSWER_CUT_OFF', 'The provider broke the answer off; ask again.', { details });
+      throw new PocketError('ANSWER_CUT_OFF', 'The provider interrupted the answer; ask again.', { details });
     case 'length':
       if (rawFinishReason === 'model_context_window_exceeded') {
         throw new PocketError(
@@ -40,13 +40,15 @@ export function finalText({ llmMessage, finishReason, rawFinishReason }: StepRes
         { details },
       );
     case 'content-filter':
-      throw new PocketError('ANSWER_FILTERED', 'The provider held the answer back (content filter).', { details });
+      throw new PocketError('ANSWER_FILTERED', 'The answer was blocked by the content filter of the provider.', {
+        details,
+      });
     case 'error':
       throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.', { details });
     case 'other':
       // Gemini's reasons are in capitals, and all of them here mean an incomplete answer
       if (!/^[A-Z_]+$/.test(rawFinishReason ?? '')) return text;
-      throw new PocketError('ANSWER_CUT_OFF', `The provider broke the answer off (${rawFinishReason}); ask again.`, {
+      throw new PocketError('ANSWER_CUT_OFF', `The provider interrupted the answer (${rawFinishReason}); ask again.`, {
         details,
       });
     default:
@@ -55,6 +57,6 @@ export function finalText({ llmMessage, finishReason, rawFinishReason }: StepRes
 }
 
 /** Whether another step follows: after tool calls, and after a long turn that the provider paused. */
-export function goesOn({ toolExecutionResults, rawFinishReason }: StepResult): boolean {
+export function needsAnotherStep({ toolExecutionResults, rawFinishReason }: StepResult): boolean {
   return toolExecutionResults !== undefined || rawFinishReason === 'pause_turn';
 }

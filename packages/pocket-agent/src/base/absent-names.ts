@@ -1,6 +1,6 @@
 // Limits what is remembered of tools that are no longer listed: a server may rename its tools forever.
 
-/** Far more than a server that comes and goes brings back. */
+/** More than any reconnecting server needs. */
 export const MAX_ABSENT_NAMES = 10_000;
 
 interface Listed {

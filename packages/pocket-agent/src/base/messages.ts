@@ -23,7 +23,7 @@ export interface UserInput {
 
 export interface UserMessageOptions {
   images?: readonly ImageInput[];
-  /** More for the `meta` of the event that tells of the message. */
+  /** Added to `meta` of the `new_message` event. */
   meta?: Record<string, unknown>;
 }
 
@@ -42,7 +42,7 @@ export function readInput(input: string | UserInput): UserInput {
   return input;
 }
 
-/** Of any input, also one that only a `run` of a subclass understands. */
+/** The text of the input; empty if only an overridden `run` can read it. */
 export function textOfInput(input: unknown): string {
   const text = typeof input === 'object' && input !== null && 'text' in input ? input.text : input;
   return typeof text === 'string' ? text : '';

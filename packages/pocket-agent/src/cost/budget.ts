@@ -51,11 +51,11 @@ export class Budget {
     const { maxTokens, maxCostUsd } = this.#limits;
     const { usage } = this.totals;
     if (maxTokens !== undefined && totalTokens(usage) >= maxTokens) {
-      this.#refuse('maxTokens', `${maxTokens} tokens`, `${totalTokens(usage)} tokens are used`);
+      this.#refuse('maxTokens', `${maxTokens}`, `: ${totalTokens(usage)} tokens used`);
     }
     if (maxCostUsd !== undefined && usage.costUsd === undefined) throw this.#unpriced();
     if (maxCostUsd !== undefined && usage.costUsd !== undefined && usage.costUsd >= maxCostUsd) {
-      this.#refuse('maxCostUsd', `$${maxCostUsd}`, `$${usage.costUsd.toFixed(4)} is spent`);
+      this.#refuse('maxCostUsd', `$${maxCostUsd}`, `: $${usage.costUsd.toFixed(4)} spent`);
     }
     this.#parent?.checkModelCall();
   }
@@ -84,7 +84,7 @@ export class Budget {
   #checkToolCall(): void {
     const { maxToolCalls } = this.#limits;
     if (maxToolCalls === undefined || this.totals.usage.toolCalls < maxToolCalls) return;
-    this.#refuse('maxToolCalls', `${maxToolCalls} tool calls`, 'all are used');
+    this.#refuse('maxToolCalls', `${maxToolCalls}`);
   }
 
   #addToolCall(path: string, tool: string): void {
@@ -98,13 +98,13 @@ export class Budget {
   #unpriced(): PocketError {
     return new PocketError(
       'PRICE_UNKNOWN',
-      `${this.#name} cannot keep limits.maxCostUsd: the price of a model that answered is unknown. Set it in prices.`,
+      `${this.#name} cannot enforce limits.maxCostUsd: the price of a model that answered is unknown. Set it in prices.`,
       { details: { limit: 'maxCostUsd', totals: structuredClone(this.totals) } },
     );
   }
 
-  #refuse(limit: string, amount: string, state: string): never {
-    throw new PocketError('BUDGET_REACHED', `${this.#name} may use ${amount} in a run (limits.${limit}): ${state}.`, {
+  #refuse(limit: string, amount: string, used = ''): never {
+    throw new PocketError('BUDGET_REACHED', `The run of ${this.#name} reached limits.${limit} (${amount})${used}.`, {
       details: { limit, totals: structuredClone(this.totals) },
     });
   }

@@ -62,7 +62,7 @@ export function needsPriceTable(model: Identity, prices: Prices): boolean {
   return !table && givenPrice(model, prices) === undefined;
 }
 
-/** Half a megabyte, so loaded when the first model needs it. A failure must not fail the run. */
+/** Loaded lazily (500 kB). A failure must not fail the run. */
 export async function loadPriceTable(): Promise<void> {
   if (table) return;
   const loaded = await import('@pydantic/genai-prices').catch(() => ({ calcPrice: () => null }));

@@ -19,7 +19,7 @@ interface Connection {
   list(signal: AbortSignal): Promise<{ session: Session; tools: readonly Tool[] }>;
   /** Reads the list again, although no change was announced. */
   listAgain(session: Session, signal: AbortSignal): Promise<readonly Tool[]>;
-  lose(session: Session, error: unknown): void;
+  dropSession(session: Session, error: unknown): void;
 }
 
 export class Attempts {
@@ -58,11 +58,11 @@ export class Attempts {
     signal.throwIfAborted();
     if (isUnauthorized(error)) return this.#logIn(session, error);
     if (tool && !hasStarted && !this.relisted && isHeaderMismatch(error)) return this.#relist(session, tool);
-    const { brokenOff } = session;
-    const safety = brokenOff ? safetyAfterAnswer(tool) : retrySafety(error, tool, hasStarted);
+    const { closeReason } = session;
+    const safety = closeReason ? safetyAfterAnswer(tool) : retrySafety(error, tool, hasStarted);
     if (safety === 'no-loss') throw error;
-    const cause = brokenOff ?? error;
-    this.#connection.lose(session, error);
+    const cause = closeReason ?? error;
+    this.#connection.dropSession(session, error);
     if (safety === 'unsafe')
       throw outcomeUnknown(`The connection to MCP server "${name}" was lost while "${tool?.name}" ran`, cause);
     if (this.#isSecond) throw failed(`The connection to MCP server "${name}" was lost: ${errorText(cause)}`, cause);
@@ -76,7 +76,7 @@ export class Attempts {
     const { session, tools } = await this.#connection.list(this.signal);
     const now = tools.find(({ name }) => name === tool.name);
     if (now === tool || JSON.stringify(now) === JSON.stringify(tool)) return session;
-    const change = now ? 'has changed since. It can be called again as it is now' : 'is gone since';
+    const change = now ? 'has changed; call it again to use the new version' : 'no longer exists';
     const lost = `The connection to MCP server "${this.#connection.name}" was lost`;
     throw failed(`${lost}, and "${tool.name}" was not called over the new one: it ${change}.`);
   }
@@ -95,7 +95,7 @@ export class Attempts {
   async #relist(session: Session, { name }: Tool): Promise<void> {
     const tools = await this.#connection.listAgain(session, this.signal);
     this.relisted = tools.find((tool) => tool.name === name);
-    if (!this.relisted) throw failed(`MCP server "${this.#connection.name}" has no tool "${name}" any more.`);
+    if (!this.relisted) throw failed(`MCP server "${this.#connection.name}" no longer has a tool "${name}".`);
   }
 }
 

@@ -29,7 +29,7 @@ import { inputFormatOf, type ListWait, type ToolCallContext, type ToolSource } f
 import { clientOptions, type PocketAgentClientOptions } from './client-options.ts';
 import type { McpConnection } from './connection.ts';
 import { type McpServerEntry, readMcpConfig } from './mcp-config.ts';
-import { logTo, type ServerLog, tell } from './server-requests.ts';
+import { logTo, notifyListener, type ServerLog } from './server-requests.ts';
 
 type WithServer<Item> = Item & { server: string };
 
@@ -87,7 +87,7 @@ export class PocketAgentClient implements ToolSource {
     const { toolPrefix = 'auto' } = this.#options;
     const hasPrefix = toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
     const onRenamed = (change: RenamedTool) =>
-      tell(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change));
+      notifyListener(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change));
     const tools = new Map<string, Tool>();
     for (const { connection, list } of lists) {
       this.#warnOfCapabilities(connection.name, list);
@@ -170,15 +170,15 @@ export class PocketAgentClient implements ToolSource {
     return this.close();
   }
 
-  /** Undefined if its server is away or does not list it. */
+  /** Undefined if its server is unavailable or does not list it. */
   #find(name: string): FoundTool | undefined {
     const named = this.#names.find(name);
-    if (!named || named.owner.isAway) return undefined;
+    if (!named || named.owner.isUnavailable) return undefined;
     const tool = named.owner.tools.find(named.tool);
     return tool && { connection: named.owner, tool };
   }
 
-  /** Looks for a tool that is not known yet, also on servers that were away. */
+  /** Looks for a tool that is not known yet, also on servers that were unavailable. */
   async #seek(name: string, signal: AbortSignal = neverAborted): Promise<FoundTool> {
     checkValue('The first argument of callTool', name, {
       ...stringRule,
@@ -196,8 +196,10 @@ export class PocketAgentClient implements ToolSource {
   }
 
   #unknown(name: string, tools: readonly Tool[]): PocketError {
-    const away = [...this.status].filter(([, { reason }]) => reason !== undefined);
-    const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
+    const unavailable = [...this.status].filter(([, { reason }]) => reason !== undefined);
+    const reasons = unavailable
+      .map(([server, { reason }]) => ` MCP server "${server}" is unavailable: ${reason}`)
+      .join('');
     const names = tools.map((tool) => tool.name);
     // the model must not read the names of tools that its agent may not see
     const instead = currentRun() ? '' : ` ${describeAvailable(name, names)}`;
@@ -206,7 +208,7 @@ export class PocketAgentClient implements ToolSource {
 
   /** Warns of unknown capabilities in the meta of tools, and of configured tools that the server does not list. */
   #warnOfCapabilities(server: string, tools: readonly Tool[]): void {
-    if (tools.length === 0) return; // a server that is away lists nothing
+    if (tools.length === 0) return; // an unavailable server lists nothing
     const names = tools.map((tool) => tool.name);
     for (const named of Object.keys(this.#entries.get(server)?.capabilities ?? {})) {
       if (names.includes(named)) continue;
@@ -251,7 +253,7 @@ export class PocketAgentClient implements ToolSource {
     };
     this.#open = [...this.#entries].map(([name, entry]) => {
       const onStatus = (status: ServerStatus, reason?: string) =>
-        tell(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
+        notifyListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
       return new McpConnection({ ...common, name, entry: { ...timeouts, ...entry }, onStatus });
     });
     return this.#open;
@@ -259,8 +261,8 @@ export class PocketAgentClient implements ToolSource {
 
   #log(log: ServerLog): void {
     const { onServerLog, logHandler = (log) => logTo(this.#logger, log) } = this.#options;
-    tell(this.#logger, 'onServerLog', () => onServerLog?.(log));
-    tell(this.#logger, 'logHandler', () => logHandler(log));
+    notifyListener(this.#logger, 'onServerLog', () => onServerLog?.(log));
+    notifyListener(this.#logger, 'logHandler', () => logHandler(log));
   }
 
   async #server(name: string): Promise<McpConnection> {

@@ -63,8 +63,8 @@ class Start {
       return await attempt({ ...this.#request, probeMs }, transport, options);
     } catch (error) {
       const { name, timeoutMs } = this.#request;
-      const { brokenOff } = transport;
-      throw childError({ name, entry: this.#entry, ...this.#command, transport, timeoutMs }, brokenOff ?? error);
+      const { closeReason } = transport;
+      throw childError({ name, entry: this.#entry, ...this.#command, transport, timeoutMs }, closeReason ?? error);
     } finally {
       isConnecting = false;
     }
@@ -113,7 +113,7 @@ function childError(child: FailedChild, error: unknown): PocketError {
 
 function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): string {
   if (isPocketError(error, 'TIMEOUT')) {
-    return `connecting did not end within ${timeoutMs} ms ("connectTimeoutMs" of its entry). It must answer with MCP messages on stdout; other text there is passed over`;
+    return `it did not answer within ${timeoutMs} ms ("connectTimeoutMs" of its entry). It must answer with MCP messages on stdout; other text is ignored`;
   }
   const isOver =
     isPocketError(error, 'MCP_CONNECT_FAILED') ||
@@ -128,7 +128,7 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
   const [program = '', ...args] = entry.command.trim().split(/\s+/);
   if (isMissing(error) && args.length > 0) {
     const apart = `"command": ${JSON.stringify(program)}, "args": ${JSON.stringify(args)}`;
-    return `there is no program of the name "${entry.command}" (ENOENT). What follows a program belongs in "args": ${apart}`;
+    return `"${entry.command}" is not a program (ENOENT). Put its arguments into "args": ${apart}`;
   }
   if (isMissing(error)) {
     const place = /[\\/]/.test(entry.command) ? 'at this path' : 'in the PATH';

@@ -1,5 +1,5 @@
 // The connection to one MCP server: opens a session at first use, and replaces one that is lost. A server whose session
-// or list of tools failed is away: it has no tools, and is retried with growing pauses and at the start of each run.
+// or list of tools failed is unavailable: it has no tools, and is retried with growing pauses and at each run start.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, isPocketError, MAX_TIMER_MS, neverAborted, PocketError } from '@pocket-agent/kit';
 import type { ServerStatus } from '../run/events.ts';
@@ -24,7 +24,7 @@ interface ConnectionOptions
 interface Failure {
   error: unknown;
   /** The server is connected, but did not list its tools. */
-  isOfList: boolean;
+  failedListing: boolean;
   /** Failures in a row. */
   count: number;
   retryAt: number;
@@ -85,29 +85,29 @@ export class McpConnection {
   }
 
   /** The last attempt to connect, or to list its tools, failed. */
-  get isAway(): boolean {
-    return this.#failure !== undefined && (this.#failure.isOfList || !this.session);
+  get isUnavailable(): boolean {
+    return this.#failure !== undefined && (this.#failure.failedListing || !this.session);
   }
 
-  /** Called at every step: marks an old list as stale, and retries a server that is away when it is due or a run starts. */
+  /** Called at every step: marks an old list as stale, and retries an unavailable server when it is due or a run starts. */
   refresh(isRunStart: boolean): void {
     this.tools.changeIfStale();
-    if (!this.isAway || this.signal.aborted) return;
+    if (!this.isUnavailable || this.signal.aborted) return;
     if (!isRunStart && Date.now() < (this.#failure?.retryAt ?? 0)) return;
     void this.#listForRuns();
     if (isRunStart) this.tools.revision++; // so that the run lists the tools again, and waits for them
   }
 
-  /** Retries a server that is away now. Never rejects: the outcome is in `status`. */
+  /** Retries an unavailable server now. Never rejects: the outcome is in `status`. */
   async retry(): Promise<void> {
-    if (this.isAway && !this.signal.aborted) await this.list().catch(() => {});
+    if (this.isUnavailable && !this.signal.aborted) await this.list().catch(() => {});
   }
 
-  /** Returns no tools for a server that is away. */
+  /** Returns no tools for an unavailable server. */
   async listTools(signal: AbortSignal, wait: ListWait): Promise<readonly Tool[]> {
     this.refresh(false);
-    if (wait === 'all') return this.isAway ? [] : this.#listOrWarn(signal);
-    if (this.isAway && !this.#wait.isUnderWay) return [];
+    if (wait === 'all') return this.isUnavailable ? [] : this.#listOrWarn(signal);
+    if (this.isUnavailable && !this.#wait.isInProgress) return [];
     return abortable(this.#listForRuns(), signal);
   }
 
@@ -189,10 +189,10 @@ export class McpConnection {
           return { session, tools };
         } catch (error) {
           signal.throwIfAborted();
-          const isBrokenOff = session.brokenOff !== undefined;
-          const isLost = isBrokenOff || retrySafety(error) !== 'no-loss';
-          if (isLost && !isSecond) this.lose(session, error);
-          if (isLost && !isSecond && !isBrokenOff) continue;
+          const wasClosedByUs = session.closeReason !== undefined;
+          const isLost = wasClosedByUs || retrySafety(error) !== 'no-loss';
+          if (isLost && !isSecond) this.dropSession(session, error);
+          if (isLost && !isSecond && !wasClosedByUs) continue;
           // a server that hangs is reconnected by the next attempt; one that answers with an error stays connected
           if (isLost || isPocketError(error, 'TIMEOUT')) this.#drop(session);
           throw this.#failToList(session, error);
@@ -219,18 +219,18 @@ export class McpConnection {
         await session.end();
         throw signal.reason;
       }
-      session.client.onclose = () => this.lose(session, 'the server closed the connection');
+      session.client.onclose = () => this.dropSession(session, 'the server closed the connection');
       this.session = session;
       this.#wasLost = false;
       this.tools.watch(session.client);
       this.tools.changed();
-      if (!this.#failure?.isOfList) {
+      if (!this.#failure?.failedListing) {
         this.#failure = undefined;
         this.#setStatus('connected');
       }
       return session;
     } catch (error) {
-      this.#fail({ error, isOfList: false });
+      this.#fail({ error, failedListing: false });
       throw error;
     }
   }
@@ -248,21 +248,21 @@ export class McpConnection {
   #failToList(session: Session, error: unknown): unknown {
     const reason = `MCP server "${this.name}" did not list its tools: ${session.reasonOf(error)}`;
     const explained = isPocketError(error) ? error : new PocketError('MCP_REQUEST_FAILED', reason, { cause: error });
-    if (error !== this.#failure?.error) this.#fail({ error, isOfList: true }, explained);
+    if (error !== this.#failure?.error) this.#fail({ error, failedListing: true }, explained);
     return explained;
   }
 
-  #fail({ error, isOfList }: Pick<Failure, 'error' | 'isOfList'>, explained = error): void {
+  #fail({ error, failedListing }: Pick<Failure, 'error' | 'failedListing'>, explained = error): void {
     if (this.signal.aborted) return;
     const count = (this.#failure?.count ?? 0) + 1;
     const retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (count - 1), MAX_RETRY_MS);
-    this.#failure = { error, isOfList: isOfList || this.#failure?.isOfList === true, count, retryAt };
+    this.#failure = { error, failedListing: failedListing || this.#failure?.failedListing === true, count, retryAt };
     this.#wasLost = false;
     this.tools.changed();
     this.#setStatus('failed', errorText(explained));
   }
 
-  lose(session: Session, error: unknown): void {
+  dropSession(session: Session, error: unknown): void {
     const reason = session.reasonOf(error);
     if (!this.#drop(session)) return; // another call has noticed it first, and may have reconnected already
     this.#wasLost = true;
@@ -283,7 +283,7 @@ export class McpConnection {
     const what = this.session ? 'listed its tools' : 'answered';
     const hint = this.#child ? childHint(this.#child) : '';
     const reason = `has not ${what} within ${afterMs} ms.${hint}`;
-    const wayOut = `Runs wait ${waitMs} ms for it ("waitMs" of its entry); after that its tools join when they are there.`;
+    const wayOut = `Runs wait ${waitMs} ms for it ("waitMs" of its entry); after that its tools become available later.`;
     this.#options.logger.warn(`MCP server "${this.name}" ${reason} ${wayOut}`);
     this.#setStatus('connecting', `it ${reason}`);
   }

@@ -31,7 +31,7 @@ interface CommonEntry extends ServerTrust {
   /** The server is one of our agents: its approval questions go to our approver. Default false. */
   approvals?: boolean;
   disabled?: boolean;
-  /** A tool call is cancelled after this time without a sign of life, such as progress. Default 60,000. */
+  /** A tool call is cancelled after this time without activity, such as progress. Default 60,000. */
   timeoutMs?: number;
   /** A tool call is cancelled after this time in any case. Default 600,000. */
   maxTimeoutMs?: number;

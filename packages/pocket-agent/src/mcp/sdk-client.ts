@@ -20,10 +20,10 @@ import type { McpServerEntry } from './mcp-config.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import {
   capabilitiesOf,
+  notifyListener,
   registerServerRequests,
   type ServerHandlers,
   type ServerLog,
-  tell,
 } from './server-requests.ts';
 import type { ToolList } from './tool-list.ts';
 import type { ChildTransport } from './transports/child-transport.ts';
@@ -57,7 +57,7 @@ export interface ConnectRequest {
   logger: Logger;
   clientInfo: { name: string; version: string };
   pending: PendingCalls;
-  tools: Pick<ToolList, 'changed' | 'unheard' | 'weigh'>;
+  tools: Pick<ToolList, 'changed' | 'changesUnavailable' | 'countListSize'>;
   onLog(log: ServerLog): void;
   /** A server process was started. */
   onChild?(child: ChildTransport): void;
@@ -96,7 +96,7 @@ export async function attempt(
 ): Promise<Connected> {
   const { signal } = request;
   const client = makeClient(request);
-  hearMessages(transport, request);
+  observeMessages(transport, request);
   try {
     const timeout = Math.min(request.timeoutMs, MAX_TIMER_MS);
     await abortable(client.connect(transport, { ...options, timeout, signal }), signal);
@@ -104,13 +104,13 @@ export async function attempt(
     return { client, transport };
   } catch (error) {
     await transport.close().catch(() => {}); // the first error matters
-    throw brokenOff(transport) ?? error;
+    throw closeReason(transport) ?? error;
   }
 }
 
 /** The reason if we ended the connection, because its server broke a limit. */
-export function brokenOff(transport: Transport): Error | undefined {
-  return 'brokenOff' in transport && transport.brokenOff instanceof Error ? transport.brokenOff : undefined;
+export function closeReason(transport: Transport): Error | undefined {
+  return 'closeReason' in transport && transport.closeReason instanceof Error ? transport.closeReason : undefined;
 }
 
 function makeClient({ name, handlers, logger, clientInfo, pending, tools, probeMs }: ConnectRequest): Client {
@@ -132,17 +132,17 @@ function makeClient({ name, handlers, logger, clientInfo, pending, tools, probeM
   client.setNotificationHandler('notifications/progress', ({ params }) => pending.progress(params));
   client.onerror = (error) => {
     logger.debug(`MCP server "${name}": ${errorText(error)}`);
-    if (STREAM_GIVEN_UP.test(error.message) && client.getProtocolEra() !== 'modern') tools.unheard(client);
+    if (STREAM_GIVEN_UP.test(error.message) && client.getProtocolEra() !== 'modern') tools.changesUnavailable(client);
   };
   return client;
 }
 
-/** Called before the client connects, to hear every message of the server from the first one on. */
-function hearMessages(transport: Transport, request: ConnectRequest): void {
+/** Called before the client connects, to observe all messages of the server. */
+function observeMessages(transport: Transport, request: ConnectRequest): void {
   const { onmessage: before } = transport;
   transport.onmessage = (message, extra) => {
     before?.(message, extra);
-    hear(request, message);
+    observeMessage(request, message);
   };
 }
 
@@ -150,7 +150,7 @@ function hearMessages(transport: Transport, request: ConnectRequest): void {
 function routeMessages(transport: Transport, { pending, tools }: ConnectRequest, isModern: boolean): void {
   const { onmessage: deliver } = transport;
   transport.onmessage = (message, extra) => {
-    tools.weigh(message);
+    tools.countListSize(message);
     const checked = withFewBlocks(message);
     if (isModern) pending.answered(checked, () => deliver?.(checked, extra));
     else deliver?.(checked, extra);
@@ -163,18 +163,18 @@ function routeMessages(transport: Transport, { pending, tools }: ConnectRequest,
   };
 }
 
-function hear({ name, handlers, logger, onLog }: ConnectRequest, message: JSONRPCMessage): void {
+function observeMessage({ name, handlers, logger, onLog }: ConnectRequest, message: JSONRPCMessage): void {
   if (!('method' in message)) return;
-  tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
+  notifyListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
   if (message.method !== 'notifications/message') return;
   const log = message.params as unknown as Omit<ServerLog, 'server'>;
-  tell(logger, 'The log of a server', () => onLog({ ...log, server: name }));
+  notifyListener(logger, 'The log of a server', () => onLog({ ...log, server: name }));
 }
 
 /** The message; an error in place of a result that would take the SDK long to check. */
 function withFewBlocks(message: JSONRPCMessage): JSONRPCMessage {
   const content = 'result' in message ? message.result.content : undefined;
   if (!('result' in message) || !Array.isArray(content) || content.length <= MAX_BLOCKS) return message;
-  const text = `Invalid result: content has more than ${MAX_BLOCKS} blocks, the most that are read`;
+  const text = `Invalid result: content exceeds the limit of ${MAX_BLOCKS} blocks`;
   return { jsonrpc: '2.0', id: message.id, error: { code: INVALID_REQUEST, message: text } };
 }

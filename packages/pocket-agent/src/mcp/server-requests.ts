@@ -54,7 +54,7 @@ export function capabilitiesOf(handlers: ServerHandlers): ClientCapabilities {
 }
 
 /** Calls a listener. Its errors, also asynchronous ones, are only logged. */
-export function tell(logger: Logger, listener: string, call: () => unknown): void {
+export function notifyListener(logger: Logger, listener: string, call: () => unknown): void {
   const failed = (error: unknown) => logger.error(`${listener} failed: ${errorText(error)}`);
   try {
     Promise.resolve(call()).catch(failed);
@@ -91,7 +91,7 @@ export function registerServerRequests(client: Client, { server, handlers, logge
   // in the 2026 era requests arrive inside results, not as messages
   const show = (message: ServerMessage) => {
     if (client.getProtocolEra() !== 'modern') return;
-    tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server }));
+    notifyListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server }));
   };
   if (elicitationHandler) {
     client.setRequestHandler('elicitation/create', async ({ method, params }) => {

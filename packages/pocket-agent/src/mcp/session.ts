@@ -7,8 +7,8 @@ import type { ToolCallContext } from '../tools/tool-source.ts';
 import type { Attempts } from './attempts.ts';
 import { childHint } from './connect-child.ts';
 import { checkOutput, checkSchema } from './output-check.ts';
-import { brokenOff, type Connected, type ConnectRequest } from './sdk-client.ts';
-import { tell } from './server-requests.ts';
+import { type Connected, type ConnectRequest, closeReason } from './sdk-client.ts';
+import { notifyListener } from './server-requests.ts';
 import { ChildTransport } from './transports/child-transport.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 
@@ -116,13 +116,13 @@ export class Session {
   }
 
   /** The reason if we ended it, because its server broke a limit. */
-  get brokenOff(): Error | undefined {
-    return brokenOff(this.transport);
+  get closeReason(): Error | undefined {
+    return closeReason(this.transport);
   }
 
   /** Why the session ended or failed, with the last output of a server process. */
   reasonOf(error: unknown): string {
-    if (this.brokenOff) return this.brokenOff.message;
+    if (this.closeReason) return this.closeReason.message;
     return `${errorText(error)}${this.transport instanceof ChildTransport ? childHint(this.transport) : ''}`;
   }
 
@@ -134,7 +134,7 @@ export class Session {
 
   #tellProgress(update: ToolProgress, { toolCallId, progress }: ToolCallContext): void {
     const { name: server, logger, handlers } = this.#options;
-    tell(logger, 'The progress of a call', () => progress(update));
-    tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server, toolCallId }));
+    notifyListener(logger, 'The progress of a call', () => progress(update));
+    notifyListener(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server, toolCallId }));
   }
 }

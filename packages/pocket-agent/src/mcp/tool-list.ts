@@ -84,14 +84,14 @@ export class ToolList {
   }
 
   /** Counts each page as it arrives, and aborts a list that is too long. */
-  weigh(message: JSONRPCMessage): void {
+  countListSize(message: JSONRPCMessage): void {
     const tools = 'result' in message ? message.result.tools : undefined;
     if (!this.#tooLong || !Array.isArray(tools)) return;
     this.#listed.tools += tools.length;
     this.#listed.characters += JSON.stringify(tools).length;
     if (this.#listed.tools <= MAX_TOOLS && this.#listed.characters <= MAX_CHARACTERS) return;
     const limits = `${MAX_TOOLS} tools or ${MAX_CHARACTERS} characters`;
-    const text = `MCP server "${this.#options.name}" lists more than ${limits}, the most that are read.`;
+    const text = `The list of tools of MCP server "${this.#options.name}" exceeds the limit of ${limits}.`;
     this.#tooLong.abort(new PocketError('MCP_REQUEST_FAILED', text));
   }
 
@@ -100,8 +100,8 @@ export class ToolList {
     return abortable(this.#reading, signal);
   }
 
-  /** The server does not announce changes any more, unless the subscription is renewed. */
-  unheard(client: Client): void {
+  /** The server no longer announces changes, unless the subscription is renewed. */
+  changesUnavailable(client: Client): void {
     this.#unwatched = client;
     this.changed();
   }
@@ -109,7 +109,7 @@ export class ToolList {
   /** In the 2026 era changes arrive on a subscription, which may end before the connection does. */
   watch(client: Client, subscription: McpSubscription | undefined = client.autoOpenedSubscription): void {
     subscription?.closed.then((cause) => {
-      if (cause !== 'local') this.unheard(client);
+      if (cause !== 'local') this.changesUnavailable(client);
     });
   }
 
@@ -199,7 +199,7 @@ export class ToolList {
       return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
     }
     if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ListPaginationExceeded) return error;
-    const text = `MCP server "${this.#options.name}" lists its tools on more than ${MAX_PAGES} pages, the most that are read.`;
+    const text = `The list of tools of MCP server "${this.#options.name}" exceeds the limit of ${MAX_PAGES} pages.`;
     return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
   }
 }

@@ -25,7 +25,7 @@ export class ToolWait {
     this.#options = options;
   }
 
-  get isUnderWay(): boolean {
+  get isInProgress(): boolean {
     return this.#arrival !== undefined;
   }
 
@@ -48,7 +48,7 @@ export class ToolWait {
     }
   }
 
-  /** Also while a person logs in, which may take any time. */
+  /** Also called while a user logs in, which has no time limit. */
   stopTimers(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers = [];

@@ -97,7 +97,7 @@ function failAfter(maxBytes: number, faultOf: (chunk: Uint8Array) => string | un
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.byteLength;
-      const fault = bytes > maxBytes ? `of more than ${maxBytes} bytes, the most that are read` : faultOf(chunk);
+      const fault = bytes > maxBytes ? `that exceeds the limit of ${maxBytes} bytes` : faultOf(chunk);
       if (fault === undefined) controller.enqueue(chunk);
       else controller.error(new Error(`The model server sent an answer ${fault}`));
     },

@@ -54,12 +54,12 @@ export type AgentEvent =
   | { [Type in keyof EventData]: { type: Type; data: EventData[Type]; meta: EventMeta } }[keyof EventData]
   | { type: `custom:${string}`; data: unknown; meta: EventMeta };
 
-/** Events that servers cause as often as they like. A listener that falls behind misses some of them. */
+/** High-frequency events; slow listeners miss some of them. */
 export function isMinor(type: AgentEventType): boolean {
   return type === 'tool_progress' || type === 'server_log';
 }
 
-/** Two pieces of one text as one event; undefined for any other events. */
+/** Merges two deltas of one text into one event; undefined for other events. */
 export function joinDeltas(first: AgentEvent | undefined, second: AgentEvent): AgentEvent | undefined {
   if (second.type !== 'text_delta' && second.type !== 'reasoning_delta') return undefined;
   if (first?.type !== second.type || first.meta.runId !== second.meta.runId) return undefined;

@@ -61,12 +61,12 @@ export function currentRun(): RunContext | undefined {
   return context?.finished ? undefined : context;
 }
 
-/** The same, or the finished run that left this code behind: its access rules still hold. */
+/** Also returns a finished run: its access rules still apply to code it started. */
 export function lastRun(): RunContext | undefined {
   return storage.getStore();
 }
 
-/** Calls `work` as part of a run, or of none, whichever run is current here. */
+/** Calls `work` with this run as the current one. */
 export function inRun<Value>(context: RunContext | undefined, work: () => Value): Value {
   return storage.run(context, work);
 }

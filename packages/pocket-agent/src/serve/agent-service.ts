@@ -44,9 +44,9 @@ interface Connection {
 }
 
 /** The conversation that a call belongs to. */
-interface Place extends Caller {
-  /** new: the answer tells the client its id, the only way to continue it. continued: the id must be known. */
-  is: 'new' | 'continued' | 'kept';
+interface ConversationRef extends Caller {
+  /** new: the answer returns the id needed to continue. continued: the id must be known. implicit: needs no id. */
+  kind: 'new' | 'continued' | 'implicit';
 }
 
 export class AgentService {
@@ -106,30 +106,31 @@ export class AgentService {
     const resumed = await this.#runs.resume(ownerOf(context), context);
     if (resumed) return resumed;
     const canAsk = clientCanBeAsked(connection.server, context);
-    const place = this.#placeOf(context, connection, given);
-    if (place.is === 'continued' && !place.among.has(place)) return unknownConversation(place.id);
-    return this.#runs.start(place, (run) => this.#converse(message, { ...run, canAsk }, place), context);
+    const conversation = this.#conversationOf(context, connection, given);
+    if (conversation.kind === 'continued' && !conversation.conversations.has(conversation))
+      return unknownConversation(conversation.id);
+    return this.#runs.start(conversation, (run) => this.#converse(message, { ...run, canAsk }, conversation), context);
   }
 
-  #placeOf(context: ServerContext, connection: Connection, given: string | undefined): Place {
+  #conversationOf(context: ServerContext, connection: Connection, given: string | undefined): ConversationRef {
     const { mcpReq, http } = context;
     const { context_id: contextId } = mcpReq._meta ?? {};
     const owner = ownerOf(context);
     const isPerToken = this.#options.conversation === 'per-token' && owner !== '';
     const isConnected = !mcpReq.envelope || !http?.req;
-    const among = isConnected && !isPerToken ? connection.conversations : this.#conversations;
+    const conversations = isConnected && !isPerToken ? connection.conversations : this.#conversations;
     // one client may act for several users with separate conversations: `context_id` tells them apart
-    if (typeof contextId === 'string') return { among, owner, id: contextId, is: 'kept' };
-    if (isConnected || isPerToken) return { among, owner, id: '', is: 'kept' };
+    if (typeof contextId === 'string') return { conversations, owner, id: contextId, kind: 'implicit' };
+    if (isConnected || isPerToken) return { conversations, owner, id: '', kind: 'implicit' };
     return given === undefined
-      ? { among, owner, id: randomUUID(), is: 'new' }
-      : { among, owner, id: given, is: 'continued' };
+      ? { conversations, owner, id: randomUUID(), kind: 'new' }
+      : { conversations, owner, id: given, kind: 'continued' };
   }
 
-  async #converse(message: string, run: AnsweredRun, place: Place): Promise<CallToolResult> {
+  async #converse(message: string, run: AnsweredRun, conversation: ConversationRef): Promise<CallToolResult> {
     if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run);
-    const result = await place.among.use(place, (agent) => this.#answer(agent, message, run));
-    return place.is === 'kept' ? result : withConversationId(result, place);
+    const result = await conversation.conversations.use(conversation, (agent) => this.#answer(agent, message, run));
+    return conversation.kind === 'implicit' ? result : withConversationId(result, conversation);
   }
 
   async #answer(agent: ServedAgent, message: string, { signal, approve, context, canAsk }: AnsweredRun) {
@@ -217,16 +218,16 @@ function ownerOf({ http }: ServerContext): string {
 
 function unknownConversation(id: string): CallToolResult {
   return errorResult(
-    `There is no conversation ${JSON.stringify(id)} here, or no longer. Leave conversation_id out to begin a new one.`,
+    `Conversation ${JSON.stringify(id)} is unknown or expired. Leave conversation_id out to begin a new one.`,
   );
 }
 
 /** Programs find the id in every answer, in `_meta`. A model reads it once, with the first answer. */
-function withConversationId(result: CallToolResult, { id, is }: Place): CallToolResult {
+function withConversationId(result: CallToolResult, { id, kind }: ConversationRef): CallToolResult {
   const text = `[conversation_id: ${id} (pass it with the next message to continue this conversation)]`;
   return {
     ...result,
-    content: is === 'new' ? [...result.content, { type: 'text', text }] : result.content,
+    content: kind === 'new' ? [...result.content, { type: 'text', text }] : result.content,
     _meta: { ...result._meta, context_id: id },
   };
 }

@@ -26,7 +26,7 @@ export class RunLimit {
     const { maxRunsPerCaller = isOneOfMany ? Math.ceil(maxRuns * CALLER_SHARE) : maxRuns } = this.#options;
     if (this.#total >= maxRuns) return `${name} already has ${maxRuns} runs, its limit; try again later.`;
     if ((this.#running.get(caller) ?? 0) < maxRunsPerCaller) return undefined;
-    return `${name} already has ${maxRunsPerCaller} runs of yours, the limit for one caller; try again when one has ended.`;
+    return `You already have ${maxRunsPerCaller} runs of ${name}, the limit for one caller; try again when one has ended.`;
   }
 
   /** Counts a run until the returned function is called. */

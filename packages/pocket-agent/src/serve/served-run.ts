@@ -40,7 +40,7 @@ const MAX_WAITING_RUNS = 1_000;
 
 /** The conversation of a call. Only its owner may continue a run. */
 export interface Caller extends ConversationKey {
-  among: Conversations;
+  conversations: Conversations;
 }
 
 interface Waiting extends Caller {
@@ -67,7 +67,7 @@ export class ServedRuns {
     const id = context.mcpReq.requestState<string>();
     if (typeof id !== 'string') return undefined;
     const found = this.#waiting.get(id);
-    if (found?.owner !== owner) return errorResult('This run is not known here, or no longer: ask again.');
+    if (found?.owner !== owner) return errorResult('This run is unknown or expired; ask again.');
     this.#take(id);
     found.run.takeAnswers(context);
     return this.#serve(found.run, found, context);
@@ -88,14 +88,14 @@ export class ServedRuns {
     this.#take(id)?.run.abort();
   }
 
-  #keep(run: ServedRun, { among, owner, id: conversation }: Caller, context: ServerContext): string {
+  #keep(run: ServedRun, { conversations, owner, id: conversation }: Caller, context: ServerContext): string {
     const id = randomUUID();
     if (this.#waiting.size >= MAX_WAITING_RUNS) {
       const oldest = fairEvictionKey([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
       if (oldest !== undefined) this.#drop(oldest);
     }
     const timer = setTimeout(() => this.#drop(id), MAX_WAIT_MS).unref();
-    this.#waiting.set(id, { run, among, owner, id: conversation, step: stepOf(context), timer });
+    this.#waiting.set(id, { run, conversations, owner, id: conversation, step: stepOf(context), timer });
     return id;
   }
 
@@ -158,7 +158,7 @@ class ServedRun {
   }
 
   abort(): void {
-    this.#controller.abort(new PocketError('ABORTED', 'The client gave up this run.'));
+    this.#controller.abort(new PocketError('ABORTED', 'The client cancelled the run.'));
   }
 
   #ask(request: ApprovalRequest): Promise<ApprovalAnswer> {
@@ -202,6 +202,6 @@ function stepOf({ mcpReq: { _meta: meta } }: ServerContext): unknown {
 
 /** Calls of one step are made in parallel: a new one does not mean that the client abandoned another. */
 function isAbandoned(before: Waiting, now: Caller, step: unknown): boolean {
-  const isSame = before.among === now.among && before.owner === now.owner && before.id === now.id;
+  const isSame = before.conversations === now.conversations && before.owner === now.owner && before.id === now.id;
   return isSame && (step === undefined || before.step !== step);
 }

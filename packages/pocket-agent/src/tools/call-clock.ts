@@ -1,4 +1,4 @@
-// The clock of one tool call: cancels it when it gives no sign of life for too long, or runs too long in all.
+// The clock of one tool call: cancels it when it is idle for too long, or runs too long in all.
 import { MAX_TIMER_MS, onAbort, PocketError } from '@pocket-agent/kit';
 
 export interface CallClockOptions {
@@ -7,7 +7,7 @@ export interface CallClockOptions {
   /** Where the tool is: an MCP server or a tool folder. */
   server: string;
   signal: AbortSignal;
-  /** Without a sign of life. */
+  /** Without activity. */
   timeoutMs: number;
   /** In all, from `startedAt` on. */
   maxTimeoutMs: number;
@@ -25,13 +25,13 @@ export class CallClock {
   readonly #controller = new AbortController();
   readonly #removeListener: () => void;
   #timer: NodeJS.Timeout | undefined;
-  #lastSign = performance.now();
+  #lastActivity = performance.now();
 
   constructor(options: CallClockOptions) {
     this.#options = options;
-    this.#latest = (options.startedAt ?? this.#lastSign) + options.maxTimeoutMs;
+    this.#latest = (options.startedAt ?? this.#lastActivity) + options.maxTimeoutMs;
     this.#removeListener = onAbort(options.signal, (reason) => this.#controller.abort(reason));
-    this.#startTimer(this.#dueAt - this.#lastSign);
+    this.#startTimer(this.#dueAt - this.#lastActivity);
   }
 
   /** Aborted when the call is cancelled or has timed out. */
@@ -39,9 +39,9 @@ export class CallClock {
     return this.#controller.signal;
   }
 
-  /** The tool has given a sign of life. */
+  /** The tool was active. */
   extend(): void {
-    this.#lastSign = performance.now();
+    this.#lastActivity = performance.now();
   }
 
   stop(): void {
@@ -62,12 +62,12 @@ export class CallClock {
       this.#startTimer(this.#dueAt - now);
       return;
     }
-    const why = now < this.#latest ? `gave no sign of life for ${timeoutMs}` : `ran longer than ${maxTimeoutMs}`;
+    const why = now < this.#latest ? `was idle for ${timeoutMs}` : `ran longer than ${maxTimeoutMs}`;
     const text = `Tool "${tool}" of "${server}" ${why} ms and was cancelled.`;
     this.#controller.abort(new PocketError('TOOL_TIMEOUT', text));
   }
 
   get #dueAt(): number {
-    return Math.min(this.#lastSign + this.#options.timeoutMs, this.#latest);
+    return Math.min(this.#lastActivity + this.#options.timeoutMs, this.#latest);
   }
 }

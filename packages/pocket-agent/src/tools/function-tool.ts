@@ -34,7 +34,7 @@ export interface FunctionTool {
 
 type NotAnObject = string | number | bigint | boolean | symbol | null | undefined | readonly unknown[];
 
-/** A schema of anything but an object does not compile. */
+/** Makes a non-object schema a type error. */
 type OfObject<Schema extends StandardSchemaV1> =
   StandardSchemaV1.InferInput<Schema> extends NotAnObject ? never : unknown;
 
@@ -54,7 +54,7 @@ const toolOptions = new OptionSet('A tool', {
   _meta: true,
 });
 
-/** `inputSchema` is a zod schema (or another Standard Schema that can tell its JSON Schema) or a JSON Schema. */
+/** `inputSchema` is a zod schema (or another Standard Schema that can be converted to JSON Schema) or a JSON Schema. */
 export function tool<Schema extends StandardSchemaV1>(
   settings: ToolSettings & {
     inputSchema: Schema & OfObject<Schema>;
@@ -114,7 +114,7 @@ class FunctionTools implements ToolSource {
     for (const entry of tools) {
       const { name: toolName } = entry.definition;
       if (byName.has(toolName))
-        throw new PocketError('CONFIG_INVALID', `Two tools are called "${toolName}"; give one another name.`);
+        throw new PocketError('CONFIG_INVALID', `Two tools are called "${toolName}"; rename one of them.`);
       byName.set(toolName, entry);
     }
     this.name = name;

@@ -66,7 +66,7 @@ function objectSchema(tool: string, schema: JsonSchema): Tool['inputSchema'] {
   throw invalidSchema(tool, `must describe an object, not "${schema.type}".`);
 }
 
-/** Programs that make their tools anew for every agent mostly share the schemas, so each is converted once. */
+/** Cache: tools created per agent usually share schema objects. */
 const sharedSchemas = new WeakMap<StandardSchemaV1, Tool['inputSchema']>();
 
 function sharedSchemaOf(tool: string, schema: StandardSchemaV1): Tool['inputSchema'] {
@@ -78,12 +78,12 @@ function sharedSchemaOf(tool: string, schema: StandardSchemaV1): Tool['inputSche
 function jsonSchemaOf(tool: string, schema: StandardSchemaV1): JsonSchema {
   const standard: object = schema['~standard'];
   if (!('jsonSchema' in standard))
-    throw invalidSchema(tool, 'cannot tell its JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.');
+    throw invalidSchema(tool, 'cannot be converted to JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.');
   const { jsonSchema } = standard as { jsonSchema: { input(options: { target: string }): JsonSchema } };
   try {
     return jsonSchema.input({ target: 'draft-2020-12' });
   } catch (error) {
-    throw invalidSchema(tool, `has no JSON Schema: ${errorText(error)}`, error);
+    throw invalidSchema(tool, `cannot be converted to JSON Schema: ${errorText(error)}`, error);
   }
 }
 

@@ -1,9 +1,9 @@
 // Keeps a tool result within `maxToolResultBytes`, whatever it is made of.
 import type { ToolContentPart } from '../base/tool-call.ts';
 
-/** A picture costs a model far less than text of its size. */
-const PICTURE_BYTES_FOR_ONE = 20;
-const MAX_PICTURES = 100;
+/** Images may be this many times as large as text, because they cost a model far less. */
+const IMAGE_SIZE_FACTOR = 20;
+const MAX_IMAGES = 100;
 /** More text blocks than these are joined: the overhead per block would exceed its text. */
 const MAX_TEXTS = 100;
 
@@ -11,9 +11,9 @@ export function capped(given: readonly ToolContentPart[], maxBytes: number): Too
   const [only] = given;
   // no character takes more than three bytes
   if (given.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return [only];
-  const pictured = cappedPictures(given, maxBytes * PICTURE_BYTES_FOR_ONE);
-  const isMany = pictured.filter(({ type }) => type === 'text').length > MAX_TEXTS;
-  const parts = isMany ? joined(pictured) : pictured;
+  const withFewImages = cappedImages(given, maxBytes * IMAGE_SIZE_FACTOR);
+  const isMany = withFewImages.filter(({ type }) => type === 'text').length > MAX_TEXTS;
+  const parts = isMany ? joined(withFewImages) : withFewImages;
   const total = sizeOf(parts);
   if (total <= maxBytes) return parts;
   return parts.map((part) => {
@@ -36,7 +36,7 @@ function sizeOf(parts: readonly ToolContentPart[]): number {
 }
 
 /** Images are dropped, never truncated. */
-function cappedPictures(parts: readonly ToolContentPart[], maxBytes: number): ToolContentPart[] {
+function cappedImages(parts: readonly ToolContentPart[], maxBytes: number): ToolContentPart[] {
   let left = maxBytes;
   let count = 0;
   return parts.map((part) => {
@@ -44,13 +44,13 @@ function cappedPictures(parts: readonly ToolContentPart[], maxBytes: number): To
     const size = base64Bytes(part.data.data);
     if (size === 0) return leftOut(part.mediaType, size, 'it is empty');
     if (size > left) return leftOut(part.mediaType, size, 'it is more than maxToolResultBytes allows');
-    if (++count > MAX_PICTURES) return leftOut(part.mediaType, size, `there are more than ${MAX_PICTURES}`);
+    if (++count > MAX_IMAGES) return leftOut(part.mediaType, size, `there are more than ${MAX_IMAGES}`);
     left -= size;
     return part;
   });
 }
 
-/** Texts that follow each other as one. */
+/** Joins consecutive texts. */
 function joined(parts: readonly ToolContentPart[]): ToolContentPart[] {
   const groups: (string[] | ToolContentPart)[] = [];
   for (const part of parts) {

@@ -82,7 +82,7 @@ function isCutOff({ unified }: ModelResponse['finishReason']): boolean {
 
 /** The last call of a truncated answer may lack arguments, even if its JSON is valid. */
 function unfinished(tool: string): ReadArguments {
-  const text = `The answer was cut off while it called "${tool}", so the call was not made. Write less at once.`;
+  const text = `The answer was cut off while it called "${tool}", so the call was not made. Use shorter arguments.`;
   return { arguments: {}, malformed: new PocketError('TOOL_ARGUMENTS_INVALID', text) };
 }
 

@@ -78,7 +78,7 @@ export function resultText(result: CallToolResult): string {
   return (result.content ?? []).map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
 }
 
-/** A result that a hook made: it answers this call, and says something. */
+/** Checks a result returned by a hook and sets the ids of this call. */
 export function checkedResult(call: ToolCall, result: ToolResult | undefined): ToolResult {
   const content: unknown = result?.toolResultContent;
   const isContent = Array.isArray(content) && content.length > 0 && content.every(isPart);
@@ -99,18 +99,18 @@ function isPart(part: unknown): boolean {
   );
 }
 
-/** The same content in the form that stands in the history. */
+/** The result as a tool output for the history. */
 export function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput {
   const parts = result.toolResultContent;
   if (parts.some((part) => part.type === 'file')) {
-    // this form has no place for "it failed", so it is said in words
+    // this type has no error flag
     return { type: 'content', value: snapshot(result.isError ? [text('The tool failed:'), ...parts] : parts) };
   }
   const value = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n') || '(no content)';
   return { type: result.isError ? 'error-text' : 'text', value };
 }
 
-/** Whether it is content that MCP knows, with everything that belongs to it. */
+/** Whether the value is a complete MCP content block. */
 export function isContentBlock(value: unknown): value is ContentBlock {
   if (!isRecord(value)) return false;
   switch (value.type) {

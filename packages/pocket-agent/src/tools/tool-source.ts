@@ -27,7 +27,7 @@ export interface ToolSource {
   readonly revision?: number | undefined;
   /**
    * Called at every step, before `revision` is read, to notice servers that came back. Must be quick. At the start of a
-   * run, servers that are away are tried without a delay.
+   * run, servers that are unavailable are tried without a delay.
    */
   refresh?(isRunStart?: boolean): void;
   /** A changed tool must be a new object: tools are remembered by identity. */
@@ -40,7 +40,7 @@ export interface ToolSource {
 }
 
 /** The same source for a user that must not close it. */
-export function borrow(source: ToolSource): ToolSource {
+export function withoutClose(source: ToolSource): ToolSource {
   return {
     name: source.name,
     hasOwnSchemas: source.hasOwnSchemas,

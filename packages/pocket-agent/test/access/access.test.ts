@@ -683,7 +683,7 @@ test('an invalid answer of an approver denies the call, and each type of mistake
   });
   await agent.run('x');
   expect(all.erase.ran.times).toBe(0);
-  const isNone = (given: string) => `approve answered ${given}, and the answers are 'allow', 'deny', { allow: true }`;
+  const isNone = (given: string) => `approve() returned ${given}; it must return 'allow', 'deny', { allow: true }`;
   expect(resultText(agent, 1)).toContain(`it was not approved: ${isNone('true')}`);
   expect(warnings).toEqual(
     ['true', 'undefined', '{"allow":"yes"}'].map((given) =>

@@ -283,10 +283,10 @@ describe('a client of a served agent', () => {
     const { inputRequests = {}, requestState } = await ask(mine);
     const [name = ''] = Object.keys(inputRequests);
     const inputResponses = { [name]: { action: 'accept', content: { approve: true } } };
-    expect((await ask(other, { requestState, inputResponses })).content?.[0]?.text).toContain('not known here');
+    expect((await ask(other, { requestState, inputResponses })).content?.[0]?.text).toContain('unknown or expired');
     expect(erased).toEqual([]);
     expect((await ask(mine, { requestState, inputResponses })).content?.[0]?.text).toBe('cleaned up');
-    expect((await ask(mine, { requestState, inputResponses })).content?.[0]?.text).toContain('not known here');
+    expect((await ask(mine, { requestState, inputResponses })).content?.[0]?.text).toContain('unknown or expired');
     // an answer to another question is none to this one
     const second = await ask(mine);
     await ask(mine, { requestState: second.requestState, inputResponses });

@@ -114,17 +114,17 @@ describe('an answer', () => {
   test.each([
     ['deny', () => 'deny', 'was not approved'],
     ['a reason', () => ({ deny: 'ask me on Monday' }), 'ask me on Monday'],
-    ['nonsense', () => 'perhaps', 'was not approved: approve answered "perhaps"'],
-    ['true', () => true, `approve answered true, and the answers are 'allow', 'deny', { allow: true }`],
-    ['nothing', () => undefined, 'was not approved: approve answered undefined'],
-    ['allow: false', () => ({ allow: false }), 'was not approved: approve answered {"allow":false}'],
+    ['nonsense', () => 'perhaps', 'was not approved: approve() returned "perhaps"'],
+    ['true', () => true, `approve() returned true; it must return 'allow', 'deny', { allow: true }`],
+    ['nothing', () => undefined, 'was not approved: approve() returned undefined'],
+    ['allow: false', () => ({ allow: false }), 'was not approved: approve() returned {"allow":false}'],
     ['a list of arguments', () => ({ allow: [2] }), 'was not approved'],
     [
       'an error',
       () => {
         throw new Error('no line');
       },
-      'asking failed: no line',
+      'approve() failed: no line',
     ],
     ['a yes for another call', () => ({ allow: true, hash: 'other' }), 'for another call'],
   ])('%s denies the call, and the model reads why', async (_what, approve, text) => {

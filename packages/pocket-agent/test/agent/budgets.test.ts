@@ -145,7 +145,7 @@ describe('limits', () => {
     const { agent, model } = scriptedAgent([callAdd, callAdd, 'never'], { tools: [add], limits: { maxTokens: 25 } });
     const error = await budgetError(agent.run('x'));
     expect(error).toMatchObject({ code: 'BUDGET_REACHED', details: { limit: 'maxTokens' } });
-    expect(error.message).toMatch(/25 tokens.*30 tokens are used/);
+    expect(error.message).toMatch(/limits\.maxTokens \(25\): 30 tokens used/);
     expect(error.details.totals?.usage).toMatchObject({ modelCalls: 2, inputTokens: 20 });
     expect(model.calls).toHaveLength(2);
     expectValidHistory(agent);

@@ -367,7 +367,7 @@ describe('tools that cannot work are refused with the way out', () => {
     [
       'a schema without JSON',
       () => tool({ name: 'x', description: '', inputSchema: z.object({ d: z.date() }), run: () => 1 }),
-      /tool "x" has no JSON Schema/,
+      /tool "x" cannot be converted to JSON Schema/,
     ],
     ['a bare function', () => scriptedAgent([], { tools: [given(() => 1)] }), /must be made by tool\(\{ … \}\)/],
     [

@@ -137,7 +137,7 @@ describe('run', () => {
     expectValidHistory(agent);
   });
 
-  test('an answer held back by a content filter is an error', async () => {
+  test('an answer blocked by a content filter is an error', async () => {
     const { agent } = scriptedAgent([{ text: '', finishReason: 'content-filter' }]);
     await expect(agent.run('tell')).rejects.toMatchObject({ code: 'ANSWER_FILTERED' });
   });

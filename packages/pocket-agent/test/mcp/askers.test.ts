@@ -111,7 +111,7 @@ test('a question that belongs to no known call is not answered while several run
   const answers = await Promise.all([run('Ada'), run('Bob')]);
   expect(answers).toEqual([expect.stringContaining('cancel'), expect.stringContaining('cancel')]);
   expect(warnings).toEqual([
-    expect.stringContaining('MCP server "it" asked something and got no answer: several runs'),
+    expect.stringContaining('MCP server "it" asked something and got no answer: the question names no call'),
   ]);
   expect(await run('Ada')).toContain('accept Ada');
 });
@@ -163,7 +163,7 @@ test('a question about a call that timed out is not answered, not even by the ha
     return outside(ask);
   });
   await using base = agentWith({ mcpConfig: { mcpServers: { it: { server, timeoutMs: 200 } } }, elicitationHandler });
-  expect(await base.fork().run('later', { elicit: () => named('Ada') })).toContain('no sign of life');
+  expect(await base.fork().run('later', { elicit: () => named('Ada') })).toContain('was idle for');
   givenUp.resolve();
   await expect.poll(() => heardLater).toEqual(['cancel']);
   expect(elicitationHandler).not.toHaveBeenCalled();

@@ -43,7 +43,7 @@ describe.each(places)('%s', (_name, place) => {
     const { client, observed } = await observedClient(place, { timeoutMs: 300 });
     await expect(client.callTool('wait', {})).rejects.toMatchObject({
       code: 'TOOL_TIMEOUT',
-      message: 'Tool "wait" of "it" gave no sign of life for 300 ms and was cancelled.',
+      message: 'Tool "wait" of "it" was idle for 300 ms and was cancelled.',
     });
     await eventually(() => expect(observed.cancelled).toEqual(['wait']));
     // on a busy machine an answer may take longer than 300 ms

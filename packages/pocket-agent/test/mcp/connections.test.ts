@@ -272,7 +272,7 @@ describe('a dead server', () => {
     expect(statuses).toEqual(['it: connected', 'it: lost', 'it: failed']);
     await expect(client.callTool('echo', { text: 'a' })).rejects.toMatchObject({
       code: 'TOOL_UNKNOWN',
-      message: expect.stringContaining('MCP server "it" is away'),
+      message: expect.stringContaining('MCP server "it" is unavailable'),
     });
   });
 
@@ -286,7 +286,7 @@ describe('a dead server', () => {
     const mcpServers = { deaf: { ...stdio('stdio-odd.ts', 'deaf'), connectTimeoutMs: 700 } };
     const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
     expect(await client.listTools()).toEqual([]);
-    expect(reasons).toEqual([expect.stringContaining('did not end within 700 ms')]);
+    expect(reasons).toEqual([expect.stringContaining('did not answer within 700 ms')]);
   });
 });
 

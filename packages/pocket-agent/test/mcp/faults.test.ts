@@ -98,7 +98,7 @@ test('the total timeout of a call covers all its attempts', async () => {
 
 test('a message that is too long for stdio fails with an error that says so', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'huge') } } });
-  const reason = 'it wrote a message of more than 10 MB, the most that is read over stdio';
+  const reason = 'it wrote a message to stdout that exceeds the limit of 10 MB';
   await expect(client.callTool('huge', {})).rejects.toThrow(`The connection to MCP server "it" was lost: ${reason}`);
   await expect(client.callTool('huge_write', {})).rejects.toMatchObject({
     code: 'TOOL_OUTCOME_UNKNOWN',
@@ -181,7 +181,7 @@ describe('the list of tools', () => {
     test('after 64 pages is an error that says so', async () => {
       const { client, reasons } = await clientOf({ 'tools/list': (response, id) => page(response, id, `${id}`) });
       expect(await client.listTools()).toEqual([]);
-      expect(reasons.at(-1)).toBe('MCP server "it" lists its tools on more than 64 pages, the most that are read.');
+      expect(reasons.at(-1)).toBe('The list of tools of MCP server "it" exceeds the limit of 64 pages.');
     });
   });
 

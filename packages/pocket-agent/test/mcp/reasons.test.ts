@@ -19,10 +19,10 @@ test('a child that never answers is reported with its stderr', async () => {
   await client.close();
 });
 
-test('calling a tool of a server that is away says why the server is away', async () => {
+test('calling a tool of a server that is unavailable says why the server is unavailable', async () => {
   const mcpConfig = { mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' } } };
   const client = new PocketAgentClient({ mcpConfig, logger: silent });
-  await expect(client.callTool('anything', {})).rejects.toThrow(/"gone" is away: .*127\.0\.0\.1:9/);
+  await expect(client.callTool('anything', {})).rejects.toThrow(/"gone" is unavailable: .*127\.0\.0\.1:9/);
   await client.close();
 });
 
@@ -120,7 +120,7 @@ describe('a program', () => {
 
   test('with its arguments in "command" is reported with where they belong', async () => {
     expect(await reasonOf({ command: 'node server.js --port 1' })).toMatch(
-      /no program of the name "node server\.js --port 1" .* "command": "node", "args": \["server\.js","--port","1"\]\.$/,
+      /"node server\.js --port 1" is not a program .* "command": "node", "args": \["server\.js","--port","1"\]\.$/,
     );
   });
 
@@ -134,7 +134,7 @@ describe('a program', () => {
     const program = 'console.log("Listening on port 3000"); setInterval(() => {}, 1000)';
     const reason = await reasonOf({ command: node, args: ['-e', program], connectTimeoutMs: 500 });
     expect(reason).toMatch(
-      /did not end within 500 ms \("connectTimeoutMs" of its entry\)\. .*stdout; other text there/,
+      /did not answer within 500 ms \("connectTimeoutMs" of its entry\)\. .*stdout; other text is ignored/,
     );
     expect(reason).not.toContain('..');
   });

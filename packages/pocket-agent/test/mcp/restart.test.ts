@@ -244,7 +244,7 @@ describe('a server that comes back with different tools', () => {
   const dangerous = { annotations: { destructiveHint: true } };
   const twice = [{ toolCalls: [{ name: 'it' }] }, { toolCalls: [{ name: 'it' }] }, 'ok'];
   const changed =
-    'The connection to MCP server "shifty" was lost, and "it" was not called over the new one: it has changed since. It can be called again as it is now.';
+    'The connection to MCP server "shifty" was lost, and "it" was not called over the new one: it has changed; call it again to use the new version.';
 
   test('does not get a call that was approved for the old tool, and the next call is judged by the new one', async () => {
     const { ran, mcpConfig } = await shifty(harmless, dangerous);
@@ -279,7 +279,7 @@ describe('a server that comes back with different tools', () => {
     await client.listTools();
     await expect(client.callTool('it', {})).rejects.toMatchObject({
       code: 'MCP_REQUEST_FAILED',
-      message: expect.stringMatching(/"it" was not called over the new one: it is gone since\.$/),
+      message: expect.stringMatching(/"it" was not called over the new one: it no longer exists\.$/),
     });
     expect(ran).toEqual([]);
   });
@@ -302,7 +302,7 @@ describe('a server that comes back with different tools', () => {
     const { agent } = scriptedAgent([clean, clean, 'ok'], { mcpConfig, access: { profile: 'reader' } });
     await agent.run('x');
     await agent.close();
-    expect(resultText(agent, 0)).toContain('it has changed since');
+    expect(resultText(agent, 0)).toContain('it has changed; call it again');
     expect(resultText(agent, 1)).toContain('may not be called here');
     expect(readFileSync(`${path}/lives`, 'utf8')).toBe('crashed\n');
   });
@@ -315,7 +315,7 @@ describe('a server that comes back with different tools', () => {
     writeFileSync(`${path}/lives`, 'crashed\n');
     process.kill(pid, 'SIGKILL');
     await eventually(() => expect(statuses).toContain('it: lost'));
-    await expect(client.callTool('clean', {})).rejects.toThrow('it has changed since');
+    await expect(client.callTool('clean', {})).rejects.toThrow('it has changed; call it again');
     expect(textOfResult(await client.callTool('clean', {}))).toBe('cleaned');
   });
 });

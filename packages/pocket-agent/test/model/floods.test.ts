@@ -51,7 +51,7 @@ test('an answer of more than a million values is refused', async () => {
     response.end(`{"choices":[${'1,'.repeat(1_000_001)}1]}`);
   });
   await expect(agent.run('Hello', { streaming: false })).rejects.toThrow(
-    'The model server sent an answer of more than 1000000 values, the most that are read',
+    'The model server sent an answer that exceeds the limit of 1000000 values',
   );
 });
 

@@ -67,7 +67,7 @@ test('an answer that was cut off says so, and a filtered answer is an error', as
 
 test.each([
   ['error', 'ended its answer with an error'],
-  ['interrupted', 'broke the answer off'],
+  ['interrupted', 'interrupted the answer'],
 ] as const)('an answer that ended with "%s" is an error', async (unified, text) => {
   const model = new ScriptedModel([judge, { text: 'A fi', finishReason: unified }, 'Oh.']);
   await using agent = new PocketAgent({

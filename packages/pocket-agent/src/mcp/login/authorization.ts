@@ -67,7 +67,7 @@ class Authorization {
       if (!challengeOf(second)) return second;
       await discard(second);
       const { status, statusText } = second;
-      const message = `The server answered ${status} also to a new token`;
+      const message = `The server rejected the renewed token (${status})`;
       throw new SdkHttpError(SdkErrorCode.ClientHttpAuthentication, message, { status, statusText });
     };
   }
@@ -142,7 +142,7 @@ export function loginFetch(server: URL, fetchOwn: FetchLike, fetch: FetchLike): 
     const target = new URL(to);
     if (target.origin === server.origin) return fetchOwn(to, init);
     if ((await isPublicHost(server.hostname)) && !(await isPublicHost(target.hostname))) {
-      const text = `${server.host} wants its login at ${target.host}, which has no public address; it was not called.`;
+      const text = `The authorization server ${target.host} of ${server.host} has a private address and was not contacted.`;
       throw new PocketError('MCP_CONNECT_FAILED', text);
     }
     return fetch(to, init);

@@ -28,22 +28,22 @@ export class ChildTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #command: ChildCommand;
   readonly #lines = new MessageLines();
-  readonly #answers = new PendingAnswers((error) => this.#breakOff(error));
+  readonly #answers = new PendingAnswers((error) => this.#closeFor(error));
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #closed = false;
   #hasAnswered = false;
-  /** Messages have arrived that are not handled yet. */
+  /** Received messages are still being delivered. */
   #isBehind = false;
   #stopWaiting: (() => void) | undefined;
-  /** The system may give the id of the group to another one now. */
+  /** The process group has ended; its id may be reused. */
   #groupEnded = false;
   /** The end of what the child wrote to stderr, for error messages. The SDK looks for this name and `pid`. */
   stderr = '';
   /** The last line on stdout that is not a message, shortened. */
   noise = '';
   /** Why we ended the connection. */
-  brokenOff: Error | undefined;
+  closeReason: Error | undefined;
 
   constructor(command: ChildCommand) {
     this.#command = command;
@@ -121,7 +121,7 @@ export class ChildTransport implements Transport {
     try {
       this.#deliver(this.#lines.push(chunk));
     } catch (error) {
-      this.#breakOff(error instanceof Error ? error : new Error(String(error)));
+      this.#closeFor(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
@@ -129,7 +129,7 @@ export class ChildTransport implements Transport {
   #deliver(lines: readonly string[]): void {
     const startedAt = performance.now();
     for (const [index, line] of lines.entries()) {
-      if (this.#closed || this.brokenOff) return;
+      if (this.#closed || this.closeReason) return;
       this.#isBehind = index > 0 && performance.now() - startedAt > SLICE_MS;
       if (this.#isBehind) {
         this.#child?.stdout?.pause();
@@ -153,15 +153,15 @@ export class ChildTransport implements Transport {
     }
   }
 
-  #breakOff(error: Error): void {
-    if (this.brokenOff) return;
-    this.brokenOff = error;
+  #closeFor(error: Error): void {
+    if (this.closeReason) return;
+    this.closeReason = error;
     this.#report(error);
     this.kill();
   }
 
   #tooMuchUnread(): PocketError {
-    const text = `The server process "${this.#command.command}" has stopped reading its stdin: more than ${MAX_UNREAD_MB} MB wait there, so nothing more is sent until it reads on.`;
+    const text = `The server process "${this.#command.command}" has stopped reading its stdin: ${MAX_UNREAD_MB} MB are buffered; nothing is sent until it reads again.`;
     return new PocketError('MCP_REQUEST_FAILED', text);
   }
 

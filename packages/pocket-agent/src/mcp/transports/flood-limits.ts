@@ -13,15 +13,15 @@ const MAX_RECONNECT_MS = 60_000;
 /** Our answers to requests of one server that it has not read yet. */
 export class PendingAnswers {
   #count = 0;
-  readonly #breakOff: (error: Error) => void;
+  readonly #closeFor: (error: Error) => void;
 
-  constructor(breakOff: (error: Error) => void) {
-    this.#breakOff = breakOff;
+  constructor(closeFor: (error: Error) => void) {
+    this.#closeFor = closeFor;
   }
 
   async send(send: () => Promise<void>): Promise<void> {
     if (this.#count >= MAX_PENDING_ANSWERS) {
-      this.#breakOff(new Error(`it sent requests without reading our answers to the last ${MAX_PENDING_ANSWERS}`));
+      this.#closeFor(new Error(`it sent requests without reading our answers to the last ${MAX_PENDING_ANSWERS}`));
       return;
     }
     this.#count++;
@@ -33,7 +33,7 @@ export class PendingAnswers {
   }
 }
 
-/** A reconnection scheduler for the SDK, whose own one waits as briefly as a server wants. */
+/** Limits the reconnect delay; the SDK accepts any delay. */
 export function scheduleReconnect(reconnect: () => void, delayMs: number): () => void {
   const boundedMs = Math.min(Math.max(delayMs, MIN_RECONNECT_MS), MAX_RECONNECT_MS);
   const timer = setTimeout(reconnect, boundedMs);

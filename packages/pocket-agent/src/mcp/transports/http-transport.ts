@@ -30,18 +30,18 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #unanswered = new Set<unknown>();
   /** By id, requests whose response may go on, also after the answer; aborting closes their connection. */
   readonly #open = new Map<unknown, AbortController>();
-  readonly #answers = new PendingAnswers((error) => this.#breakOff(error));
+  readonly #answers = new PendingAnswers((error) => this.#closeFor(error));
   /** Why we ended the connection. */
-  brokenOff: Error | undefined;
+  closeReason: Error | undefined;
 
   constructor(url: URL, options: HttpTransportOptions) {
-    let breakOff: (error: Error) => void = () => {};
+    let closeFor: (error: Error) => void = () => {};
     super(url, {
       ...options,
-      fetch: noteStreams(options.fetch, (error) => breakOff(error)),
+      fetch: noteStreams(options.fetch, (error) => closeFor(error)),
       reconnectionScheduler: scheduleReconnect,
     });
-    breakOff = (error) => this.#breakOff(error);
+    closeFor = (error) => this.#closeFor(error);
     // the SDK's Client also calls a handler that was set before its own
     this.onmessage = (message) => {
       if ('method' in message || message.id === undefined) return;
@@ -105,7 +105,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  /** Without this the SDK would wait until the timeout for an answer that cannot come any more. */
+  /** Without this the SDK would wait until the timeout for an answer that can no longer arrive. */
   #responseEnded(id: RequestId): void {
     const isAnswered = !this.#unanswered.has(id);
     this.#forget(id);
@@ -126,8 +126,8 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   /** Closes, as a child process is killed: the SDK would ask for the same response again. */
-  #breakOff(error: Error): void {
-    this.brokenOff ??= error;
+  #closeFor(error: Error): void {
+    this.closeReason ??= error;
     this.close().catch(() => {}); // the connection is gone already
   }
 }

@@ -38,10 +38,10 @@ export class MessageLines {
     this.#bytes += part.length;
     this.#parts.push(part);
     const isTooLong = this.#bytes > MAX_MESSAGE_BYTES;
-    const fault = isTooLong ? `of more than ${MAX_MESSAGE_MB} MB, the most that is read` : this.#weight.add(part);
+    const fault = isTooLong ? `that exceeds the limit of ${MAX_MESSAGE_MB} MB` : this.#weight.add(part);
     if (fault === undefined) return;
     this.clear();
-    throw new Error(`it wrote a message ${fault} over stdio`);
+    throw new Error(`it wrote a message to stdout ${fault}`);
   }
 
   #takeLine(): string {

@@ -13,16 +13,16 @@ export class SseTransport extends SSEClientTransport {
   #started = false;
   readonly #answers: PendingAnswers;
   /** Why we ended the connection. */
-  brokenOff: Error | undefined;
+  closeReason: Error | undefined;
 
   constructor(url: URL, options: SSEClientTransportOptions & { fetch: FetchLike }) {
-    let breakOff: (error: Error) => void = () => {};
-    super(url, { ...options, fetch: limitedFetch(options.fetch, (error) => breakOff(error)) });
-    breakOff = (error) => {
-      this.brokenOff ??= error;
+    let closeFor: (error: Error) => void = () => {};
+    super(url, { ...options, fetch: limitedFetch(options.fetch, (error) => closeFor(error)) });
+    closeFor = (error) => {
+      this.closeReason ??= error;
       this.#closeBroken();
     };
-    this.#answers = new PendingAnswers(breakOff);
+    this.#answers = new PendingAnswers(closeFor);
     this.onerror = (error) => {
       if (this.#started && error instanceof SseError) this.#closeBroken();
     };

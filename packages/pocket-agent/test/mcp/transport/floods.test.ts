@@ -21,8 +21,8 @@ async function httpClient(answers: Record<string, Answer>, options: PocketAgentC
 
 const values = `{"content":[],"structuredContent":{"rows":[${'{},'.repeat(250_000)}{}]}}`;
 const nested = `{"content":[],"structuredContent":{"rows":${'['.repeat(1_001)}${']'.repeat(1_001)}}}`;
-const TOO_MANY_VALUES = 'of more than 250000 values, the most that are read';
-const TOO_DEEP = 'nested more than 1000 levels deep, the most that is read';
+const TOO_MANY_VALUES = 'that exceeds the limit of 250000 values';
+const TOO_DEEP = 'that exceeds the limit of 1000 nested levels';
 
 const asJson =
   (result: string): Answer =>
@@ -59,7 +59,7 @@ describe('a message that takes too much work to parse ends the connection', () =
     const { client } = testClient({ mcpConfig: { mcpServers } });
     await expect(client.callTool('it', {})).rejects.toMatchObject({
       code: 'TOOL_OUTCOME_UNKNOWN',
-      cause: { message: `it wrote a message ${fault} over stdio` },
+      cause: { message: `it wrote a message to stdout ${fault}` },
     });
   });
 
@@ -68,7 +68,7 @@ describe('a message that takes too much work to parse ends the connection', () =
     const batch: Answer = (response) =>
       response.setHeader('content-type', 'application/json').end(`[${ping.repeat(101)}{}]`);
     const { client } = await httpClient({ 'tools/call': batch });
-    const message = 'it sent a message of more than 100 parts, the most that are read';
+    const message = 'it sent a message that exceeds the limit of 100 parts';
     await expect(client.callTool('it', {})).rejects.toMatchObject({ cause: { message } });
   });
 });
@@ -92,7 +92,7 @@ test('a long string that looks like many JSON values is accepted', async () => {
 test('a result of more than 10,000 blocks is refused before the blocks are checked', async () => {
   const content = Array.from({ length: 10_001 }, () => ({ type: 'text' }));
   const { client } = await httpClient({ 'tools/call': json({ result: { content } }) });
-  await expect(client.callTool('it', {})).rejects.toThrow('content has more than 10000 blocks');
+  await expect(client.callTool('it', {})).rejects.toThrow('content exceeds the limit of 10000 blocks');
 });
 
 test('the size of a list of tools is limited over all its pages', async () => {
@@ -108,7 +108,7 @@ test('the size of a list of tools is limited over all its pages', async () => {
   const { client, reasons } = await httpClient({ 'tools/list': page });
   expect(await client.listTools()).toEqual([]);
   expect(reasons.at(-1)).toBe(
-    'MCP server "it" lists more than 20000 tools or 20000000 characters, the most that are read.',
+    'The list of tools of MCP server "it" exceeds the limit of 20000 tools or 20000000 characters.',
   );
   expect(pages).toBeLessThan(8);
 });

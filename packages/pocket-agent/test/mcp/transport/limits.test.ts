@@ -7,7 +7,7 @@ import { listen, startOldSseHost } from '../../fixtures/servers/http-hosts.ts';
 import { type Answer, json, listing, plainHost } from '../../fixtures/servers/plain-host.ts';
 import { eventually, folder, open, testClient, textOfResult } from '../../fixtures/world.ts';
 
-const LIMIT = 'it sent a message of more than 10 MB, the most that is read';
+const LIMIT = 'it sent a message that exceeds the limit of 10 MB';
 const SIZE = 10 * 1_024 * 1_024; // of the text alone, so that the message is longer
 
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
@@ -78,7 +78,7 @@ describe.each<[string, Partial<McpServerEntry>]>([
   test('in the answer to the first request makes the server unavailable', async () => {
     const { client, reasons } = await clientOf({ initialize: asJson }, entry);
     expect(await client.listTools()).toEqual([]);
-    expect(reasons.at(-1)).toMatch(/^Could not reach MCP server "it" at .*more than 10 MB/);
+    expect(reasons.at(-1)).toMatch(/^Could not reach MCP server "it" at .*limit of 10 MB/);
   });
 });
 
@@ -117,7 +117,7 @@ test('an event of the old SSE transport is limited too', async () => {
   );
   const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { url: proxy.url, type: 'sse' } } } });
   expect(await client.listTools()).toEqual([]);
-  expect(reasons.join()).toContain('more than 10 MB');
+  expect(reasons.join()).toContain('limit of 10 MB');
 });
 
 test('metadata for a login is limited too', async () => {
@@ -134,7 +134,7 @@ test('metadata for a login is limited too', async () => {
   });
   const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url, auth } } } });
   await client.listTools();
-  await eventually(() => expect(reasons.join()).toContain('more than 10 MB'));
+  await eventually(() => expect(reasons.join()).toContain('limit of 10 MB'));
 });
 
 test('a server that broke the limit is used again', async () => {

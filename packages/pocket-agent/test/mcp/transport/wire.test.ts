@@ -216,7 +216,7 @@ describe('a line of a child', () => {
   test('that never ends does not fill the memory', async () => {
     const { client, lines } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'endless') } } });
     expect(await client.listTools()).toEqual([]);
-    expect(lines.join()).toContain('more than 10 MB');
+    expect(lines.join()).toContain('limit of 10 MB');
   });
 
   test('that is an invalid answer ends the call immediately', async () => {
