@@ -131,7 +131,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
   }
 }
 
-/** Undefined for an invalid answer. */
+/** Undefined for an invalid answer. Throws for arguments that are not JSON. */
 function readApproval(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision | undefined {
   if (answer === 'allow') return { allowed: true, arguments: args, edited: false };
   if (answer === 'deny') return denial('it was not approved');
@@ -140,7 +140,9 @@ function readApproval(answer: ApprovalAnswer, hash: string, args: Record<string,
   if ('deny' in answer) return denial(answer.deny || 'it was not approved', answer.by);
   const { allow, remember } = answer;
   if (allow === true) return { allowed: true, arguments: args, edited: false, remember };
-  return isRecord(allow) ? { allowed: true, arguments: snapshot(allow), edited: true, remember } : undefined;
+  if (!isRecord(allow)) return undefined;
+  JSON.stringify(allow); // throws for a BigInt or a circle
+  return { allowed: true, arguments: snapshot(allow), edited: true, remember };
 }
 
 function denial(reason: string, by: Denial['by'] = 'approver'): Denial {

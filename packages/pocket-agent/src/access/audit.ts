@@ -74,8 +74,8 @@ export class AuditFile {
   }
 
   write(record: AuditRecord): Promise<void> {
-    const line = `${JSON.stringify(record)}\n`;
-    const written = this.#writing.then(() => appendFile(this.path, line, { mode: 0o600 }));
+    // inside `then`: a record that cannot be written as JSON rejects, too
+    const written = this.#writing.then(() => appendFile(this.path, `${JSON.stringify(record)}\n`, { mode: 0o600 }));
     this.#writing = written.catch(() => {});
     return written;
   }

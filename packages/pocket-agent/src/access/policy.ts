@@ -152,11 +152,8 @@ export class Policy {
 
   ask(about: CallToApprove, signal: AbortSignal): Promise<Decision> {
     const { approver: approve, rules } = this;
-    const timeouts = this.#binding().map(
-      (policy) => policy.rules.options.approvalTimeoutMs ?? Number.POSITIVE_INFINITY,
-    );
-    const shortestMs = Math.min(...timeouts);
-    const timeoutMs = shortestMs === Number.POSITIVE_INFINITY ? DEFAULT_APPROVAL_TIMEOUT_MS : shortestMs;
+    const timeouts = this.#binding().flatMap((policy) => policy.rules.options.approvalTimeoutMs ?? []);
+    const timeoutMs = timeouts.length === 0 ? DEFAULT_APPROVAL_TIMEOUT_MS : Math.min(...timeouts);
     return ask({ about, approve, signal, timeoutMs, logger: rules.logger });
   }
 

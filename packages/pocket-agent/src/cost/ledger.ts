@@ -115,12 +115,18 @@ function estimate(characters: number): number {
 
 /** For a provider that reports no usage: estimated from the length of the conversation and of the answer. */
 function estimateOf({ content }: Answer, last: LastCall | undefined): TokenEstimate {
-  const lengths = content.map((part) => ('text' in part ? part.text : 'input' in part ? part.input : '').length);
+  const characters = content.reduce((sum, part) => sum + lengthOf(part), 0);
   const results = last?.results.reduce((sum, { characters }) => sum + characters, 0) ?? 0;
   return {
     input: (last?.tokens ?? 0) + estimate(results) + 1,
-    output: estimate(lengths.reduce((sum, length) => sum + length, 0)),
+    output: estimate(characters),
   };
+}
+
+/** Some providers parse the input of a tool call, which should be a string. */
+function lengthOf(part: Answer['content'][number]): number {
+  const content: unknown = 'text' in part ? part.text : 'input' in part ? part.input : '';
+  return (typeof content === 'string' ? content : JSON.stringify(content))?.length ?? 0;
 }
 
 /** A router adds to its answers which model answered, and the price if its deployment has its own. */

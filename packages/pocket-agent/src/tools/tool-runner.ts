@@ -8,6 +8,7 @@ import {
   describeAvailable,
   errorText,
   isPocketError,
+  isRecord,
   PocketError,
   snapshot,
   within,
@@ -170,8 +171,20 @@ async function preToolCall(
     const error = new PocketError('TOOL_DENIED', `This call was denied: ${changed.deny}`);
     return errorToolResult(call, error.message, error, settings);
   }
+  checkChangedCall(call, changed);
   record.call = snapshot({ ...changed, id: call.id }); // the model knows the call by its id
   return undefined;
+}
+
+/** Throws for arguments that a tool or an audit file could not take. */
+function checkChangedCall(call: ToolCall, { arguments: args }: ToolCall): void {
+  const text = `preToolCall returned invalid arguments for "${call.name}": they must be an object of JSON values`;
+  if (!isRecord(args)) throw new PocketError('CONFIG_INVALID', `${text}.`);
+  try {
+    JSON.stringify(args);
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', `${text}: ${errorText(error)}`, { cause: error });
+  }
 }
 
 type Permission = { error?: undefined; entry: ToolEntry } | Failure;

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApprovalRequest, type Approve, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 function recorder() {
   const ran: unknown[] = [];
@@ -147,6 +149,27 @@ describe('an answer', () => {
     const { ran, text } = await run(() => new Promise(() => {}), { approvalTimeoutMs: 20 });
     expect(ran).toEqual([]);
     expect(text).toContain('it was not approved within 20 ms');
+  });
+
+  test('may take longer than the default time limit if approvalTimeoutMs is Infinity', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<'allow'>();
+    const approve = () => {
+      asked.resolve();
+      return answer.promise;
+    };
+    const running = run(approve, { approvalTimeoutMs: Number.POSITIVE_INFINITY });
+    await asked.promise;
+    vi.advanceTimersByTime(1_000_000);
+    answer.resolve('allow');
+    expect((await running).ran).toEqual([{ id: 1 }]);
+  });
+
+  test('with arguments that are not JSON denies the call', async () => {
+    const { ran, text } = await run(() => ({ allow: { id: 2n } }));
+    expect(ran).toEqual([]);
+    expect(text).toContain('asking failed: Do not know how to serialize a BigInt');
   });
 
   test('cannot change the call by modifying the request', async () => {

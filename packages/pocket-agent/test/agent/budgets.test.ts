@@ -314,6 +314,19 @@ describe('limits', () => {
       expect(await budgetError(agent.run('x'))).toMatchObject({ code: 'BUDGET_REACHED' });
       expect(agent.totals.usage.inputTokens).toBeGreaterThan(0);
     });
+
+    test('is held to its budget also if it parses the input of tool calls', async () => {
+      const { agent, model } = scriptedAgent([callAdd, callAdd, 'never'], { tools: [add], limits: { maxTokens: 5 } });
+      const parsed = { type: 'tool-call', toolCallId: 'one', toolName: 'add', input: { a: 1, b: 2 } } as never;
+      const generate = model.doGenerate.bind(model);
+      const usage = { inputTokens: {}, outputTokens: {} } as never;
+      model.doGenerate = async (options) => ({ ...(await generate(options)), content: [parsed], usage });
+      expect(await budgetError(agent.run('x'))).toMatchObject({ code: 'BUDGET_REACHED' });
+      expect(agent.totals.usage).toMatchObject({
+        modelCalls: 1,
+        outputTokens: Math.ceil('{"a":1,"b":2}'.length / 3.5),
+      });
+    });
   });
 
   test('invented tool names do no harm', async () => {

@@ -1,3 +1,6 @@
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { AgentHooks, type HookContext, PocketAgent, PocketError, tool } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
@@ -92,6 +95,27 @@ describe('hooks', () => {
     await agent.run('hi');
     expect(resultText(agent)).toBe('30');
     expectValidHistory(agent);
+  });
+
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+  test.each([
+    ['a BigInt', { id: 10n }],
+    ['a circle', circle],
+    ['a list', [1] as never],
+  ])('preToolCall cannot change the arguments to %s: the run stops, with every call answered', async (_name, args) => {
+    const auditFile = join(await mkdtemp(join(tmpdir(), 'pocket-agent-')), 'audit.jsonl');
+    const { agent } = scriptedAgent([callAdd, 'ok'], {
+      tools: [add],
+      access: { auditFile },
+      hooks: { preToolCall: (_context, call) => ({ ...call, arguments: args }) },
+    });
+    const message = expect.stringContaining('preToolCall returned invalid arguments for "add"');
+    await expect(agent.run('hi')).rejects.toMatchObject({ code: 'CONFIG_INVALID', message });
+    expect(resultText(agent)).toContain('they must be an object of JSON values');
+    expectValidHistory(agent);
+    await agent.close();
+    expect(JSON.parse(await readFile(auditFile, 'utf8'))).toMatchObject({ tool: 'add', outcome: 'not run' });
   });
 
   test('preToolCall may deny, and the model reads why', async () => {
