@@ -241,6 +241,20 @@ describe('an agent that breaks the protocol is an error, and its task is cancele
   });
 });
 
+describe('an agent card that is too much work to read is refused, and the agent has no tool', () => {
+  test.each([
+    [250_001, /: its card is JSON of more than 250000 values/],
+    [500_000, / at 127\.0\.0\.1:\d+: its card is larger than 1000000 bytes\.$/],
+  ])('with %i empty objects', async (count, reason) => {
+    const agent = await foreign({}, { skills: Array.from({ length: count }, () => ({})) });
+    const warnings: string[] = [];
+    const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+    const source = world.keep(remoteAgent({ url: agent.url, logger }) as Required<ReturnType<typeof remoteAgent>>);
+    expect(await source.listTools()).toEqual([]);
+    expect(warnings).toEqual([expect.stringMatching(reason)]);
+  });
+});
+
 describe('an agent whose card hangs', () => {
   test('does not delay runs, and its tool joins when the card arrives', async () => {
     const agent = await foreign({

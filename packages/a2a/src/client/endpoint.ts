@@ -2,6 +2,9 @@
 import { nonEmptyString, recordsIn } from '@pocket-agent/kit';
 import { A2aError } from './a2a-error.ts';
 
+/** A larger agent card is refused. */
+export const MAX_CARD_BYTES = 1_000_000;
+
 /** How JSON is written: 0.3 has another form in its REST binding than in JSON-RPC. */
 export type Dialect = '1.0' | '0.3' | '0.3-rest';
 

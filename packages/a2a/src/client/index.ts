@@ -7,7 +7,14 @@ export {
   isUnsupported,
 } from './a2a-client.ts';
 export { A2aError, type A2aErrorCode, type A2aErrorDetails, explainFetchError } from './a2a-error.ts';
-export { type CardInterface, type Dialect, type Endpoint, endpointOf, interfacesOf } from './endpoint.ts';
+export {
+  type CardInterface,
+  type Dialect,
+  type Endpoint,
+  endpointOf,
+  interfacesOf,
+  MAX_CARD_BYTES,
+} from './endpoint.ts';
 export { type FollowOptions, followTask } from './follow-task.ts';
 export { INPUT_SCHEMA_EXTENSION, inputSchemaOf, makeSchemaCheck, type SchemaCheck } from './input-schema.ts';
 export { readUpdate } from './read-json.ts';

@@ -1,8 +1,10 @@
 // Connects to a remote agent: reads its card and creates the client. Credentials go to trusted hosts only.
-import { type HttpFetch, isHost, makeFetch, withCutStrings } from '@pocket-agent/http/fetch';
+import { FetchError, type HttpFetch, isHost, makeFetch, withCutStrings } from '@pocket-agent/http/fetch';
+import { textFault } from '@pocket-agent/http/json-weight';
 import { isRecord, PocketError, refusalReason, retryAfterHeader } from '@pocket-agent/kit';
 import { A2aClient, type A2aFetch, type Authorization } from '../client/a2a-client.ts';
-import { endpointOf } from '../client/endpoint.ts';
+import { A2aError } from '../client/a2a-error.ts';
+import { endpointOf, MAX_CARD_BYTES } from '../client/endpoint.ts';
 import { CARD_PATH } from '../wire/wire.ts';
 
 /** Size of a response before long strings in it are cut. */
@@ -98,12 +100,29 @@ async function readCard(
     await response.body?.cancel();
     throw cardRefused(response, address, options);
   }
-  const card: unknown = await cutResponse(response, maxStringBytes)
-    .json()
-    .catch(() => undefined);
+  const card = parseCard(await cardText(withCutStrings(response, { maxStringBytes, maxBytes: MAX_CARD_BYTES })));
   if (!isRecord(card) || !('name' in card))
     throw new PocketError('TOOL_FAILED', `The document at ${address} is not an agent card.`);
   return card;
+}
+
+async function cardText(response: Response): Promise<string> {
+  try {
+    return await response.text();
+  } catch (error) {
+    if (!(error instanceof FetchError) || error.code !== 'TOO_LARGE') throw error;
+    throw new A2aError('TOO_LARGE', `its card is larger than ${MAX_CARD_BYTES} bytes.`, { cause: error });
+  }
+}
+
+function parseCard(text: string): unknown {
+  const fault = textFault(text);
+  if (fault) throw new A2aError('PROTOCOL', `its card is JSON ${fault}.`);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function cardRefused({ status, headers }: Response, address: string, options: RemoteLinkOptions): Error {

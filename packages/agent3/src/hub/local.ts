@@ -1,4 +1,5 @@
 // Agent3 in this process: a registry and a bridge to its agents.
+import { MAX_CARD_BYTES } from '@pocket-agent/a2a/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, stderrLogger } from '@pocket-agent/kit';
 import type { Agent3 } from '../base/agent3.ts';
@@ -13,7 +14,6 @@ export interface LocalAgent3Options
   logger?: Logger;
 }
 
-const MAX_CARD_BYTES = 1_000_000;
 const CARD_TIMEOUT_MS = 15_000;
 
 export async function openAgent3(options: LocalAgent3Options = {}) {
