@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { FakeProviders, PIXEL } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
 import { isAlive } from '../../pocket-agent/test/fixtures/world.ts';
 import {
+  askingServer,
   CommandFolder,
   SCRIPTED,
   scriptedBy,
@@ -156,11 +157,13 @@ test('the form of a server is asked in a call and in a chat', async () => {
     ['answer? y(es) / n(o) ', 'y\r'],
     ['name [string]: ', 'Ada\r'],
   ];
-  const called = await typing(folder, answers, { args: ['call', '--yes', '--mcp', servers, 'one', 'ask'] });
+  const asking = await folder.servers('asking.json', { one: started(askingServer) });
+  const called = await typing(folder, answers, { args: ['call', '--yes', '--mcp', asking, 'one', 'ask'] });
   expect(called).toMatchObject({ code: 0, screen: expect.stringMatching(/\r\nhello Ada\r\n$/) });
   providers.script({ toolCalls: [{ name: 'ask', arguments: {} }] }, 'Done.');
   const steps: Step[] = [[PROMPT, 'Ask me\r'], ...answers, ['Done.', ''], [PROMPT, keys.ctrlD]];
-  expect((await scripted(steps, '--confirm', 'never')).code).toBe(0);
+  const args = [...SCRIPTED, '--mcp', asking, '--confirm', 'never'];
+  expect((await typing(folder, steps, { args, env: scriptedBy(providers) })).code).toBe(0);
   expect(sent('tool')).toEqual(['hello Ada']);
 });
 
