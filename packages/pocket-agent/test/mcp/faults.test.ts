@@ -31,6 +31,26 @@ describe('an answer over HTTP', () => {
     expect([runs, statuses]).toEqual([1, ['it: connected']]);
   });
 
+  test.each([
+    [400, 'paid, but the session could not be saved'],
+    [404, 'paid, but the receipt was not found'],
+  ])(
+    'with status %i and an error for the call is still an answer: the tool is not run again',
+    async (status, message) => {
+      let runs = 0;
+      const answer = json({ error: { code: -32_000, message } });
+      const { client, statuses } = await clientOf({
+        'tools/call': (response, id) => {
+          runs++;
+          response.statusCode = status;
+          return answer(response, id);
+        },
+      });
+      await expect(client.callTool('it', {})).rejects.toThrow(message);
+      expect([runs, statuses]).toEqual([1, ['it: connected']]);
+    },
+  );
+
   test.each<[string, Answer]>([
     ['is only a status', (response) => response.writeHead(202).end()],
     ['is an empty list', (response) => response.setHeader('content-type', 'application/json').end('[]')],

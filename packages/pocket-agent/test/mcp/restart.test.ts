@@ -58,6 +58,32 @@ describe('a 2025 server that was restarted on its port', () => {
     expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
   });
 
+  const sessionNotFound = (code: number, message: object = {}): Answer => {
+    return (response, id) => {
+      response.statusCode = 404;
+      return json({ error: { code, message: 'Session not found' }, ...message })(response, id);
+    };
+  };
+
+  test.each<[string, Answer]>([
+    ['with 404 and no id, as the TypeScript SDK', sessionNotFound(-32_001, { id: null })],
+    ['with 404 and an id of its own, as the Python SDK', sessionNotFound(-32_600, { id: 'server-error' })],
+    [
+      'with 400 and text, as older Python SDKs',
+      (response) => response.writeHead(400).end('Bad Request: No valid session ID provided'),
+    ],
+    ['with 404 and the id of the call', sessionNotFound(-32_001)],
+  ])('and does not know the session %s, gets the call again', async (_how, unknown) => {
+    let calls = 0;
+    const done = json({ result: { content: [{ type: 'text', text: 'done' }] } });
+    const host = await open(
+      plainHost({ 'tools/call': (response, id) => (++calls === 1 ? unknown : done)(response, id) }),
+    );
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
+    expect(textOfResult(await client.callTool('it', {}))).toBe('done');
+    expect([calls, statuses]).toEqual([2, ['it: connected', 'it: lost', 'it: connected']]);
+  });
+
   test('makes the outcome of a repeated call unknown if that is cut off', async () => {
     const host = await open(startLegacyHost());
     let calls = 0;
