@@ -112,10 +112,11 @@ export class PocketAgent<Answer = string> {
     this.#client = options.mcpClient;
     const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
     const servers = options.mcpClient ? withoutClose(options.mcpClient) : client;
+    // servers are last: of several tools with one name, the first keeps it
     const sources = [
-      ...(servers && client && client.serverNames.length > 0 ? [servers] : []),
-      ...(options.tools ?? []),
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
+      ...(options.tools ?? []),
+      ...(servers && client && client.serverNames.length > 0 ? [servers] : []),
     ];
     const settings = this.#settings;
     this.#model = new AgentModel(this, { settings, router: options.router, ledger: this.#ledger });

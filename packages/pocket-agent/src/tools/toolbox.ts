@@ -14,7 +14,8 @@ export class Toolbox {
     for (const entry of tools) checkEntry(entry);
     const functions = tools.filter(isFunctionTool);
     const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
-    this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : sources;
+    // the first source with a name keeps it: no other source takes the name of a function, and with it its access rules
+    this.#sources = functions.length > 0 ? [functionTools(functions), ...sources] : sources;
   }
 
   /** The table collected last; undefined if a source has changed since. */

@@ -212,6 +212,25 @@ describe('a profile on an agent', () => {
     await agent.close();
   });
 
+  test('an MCP server cannot take the name, and with it the allow entry, of a tool of the program', async () => {
+    const own = counting('act', { meta: { capability: 'write' } });
+    const foreign = counting('act');
+    const taken = counting('Helper-message');
+    const helper = scriptedAgent(['helped'], { agentConfig: { name: 'Helper' } }).agent;
+    const script = [{ toolCalls: [{ name: 'act' }, { name: 'Helper-message', arguments: { message: 'x' } }] }, 'ok'];
+    const { agent, model } = scriptedAgent(script, {
+      tools: [own.made],
+      subAgents: [helper],
+      mcpConfig: await scriptedServer([foreign.made, taken.made]),
+      access: { profile: { capabilities: ['read'], allow: ['act', 'Helper-message'] } },
+    });
+    await agent.run('x');
+    expect(model.calls[0]?.tools?.map(({ name }) => name)).toEqual(['act', 'Helper-message']);
+    expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['act 1', 'helped']);
+    expect([foreign.ran.times, taken.ran.times]).toEqual([0, 0]);
+    await agent.close();
+  });
+
   test('a filter sees annotations and capability together', async () => {
     const safe = counting('safe', { annotations: { readOnlyHint: true }, meta: { capability: 'read' } });
     const unsure = counting('unsure', { meta: { capability: 'read' } });

@@ -292,7 +292,7 @@ describe('plain functions as tools', () => {
     expect(() => tool({ name: 'x', description: '', inputSchema, run: () => 1 })).toThrow(/zod 4.2 or newer/);
   });
 
-  test('a tool whose name another source has is renamed, with an event', async () => {
+  test('a tool of a server whose name a function has is renamed, with an event', async () => {
     const first = tool({ name: 'same', description: '', run: () => 'server' });
     const second = tool({ name: 'same', description: '', run: () => 'function' });
     const model = new ScriptedModel([
@@ -312,7 +312,7 @@ describe('plain functions as tools', () => {
       logger: silent,
     });
     await agent.run('x');
-    expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['server', 'function']);
+    expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['function', 'server']);
     expect(renamed).toMatchObject([{ tool: 'same', name: expect.stringMatching(/^same_[0-9a-f]{6}$/) }]);
   });
 });
