@@ -106,7 +106,7 @@ export class RunQueue {
     // the run that started this code, maybe finished, and its nearest ancestor that is not
     const last = lastRun();
     let around = last;
-    while (around?.finished) around = around.parent;
+    for (; around?.finished; around = around.parent) around.signal.throwIfAborted(); // aborted work does not go on
     if (!own) this.#refuseCycle(around);
     const path = own ? own.path : Object.freeze([...(around?.path ?? []), name]);
     const budget = own?.budget ?? new Budget({ name, limits, parent: around?.budget, lifetime: ledger.lifetime });

@@ -49,7 +49,7 @@ export interface RunContext {
   open: number;
   /** Called when `open` is back at 0. */
   onAllClosed: (() => void) | undefined;
-  /** Code that a finished run left behind, such as a timer, is no longer part of it. */
+  /** Code that a finished run left behind, such as a timer, is no longer part of it; after an abort it starts no runs. */
   finished: boolean;
 }
 

@@ -1,8 +1,8 @@
 // What an agent does inside of its own run, and what a run leaves behind when it ends.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type PocketAgent, type ToolSource, tool } from 'pocket-agent';
+import { PocketAgent, type ToolSource, tool } from 'pocket-agent';
 import type { ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { expectValidHistory, scriptedAgent } from '../helpers.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -101,13 +101,11 @@ describe('a timer that a finished run left behind', () => {
     const stop = new AbortController();
     const heard: string[] = [];
     const { agent, fromThere } = leaving();
-    const onEvent = ({ type }: { type: string }) => {
-      heard.push(type);
-      if (type === 'tool_result') stop.abort();
-    };
-    await expect(agent.run('x', { signal: stop.signal, onEvent })).rejects.toMatchObject({ code: 'ABORTED' });
+    const onEvent = ({ type }: { type: string }) => void heard.push(type);
+    expect(await agent.run('x', { signal: stop.signal, onEvent })).toBe('one');
     heard.length = 0;
-    expect(await fromThere(() => agent.run('again'))).toBe('one');
+    stop.abort();
+    expect(await fromThere(() => agent.run('again'))).toBe('two');
     expect(heard).toEqual([]);
   });
 
@@ -119,6 +117,62 @@ describe('a timer that a finished run left behind', () => {
     await fromThere(() => agent.run('again'));
     const offered = model.calls.map(({ tools = [] }) => tools.map(({ name }) => name).join());
     expect(new Set(offered)).toEqual(new Set(['keep']));
+  });
+});
+
+describe('code that goes on after its run was aborted', () => {
+  let erased = 0;
+  const erase = tool({ name: 'erase', description: '', capability: 'delete', run: () => ++erased });
+  const script = [call('erase'), 'done'];
+
+  beforeEach(() => {
+    erased = 0;
+  });
+
+  test.each([
+    ['run', (agent: PocketAgent) => PocketAgent.prototype.run.call(agent, 'x')],
+    ['step', (agent: PocketAgent) => agent.step()],
+  ])('cannot start a %s in an overridden run()', async (_name, start) => {
+    vi.useFakeTimers();
+    const { agent, model } = scriptedAgent(script, { tools: [erase], limits: { timeoutMs: 100 } });
+    const isOver = Promise.withResolvers<void>();
+    let late: Promise<unknown> | undefined;
+    agent.run = async () => {
+      await isOver.promise;
+      late = start(agent);
+      await late;
+      return '';
+    };
+    const outcome = expect(agent.run('x')).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await vi.advanceTimersByTimeAsync(5_000);
+    await outcome;
+    isOver.resolve();
+    await vi.advanceTimersByTimeAsync(1);
+    await expect(late).rejects.toMatchObject({ code: 'TIMEOUT' });
+    expect([model.calls.length, erased]).toEqual([0, 0]);
+  });
+
+  test('cannot start a run of another agent, also not out of a run that ended normally', async () => {
+    const sub = scriptedAgent(script, { tools: [erase] }).agent;
+    const stop = new AbortController();
+    const places: ReturnType<typeof AsyncLocalStorage.snapshot>[] = [];
+    const keep = tool({ name: 'keep', description: '', run: () => void places.push(AsyncLocalStorage.snapshot()) });
+    const inner = scriptedAgent([call('keep'), 'inner'], { tools: [keep] }).agent;
+    const hang = tool({
+      name: 'hang',
+      description: '',
+      run: async () => {
+        await inner.run('x');
+        places.push(AsyncLocalStorage.snapshot());
+        stop.abort();
+        return new Promise<string>(() => {});
+      },
+    });
+    const { agent } = scriptedAgent([call('hang')], { tools: [hang] });
+    await expect(agent.run('x', { signal: stop.signal })).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(places).toHaveLength(2);
+    for (const place of places) await expect(place(() => sub.run('go on'))).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(erased).toBe(0);
   });
 });
 
