@@ -1,13 +1,12 @@
 // The bot: connects its parts, starts them, and closes them without losing answers.
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, settlesWithin } from '@pocket-agent/kit';
 import type { Client } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { Approvals } from './access/approvals.ts';
 import { QuestionQueue } from './answers/question-queue.ts';
 import { DiscordBotError } from './base/errors.ts';
 import { jsonLogger } from './base/logger.ts';
-import { settlesWithin } from './base/settles-within.ts';
 import { registerCommands } from './commands/register.ts';
 import { Models } from './config/models.ts';
 import { checkOptions } from './config/option-checks.ts';

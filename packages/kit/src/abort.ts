@@ -1,10 +1,10 @@
 // Abort signals and deadlines: waiting that can be aborted, and leaves no listeners behind.
 import { PocketError } from './errors.ts';
 
-/** A timer that is set for longer fires at once. A longer time limit means none. */
+/** The longest delay of `setTimeout`, which fires immediately after a longer one. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** For work that nobody wants to abort. */
+/** The signal of work that cannot be aborted. */
 export const neverAborted: AbortSignal = new AbortController().signal;
 
 export interface Deadline {
@@ -15,42 +15,56 @@ export interface Deadline {
   release(): void;
 }
 
-/** One signal for a run: aborted by any of `signals` or after `timeoutMs`; its reason is always a PocketError. */
-export function startDeadline(
-  what: string,
-  signals: readonly (AbortSignal | undefined)[],
-  timeoutMs?: number,
+export interface DeadlineOptions {
+  /** The subject of error messages: "The run of Helper". */
+  what: string;
+  signals?: readonly (AbortSignal | undefined)[];
+  /** Infinity means no limit. */
+  timeoutMs?: number | undefined;
   /** Details for the error of a timeout. */
-  details: () => Record<string, unknown> = () => ({}),
-): Deadline {
+  details?(): Record<string, unknown>;
+  /** Replaces the PocketError; `aborted` is the signal that was aborted, undefined after a timeout. */
+  makeError?(aborted: AbortSignal | undefined): Error;
+}
+
+/** One signal that is aborted by any of `signals` or after `timeoutMs`. Its reason is a PocketError, or that of `makeError`. */
+export function startDeadline(options: DeadlineOptions): Deadline {
+  const {
+    signals = [],
+    timeoutMs = Number.POSITIVE_INFINITY,
+    makeError = (aborted) => endError(options, aborted),
+  } = options;
   const controller = new AbortController();
-  const releases: (() => void)[] = [];
-  for (const signal of signals) {
-    if (!signal || signal === neverAborted) continue;
-    const abort = () => controller.abort(abortError(what, signal.reason));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    releases.push(() => signal.removeEventListener('abort', abort));
-  }
-  let timer: NodeJS.Timeout | undefined;
-  if (timeoutMs !== undefined && timeoutMs <= MAX_TIMER_MS) {
-    const expire = () =>
-      controller.abort(
-        new PocketError('TIMEOUT', `${what} did not end within ${timeoutMs} ms.`, { details: details() }),
-      );
-    timer = setTimeout(expire, timeoutMs);
-    releases.push(() => clearTimeout(timer));
-  }
+  const end = (aborted?: AbortSignal) => controller.abort(makeError(aborted));
+  const timer = timeoutMs <= MAX_TIMER_MS ? setTimeout(() => end(), timeoutMs) : undefined;
+  const releases = signals.map((signal) => signal && onAbort(signal, () => end(signal)));
   return {
     signal: controller.signal,
     stopClock: () => clearTimeout(timer),
-    release: () => releases.forEach((release) => void release()),
+    release: () => {
+      clearTimeout(timer);
+      for (const release of releases) release?.();
+    },
   };
 }
 
-function abortError(what: string, reason: unknown): PocketError {
-  if (reason instanceof PocketError) return reason;
-  return new PocketError('ABORTED', `${what} was aborted.`, { cause: reason });
+function endError({ what, timeoutMs, details }: DeadlineOptions, aborted: AbortSignal | undefined): PocketError {
+  if (!aborted)
+    return new PocketError('TIMEOUT', `${what} did not end within ${timeoutMs} ms.`, { details: details?.() ?? {} });
+  if (aborted.reason instanceof PocketError) return aborted.reason;
+  return new PocketError('ABORTED', `${what} was aborted.`, { cause: aborted.reason });
+}
+
+/** Whether the promise is fulfilled within `ms`; rejects if it rejects in this time. */
+export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  // setImmediate: after a busy moment of this process, an answer that has already arrived is read first
+  const timer = setTimeout(() => setImmediate(late.resolve, false), Math.min(ms, MAX_TIMER_MS));
+  try {
+    return await Promise.race([promise.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 type AbortListener = (reason: unknown) => void;
@@ -94,7 +108,7 @@ export function abortableAfter<Value>(promise: Promise<Value>, signal: AbortSign
   });
 }
 
-/** Calls `listener` when the signal is aborted, unless it is released before. */
+/** Calls `listener` when the signal is aborted. Returns a function that removes the listener. */
 export function onAbort(signal: AbortSignal, listener: AbortListener): () => void {
   if (signal.aborted) {
     listener(signal.reason);
@@ -110,8 +124,8 @@ export function onAbort(signal: AbortSignal, listener: AbortListener): () => voi
 function listenTo(signal: AbortSignal): Set<AbortListener> {
   const listeners = new Set<AbortListener>();
   listenersOf.set(signal, listeners);
-  const tellAll = () => [...listeners].forEach((listener) => void listener(signal.reason));
-  signal.addEventListener('abort', tellAll, { once: true });
+  const notify = () => listeners.forEach((listener) => void listener(signal.reason));
+  signal.addEventListener('abort', notify, { once: true });
   return listeners;
 }
 

@@ -3,10 +3,12 @@ export {
   abortable,
   abortableAfter,
   type Deadline,
+  type DeadlineOptions,
   delay,
   MAX_TIMER_MS,
   neverAborted,
   onAbort,
+  settlesWithin,
   startDeadline,
   within,
 } from './abort.ts';

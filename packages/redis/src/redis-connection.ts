@@ -1,4 +1,5 @@
 // One connection to Redis. A command that is not answered in time ends it; it never reconnects.
+import { settlesWithin } from '@pocket-agent/kit';
 import type { ProviderCount, RateLimits, SlotUse, WindowShape, WindowUse } from 'pocket-agent/internal';
 import { createClient } from 'redis';
 import { scripts } from './redis-scripts.ts';
@@ -134,12 +135,6 @@ function infoField(info: string, name: string): string {
 }
 
 async function withTimeout<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
-  const { promise: expired, reject } = Promise.withResolvers<never>();
-  // setImmediate: after a busy moment of this process, an answer that has already arrived is read first
-  const timer = setTimeout(() => setImmediate(() => reject(new Error(`no answer within ${ms} ms`))), ms);
-  try {
-    return await Promise.race([promise, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
+  if (!(await settlesWithin(ms, promise))) throw new Error(`no answer within ${ms} ms`);
+  return promise;
 }

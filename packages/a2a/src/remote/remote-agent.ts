@@ -5,8 +5,8 @@ import {
   abortable,
   errorText,
   isPocketError,
-  MAX_TIMER_MS,
   PocketError,
+  settlesWithin,
   startDeadline,
   stderrLogger,
 } from '@pocket-agent/kit';
@@ -95,12 +95,7 @@ class RemoteAgent implements ToolSource {
   /** Settles with `opening`, or after `waitMs`. */
   async #arrival(opening: Promise<unknown>): Promise<void> {
     const { waitMs = DEFAULT_WAIT_MS } = this.#options;
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, this.#isSlow ? 0 : Math.min(waitMs, MAX_TIMER_MS));
-    const isLate = await Promise.race([opening.then(() => false), late.promise.then(() => true)]).finally(() =>
-      clearTimeout(timer),
-    );
-    if (!isLate || this.#isSlow) return;
+    if ((await settlesWithin(this.#isSlow ? 0 : waitMs, opening)) || this.#isSlow) return;
     this.#isSlow = true;
     const { logger } = this.#options;
     const reason = `The A2A agent ${this.#label} has not sent its card within ${waitMs} ms`;
@@ -120,8 +115,11 @@ class RemoteAgent implements ToolSource {
     const conversation = this.#conversations.of(context);
     const to = recipientOf(conversation, taskId === undefined ? undefined : String(taskId), this.#label);
     const { timeoutMs = 600_000 } = this.#options;
-    const what = `The message to ${this.#label}`;
-    const deadline = startDeadline(what, [context.signal, this.#closing.signal], timeoutMs);
+    const deadline = startDeadline({
+      what: `The message to ${this.#label}`,
+      signals: [context.signal, this.#closing.signal],
+      timeoutMs,
+    });
     const sent = { messageId: randomUUID(), parts: [{ text: message }], ...to };
     try {
       // after an abort, canceling the task does not delay the caller
@@ -181,7 +179,11 @@ class RemoteAgent implements ToolSource {
     const all = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
     this.#link ??= import('./remote-link.ts')
       .then(({ openLink }) => {
-        const late = startDeadline(`Reading the card of ${this.#label}`, [this.#closing.signal], CARD_MS);
+        const late = startDeadline({
+          what: `Reading the card of ${this.#label}`,
+          signals: [this.#closing.signal],
+          timeoutMs: CARD_MS,
+        });
         // JSON may write one byte of a string in six
         const maxStringBytes = 6 * (this.#maxResultBytes + 1);
         return openLink({ url, headers: all, allowHosts, maxStringBytes }, late.signal).finally(() => late.release());

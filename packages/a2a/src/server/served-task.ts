@@ -1,6 +1,6 @@
 // One task: a run of the agent, its state so far, and the clients that watch it.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { isPublicError, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
+import { isPublicError, onAbort, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
 import { EventQueue } from 'pocket-agent/internal';
 import {
@@ -121,9 +121,10 @@ export class ServedTask {
   watch(signal: AbortSignal, { evenIfAtRest = false } = {}): AsyncIterable<StreamUpdate> {
     const queue = new EventQueue<StreamUpdate>();
     let unread = 0;
+    let removeListener = () => {};
     const end = () => {
       this.#watchers.delete(take);
-      signal.removeEventListener('abort', end);
+      removeListener();
       queue.end();
     };
     const take = (update: StreamUpdate) => {
@@ -135,7 +136,7 @@ export class ServedTask {
     if (signal.aborted || isOver(this.state) || (isAtRest(this.state) && !evenIfAtRest)) queue.end();
     else {
       this.#watchers.add(take);
-      signal.addEventListener('abort', end, { once: true });
+      removeListener = onAbort(signal, end);
     }
     return (async function* () {
       try {

@@ -1,5 +1,5 @@
 // The time limit of one call, combined with the abort signal of its caller.
-import { abortable, onAbort } from '@pocket-agent/kit';
+import { abortable, type Deadline as KitDeadline, startDeadline } from '@pocket-agent/kit';
 import { CallFailure } from '../base/call-failure.ts';
 
 /** For calls without a timeout. */
@@ -15,25 +15,25 @@ interface DeadlineOptions {
 
 export class Deadline {
   readonly timeoutMs: number;
-  readonly #controller = new AbortController();
+  readonly #deadline: KitDeadline;
   readonly #end: number;
-  readonly #releases: (() => void)[];
 
   constructor({ timeoutMs, signal, closing }: DeadlineOptions) {
     this.timeoutMs = timeoutMs;
     this.#end = performance.now() + timeoutMs;
-    const fail = (code: 'TIMEOUT' | 'CANCELED', message: string) =>
-      this.#controller.abort(new CallFailure(code, message));
-    const timer = setTimeout(() => fail('TIMEOUT', `there was no answer within ${timeoutMs} ms.`), timeoutMs);
-    this.#releases = [
-      () => clearTimeout(timer),
-      ...(signal ? [onAbort(signal, () => fail('CANCELED', 'the call was canceled.'))] : []),
-      onAbort(closing, () => fail('CANCELED', 'the bridge was closed.')),
-    ];
+    this.#deadline = startDeadline({
+      what: 'The call',
+      signals: [signal, closing],
+      timeoutMs,
+      makeError: (aborted) => {
+        if (!aborted) return new CallFailure('TIMEOUT', `there was no answer within ${timeoutMs} ms.`);
+        return new CallFailure('CANCELED', aborted === closing ? 'the bridge was closed.' : 'the call was canceled.');
+      },
+    });
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#deadline.signal;
   }
 
   get remainingMs(): number {
@@ -57,6 +57,6 @@ export class Deadline {
   }
 
   release(): void {
-    for (const release of this.#releases) release();
+    this.#deadline.release();
   }
 }

@@ -1,10 +1,9 @@
 // /agent: chooses the tools of a conversation.
 
-import { errorText } from '@pocket-agent/kit';
+import { errorText, settlesWithin } from '@pocket-agent/kit';
 import { ActionRowBuilder, type BaseInteraction, SlashCommandBuilder, StringSelectMenuBuilder } from 'discord.js';
 import type { ProfileName } from 'pocket-agent';
 import { profileOf } from '../access/profile.ts';
-import { settlesWithin } from '../base/settles-within.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import type { ToolChoice } from '../toolbox/catalogue.ts';
 import { isHidden, unavailableFolderTools, unavailableServerTools } from '../toolbox/unavailable-tools.ts';

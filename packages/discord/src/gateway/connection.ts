@@ -1,10 +1,9 @@
 // The connection to Discord: opens it, logs its state, and closes it even if Discord does not answer.
-import { onAbort } from '@pocket-agent/kit';
+import { onAbort, settlesWithin } from '@pocket-agent/kit';
 import { Client, Events, GatewayCloseCodes, GatewayIntentBits, Partials, RESTEvents } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { loginError } from '../base/discord-errors.ts';
 import { DiscordBotError } from '../base/errors.ts';
-import { settlesWithin } from '../base/settles-within.ts';
 import type { BotOptions } from '../config/options.ts';
 import { abortableOptions } from './abortable-client.ts';
 import { warnWhileConnecting } from './connect-warnings.ts';

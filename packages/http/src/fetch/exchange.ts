@@ -1,6 +1,7 @@
 // One call of `fetch`: sends the request, again after a redirect, and ends early when the caller or the clock wants it.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { MAX_TIMER_MS, onAbort } from '@pocket-agent/kit';
 import type { Agents, Target } from './agents.ts';
 import { Body } from './body.ts';
 import type { FetchOptions } from './fetch.ts';
@@ -18,9 +19,9 @@ export class Exchange {
   readonly #headers: Record<string, string>;
   #sent: RequestParts['body'];
   readonly #options: FetchOptions;
-  readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #decodes: boolean;
+  #removeListener = () => {};
   #request: ClientRequest | undefined;
   /** Of the last request, for errors. */
   #host = '';
@@ -35,16 +36,15 @@ export class Exchange {
     this.#headers = headers;
     this.#sent = body;
     this.#options = options;
-    this.#signal = signal;
     this.#decodes = headers['accept-encoding'] === undefined;
     if (this.#decodes) headers['accept-encoding'] = 'gzip, br'; // servers disagree on what "deflate" means
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) {
       const expire = () =>
         this.#end(new FetchError('TIMEOUT', `${this.#host} sent no complete response within ${timeoutMs} ms`));
-      this.#timer = setTimeout(expire, timeoutMs);
+      this.#timer = setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS));
     }
-    signal?.addEventListener('abort', this.#abort, { once: true });
+    if (signal) this.#removeListener = onAbort(signal, (reason) => this.#end(reason));
     if (body instanceof Readable) body.on('error', (error) => this.#end(networkError(error)));
   }
 
@@ -118,12 +118,10 @@ export class Exchange {
   /** Nothing can end the exchange any more. */
   release(): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#abort);
+    this.#removeListener();
     this.#stop = () => {};
     this.#sent = undefined;
   }
-
-  readonly #abort = () => this.#end(this.#signal?.reason);
 
   #end(reason: unknown): void {
     this.#ended ??= { reason };

@@ -1,4 +1,5 @@
 // Sessions of the 2025 era over HTTP: one server object per client, until the client or we end it, or it is idle.
+
 import { randomUUID } from 'node:crypto';
 import {
   type AuthInfo,
@@ -9,6 +10,7 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { onAbort } from '@pocket-agent/kit';
 
 interface HttpSessionsOptions {
   factory: McpServerFactory;
@@ -200,13 +202,12 @@ function untilGone(response: Response, signal: AbortSignal, { over, left }: { ov
     left();
     await reader.cancel().catch(() => {}); // it has failed or ended already
   };
+  const removeListener = onAbort(signal, () => void cancel());
   const done = () => {
-    signal.removeEventListener('abort', cancel);
+    removeListener();
     over();
   };
   reader.closed.then(done, done);
-  signal.addEventListener('abort', cancel, { once: true });
-  if (signal.aborted) void cancel();
   const isStream = response.headers.get('content-type') === 'text/event-stream';
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

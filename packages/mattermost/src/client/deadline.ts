@@ -1,11 +1,6 @@
 // Deadlines and delays that end when the caller aborts, with errors of this package.
-import { delay as delayOrAbort, onAbort } from '@pocket-agent/kit';
+import { type Deadline, delay as delayOrAbort, startDeadline } from '@pocket-agent/kit';
 import { MattermostError } from '../base/errors.ts';
-
-interface Deadline {
-  signal: AbortSignal;
-  release(): void;
-}
 
 interface DeadlineOptions {
   caller: AbortSignal;
@@ -14,20 +9,14 @@ interface DeadlineOptions {
   what: string;
 }
 
-export function startDeadline({ caller, timeoutMs, what }: DeadlineOptions): Deadline {
-  const controller = new AbortController();
-  const removeListener = onAbort(caller, (reason) => controller.abort(abortedError(what, reason)));
-  const timer = setTimeout(() => {
-    const text = `Mattermost took longer than ${timeoutMs / 1000} s (${what}); try again later.`;
-    controller.abort(new MattermostError('TIMEOUT', text));
-  }, timeoutMs);
-  return {
-    signal: controller.signal,
-    release() {
-      clearTimeout(timer);
-      removeListener();
-    },
-  };
+export function startRequestDeadline({ caller, timeoutMs, what }: DeadlineOptions): Deadline {
+  const text = `Mattermost took longer than ${timeoutMs / 1000} s (${what}); try again later.`;
+  return startDeadline({
+    what,
+    signals: [caller],
+    timeoutMs,
+    makeError: (aborted) => (aborted ? abortedError(what, aborted.reason) : new MattermostError('TIMEOUT', text)),
+  });
 }
 
 /** Rejects as soon as the caller aborts. */

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { getCACertificates } from 'node:tls';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import type { MattermostConfig } from '../config/config.ts';
-import { startDeadline } from './deadline.ts';
+import { startRequestDeadline } from './deadline.ts';
 import { Semaphore } from './semaphore.ts';
 
 export interface OutgoingRequest {
@@ -54,7 +54,7 @@ export class HttpPool {
     const { signal, timeoutMs } = outgoing;
     const what = `${outgoing.method} ${outgoing.path.split('?', 1)[0]}`;
     const release = await this.#acquireSlot(outgoing, what);
-    const deadline = startDeadline({ caller: signal, timeoutMs, what });
+    const deadline = startRequestDeadline({ caller: signal, timeoutMs, what });
     try {
       if (this.#isClosed) throw new MattermostError('ABORTED', 'The server is closing.');
       const { request, response } = await this.#send(outgoing, deadline.signal);
@@ -83,7 +83,7 @@ export class HttpPool {
     { signal, timeoutMs, sendWithinMs = timeoutMs }: OutgoingRequest,
     what: string,
   ): Promise<() => void> {
-    const deadline = startDeadline({ caller: signal, timeoutMs: sendWithinMs, what });
+    const deadline = startRequestDeadline({ caller: signal, timeoutMs: sendWithinMs, what });
     try {
       return await this.#slots.acquire(deadline.signal);
     } catch (error) {

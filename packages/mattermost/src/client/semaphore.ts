@@ -1,4 +1,5 @@
 // A semaphore with a first-in, first-out queue; waiting can be aborted.
+import { onAbort } from '@pocket-agent/kit';
 
 export class Semaphore {
   #free: number;
@@ -24,14 +25,13 @@ export class Semaphore {
   #wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const admit = () => {
-        signal.removeEventListener('abort', giveUp);
+        removeListener();
         resolve();
       };
-      const giveUp = () => {
+      const removeListener = onAbort(signal, (reason) => {
         this.#waiting.delete(admit);
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
+        reject(reason);
+      });
       this.#waiting.add(admit);
     });
   }

@@ -114,7 +114,7 @@ export interface Question {
 export async function ask({ about, approve, signal, timeoutMs, logger }: Question): Promise<Decision> {
   if (!approve) return denial(NO_APPROVER, 'no-approver');
   const hash = callHash(about);
-  const deadline = startDeadline(`The approval of "${about.tool}"`, [signal], timeoutMs);
+  const deadline = startDeadline({ what: `The approval of "${about.tool}"`, signals: [signal], timeoutMs });
   const request: ApprovalRequest = { ...deepCopy(about), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);

@@ -76,9 +76,10 @@ const LATE_POST_STEP_MS = 100;
 
 export async function postStepAfterFailure(hooks: AgentHooks, context: HookContext, logger: Logger): Promise<void> {
   const { signal } = context;
-  const grace = signal.aborted
-    ? startDeadline('hooks.postStep', [], LATE_POST_STEP_MS)
-    : startDeadline('hooks.postStep', [signal], POST_STEP_MS);
+  const grace = startDeadline({
+    what: 'hooks.postStep',
+    ...(signal.aborted ? { timeoutMs: LATE_POST_STEP_MS } : { signals: [signal], timeoutMs: POST_STEP_MS }),
+  });
   try {
     await within(grace.signal, hooks.postStep?.(context));
   } catch (error) {

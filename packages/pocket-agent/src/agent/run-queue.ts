@@ -111,12 +111,12 @@ export class RunQueue {
     const path = own ? own.path : Object.freeze([...(around?.path ?? []), name]);
     const budget = own?.budget ?? new Budget({ name, limits, parent: around?.budget, lifetime: ledger.lifetime });
     const inherited = last?.finished ? last.policy.inheritUntil(around?.policy) : undefined;
-    const deadline = startDeadline(
-      `The run of ${name}`,
-      [this.#closing.signal, around?.signal, entry.signal],
-      entry.timeoutMs ?? (own ? undefined : limits.timeoutMs),
-      () => ({ totals: structuredClone(budget.totals) }),
-    );
+    const deadline = startDeadline({
+      what: `The run of ${name}`,
+      signals: [this.#closing.signal, around?.signal, entry.signal],
+      timeoutMs: entry.timeoutMs ?? (own ? undefined : limits.timeoutMs),
+      details: () => ({ totals: structuredClone(budget.totals) }),
+    });
     const context: RunContext = {
       agent: this.#agent,
       parent: around,

@@ -76,7 +76,7 @@ export async function inTime(
   connect: (bounded: ConnectRequest) => Promise<Connected>,
 ): Promise<Connected> {
   const { name, signal, timeoutMs } = request;
-  const deadline = startDeadline(`Connecting to MCP server "${name}"`, [signal], timeoutMs);
+  const deadline = startDeadline({ what: `Connecting to MCP server "${name}"`, signals: [signal], timeoutMs });
   try {
     return await connect({ ...request, signal: deadline.signal });
   } catch (error) {

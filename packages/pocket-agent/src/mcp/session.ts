@@ -104,7 +104,10 @@ export class Session {
   /** Ends the session at the server too, and closes. */
   async end(): Promise<void> {
     this.client.onclose = undefined;
-    const deadline = startDeadline(`Ending the session with "${this.#options.name}"`, [], END_SESSION_MS);
+    const deadline = startDeadline({
+      what: `Ending the session with "${this.#options.name}"`,
+      timeoutMs: END_SESSION_MS,
+    });
     try {
       if (this.transport instanceof HttpTransport) await abortable(this.transport.terminateSession(), deadline.signal);
     } catch {

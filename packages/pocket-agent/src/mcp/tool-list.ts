@@ -156,7 +156,7 @@ export class ToolList {
     stops: AbortSignal[] = [],
   ): Promise<Value> {
     const { name, timeoutMs } = this.#options;
-    const deadline = startDeadline(`${what} the tools of MCP server "${name}"`, stops, timeoutMs);
+    const deadline = startDeadline({ what: `${what} the tools of MCP server "${name}"`, signals: stops, timeoutMs });
     try {
       return await work(deadline.signal);
     } finally {

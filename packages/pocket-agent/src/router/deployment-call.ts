@@ -34,7 +34,8 @@ export class DeploymentCall {
     this.deployment = lease.deployment;
     const { id, params } = lease.deployment;
     const { timeoutMs } = params;
-    if (timeoutMs !== undefined) this.#deadline = startDeadline(`The call of ${id}`, [signal], timeoutMs);
+    if (timeoutMs !== undefined)
+      this.#deadline = startDeadline({ what: `The call of ${id}`, signals: [signal], timeoutMs });
     this.signal = this.#deadline?.signal ?? signal;
   }
 

@@ -184,7 +184,7 @@ export class RoutedCall<Result> {
   }
 
   async #pause(ms: number): Promise<void> {
-    const deadline = startDeadline('The call', [this.#signal, this.#context.closing]);
+    const deadline = startDeadline({ what: 'The call', signals: [this.#signal, this.#context.closing] });
     try {
       await delay(ms, deadline.signal);
     } finally {

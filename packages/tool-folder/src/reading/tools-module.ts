@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { basename, dirname, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, settlesWithin } from '@pocket-agent/kit';
 
 export type ToolMethod = (args: Record<string, unknown>, context: object) => unknown;
 export type ToolsClass = new (...context: object[]) => object;
@@ -43,25 +43,17 @@ export async function importTools(
   }
   const query = version === undefined ? '' : await versionQuery(version, dirname(file));
   if (version !== undefined) followVersions();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, 'late');
-  });
   try {
     const loading: Promise<unknown> = import(pathToFileURL(file).href + query);
-    const module = await Promise.race([loading, late]);
-    if (module === 'late') {
+    if (!(await settlesWithin(timeoutMs, loading)))
       return { line: 1, found: `a module that did not load within ${timeoutMs} ms`, expected: 'a module that loads' };
-    }
-    return toolsClass(module);
+    return toolsClass(await loading);
   } catch (error) {
     return {
       line: lineIn(error, file),
       found: `an error: ${oneLine(errorText(error))}`,
       expected: isLoadedAsCommonJs(error) ? MODULE_EXPECTED : 'a module that loads',
     };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

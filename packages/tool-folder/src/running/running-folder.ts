@@ -110,7 +110,10 @@ export class RunningFolder {
     if ('problem' in checked) {
       throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${name}": ${checked.problem}`);
     }
-    const { signal, release } = startDeadline(`Tool "${name}"`, [context.signal, this.#unloaded.signal]);
+    const { signal, release } = startDeadline({
+      what: `Tool "${name}"`,
+      signals: [context.signal, this.#unloaded.signal],
+    });
     const { timeoutMs, maxTimeoutMs, maxResultBytes } = this.#options;
     const clock = new CallClock({ tool: name, server: this.folder.name, signal, timeoutMs, maxTimeoutMs });
     try {
