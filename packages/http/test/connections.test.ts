@@ -272,7 +272,8 @@ test('an idle connection does not keep the process alive', async () => {
   const program = `
     import { makeFetch } from ${JSON.stringify(new URL('../src/fetch/fetch.ts', import.meta.url))};
     console.log(await (await makeFetch({ guard: 'none' })(${JSON.stringify(url)})).text());`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 25_000 });
+  const args = ['-C', 'pocket-agent/source', '--input-type=module', '--eval', program];
+  const child = spawn(process.execPath, args, { timeout: 25_000 });
   expect(await text(child.stdout)).toBe('ok\n');
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
