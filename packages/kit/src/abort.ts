@@ -37,7 +37,7 @@ export function startDeadline(options: DeadlineOptions): Deadline {
   const controller = new AbortController();
   const end = (aborted?: AbortSignal) => controller.abort(makeError(aborted));
   const timer = timeoutMs <= MAX_TIMER_MS ? setTimeout(() => end(), timeoutMs) : undefined;
-  const releases = signals.map((signal) => signal && onAbort(signal, () => end(signal)));
+  const releases = signals.map((signal) => signal && listen(signal, () => end(signal)));
   return {
     signal: controller.signal,
     stopClock: () => clearTimeout(timer),
@@ -46,6 +46,13 @@ export function startDeadline(options: DeadlineOptions): Deadline {
       for (const release of releases) release?.();
     },
   };
+}
+
+/** Unlike `onAbort`, leaves no listener on the signal after its release: a caller may use the signal for a long time. */
+function listen(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener();
+  else if (signal !== neverAborted) signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
 }
 
 function endError({ what, timeoutMs, details }: DeadlineOptions, aborted: AbortSignal | undefined): PocketError {
