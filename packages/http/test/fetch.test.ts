@@ -576,6 +576,16 @@ test('a late reader gets every chunk once, and no empty ones', async () => {
   expect(pieces.join('')).toBe('onetwothreefour');
 });
 
+test('small chunks are merged, so that a body in many of them takes little memory', async () => {
+  const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+  const { url } = await serveRaw(`${head}${'1\r\nx\r\n'.repeat(20_000)}0\r\n\r\n`);
+  const body = (await open()(url)).body ?? new ReadableStream();
+  const sizes: number[] = [];
+  for await (const piece of body) sizes.push(piece.length);
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(20_000);
+  expect(sizes.length).toBeLessThan(1_000);
+});
+
 test('a small unread body frees its connection, and can still be read', async () => {
   const ports = new Set<number | undefined>();
   const url = await serve((request, response) => {

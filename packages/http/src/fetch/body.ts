@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type Zlib } from 'node:zlib';
+import { ByteChunks } from '../byte-chunks.ts';
 import { FetchError } from './fetch-error.ts';
 
 interface BodyOptions {
@@ -31,7 +32,7 @@ export class Body {
   readonly #source: Readable;
   readonly #options: BodyOptions;
   /** Arrived, but not read yet. */
-  #chunks: Buffer[] = [];
+  readonly #unread = new ByteChunks();
   #size = 0;
   #hasBeenRead = false;
   #end: { error?: unknown } | undefined;
@@ -60,14 +61,14 @@ export class Body {
 
   /** The next chunk, or undefined at the end. Only one reader may wait at a time. */
   async read(): Promise<Uint8Array | undefined> {
-    while (this.#chunks.length === 0 && !this.#end) {
+    while (this.#unread.byteLength === 0 && !this.#end) {
       this.#source.resume();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
     this.#hasBeenRead = true;
-    const chunk = this.#chunks.shift();
+    const chunk = this.#unread.shift();
     if (chunk) return chunk;
     if (this.#end && 'error' in this.#end) throw this.#end.error;
     return undefined;
@@ -76,7 +77,7 @@ export class Body {
   /** Stops decoding and closes the connection; reading then fails with the error. Nothing happens at the end. */
   destroy(error: unknown): void {
     if (this.#end) return;
-    this.#chunks = [];
+    this.#unread.clear();
     this.#finish({ error });
     this.#source.destroy();
     this.#message.destroy();
@@ -90,9 +91,9 @@ export class Body {
       this.destroy(new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`));
       return;
     }
-    this.#chunks.push(chunk);
+    this.#unread.push(chunk);
     if (this.#wake) this.#wakeReader();
-    else if (this.#hasBeenRead || this.#size > READ_AHEAD_BYTES) this.#pause();
+    else if (this.#unread.byteLength > READ_AHEAD_BYTES) this.#pause();
   }
 
   #pause(): void {

@@ -2,6 +2,7 @@
 // are made only when they are used.
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { ByteChunks } from '../byte-chunks.ts';
 import type { Body } from './body.ts';
 
 interface ResponseParts {
@@ -118,9 +119,9 @@ export class HttpResponse implements Response {
     if (this.#builtIn) return Buffer.from(await this.#builtIn.arrayBuffer());
     if (this.bodyUsed || this.#stream?.locked) throw new TypeError('Body is unusable: it has been read already');
     this.#isUsed = true;
-    const chunks: Uint8Array[] = [];
+    const chunks = new ByteChunks();
     for (let chunk = await this.#read(); chunk; chunk = await this.#read()) chunks.push(chunk);
-    return Buffer.concat(chunks);
+    return chunks.concat();
   }
 
   /** Without the status, since the constructor refuses some. */

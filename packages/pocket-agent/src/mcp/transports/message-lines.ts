@@ -1,5 +1,6 @@
 // The stdout of a server process as messages: one per line, of limited size.
 import { isJSONRPCResultResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
+import { ByteChunks } from '@pocket-agent/http/byte-chunks';
 import { JsonWeight, MAX_JSON_PARTS } from '@pocket-agent/http/json-weight';
 import { isRecord } from '@pocket-agent/kit';
 
@@ -11,8 +12,7 @@ const INVALID_REQUEST = -32_600;
 
 export class MessageLines {
   /** Parts of a line whose end has not arrived yet. */
-  #parts: Buffer[] = [];
-  #bytes = 0;
+  readonly #parts = new ByteChunks();
   readonly #weight = new JsonWeight();
 
   /** The lines that a chunk completes. Throws for a line that is too long. */
@@ -29,15 +29,13 @@ export class MessageLines {
   }
 
   clear(): void {
-    this.#parts = [];
-    this.#bytes = 0;
+    this.#parts.clear();
     this.#weight.reset();
   }
 
   #add(part: Buffer): void {
-    this.#bytes += part.length;
     this.#parts.push(part);
-    const isTooLong = this.#bytes > MAX_MESSAGE_BYTES;
+    const isTooLong = this.#parts.byteLength > MAX_MESSAGE_BYTES;
     const fault = isTooLong ? `that exceeds the limit of ${MAX_MESSAGE_MB} MB` : this.#weight.add(part);
     if (fault === undefined) return;
     this.clear();
@@ -45,7 +43,7 @@ export class MessageLines {
   }
 
   #takeLine(): string {
-    const line = Buffer.concat(this.#parts).toString();
+    const line = this.#parts.concat().toString();
     this.clear();
     return line;
   }

@@ -1,0 +1,53 @@
+// Bytes that arrive in chunks. Small chunks are merged: a chunk of one byte takes over a hundred bytes of memory.
+
+const MERGED_BYTES = 16 * 1_024;
+
+export class ByteChunks {
+  #chunks: Uint8Array[] = [];
+  /** Holds the last chunk and has room for more; undefined if that chunk was not merged. */
+  #buffer: Buffer | undefined;
+  #byteLength = 0;
+
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#byteLength += chunk.byteLength;
+    const last = this.#chunks.at(-1);
+    if (last && last.byteLength + chunk.byteLength <= MERGED_BYTES) {
+      this.#chunks[this.#chunks.length - 1] = this.#merge(last, chunk);
+    } else {
+      this.#chunks.push(chunk);
+      this.#buffer = undefined;
+    }
+  }
+
+  /** Removes and returns the first bytes; undefined if there are none. */
+  shift(): Uint8Array | undefined {
+    const chunk = this.#chunks.shift();
+    this.#byteLength -= chunk?.byteLength ?? 0;
+    if (this.#chunks.length === 0) this.#buffer = undefined; // the caller has it now
+    return chunk;
+  }
+
+  concat(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  clear(): void {
+    this.#chunks = [];
+    this.#buffer = undefined;
+    this.#byteLength = 0;
+  }
+
+  #merge(last: Uint8Array, chunk: Uint8Array): Buffer {
+    const size = last.byteLength + chunk.byteLength;
+    if (!this.#buffer || this.#buffer.byteLength < size) {
+      this.#buffer = Buffer.allocUnsafeSlow(Math.min(2 * size, MERGED_BYTES));
+      this.#buffer.set(last);
+    }
+    this.#buffer.set(chunk, last.byteLength);
+    return this.#buffer.subarray(0, size);
+  }
+}
