@@ -10,7 +10,7 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { onAbort } from '@pocket-agent/kit';
+import { MAX_TIMER_MS, onAbort } from '@pocket-agent/kit';
 
 interface HttpSessionsOptions {
   factory: McpServerFactory;
@@ -53,7 +53,8 @@ export class HttpSessions {
 
   constructor(options: HttpSessionsOptions) {
     this.#options = options;
-    this.#sweeper = setInterval(() => this.#sweep(), Math.max(MIN_SWEEP_MS, options.idleMs / 4)).unref();
+    const sweepMs = Math.min(Math.max(MIN_SWEEP_MS, options.idleMs / 4), MAX_TIMER_MS);
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref();
   }
 
   async handle(request: Request, passed: Passed): Promise<Response> {

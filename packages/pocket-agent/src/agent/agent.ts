@@ -107,7 +107,7 @@ export class PocketAgent<Answer = string> {
     this.subAgents = Object.freeze([...(options.subAgents ?? [])]);
     this.#access = new AccessRules(options.access, this.logger);
     this.approve = options.approve;
-    this.#ledger = new Ledger(this.name, options.prices ?? {});
+    this.#ledger = new Ledger({ name: this.name, prices: options.prices ?? {}, logger: this.logger });
     this.#queue = new RunQueue(this, { limits: this.#settings, ledger: this.#ledger, rules: this.#access });
     this.#client = options.mcpClient;
     const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
@@ -221,8 +221,8 @@ export class PocketAgent<Answer = string> {
 
   /** `meta` goes into the `new_message` event. */
   addUserMessage(text: string, options: UserMessageOptions = {}): void {
-    const { images = [], meta } = options;
     userMessageOptions.check(options);
+    const { images = [], meta } = options;
     if (images.length > 0 && !this.#settings.allowImages) {
       this.logger.warn(`${images.length} image(s) dropped: agentConfig.allowImages of ${this.name} is not set.`);
     }

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
-import { isRecord, nullable, OptionSet, PocketError, snapshot } from '@pocket-agent/kit';
+import { isRecord, nullable, type OptionRule, OptionSet, PocketError, snapshot } from '@pocket-agent/kit';
 import { imageTypeOf, standardBase64 } from './image-data.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
@@ -28,10 +28,15 @@ export interface UserMessageOptions {
 }
 
 const imagesHint = (key: string) => (key === 'imageBase64s' ? ' Did you mean "images"?' : undefined);
-const userInput = new OptionSet<UserInput>('The input of a run', { text: true, images: true }, imagesHint);
+const imageList: OptionRule = {
+  expected: 'a list of images: bytes, base64 text, data: URLs or http(s) URLs',
+  accepts: Array.isArray,
+  isSecret: true,
+};
+const userInput = new OptionSet<UserInput>('The input of a run', { text: true, images: imageList }, imagesHint);
 export const userMessageOptions = new OptionSet<UserMessageOptions>(
   'addUserMessage()',
-  { images: true, meta: nullable('an object', isRecord) },
+  { images: imageList, meta: nullable('an object', isRecord) },
   imagesHint,
 );
 
@@ -49,13 +54,9 @@ export function textOfInput(input: unknown): string {
 }
 
 export function userMessage(text: string, images: readonly ImageInput[] = []): UserMessage {
-  if (typeof text !== 'string' || !Array.isArray(images)) {
-    const wrong =
-      typeof text === 'string' ? 'images is not a list' : `the text is ${text === null ? null : typeof text}`;
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `An agent takes a string, or { text, images } with a list of images; here ${wrong}.`,
-    );
+  if (typeof text !== 'string') {
+    const given = text === null ? null : typeof text;
+    throw new PocketError('CONFIG_INVALID', `An agent takes a string, or { text, images }; here the text is ${given}.`);
   }
   return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart)] };
 }

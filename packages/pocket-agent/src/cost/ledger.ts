@@ -1,6 +1,6 @@
 // The ledger of one agent: records model calls and tool results in every budget that they count for.
 import type { LanguageModelV4, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
-import { PocketError } from '@pocket-agent/kit';
+import { type Logger, PocketError } from '@pocket-agent/kit';
 import type { ToolResult } from '../base/tool-call.ts';
 import { modelName } from '../model/model-names.ts';
 import { Budget, type RunTotals } from './budget.ts';
@@ -38,11 +38,13 @@ export class Ledger {
   /** Everything since the agent was created, including its sub-agents. */
   readonly lifetime: Budget;
   readonly #prices: Prices;
+  readonly #logger: Logger;
   #last: LastCall | undefined;
 
-  constructor(name: string, prices: Prices) {
+  constructor({ name, prices, logger }: { name: string; prices: Prices; logger: Logger }) {
     this.lifetime = new Budget({ name });
     this.#prices = { ...prices };
+    this.#logger = logger;
   }
 
   get totals(): RunTotals {
@@ -51,6 +53,7 @@ export class Ledger {
 
   /** For a budget in dollars: throws if the price of the model is unknown. */
   async requirePrice({ prices }: SpendingRun, model: LanguageModelV4): Promise<void> {
+    if (needsPriceTable(model, prices)) await loadPriceTable(this.#logger);
     // which model answers for a router is known only after the call
     if (model.provider === 'router' || (await isPriced(model, prices))) return;
     throw new PocketError(
@@ -73,7 +76,7 @@ export class Ledger {
     const route = routeOf(answer);
     const answering = route ?? model;
     const prices = route ? { ...run.prices, ...route.prices } : run.prices;
-    if (needsPriceTable(answering, prices)) await loadPriceTable();
+    if (needsPriceTable(answering, prices)) await loadPriceTable(this.#logger);
     const costUsd = costOf(answering, answer.usage, prices);
     const usage = callUsage(answer.usage, costUsd, () => estimateOf(answer, this.#last));
     run.budget.addModelCall(run.pathKey, usage);

@@ -1,6 +1,14 @@
 // What a model call costs: by the given prices, else by the table of @pydantic/genai-prices. An unknown price is not zero.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { checkValue, isRecord, type OptionRule, OptionSet } from '@pocket-agent/kit';
+import {
+  checkValue,
+  errorText,
+  isRecord,
+  type Logger,
+  type OptionRule,
+  OptionSet,
+  stderrLogger,
+} from '@pocket-agent/kit';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
 import { modelName, prefixOf } from '../model/model-names.ts';
 import { count } from './usage.ts';
@@ -62,11 +70,15 @@ export function needsPriceTable(model: Identity, prices: Prices): boolean {
   return !table && givenPrice(model, prices) === undefined;
 }
 
-/** Loaded lazily (500 kB). A failure must not fail the run. */
-export async function loadPriceTable(): Promise<void> {
+/** Half a megabyte, so loaded when the first model needs it. A failure is logged once and does not fail the run. */
+export async function loadPriceTable(logger: Logger = stderrLogger()): Promise<void> {
   if (table) return;
-  const loaded = await import('@pydantic/genai-prices').catch(() => ({ calcPrice: () => null }));
-  table = loaded;
+  try {
+    table = await import('@pydantic/genai-prices');
+  } catch (error) {
+    if (!table) logger.warn(`The price table failed, so only models in "prices" have a cost: ${errorText(error)}`);
+    table ??= { calcPrice: () => null };
+  }
 }
 
 /** Undefined if the price is unknown or the provider did not report the usage. */

@@ -17,6 +17,7 @@ import {
   type Logger,
   neverAborted,
   PocketError,
+  snapshot,
   stderrLogger,
   stringRule,
 } from '@pocket-agent/kit';
@@ -46,6 +47,8 @@ export class PocketAgentClient implements ToolSource {
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
   readonly #names = new NameRegistry<McpConnection>();
+  /** Tools under the names that they have here. */
+  readonly #renamed = new WeakMap<Tool, Tool>();
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
   /** Warnings about capabilities of tools that were logged already. */
@@ -95,7 +98,7 @@ export class PocketAgentClient implements ToolSource {
         const wanted = hasPrefix ? `${connection.name}_${tool.name}` : tool.name;
         const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, onRenamed);
         // if a server lists a name twice, the first one counts
-        if (!tools.has(name)) tools.set(name, name === tool.name ? tool : { ...tool, name });
+        if (!tools.has(name)) tools.set(name, this.#withName(tool, name));
       }
     }
     this.#names.listed(tools);
@@ -168,6 +171,16 @@ export class PocketAgentClient implements ToolSource {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** The same object at every listing, because caches have the tool as their key. */
+  #withName(tool: Tool, name: string): Tool {
+    if (name === tool.name) return tool;
+    const known = this.#renamed.get(tool);
+    if (known?.name === name) return known;
+    const renamed = snapshot({ ...tool, name });
+    this.#renamed.set(tool, renamed);
+    return renamed;
   }
 
   /** Undefined if its server is unavailable or does not list it. */

@@ -4,31 +4,34 @@ type Reader<Event, End> = (result: IteratorResult<Event, End> | Promise<Iterator
 
 /** An iterator instead of a generator, which costs twice as much per event. `End` is its return value. */
 export class EventQueue<Event, End = undefined> implements AsyncIterableIterator<Event, End | undefined> {
-  #events: Event[] = [];
-  #read = 0;
+  /** Events in the order in which they came. */
+  #incoming: Event[] = [];
+  /** The events before those, newest first: the reader takes from the end. */
+  #outgoing: Event[] = [];
   #ended = false;
   #last: Promise<IteratorResult<Event, End>> | undefined;
   #readers: Reader<Event, End | undefined>[] = [];
 
   /** Events that have not been read. */
   get size(): number {
-    return this.#events.length - this.#read;
+    return this.#incoming.length + this.#outgoing.length;
   }
 
   /** The newest event that has not been read. */
   get newest(): Event | undefined {
-    return this.#events.at(-1);
+    return this.#incoming.at(-1) ?? this.#outgoing[0];
   }
 
   /** Puts an event in the place of the newest one, which must not have been read. */
   replaceNewest(event: Event): void {
-    this.#events[this.#events.length - 1] = event;
+    if (this.#incoming.length > 0) this.#incoming[this.#incoming.length - 1] = event;
+    else this.#outgoing[0] = event;
   }
 
   push(event: Event): void {
     const reader = this.#readers.shift();
     if (reader) reader({ value: event, done: false });
-    else if (!this.#ended) this.#events.push(event);
+    else if (!this.#ended) this.#incoming.push(event);
   }
 
   /** Queued events can still be read; then comes `last`, once, which may reject. */
@@ -40,18 +43,19 @@ export class EventQueue<Event, End = undefined> implements AsyncIterableIterator
   }
 
   next(): Promise<IteratorResult<Event, End | undefined>> {
-    if (this.#read < this.#events.length) {
-      const value = this.#events[this.#read++] as Event;
-      if (this.#read === this.#events.length) this.#forget();
-      return Promise.resolve({ value, done: false });
+    if (this.#outgoing.length === 0) {
+      this.#outgoing = this.#incoming.reverse();
+      this.#incoming = [];
     }
+    if (this.#outgoing.length > 0) return Promise.resolve({ value: this.#outgoing.pop() as Event, done: false });
     if (this.#ended) return this.#end();
     return new Promise((resolve) => void this.#readers.push(resolve));
   }
 
   /** The reader has left. */
   return(): Promise<IteratorResult<Event, End | undefined>> {
-    this.#forget();
+    this.#incoming = [];
+    this.#outgoing = [];
     this.end();
     return this.#end();
   }
@@ -64,10 +68,5 @@ export class EventQueue<Event, End = undefined> implements AsyncIterableIterator
     const last = this.#last;
     this.#last = undefined;
     return last ?? Promise.resolve({ value: undefined, done: true });
-  }
-
-  #forget(): void {
-    this.#events = [];
-    this.#read = 0;
   }
 }

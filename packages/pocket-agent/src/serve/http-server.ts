@@ -7,7 +7,7 @@ import {
   type McpHttpOptions,
   serveHttp as serveMcp,
 } from '@pocket-agent/http/mcp';
-import { errorText, OptionSet, PocketError } from '@pocket-agent/kit';
+import { errorText, OptionSet, PocketError, positiveInteger, positiveNumber } from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 
 export type { HttpServer };
@@ -27,9 +27,9 @@ const listenOptions = new OptionSet<HttpServerOptions>('listen()', {
   tokens: true,
   allowedHosts: true,
   allowedOrigins: true,
-  sessionIdleMs: true,
-  maxSessions: true,
-  maxRequestBodySize: true,
+  sessionIdleMs: positiveNumber,
+  maxSessions: positiveInteger,
+  maxRequestBodySize: positiveInteger,
   onError: true,
 });
 

@@ -1,5 +1,5 @@
 // The options of an agent as an MCP server.
-import { OptionSet, oneOf } from '@pocket-agent/kit';
+import { OptionSet, oneOf, positiveInteger } from '@pocket-agent/kit';
 import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ServedAgent } from './served-agent.ts';
@@ -34,9 +34,9 @@ const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
   profile: true,
   approvals: servedApprovalsRule,
   serverInfo: true,
-  maxConversations: true,
-  maxRuns: true,
-  maxRunsPerCaller: true,
+  maxConversations: positiveInteger,
+  maxRuns: positiveInteger,
+  maxRunsPerCaller: positiveInteger,
 });
 
 export function checkServerOptions(options: AgentServerOptions): void {

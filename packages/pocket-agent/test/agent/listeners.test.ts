@@ -1,7 +1,7 @@
 // Listeners that run the agent they listen to.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { AgentEvent, PocketAgent } from 'pocket-agent';
+import { type AgentEvent, type PocketAgent, tool } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { add, expectValidHistory, scriptedAgent } from '../helpers.ts';
 
@@ -103,8 +103,40 @@ test('a listener whose timers cause the next event again and again leaks no memo
   expect((after - before) / CALLS).toBeLessThan(16); // bytes for each call
 });
 
-function heapInUse(): number {
+test('a stream does not keep an event that was read, although others wait', async () => {
+  const data: WeakRef<object>[] = [];
+  const emitTwo = tool({
+    name: 'emit',
+    description: '',
+    run: () => {
+      for (let number = 0; number < 2; number++) {
+        const each = { number };
+        data.push(new WeakRef(each));
+        agent.emit({ type: 'custom:data', data: each });
+      }
+    },
+  });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'emit' }] }, 'ok'], { tools: [emitTwo] });
+  const events = agent.stream('x');
+  const readOne = async () => {
+    for (;;) {
+      const { value } = await events.next();
+      if ((value as AgentEvent).type === 'custom:data') return;
+    }
+  };
+  await readOne();
+  await new Promise(setImmediate);
+  collectGarbage();
+  expect(data.map((each) => each.deref())).toEqual([undefined, { number: 1 }]);
+  await events.return('');
+});
+
+function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
+}
+
+function heapInUse(): number {
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 }

@@ -191,11 +191,16 @@ describe('history', () => {
   });
 
   test.each([
-    ['nothing', undefined, /takes a string, or \{ text, images \} .*the text is undefined/],
-    ['something else', { a: 1 }, /takes a string, or \{ text, images \} .*the text is undefined/],
+    ['nothing', undefined, /takes a string, or \{ text, images \}; here the text is undefined/],
+    ['something else', { a: 1 }, /takes a string, or \{ text, images \}; here the text is undefined/],
     ['a number', 5, /the text is number/],
     ['a list', [{ type: 'text', text: 'hi' }], /the text is undefined/],
-    ['an image that is not a list', { text: 'hi', images: 'https://example.com/a.jpg' }, /images is not a list/],
+    [
+      'an image that is not a list',
+      { text: 'hi', images: 'https://example.com/a.jpg' },
+      /images must be a list of images/,
+    ],
+    ['images that are null', { text: 'hi', images: null }, /images must be a list of images: .*, got null/],
     ['an image that is none', { text: 'hi', images: [5] }, /An image must be bytes/],
   ])('what is no input leaves none in the history: %s', async (_what, input, text) => {
     const { agent } = scriptedAgent(['fine'], { agentConfig: { allowImages: true } });
@@ -206,6 +211,14 @@ describe('history', () => {
     await expect(read()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     expect(agent.messages).toEqual([]);
     expect(await agent.run('hi')).toBe('fine');
+  });
+
+  test('addUserMessage() refuses images that are not a list, also where images are dropped', () => {
+    const { agent } = scriptedAgent([]);
+    for (const images of ['abc', null]) {
+      expect(() => agent.addUserMessage('hi', { images } as never)).toThrow('images must be a list of images');
+    }
+    expect(agent.messages).toEqual([]);
   });
 
   test('step() refuses a text', async () => {

@@ -38,6 +38,16 @@ describe('by default', () => {
     expect(textOfResult(await client.callTool('clock_now', {}))).toBe('c/now');
   });
 
+  test('tools of several servers are frozen, and the same objects at every listing', async () => {
+    const mcpServers = { weather: serverOf('w', 'now'), clock: serverOf('c', 'now') };
+    const { client } = testClient({ mcpConfig: { mcpServers } });
+    const [first, second] = [await client.listTools(), await client.listTools()];
+    for (const [index, tool] of first.entries()) {
+      expect(Object.isFrozen(tool)).toBe(true);
+      expect(second[index]).toBe(tool);
+    }
+  });
+
   test('a disabled second server does not count', async () => {
     const mcpServers = { weather: serverOf('w', 'now'), clock: { ...serverOf('c', 'now'), disabled: true } };
     const { client } = testClient({ mcpConfig: { mcpServers } });

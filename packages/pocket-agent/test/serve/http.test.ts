@@ -10,7 +10,7 @@ import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextp
 import type { Transport as TransportV1 } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type AgentServerOptions, type HttpServerOptions, PocketAgent, type PocketAgentOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { add, scriptedAgent, silent } from '../helpers.ts';
 import { type ClientKind, clientKinds, connect, conversationIn, type Talker, textOf } from './clients.ts';
 
@@ -319,6 +319,28 @@ describe('the HTTP endpoint', () => {
     await expect(server.listen({ token: '' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     const unset = { token: process.env.POCKET_AGENT_NOT_SET } as { token: string };
     await expect(server.listen(unset)).rejects.toThrow('The "token" of the server is undefined; set it');
+  });
+
+  test('refuses limits that are not numbers, or not greater than 0', async () => {
+    const { agent } = scriptedAgent([]);
+    for (const wrong of [Number.NaN, 0, '5']) {
+      for (const key of ['maxConversations', 'maxRuns', 'maxRunsPerCaller']) {
+        expect(() => agent.asMcpServer({ [key]: wrong })).toThrow(`${key} must be a whole number greater than 0`);
+      }
+      for (const key of ['sessionIdleMs', 'maxSessions', 'maxRequestBodySize']) {
+        await expect(agent.asMcpServer().listen({ [key]: wrong })).rejects.toThrow(
+          new RegExp(`${key} must be a .*number`),
+        );
+      }
+    }
+  });
+
+  test('keeps idle sessions if sessionIdleMs is Infinity, without a timer that never rests', async () => {
+    const intervals = vi.spyOn(globalThis, 'setInterval');
+    await serve([], { sessionIdleMs: Number.POSITIVE_INFINITY });
+    const times = intervals.mock.calls.map(([, ms]) => ms);
+    intervals.mockRestore();
+    expect(times).toContain(2 ** 31 - 1);
   });
 
   test('refuses an undefined token instead of opening the server', async () => {
