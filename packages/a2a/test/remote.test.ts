@@ -486,15 +486,17 @@ describe('a third-party agent', () => {
 
   test('that refuses the token is reported without the token', async () => {
     const { url } = await world.serve(world.agent([]), {}, { token: 'right' });
-    const { result } = await call({ url, token: 'wrong-secret' });
+    const warnings: string[] = [];
+    const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+    const { result, again } = await call({ url, token: 'wrong-secret', logger });
     const error: Error = await result.then(
       () => new Error('was let in'),
       (reason) => reason,
     );
-    expect(error.message).toMatch(
-      /refused the credentials it was sent \(401\)\. It says: .*not the one of this server\.$/,
-    );
+    expect(error.message).toMatch(/refused the credentials it was sent \(401\)\. It says: .*Invalid token\.$/);
     expect(error.message).not.toContain('wrong-secret');
+    await expect(again()).rejects.toThrow('refused the credentials');
+    expect(warnings).toEqual([error.message]);
     await expect((await call({ url })).result).rejects.toThrow(
       /wants credentials \(401\): set "token" or "headers"\.$/,
     );

@@ -546,7 +546,7 @@ test('options of the server and of listen() are checked', async () => {
   const port = Number(new URL((await server.listen()).url).port);
   await expect(server.listen({ port })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
-    message: expect.stringMatching(/^Cannot listen on 127.0.0.1 port \d+: another program has it \(EADDRINUSE\)\./),
+    message: expect.stringMatching(/^Cannot listen on 127.0.0.1 port \d+: the port is in use \(EADDRINUSE\)\./),
   });
 });
 

@@ -17,7 +17,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 async function main(args: readonly string[]): Promise<number> {
-  (await import('@pocket-agent/http/output')).outlastReaders();
+  (await import('@pocket-agent/http/output')).ignoreClosedPipes();
   const [first = 'mcp', ...rest] = args;
   const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
   if (flags.includes('--help') || flags.includes('-h')) {

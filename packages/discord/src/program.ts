@@ -1,6 +1,6 @@
 // The program: starts a bot from environment variables, or one process per shard with --shards N.
 import { parseArgs } from 'node:util';
-import { outlastReaders } from '@pocket-agent/http/output';
+import { ignoreClosedPipes } from '@pocket-agent/http/output';
 import { errorText } from '@pocket-agent/kit';
 import type { Logger } from 'pocket-agent';
 import { DiscordBotError, errorKind } from './base/errors.ts';
@@ -25,7 +25,7 @@ const TOKEN_LIKE_NAME = /^(DISCORD_?\w*TOKEN|BOT_TOKEN)$/i;
 
 /** `program` is the file that each shard runs. Returns the exit code. */
 export async function runProgram(program: string): Promise<number> {
-  outlastReaders();
+  ignoreClosedPipes();
   process.on('error', () => {}); // the parent process may be gone
   try {
     return await run(program);

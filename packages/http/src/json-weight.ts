@@ -19,9 +19,9 @@ const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
 interface JsonLimits {
-  mostValues?: number;
+  maxValues?: number;
   /** Items of the outermost list or object. Default: no limit. */
-  mostParts?: number;
+  maxParts?: number;
 }
 
 /** Counts the values of one text as its bytes arrive. */
@@ -31,12 +31,12 @@ export class JsonWeight {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
-  readonly #mostValues: number;
-  readonly #mostParts: number;
+  readonly #maxValues: number;
+  readonly #maxParts: number;
 
-  constructor({ mostValues = MAX_JSON_VALUES, mostParts = Number.POSITIVE_INFINITY }: JsonLimits = {}) {
-    this.#mostValues = mostValues;
-    this.#mostParts = mostParts;
+  constructor({ maxValues = MAX_JSON_VALUES, maxParts = Number.POSITIVE_INFINITY }: JsonLimits = {}) {
+    this.#maxValues = maxValues;
+    this.#maxParts = maxParts;
   }
 
   /** Why the text is too much work, as the end of "it sent a message …". Undefined below the limits. */
@@ -82,15 +82,15 @@ export class JsonWeight {
 
   get #fault(): string | undefined {
     if (this.#depth > MAX_JSON_DEPTH) return `that exceeds the limit of ${MAX_JSON_DEPTH} nested levels`;
-    if (this.#values > this.#mostValues) return `that exceeds the limit of ${this.#mostValues} values`;
-    if (this.#parts > this.#mostParts) return `that exceeds the limit of ${this.#mostParts} parts`;
+    if (this.#values > this.#maxValues) return `that exceeds the limit of ${this.#maxValues} values`;
+    if (this.#parts > this.#maxParts) return `that exceeds the limit of ${this.#maxParts} parts`;
     return undefined;
   }
 }
 
 /** Why the body of a request is too much work to read, as a sentence. */
 export function requestFault(body: Uint8Array): string | undefined {
-  const fault = new JsonWeight({ mostValues: MAX_REQUEST_VALUES, mostParts: MAX_JSON_PARTS }).add(body);
+  const fault = new JsonWeight({ maxValues: MAX_REQUEST_VALUES, maxParts: MAX_JSON_PARTS }).add(body);
   return fault && `The body is JSON ${fault}`;
 }
 

@@ -75,7 +75,7 @@ test('a page of an allowed origin may send a preflight request and read the resp
 test('a port in use is an error that names it', async () => {
   const { port } = new URL(await serve());
   await expect(serveHttp(() => new McpServer({ name: 'x', version: '1' }), { port: Number(port) })).rejects.toThrow(
-    `Cannot listen on 127.0.0.1 port ${port}: another program has it (EADDRINUSE). Choose another port; 0 takes one that is free.`,
+    `Cannot listen on 127.0.0.1 port ${port}: the port is in use (EADDRINUSE). Choose another port; 0 takes one that is free.`,
   );
 });
 
@@ -94,12 +94,12 @@ test('the refusal of a host or an origin names the option that would allow it', 
   const { port } = new URL(await serve({ host: '127.0.0.1', allowedHosts: ['agents.example'] }));
   expect(await refusalOf(await fetch(`http://127.0.0.1:${port}/mcp`))).toEqual([
     403,
-    'Invalid Host: 127.0.0.1 (not one of the allowedHosts that this server was given)',
+    'Invalid Host: 127.0.0.1 (not in allowedHosts)',
   ]);
   await open?.close();
   expect(await refusalOf(await fetch(await serve(), { headers: { origin: 'https://evil.example' } }))).toEqual([
     403,
-    'Invalid Origin: evil.example (not one of the allowedOrigins that this server was given)',
+    'Invalid Origin: evil.example (not in allowedOrigins)',
   ]);
 });
 

@@ -7,8 +7,8 @@ const output = fileURLToPath(new URL('../src/output.ts', import.meta.url));
 
 /** Writes to both outputs until it is told to end, and then says so with its exit code. */
 const PROGRAM = `
-import { outlastReaders } from ${JSON.stringify(output)};
-outlastReaders();
+import { ignoreClosedPipes } from ${JSON.stringify(output)};
+ignoreClosedPipes();
 setInterval(() => {
   process.stdout.write('out\\n');
   process.stderr.write('log\\n');

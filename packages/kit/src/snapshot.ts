@@ -35,7 +35,7 @@ export function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(marked) as Value;
 }
 
-/** Copies by their originals, for data that contains an object twice, or itself. */
+/** Original to copy, for data that contains an object twice or refers to itself. */
 type Copies = Map<unknown, unknown>;
 
 function copied<Value>(value: Value, isFrozen: boolean, copies?: Copies): Value;

@@ -1,5 +1,5 @@
 // The program mcp-server-mattermost: reads arguments and environment, sets the exit code.
-import { outlastReaders } from '@pocket-agent/http/output';
+import { ignoreClosedPipes } from '@pocket-agent/http/output';
 import { errorText } from '@pocket-agent/kit';
 import { isMattermostError } from './base/errors.ts';
 import { packageVersion } from './base/version.ts';
@@ -9,7 +9,7 @@ import { ConfigProblems } from './config/problems.ts';
 import { serve } from './server/serve.ts';
 
 export async function runProgram(): Promise<void> {
-  outlastReaders();
+  ignoreClosedPipes();
   try {
     const command = readCommand(process.argv.slice(2), process.env);
     if (command.kind === 'help') process.stdout.write(HELP);

@@ -1,5 +1,5 @@
 // redisRateStore(): rate limits of a Router that several processes share through Redis.
-import { checkValue, type OptionRule, OptionSet } from '@pocket-agent/kit';
+import { checkValue, isRecord, type OptionRule, OptionSet, PocketError } from '@pocket-agent/kit';
 import type { RateStoreFactory } from 'pocket-agent';
 import { RedisRateStore } from './redis-rate-store.ts';
 
@@ -11,7 +11,7 @@ export interface RedisOptions {
 }
 
 const redisUrl: OptionRule = {
-  expected: 'a URL such as redis://localhost:6379/0',
+  expected: 'a URL that begins with redis:// or rediss://, such as redis://localhost:6379/0',
   accepts: (value) => typeof value === 'string' && URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol),
   isSecret: true,
 };
@@ -23,6 +23,8 @@ const redisOptions = new OptionSet<RedisOptions>('redisRateStore', { url: redisU
 
 /** For the option `rateStore` of a Router. */
 export function redisRateStore(options: RedisOptions): RateStoreFactory {
+  if (!isRecord(options ?? {}))
+    throw new PocketError('CONFIG_INVALID', 'redisRateStore takes an object: redisRateStore({ url }).');
   redisOptions.check(options ?? {});
   checkValue('redisRateStore.url', options?.url, redisUrl);
   const { url, prefix = 'pocket-agent' } = options;

@@ -17,7 +17,7 @@ export function heartbeatMs({ slotMs }: WindowShape): number {
 }
 
 /** A request of this process. It counts `peers` times: every peer is assumed to make one like it. */
-export interface AssumedRequest {
+interface AssumedRequest {
   tokens: number;
   peers: number;
 }

@@ -18,14 +18,14 @@ export interface RateRequest {
 }
 
 /** What Redis answers to a reservation. */
-export type SharedReserved = { peers: number; used: WindowUse } & ({ slot: number } | { waitMs: number });
+type SharedReserved = { peers: number; used: WindowUse } & ({ slot: number } | { waitMs: number });
 
 export interface SharedCount {
   peers: number;
   slots: SlotUse[];
 }
 
-export interface RedisSettings {
+interface RedisSettings {
   url: string;
   /** Processes with the same prefix share the windows. */
   prefix: string;

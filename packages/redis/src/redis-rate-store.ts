@@ -26,7 +26,7 @@ interface Grant {
   shared: { runId: string; slot: number } | undefined;
 }
 
-export interface RedisRateStoreOptions {
+interface RedisRateStoreOptions {
   url: string;
   shape: WindowShape;
   logger: Logger;

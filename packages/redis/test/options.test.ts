@@ -5,9 +5,11 @@ import { type RedisOptions, redisRateStore } from '../src/index.ts';
 const url = 'redis://localhost';
 
 test.each([
-  ['redisRateStore.url must be a URL such as redis://localhost:6379/0, got undefined', {}],
-  ['redisRateStore.url must be a URL such as redis://', { url: 'localhost' }],
-  ['redisRateStore.url must be a URL such as redis://', { url: 'https://localhost' }],
+  ['redisRateStore takes an object: redisRateStore({ url }).', url],
+  ['redisRateStore.url must be a URL that begins with redis:// or rediss://', { url: 'localhost:6379' }],
+  ['such as redis://localhost:6379/0, got undefined', {}],
+  ['redisRateStore.url must be a URL that begins with redis://', { url: 'localhost' }],
+  ['redisRateStore.url must be a URL that begins with redis://', { url: 'https://localhost' }],
   ['redisRateStore.prefix must be a non-empty string', { url, prefix: '' }],
   ['redisRateStore has no option "namespace"', { url, namespace: 'app' }],
 ])('wrong options are refused: %s', (message, options) => {

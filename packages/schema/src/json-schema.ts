@@ -11,7 +11,7 @@ import { isSchema, type Schema, unescapePointer } from './references.ts';
 /** A copy of the arguments with defaults, or what is wrong with them. */
 export type ArgumentCheck = (args: Record<string, unknown>) => { value: Record<string, unknown> } | { problem: string };
 
-export type CompiledSchema = { check: ArgumentCheck } | { fault: { path: string[]; message: string } };
+type CompiledSchema = { check: ArgumentCheck } | { fault: { path: string[]; message: string } };
 
 const DIALECTS = [
   { pattern: /^http:\/\/json-schema\.org\/draft-0[67]\/schema#?$/, meta: 'http://json-schema.org/draft-07/schema#' },

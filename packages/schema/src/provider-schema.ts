@@ -239,7 +239,7 @@ const validKey = /^[a-zA-Z0-9_.-]{1,64}$/;
 /** Leaves room for a number. */
 const MAX_STEM_LENGTH = 56;
 
-/** Claude takes keys of the root by this pattern only, so others are renamed, and named back when a call comes. */
+/** Claude accepts only root keys that match `validKey`; other keys are renamed, and restored in the arguments of a call. */
 function withValidKeys(schema: Schema): RepairedSchema {
   const properties = propertiesOf(schema);
   const names = Object.keys(properties);

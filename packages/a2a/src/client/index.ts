@@ -1,4 +1,6 @@
 // The public names of `@pocket-agent/a2a/client`: an A2A client that does not need the rest of Pocket Agent.
+
+export { CARD_PATH } from '../wire/wire.ts';
 export {
   A2aClient,
   type A2aClientOptions,

@@ -47,7 +47,7 @@ class RemoteAgent implements ToolSource {
   /** The card took longer than `waitMs` and has not arrived yet; runs do not wait for it. */
   #isSlow = false;
   #revision = 0;
-  #wasWarned = false;
+  readonly #warned = new Set<string>();
 
   constructor(options: RemoteAgentOptions) {
     checkRemoteAgentOptions(options);
@@ -164,6 +164,7 @@ class RemoteAgent implements ToolSource {
       // a task that is not followed anymore is canceled
       if (context.signal.aborted || isFinal(error)) void this.#track(call.cancel());
       else if (error instanceof A2aError) this.#forget(link);
+      if (isPocketError(error) && error.details?.statusCode !== undefined) this.#warnOnce(errorText(error));
       throw this.#explain(error, context.signal);
     }
     const { collected } = call;
@@ -229,9 +230,8 @@ class RemoteAgent implements ToolSource {
   }
 
   #warnOnce(text: string): void {
-    if (this.#wasWarned) return;
-    this.#wasWarned = true;
-    this.#options.logger?.warn(text);
+    if (!this.#warned.has(text)) this.#options.logger?.warn(text);
+    this.#warned.add(text);
   }
 
   #track<Value>(work: Promise<Value>): Promise<Value> {
@@ -247,19 +247,20 @@ class RemoteAgent implements ToolSource {
     if (isPocketError(cause)) return cause;
     const { host } = new URL(this.#options.url);
     const agent = `The A2A agent ${this.#label}`;
+    const located = this.#label === host ? agent : `${agent} at ${host}`;
     if (!(cause instanceof A2aError))
-      return new PocketError('TOOL_FAILED', `${agent} at ${host} did not answer: ${errorText(cause)}`, { cause });
+      return new PocketError('TOOL_FAILED', `${located} did not answer: ${errorText(cause)}`, { cause });
     const { code, message, retryAfterMs } = cause;
     switch (code) {
       case 'RATE_LIMITED':
-        return new PocketError(code, `${agent} at ${host}: ${message}`, { cause, details: { retryAfterMs } });
+        return new PocketError(code, `${located}: ${message}`, { cause, details: { retryAfterMs } });
       case 'PROTOCOL':
         return new PocketError('TOOL_FAILED', `${agent} broke the A2A protocol: ${message}`, { cause });
       case 'UNREACHABLE':
       case 'TIMEOUT':
-        return new PocketError('TOOL_FAILED', `${agent} at ${host} did not answer: ${message}`, { cause });
+        return new PocketError('TOOL_FAILED', `${located} did not answer: ${message}`, { cause });
       default:
-        return new PocketError('TOOL_FAILED', `${agent} at ${host}: ${message}`, { cause });
+        return new PocketError('TOOL_FAILED', `${located}: ${message}`, { cause });
     }
   }
 }

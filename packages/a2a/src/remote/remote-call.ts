@@ -15,7 +15,7 @@ const MAX_REQUESTED_WAIT_MS = 60_000;
 const MAX_FAILURES = 6;
 const CANCEL_MS = 5_000;
 
-export interface RemoteCallOptions {
+interface RemoteCallOptions {
   signal: AbortSignal;
   /** Artifacts beyond this size are dropped. */
   maxBytes: number;

@@ -14,7 +14,7 @@ const MAX_CUT_BYTES = 16_777_216;
 const MAX_ERROR_BYTES = 1_048_576;
 const MAX_REASON_LENGTH = 300;
 
-export interface RemoteLinkOptions {
+interface RemoteLinkOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
   /** Hosts beside that of `url` that may have a private address and that get the headers. */
@@ -75,7 +75,7 @@ function authorizationFor(target: URL, { url, headers, allowHosts }: RemoteLinkO
       : credentials === null
         ? `wants credentials (${status}): set "token" or "headers".`
         : `refused the credentials it was sent (${status}).${refusalReason(challenge, credentials)}`;
-    return new PocketError('TOOL_FAILED', `${target.origin} ${reason}`);
+    return new PocketError('TOOL_FAILED', `${target.origin} ${reason}`, { details: { statusCode: status } });
   }
 }
 

@@ -6,7 +6,7 @@ import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from 'pocket-agent/internal';
 import { type Part, textOfParts } from '../wire/wire.ts';
 
-export const ELICITATION_KEY = 'pocket-agent/elicitation';
+const ELICITATION_KEY = 'pocket-agent/elicitation';
 
 interface Question {
   id: string;

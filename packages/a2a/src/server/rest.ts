@@ -1,6 +1,6 @@
 // The routes of the REST binding. Bodies and answers are those of JSON-RPC.
 
-export interface RestCall {
+interface RestCall {
   method: string;
   params: Record<string, unknown>;
   /** HTTP status of a successful answer. Default 200. */

@@ -20,7 +20,7 @@ const ANSWER = 'answer';
 /** A watcher with more unread updates is disconnected; it can subscribe again. */
 const MAX_UNREAD = 10_000;
 
-export interface ServedTaskOptions {
+interface ServedTaskOptions {
   id: string;
   contextId: string;
   message: Message;

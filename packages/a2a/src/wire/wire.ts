@@ -80,7 +80,7 @@ export interface PushConfig {
   authentication?: { scheme: string; credentials?: string };
 }
 
-export interface AgentInterface {
+interface AgentInterface {
   url: string;
   protocolBinding: string;
   protocolVersion: string;

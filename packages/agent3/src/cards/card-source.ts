@@ -1,4 +1,5 @@
 // Fetches cards and signing keys, with limits of size and time and with HTTP caching.
+import { CARD_PATH } from '@pocket-agent/a2a/client';
 import { FetchError, type HttpFetch, isHost } from '@pocket-agent/http/fetch';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
@@ -10,7 +11,6 @@ const TIMEOUT_MS = 10_000;
 const MIN_FRESH_MS = 60_000;
 const MAX_FRESH_MS = 86_400_000;
 const DEFAULT_FRESH_MS = 300_000;
-const WELL_KNOWN = '.well-known/agent-card.json';
 
 export type FetchedCard = { freshMs: number; etag: string | undefined; url: string } & (
   | { isChanged: true; card: CardJson }
@@ -53,7 +53,7 @@ export class CardSource {
     this.checkScheme(url, 'cardUrl');
     url.hash = '';
     if (url.searchParams.size === 0) url.search = '';
-    return url.pathname.endsWith('/') ? new URL(WELL_KNOWN, url).href : url.href;
+    return url.pathname.endsWith('/') ? new URL(CARD_PATH, url).href : url.href;
   }
 
   /** Over plain http, cards and credentials could be read and changed in transit. */

@@ -84,7 +84,7 @@ export class Agents {
     const request = isSecure
       ? nodeHttps().request({ ...options, agent: this.#https, servername: isIP(host) ? '' : host })
       : nodeHttp().request({ ...options, agent: this.#http });
-    // an Agent keeps the connection if only the server says nothing of closing it
+    // an Agent keeps the connection unless the server closes it
     if (headers.connection === 'close') request.once('close', () => request.socket?.destroy());
     return request;
   }

@@ -122,10 +122,7 @@ export class Body {
   }
 }
 
-/**
- * In the order in which they are applied. None for an encoding that is not known, which is passed on as it is.
- * Undefined if there are more of them than anyone needs.
- */
+/** The decoders in order; an empty list for an unknown encoding, undefined for more than MAX_ENCODINGS encodings. */
 function decodersOf(encoding: string | undefined): (Transform & Zlib)[] | undefined {
   if (encoding === undefined) return [];
   const makers = encoding.split(',').map((name) => encodings.get(name.trim().toLowerCase()));
@@ -136,7 +133,7 @@ function decodersOf(encoding: string | undefined): (Transform & Zlib)[] | undefi
 function decoded(message: IncomingMessage, decoders: readonly Transform[]): Readable {
   const last = decoders.at(-1);
   if (!last) return message;
-  pipeline([message, ...decoders], () => {}); // an error in any of them is one of the last
+  pipeline([message, ...decoders], () => {}); // the last one emits the errors of all
   return last;
 }
 

@@ -9,7 +9,7 @@ import { FetchError } from './fetch-error.ts';
 import type { RequestParts } from './request.ts';
 import { HttpResponse } from './response.ts';
 
-/** A body that is not wanted is read up to this, so that its connection can be used again. */
+/** A discarded body is read up to these limits, so that its connection can be reused. */
 const DISCARDED = { bytes: 64 * 1_024, ms: 1_000 };
 /** Headers that may go to another origin. Any other may hold a secret: API keys have many names. */
 const KEPT_ACROSS_ORIGINS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
@@ -115,7 +115,7 @@ export class Exchange {
     for (const name of ['content-type', 'content-length', 'transfer-encoding']) delete headers[name];
   }
 
-  /** Nothing can end the exchange any more. */
+  /** Removes the timer and the abort listener. */
   release(): void {
     clearTimeout(this.#timer);
     this.#removeListener();

@@ -8,7 +8,7 @@ const BYTES_PER_MB = 1_024 * 1_024;
 
 export interface ResponseLimits {
   /** Of a body, or of one event. Default: no limit. */
-  mostBytes?: number;
+  maxBytes?: number;
   /** Called once, before the reader of the response sees the error. */
   onTooLarge?(error: Error): void;
 }
@@ -20,8 +20,8 @@ type Check = (chunk: Uint8Array) => void;
 export function limitedResponse(response: Response, limits: ResponseLimits = {}): Response {
   const isStream = isEventStream(response);
   // a page of HTML may have any number of commas
-  const mostParts = isStream || isJson(response) ? MAX_JSON_PARTS : Number.POSITIVE_INFINITY;
-  const makeCheck = () => checkOf(limits, mostParts);
+  const maxParts = isStream || isJson(response) ? MAX_JSON_PARTS : Number.POSITIVE_INFINITY;
+  const makeCheck = () => checkOf(limits, maxParts);
   const split = isStream ? eventSplitter(makeCheck) : checkedWhole(makeCheck());
   if (response instanceof HttpResponse) {
     response.pass(split);
@@ -47,13 +47,13 @@ function contentType({ headers }: Response): string {
   return headers.get('content-type') ?? '';
 }
 
-function checkOf({ mostBytes = Number.POSITIVE_INFINITY, onTooLarge }: ResponseLimits, mostParts: number): Check {
-  const weight = new JsonWeight({ mostParts });
-  const tooLong = `that exceeds the limit of ${mostBytes / BYTES_PER_MB} MB`;
+function checkOf({ maxBytes = Number.POSITIVE_INFINITY, onTooLarge }: ResponseLimits, maxParts: number): Check {
+  const weight = new JsonWeight({ maxParts });
+  const tooLong = `that exceeds the limit of ${maxBytes / BYTES_PER_MB} MB`;
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.byteLength;
-    const fault = bytes > mostBytes ? tooLong : weight.add(chunk);
+    const fault = bytes > maxBytes ? tooLong : weight.add(chunk);
     if (fault === undefined) return;
     const error = new Error(`it sent a message ${fault}`);
     onTooLarge?.(error);

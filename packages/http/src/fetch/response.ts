@@ -14,7 +14,7 @@ interface ResponseParts {
 /** Splits a chunk into the pieces that are passed on; throws to refuse it. */
 export type Split = (chunk: Uint8Array) => Iterable<Uint8Array>;
 /** Returns the next chunk, or undefined at the end. */
-export type ReadChunk = () => Promise<Uint8Array | undefined>;
+type ReadChunk = () => Promise<Uint8Array | undefined>;
 
 const BYTE_ORDER_MARK = '\uFEFF';
 /** Pieces are passed on for this long at a time; then other work of the process gets a turn. */

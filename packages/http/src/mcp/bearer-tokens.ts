@@ -18,7 +18,7 @@ export function bearerTokens(tokens: readonly BearerToken[]): Authorize {
     verifier: {
       async verifyAccessToken(given) {
         const found = known.find(({ token }) => isSame(token, given));
-        if (!found) throw new OAuthError(OAuthErrorCode.InvalidToken, 'This token is not the one of this server');
+        if (!found) throw new OAuthError(OAuthErrorCode.InvalidToken, 'Invalid token');
         const expiresAt = Math.floor(Date.now() / 1000) + 3600;
         return { token: given, ...found.named, expiresAt };
       },

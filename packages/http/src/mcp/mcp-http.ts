@@ -132,7 +132,7 @@ export async function startListening(server: NodeServer, host: string, port: num
 function whyNot(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!('code' in error) || error.code !== 'EADDRINUSE') return error.message;
-  return 'another program has it (EADDRINUSE). Choose another port; 0 takes one that is free.';
+  return 'the port is in use (EADDRINUSE). Choose another port; 0 takes one that is free.';
 }
 
 /** Parses the body once, for all handlers. */
@@ -161,7 +161,7 @@ function makeGuard(host: string, options: McpHttpOptions): (request: Request) =>
 }
 
 function forbidden(reason: string, option: string): Response {
-  return refusal(403, { code: -32_000, message: `${reason} (not one of the ${option} that this server was given)` });
+  return refusal(403, { code: -32_000, message: `${reason} (not in ${option})` });
 }
 
 function refusal(status: number, error: { code: number; message: string }): Response {

@@ -1,12 +1,12 @@
 // The program mattermost-bot: reads arguments and environment, sets the exit code.
-import { outlastReaders } from '@pocket-agent/http/output';
+import { ignoreClosedPipes } from '@pocket-agent/http/output';
 import { errorText } from '@pocket-agent/kit';
 import { isMattermostError } from '../base/errors.ts';
 import { packageVersion } from '../base/version.ts';
 import { HELP, readBotCommand } from './command-line.ts';
 
 export async function runProgram(): Promise<void> {
-  outlastReaders();
+  ignoreClosedPipes();
   try {
     const command = readBotCommand(process.argv.slice(2), process.env);
     if (command === 'help') process.stdout.write(HELP);

@@ -11,7 +11,8 @@ export class ConfigProblems {
   }
 
   add(name: string, problem: string): void {
-    this.#messages.push(`${this.#labels[name] ?? name}: ${problem}.`);
+    const separator = problem.startsWith('is missing') ? ' ' : ': ';
+    this.#messages.push(`${this.#labels[name] ?? name}${separator}${problem}.`);
   }
 
   throwIfAny(): void {

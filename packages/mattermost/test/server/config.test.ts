@@ -81,8 +81,8 @@ test('every setting can be changed', () => {
 writeFileSync(join(folder, 'no-certificate.pem'), 'hello');
 
 test.each([
-  [{}, 'MATTERMOST_URL: is missing'],
-  [{}, 'MATTERMOST_TOKEN: is missing'],
+  [{}, 'MATTERMOST_URL is missing'],
+  [{}, 'MATTERMOST_TOKEN is missing'],
   [{ ...usable, MATTERMOST_URL: 'chat.example.com' }, 'not an http or https URL'],
   [{ ...usable, MATTERMOST_URL: 'ftp://chat.example.com' }, 'not an http or https URL'],
   [{ ...usable, MATTERMOST_URL: 'https://user:pass@chat.example.com' }, 'user name or password'],
@@ -122,16 +122,16 @@ test.each([
   ],
   [{ ...usable, MATTERMOST_BOT_PROFIL: 'reader' }, 'did you mean MATTERMOST_BOT_PROFILE?'],
   [{ ...usable, MATTERMOST_WEATHER: TOKEN }, 'MATTERMOST_WEATHER: unknown variable; remove it'],
-  [{ ...usable, MCP_TRANSPORT: 'http' }, 'MATTERMOST_HTTP_TOKEN: is missing'],
+  [{ ...usable, MCP_TRANSPORT: 'http' }, 'MATTERMOST_HTTP_TOKEN is missing'],
   [{ ...http, MATTERMOST_HTTP_TOKEN: 'short' }, 'at least 16 characters'],
   [{ ...http, MATTERMOST_HTTP_TOKENS: 'boss=aaaaaaaaaaaaaaaa' }, 'entry 1 must be profile=token'],
   [{ ...usable, MATTERMOST_AUTH_MODE: 'client_token' }, 'requires HTTP'],
   [{ ...usable, MATTERMOST_AUTH_MODE: 'oauth_proxy', MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS: 'true' }, 'contradicts'],
-  [{ ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy' }, 'MATTERMOST_OAUTH_CLIENT_ID: is missing'],
-  [{ ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy' }, 'MATTERMOST_OAUTH_CLIENT_SECRET: is missing'],
+  [{ ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy' }, 'MATTERMOST_OAUTH_CLIENT_ID is missing'],
+  [{ ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy' }, 'MATTERMOST_OAUTH_CLIENT_SECRET is missing'],
   [
     { ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy', MATTERMOST_OAUTH_CLIENT_TYPE: 'public' },
-    'JWT_SIGNING_KEY: is missing',
+    'JWT_SIGNING_KEY is missing',
   ],
   [
     { ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy', MATTERMOST_OAUTH_MCP_PUBLIC_URL: 'http://mcp.example.com' },
@@ -189,9 +189,7 @@ test('access lists passed by a program are checked like those of variables', asy
 test('an invalid token entry is reported once', () => {
   const environment = { ...usable, MCP_TRANSPORT: 'http', MATTERMOST_HTTP_TOKENS: 'boss=aaaaaaaaaaaaaaaa' };
   expect(catchError(() => readConfig(environment)).message.split('\n- ')).toHaveLength(2);
-  expect(() => readConfig({ ...environment, MATTERMOST_HTTP_TOKENS: ',' })).toThrow(
-    'MATTERMOST_HTTP_TOKEN: is missing',
-  );
+  expect(() => readConfig({ ...environment, MATTERMOST_HTTP_TOKENS: ',' })).toThrow('MATTERMOST_HTTP_TOKEN is missing');
 });
 
 test('all errors are reported together', () => {

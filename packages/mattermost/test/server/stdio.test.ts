@@ -175,7 +175,7 @@ test('help, version and invalid settings exit immediately, with all errors and n
   expect(version?.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(help?.output()).toContain('--http');
   expect(nope?.errors()).toContain('--help');
-  expect(invalid?.errors()).toMatch(/MATTERMOST_URL: is missing[\s\S]*\n- --port: is "x"/);
+  expect(invalid?.errors()).toMatch(/MATTERMOST_URL is missing[\s\S]*\n- --port: is "x"/);
   expect(invalid?.errors()).not.toContain('MCP_PORT');
   expect(invalid?.errors()).not.toContain(secret);
   expect(invalid?.output()).toBe('');

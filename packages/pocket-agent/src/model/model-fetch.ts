@@ -87,7 +87,7 @@ async function limitResponse(response: Response): Promise<Response> {
 async function filterFor(headers: Headers): Promise<ByteFilter> {
   if (headers.get('content-type')?.startsWith('text/event-stream')) return failAfter(MAX_STREAM_BYTES);
   const { JsonWeight } = await import('@pocket-agent/http/json-weight');
-  const weight = new JsonWeight({ mostValues: MAX_JSON_VALUES });
+  const weight = new JsonWeight({ maxValues: MAX_JSON_VALUES });
   return failAfter(MAX_BYTES, (chunk) => weight.add(chunk));
 }
 

@@ -44,7 +44,7 @@ test('a port in use is an error that says how to choose another one', async () =
   const { port } = new URL((await server.listen()).url);
   await expect(server.listen({ port: Number(port) })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
-    message: `Cannot listen on 127.0.0.1 port ${port}: another program has it (EADDRINUSE). Choose another port; 0 takes one that is free.`,
+    message: `Cannot listen on 127.0.0.1 port ${port}: the port is in use (EADDRINUSE). Choose another port; 0 takes one that is free.`,
   });
 });
 
@@ -68,9 +68,7 @@ describe('a server that refuses a request without the right token', () => {
 
   test('is reported with its own message, even if the token has two letters', async () => {
     const reason = await refusalOf({ headers: { authorization: 'Bearer no' } });
-    expect(reason).toBe(
-      'MCP server "it" refused the Authorization header of its entry. It says: This token is not the one of this server.',
-    );
+    expect(reason).toBe('MCP server "it" refused the Authorization header of its entry. It says: Invalid token.');
   });
 });
 

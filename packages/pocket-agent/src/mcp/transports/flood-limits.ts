@@ -42,5 +42,5 @@ export function scheduleReconnect(reconnect: () => void, delayMs: number): () =>
 
 /** A `fetch` whose responses have the size limit of every message of a server. */
 export function limitedFetch(fetch: FetchLike, onTooLarge: (error: Error) => void = () => {}): FetchLike {
-  return async (url, init) => limitedResponse(await fetch(url, init), { mostBytes: MAX_MESSAGE_BYTES, onTooLarge });
+  return async (url, init) => limitedResponse(await fetch(url, init), { maxBytes: MAX_MESSAGE_BYTES, onTooLarge });
 }

@@ -142,7 +142,7 @@ const sendings = new AsyncLocalStorage<{ isStream: boolean }>();
 
 function noteStreams(fetch: FetchLike, onTooLarge: (error: Error) => void): FetchLike {
   return async (url, init) => {
-    const response = limitedResponse(await fetch(url, init), { mostBytes: MAX_MESSAGE_BYTES, onTooLarge });
+    const response = limitedResponse(await fetch(url, init), { maxBytes: MAX_MESSAGE_BYTES, onTooLarge });
     const sending = sendings.getStore();
     if (sending) sending.isStream = response.ok && isEventStream(response);
     return response;
