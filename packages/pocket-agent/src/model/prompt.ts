@@ -25,10 +25,13 @@ export class PromptBuilder {
     this.#systemPrompt = systemPrompt;
     if (this.#prompt.length === 0 && systemPrompt?.trim())
       this.#prompt.push(snapshot({ role: 'system', content: systemPrompt }));
-    for (const message of messages.slice(this.#converted)) {
-      const repaired = repairMessage(message, anyModel);
-      if (repaired) this.#append(repaired);
+    const added = messages.slice(this.#converted).flatMap((message) => repairMessage(message, anyModel) ?? []);
+    const last = this.#prompt.at(-1);
+    if (last?.role === 'tool' && added[0]?.role === 'tool') {
+      this.#prompt.pop();
+      added.unshift(last);
     }
+    for (const message of withJoinedResults(added)) this.#prompt.push(snapshot(message));
     this.#converted = messages.length;
     return this.#prompt;
   }
@@ -37,15 +40,18 @@ export class PromptBuilder {
     this.#prompt = [];
     this.#converted = 0;
   }
+}
 
-  #append(message: Message): void {
-    const last = this.#prompt.at(-1);
-    // Gemini requires the results of all calls of a turn in one message; other providers accept that
-    if (message.role === 'tool' && last?.role === 'tool') {
-      this.#prompt.pop();
-      this.#prompt.push(snapshot({ ...last, content: [...last.content, ...message.content] }));
-    } else this.#prompt.push(snapshot(message));
+/** Gemini requires the results of all calls of a turn in one message; other providers accept that. */
+function withJoinedResults(messages: readonly Message[]): Message[] {
+  const joined: Message[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role !== 'tool') joined.push(message);
+    else if (last?.role === 'tool') last.content.push(...message.content);
+    else joined.push({ ...message, content: [...message.content] });
   }
+  return joined;
 }
 
 /** True if the prompt contains images by URL, which some providers do not fetch. */

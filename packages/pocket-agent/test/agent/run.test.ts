@@ -1,7 +1,7 @@
-import { PocketAgent, tool } from 'pocket-agent';
+import { type Message, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
-import { add, expectValidHistory, fail, resultText, scriptedAgent } from '../helpers.ts';
+import { add, expectLittleWork, expectValidHistory, fail, resultText, scriptedAgent } from '../helpers.ts';
 
 describe('run', () => {
   test('asks until no tool call is left and returns the last text', async () => {
@@ -365,6 +365,30 @@ describe('tool calls', () => {
       expectValidHistory(agent);
     },
   );
+
+  test('the results of forty thousand calls are put into one message of the prompt, in linear time', async () => {
+    const ids = Array.from({ length: 40_000 }, (_, index) => `call-${index}`);
+    const output = { type: 'text' as const, value: 'done' };
+    const messages: Message[] = [
+      { role: 'user', content: [{ type: 'text', text: 'go' }] },
+      {
+        role: 'assistant',
+        content: ids.map((toolCallId) => ({ type: 'tool-call', toolCallId, toolName: 'x', input: {} })),
+      },
+      ...ids.map(
+        (toolCallId): Message => ({
+          role: 'tool',
+          content: [{ type: 'tool-result', toolCallId, toolName: 'x', output }],
+        }),
+      ),
+    ];
+    const { agent, model } = scriptedAgent(['ok'], { agentConfig: { messages } });
+    const before = process.threadCpuUsage();
+    await agent.run('and?');
+    expectLittleWork(before);
+    const parts = model.calls[0]?.prompt.map(({ role, content }) => `${role} ${content.length}`);
+    expect(parts).toEqual(['user 1', 'assistant 40000', 'tool 40000', 'user 1']);
+  });
 
   test('a failing tool, an unknown tool, bad JSON and bad arguments are answered, and the run goes on', async () => {
     const { agent } = scriptedAgent(
