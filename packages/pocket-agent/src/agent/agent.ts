@@ -43,7 +43,7 @@ import { agentTool, subAgentTools } from '../tools/agent-tool.ts';
 import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import { readModelAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
-import { runToolCalls } from '../tools/tool-runner.ts';
+import { type RequestedCall, runToolCalls } from '../tools/tool-runner.ts';
 import { withoutClose } from '../tools/tool-source.ts';
 import { AgentClient } from './agent-client.ts';
 import {
@@ -71,6 +71,13 @@ interface StepParts {
   completion: CompletionOptions;
   /** The step waits for listeners that were called from then on; a listener may itself wait for a step. */
   firstListenerCall: number;
+}
+
+/** The calls in an answer, and their results in the same order. */
+interface AnsweredCalls {
+  llmMessage: Message;
+  requested: readonly RequestedCall[];
+  results: readonly ToolResult[];
 }
 
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
@@ -340,7 +347,7 @@ export class PocketAgent<Answer = string> {
       if (requested.length > 0) {
         const run = this.#tools.toolRun({ context, hookContext, table, requested });
         const { results, failure } = await runToolCalls(run, requested);
-        this.#addResults(context, llmMessage, results);
+        this.#addResults(context, { llmMessage, requested, results });
         if (failure !== undefined) throw failure;
         toolExecutionResults = results;
       }
@@ -383,11 +390,13 @@ export class PocketAgent<Answer = string> {
   }
 
   /** Inserts each result right after the previous one: a message may have been added while the tools ran. */
-  #addResults(context: RunContext, calls: Message, results: readonly ToolResult[]): void {
+  #addResults(context: RunContext, { llmMessage, requested, results }: AnsweredCalls): void {
     this.#ledger.toolResults(context, results);
-    let before = calls;
-    for (const result of results) {
-      const message = deepFreeze(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
+    let before: Message = llmMessage;
+    for (const [index, result] of results.entries()) {
+      // a hook may have called another tool; the model knows the call by its own name
+      const name = requested[index]?.call.name ?? result.toolCallName;
+      const message = deepFreeze(toolMessage(result.toolCallId, name, toolOutput(result)));
       this.#append(message, undefined, before);
       before = message;
     }

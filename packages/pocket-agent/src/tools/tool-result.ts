@@ -85,18 +85,17 @@ export function checkedResult(call: ToolCall, result: ToolResult | undefined): T
   if (!result || !isContent) {
     throw new PocketError(
       'CONFIG_INVALID',
-      `A hook returned no result for "${call.name}": toolResultContent must be a list of text or file parts.`,
+      `A hook returned no result for "${call.name}": toolResultContent must be a list of text parts or file parts with mediaType and data.`,
     );
   }
   return { ...result, toolCallId: call.id, toolCallName: call.name, extra: result.extra ?? {} };
 }
 
 function isPart(part: unknown): boolean {
-  if (typeof part !== 'object' || part === null || !('type' in part)) return false;
-  return (
-    (part.type === 'text' && 'text' in part && typeof part.text === 'string') ||
-    (part.type === 'file' && 'data' in part)
-  );
+  if (!isRecord(part)) return false;
+  if (part.type === 'text') return hasText(part, 'text');
+  if (part.type !== 'file' || !isRecord(part.data)) return false;
+  return hasText(part, 'mediaType') && part.data.type === 'data' && hasText(part.data, 'data');
 }
 
 /** The result as a tool output for the history. */

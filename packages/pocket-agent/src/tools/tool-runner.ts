@@ -166,7 +166,7 @@ async function preToolCall(
   if (malformed) return undefined;
   const changed = await within(context.signal, hooks.preToolCall?.(hookContext, deepCopy(call)));
   if (!changed) return undefined;
-  if ('deny' in changed) {
+  if (isRecord(changed) && 'deny' in changed) {
     note(record, { decision: 'denied', by: 'hook', reason: changed.deny });
     const error = new PocketError('TOOL_DENIED', `This call was denied: ${changed.deny}`);
     return errorToolResult(call, error.message, error, settings);
@@ -176,8 +176,12 @@ async function preToolCall(
   return undefined;
 }
 
-/** Throws for arguments that a tool or an audit file could not take. */
-function checkChangedCall(call: ToolCall, { arguments: args }: ToolCall): void {
+/** Throws for a call without a name, and for arguments that a tool or an audit file could not take. */
+function checkChangedCall(call: ToolCall, { name, arguments: args }: ToolCall): void {
+  if (typeof name !== 'string') {
+    const advice = 'return a call with a name and arguments, { deny: reason } or nothing.';
+    throw new PocketError('CONFIG_INVALID', `preToolCall returned an invalid call for "${call.name}": ${advice}`);
+  }
   const text = `preToolCall returned invalid arguments for "${call.name}": they must be an object of JSON values`;
   if (!isRecord(args)) throw new PocketError('CONFIG_INVALID', `${text}.`);
   try {

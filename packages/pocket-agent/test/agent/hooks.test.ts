@@ -1,7 +1,15 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AgentHooks, type HookContext, PocketAgent, PocketError, tool } from 'pocket-agent';
+import {
+  AgentHooks,
+  type HookContext,
+  PocketAgent,
+  PocketError,
+  type ToolCall,
+  type ToolContentPart,
+  tool,
+} from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { add, expectValidHistory, fail, resultText, scriptedAgent, silent } from '../helpers.ts';
@@ -118,6 +126,30 @@ describe('hooks', () => {
     expect(JSON.parse(await readFile(auditFile, 'utf8'))).toMatchObject({ tool: 'add', outcome: 'not run' });
   });
 
+  test.each([[{}], [{ name: 5, arguments: {} }], ['add'], [[]]])(
+    'preToolCall cannot return %j: the run stops, with every call answered',
+    async (returned) => {
+      const { agent } = scriptedAgent([callAdd, 'ok'], {
+        tools: [add],
+        hooks: { preToolCall: () => returned as unknown as ToolCall },
+      });
+      const message = expect.stringContaining('preToolCall returned an invalid call for "add"');
+      await expect(agent.run('hi')).rejects.toMatchObject({ code: 'CONFIG_INVALID', message });
+      expectValidHistory(agent);
+    },
+  );
+
+  test('preToolCall may call another tool; its result answers the call of the model', async () => {
+    const other = tool({ name: 'other', description: '', run: () => 'of other' });
+    const { agent, model } = scriptedAgent([callAdd, 'ok'], {
+      tools: [add, other],
+      hooks: { preToolCall: (_context, call) => ({ ...call, name: 'other' }) },
+    });
+    await agent.run('hi');
+    expect(model.calls[1]?.prompt.at(-1)?.content).toMatchObject([{ toolName: 'add', output: { value: 'of other' } }]);
+    expect(agent.totals.byTool).toMatchObject({ other: { calls: 1 } });
+  });
+
   test('preToolCall may deny, and the model reads why', async () => {
     const { agent } = scriptedAgent([callAdd, 'ok'], {
       tools: [add],
@@ -139,6 +171,26 @@ describe('hooks', () => {
     });
     await agent.run('hi');
     expect(resultText(agent)).toBe('three');
+  });
+
+  test.each([
+    { type: 'file', data: 5 },
+    { type: 'file', mediaType: 'image/png', data: { type: 'data' } },
+    { type: 'file', data: { type: 'data', data: 'AAAA' } },
+  ])('postToolCall cannot put the part %j into the history', async (part) => {
+    let isBroken = true;
+    const { agent } = scriptedAgent([callAdd, 'later'], {
+      tools: [add],
+      hooks: {
+        postToolCall: (_context, _call, result) =>
+          isBroken ? { ...result, toolResultContent: [part as unknown as ToolContentPart] } : undefined,
+      },
+    });
+    const message = expect.stringContaining('file parts with mediaType and data');
+    await expect(agent.run('hi')).rejects.toMatchObject({ code: 'CONFIG_INVALID', message });
+    isBroken = false;
+    expect(await agent.run('again')).toBe('later');
+    expectValidHistory(agent);
   });
 
   test('onToolResult replaces the conversion', async () => {
