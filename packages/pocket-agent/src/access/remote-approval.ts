@@ -1,7 +1,7 @@
 // Approvals across MCP and A2A: a served Pocket Agent asks its client, and a client that is a Pocket Agent passes the
 // question on to its own approver, so that the person at the root is asked.
 import type { ElicitRequest, ElicitResult, ToolAnnotations } from '@modelcontextprotocol/client';
-import { isRecord, nonEmptyString, withoutUndefined } from '@pocket-agent/kit';
+import { isRecord, nonEmptyString, printable, printableText, truncate, withoutUndefined } from '@pocket-agent/kit';
 import {
   type ApprovalAnswer,
   type ApprovalRequest,
@@ -47,19 +47,13 @@ export function describeApproval({ hash: _hash, signal: _signal, ...call }: Appr
 export function approvalText(request: ApprovalRequest): string {
   const { path, tool, capability, arguments: args, description, changed, hash } = request;
   return [
-    `${path.join(' → ')} wants to call "${tool}" (${capability}).`,
-    // third-party text: on one line, so that it cannot imitate the other lines
-    ...(description ? [`Its description: ${cut(description.replace(/\s+/g, ' '), 500)}`] : []),
+    // names and description come from third parties: each on one line, so that they cannot imitate the other lines
+    `${printable(path.join(' → '), 500)} wants to call "${printable(tool, 200)}" (${capability}).`,
+    ...(description ? [`Its description: ${printable(description, 500)}`] : []),
     ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
-    `Arguments: ${cut(JSON.stringify(args, null, 2), 2_000)}`,
+    `Arguments: ${truncate(printableText(JSON.stringify(args, null, 2)), 2_000)}`,
     `Call ${hash.slice(0, 16)}`,
   ].join('\n');
-}
-
-/** Truncates text and says how much is missing, unless that would be longer than the text. */
-function cut(text: string, maxLength: number): string {
-  const short = `${text.slice(0, maxLength)}… (and ${text.length - maxLength} more characters)`;
-  return short.length < text.length ? short : text;
 }
 
 /** The answer of the root approver; undefined if the question is not an approval or there is no approver. */

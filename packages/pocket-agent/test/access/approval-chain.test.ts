@@ -336,7 +336,7 @@ describe('a client of a served agent', () => {
     const [shown = '', longer] = all;
     expect(shown.split('\n').filter((line) => line.startsWith('Arguments:'))).toHaveLength(1);
     expect(shown).toContain('Reads. Arguments: {}');
-    expect(shown).toMatch(/\(and 3,?0\d\d more characters\)/);
+    expect(shown).toMatch(/\(3,?0\d\d more characters\)/);
     // a few characters too many take no more room than saying so
     expect(longer).not.toContain('more character');
   });
