@@ -17,7 +17,7 @@ export const NO_APPROVER = 'it needs approval, and there is no approver';
 
 export const confirmWords = ['never', 'destructive', 'write', 'always'] as const;
 
-/** destructive: tools that can delete. write: all tools that do more than read. */
+/** destructive: tools that can delete. write: all tools that do more than read. A function asks unless it returns false. */
 export type ConfirmPolicy =
   | (typeof confirmWords)[number]
   | ((tool: JudgedTool, args: Record<string, unknown>) => boolean);
@@ -93,7 +93,7 @@ interface Denial {
 }
 
 export function needsApproval(policy: ConfirmPolicy, tool: JudgedTool, args: Record<string, unknown>): boolean {
-  if (typeof policy === 'function') return policy(tool, args);
+  if (typeof policy === 'function') return policy(tool, args) !== false; // a forgotten return asks
   if (policy === 'destructive') return tool.capability === 'delete';
   return policy === 'always' || (policy === 'write' && tool.capability !== 'read');
 }

@@ -50,6 +50,14 @@ describe('calls that need approval', () => {
     expect(ran).toHaveLength(2);
     expect(resultText(agent, 1)).toContain('no approver');
   });
+
+  test('a function that returns nothing asks: only false lets a call pass', async () => {
+    const { ran, tools } = recorder();
+    const confirm = (() => {}) as unknown as () => boolean;
+    const { agent } = scriptedAgent([all, 'ok'], { tools, access: { confirm } });
+    await agent.run('x');
+    expect(ran).toEqual([]);
+  });
 });
 
 test('the approver is not asked about arguments that the tool would reject; the model reads the schema', async () => {
@@ -169,7 +177,7 @@ describe('an answer', () => {
   test('with arguments that are not JSON denies the call', async () => {
     const { ran, text } = await run(() => ({ allow: { id: 2n } }));
     expect(ran).toEqual([]);
-    expect(text).toContain('asking failed: Do not know how to serialize a BigInt');
+    expect(text).toContain('approve() failed: Do not know how to serialize a BigInt');
   });
 
   test('cannot change the call by modifying the request', async () => {
