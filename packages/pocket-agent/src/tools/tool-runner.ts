@@ -166,7 +166,7 @@ async function preToolCall(
   if (malformed) return undefined;
   const changed = await within(context.signal, hooks.preToolCall?.(hookContext, deepCopy(call)));
   if (!changed) return undefined;
-  if (isRecord(changed) && 'deny' in changed) {
+  if (typeof changed === 'object' && 'deny' in changed) {
     note(record, { decision: 'denied', by: 'hook', reason: changed.deny });
     const error = new PocketError('TOOL_DENIED', `This call was denied: ${changed.deny}`);
     return errorToolResult(call, error.message, error, settings);
