@@ -116,7 +116,7 @@ async function checkMattermost(packages: string[]): Promise<void> {
   const { PATH = '' } = process.env;
   const unset = spawnSync('npx', npx, { cwd: folder, encoding: 'utf8', env: { PATH } });
   assert.equal(unset.status, 2, unset.stderr);
-  assert.match(unset.stderr, /MATTERMOST_URL: is missing/);
+  assert.match(unset.stderr, /MATTERMOST_URL is missing/);
   assert.equal(unset.stdout, '');
 
   const mattermost = await startFakeMattermost();
