@@ -77,6 +77,12 @@ test('a webhook with a private address is not called, and only its host is logge
   expect(hook.received).toEqual([]);
 });
 
+test('a webhook of more than 8,192 characters is refused', async () => {
+  const client = await clientOf((await world.serve(world.agent([]))).url);
+  const config = { taskPushNotificationConfig: { url: 'https://h.example/', token: 'x'.repeat(8_192) } };
+  await expect(send(client, message('hello', {}, config))).rejects.toThrow(/at most 8192 characters/);
+});
+
 test('only the owner of a task can add, read, list and remove its webhooks', async () => {
   const { agent } = world.cleaner();
   const { url } = await world.serve(agent, { tokens: { 'token-a': 'admin', 'token-b': 'admin' } });

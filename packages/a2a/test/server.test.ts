@@ -488,6 +488,49 @@ test('one caller cannot use up the limits for running and stored tasks', async (
   await expect(greedy.getTask({ id: first.id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
 });
 
+describe('a caller with more than maxMemoryBytes loses its oldest', () => {
+  const tokens = { greedy: 'admin', modest: 'admin' } as const;
+  const long = 'x'.repeat(50_000);
+  /** Answers with the number of messages of users in the conversation. */
+  const count = ({ prompt }: ScriptedModel['calls'][number]) =>
+    `message ${prompt.filter(({ role }) => role === 'user').length}`;
+  const serve = async () => {
+    const agent = world.agent(Array.from({ length: 7 }, () => count));
+    const { url } = await world.serve(agent, { tokens, maxMemoryBytes: 120_000 });
+    return { greedy: await clientOf(url, { token: 'greedy' }), modest: await clientOf(url, { token: 'modest' }) };
+  };
+
+  test('finished tasks', async () => {
+    const { greedy, modest } = await serve();
+    const kept = await send(modest, message('a question'));
+    const [first, second, third] = [
+      await send(greedy, message(long)),
+      await send(greedy, message(long)),
+      await send(greedy, message(long)),
+    ];
+    await expect(greedy.getTask({ id: first.id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
+    for (const { id } of [second, third]) expect((await greedy.getTask({ id, tenant: '' })).id).toBe(id);
+    expect((await modest.getTask({ id: kept.id, tenant: '' })).id).toBe(kept.id);
+  });
+
+  test('conversations', async () => {
+    const { greedy, modest } = await serve();
+    await send(modest, message('a question', { contextId: 'mine' }));
+    for (const contextId of ['a', 'b', 'c']) await send(greedy, message(long, { contextId }));
+    expect(answerOf(await send(greedy, message('again', { contextId: 'c' })))).toBe('message 2');
+    expect(answerOf(await send(greedy, message('again', { contextId: 'a' })))).toBe('message 1');
+    expect(answerOf(await send(modest, message('again', { contextId: 'mine' })))).toBe('message 2');
+  });
+});
+
+test.each(['messageId', 'contextId', 'taskId'])('a %s of more than 512 characters is refused', async (name) => {
+  const client = await clientOf((await world.serve(world.agent(['hello']))).url);
+  const sent = send(client, message('hello', { [name]: 'x'.repeat(513) }));
+  await expect(sent).rejects.toThrow(`${name} must have at most 512 characters.`);
+  const fitting = name === 'taskId' ? {} : { [name]: 'x'.repeat(512) };
+  expect(answerOf(await send(client, message('hello', fitting)))).toBe('hello');
+});
+
 test('a single caller, or callers without authentication, may use the whole limit', async () => {
   const { slow, finish } = slowTool();
   const agent = world.agent(

@@ -1,14 +1,28 @@
-// Chooses what to evict from memory shared by several owners: the owner with the most entries loses its oldest one.
+// Chooses what to evict from memory shared by several owners: the owner that has the most loses its oldest entry.
 
-/** The key of the entry to evict. Entries come oldest first. */
-export function fairEvictionKey<Key>(entries: Iterable<readonly [key: Key, owner: string]>): Key | undefined {
-  const owners = new Map<string, { oldest: Key; count: number }>();
-  let largest: { oldest: Key; count: number } | undefined;
-  for (const [key, owner] of entries) {
-    const found = owners.get(owner) ?? { oldest: key, count: 0 };
-    found.count++;
+/** About what an object, or a field of one, takes in memory. */
+const BYTES_PER_VALUE = 50;
+
+/** The key of the entry to evict. Entries come oldest first. `weight` is 1 by default. */
+export function fairEvictionKey<Key>(
+  entries: Iterable<readonly [key: Key, owner: string, weight?: number]>,
+): Key | undefined {
+  const owners = new Map<string, { oldest: Key; weight: number }>();
+  let largest: { oldest: Key; weight: number } | undefined;
+  for (const [key, owner, weight = 1] of entries) {
+    const found = owners.get(owner) ?? { oldest: key, weight: 0 };
+    found.weight += weight;
     owners.set(owner, found);
-    if (!largest || found.count > largest.count) largest = found;
+    if (!largest || found.weight > largest.weight) largest = found;
   }
   return largest?.oldest;
+}
+
+/** About how many bytes of memory plain JSON takes. */
+export function estimateBytes(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let bytes = BYTES_PER_VALUE;
+  for (const [key, item] of Object.entries(value)) bytes += BYTES_PER_VALUE + key.length + estimateBytes(item);
+  return bytes;
 }

@@ -24,7 +24,7 @@ export {
   type SchemaIssue,
   schemaIssuesText,
 } from './errors.ts';
-export { fairEvictionKey } from './fair-eviction.ts';
+export { estimateBytes, fairEvictionKey } from './fair-eviction.ts';
 export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';
 export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger } from './logger.ts';
 export {

@@ -7,6 +7,8 @@ import type { PushConfig, Task } from '../wire/wire.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 
 const MAX_PER_TASK = 10;
+/** Of the JSON of one webhook. */
+const MAX_WEBHOOK_LENGTH = 8_192;
 const TIMEOUT_MS = 10_000;
 
 export interface Notification {
@@ -50,8 +52,11 @@ export class PushNotifications {
     });
   }
 
-  /** Throws for a URL that can never be called. Its IP address is checked with each request. */
-  check({ url: text }: PushConfig): void {
+  /** Throws for a config that is too long, and for a URL that can never be called. Its IP address is checked with each request. */
+  check(config: PushConfig): void {
+    const { url: text } = config;
+    if (JSON.stringify(config).length > MAX_WEBHOOK_LENGTH)
+      throw new RequestMalformedError(`A webhook must have at most ${MAX_WEBHOOK_LENGTH} characters of JSON.`);
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const isKnown = url && this.#options.allowHosts?.some((host) => isHost(host, url));
     const isSafe = url?.protocol === 'https:' || (isKnown && url.protocol === 'http:');

@@ -60,6 +60,11 @@ export interface A2aServerOptions extends A2aAccessOptions {
   maxRunningTasksPerCaller?: number;
   /** Number of finished tasks to keep in memory (without a `taskStore`), and to keep webhooks of. Default 1,000. */
   maxTasks?: number;
+  /**
+   * Memory for finished tasks, and as much for idle conversations, estimated; above it, the oldest are dropped.
+   * Default 128 MiB.
+   */
+  maxMemoryBytes?: number;
   /** A store of `@a2a-js/sdk` for tasks, for example its `DatabaseTaskStore`. Default: in memory. */
   taskStore?: SdkTaskStore;
   /** A question the caller does not answer within this time is denied. Default 900,000. */
@@ -100,6 +105,7 @@ const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
   maxRunningTasks: positiveInteger,
   maxRunningTasksPerCaller: positiveInteger,
   maxTasks: positiveInteger,
+  maxMemoryBytes: positiveInteger,
   taskStore: true,
   inputTimeoutMs: positiveNumber,
   maxBodyBytes: positiveInteger,

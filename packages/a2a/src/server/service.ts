@@ -5,7 +5,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { refuseUnreadable, startListening } from '@pocket-agent/http/mcp';
 import { errorText } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
-import { Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
+import { ConversationMemory, Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
 import { type AgentCard, CARD_PATH } from '../wire/wire.ts';
 import { makeCard } from './card.ts';
 import { makeHandler } from './http-handler.ts';
@@ -31,13 +31,14 @@ export class A2aService {
 
   constructor(agent: PocketAgent<unknown>, options: A2aServerOptions) {
     const { logger } = agent;
-    const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000 } = options;
+    const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000, maxMemoryBytes } = options;
     this.#agent = agent;
     this.#options = { ...options };
-    const keeper = taskStore ? keepIn(taskStore) : new TaskMemory(maxTasks);
+    const keeper = taskStore ? keepIn(taskStore) : new TaskMemory({ maxTasks, maxBytes: maxMemoryBytes });
     const onError = (error: unknown) => logger.error(`${agent.name} as an A2A server: ${errorText(error)}`);
     this.#conversations = new Conversations({
       maxConversations,
+      memory: new ConversationMemory(maxMemoryBytes),
       make: () => options.createAgent?.() ?? agent.fork(),
       onError,
     });

@@ -1,7 +1,7 @@
 // Keeps the latest tasks in memory. Only its owner can read a task.
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
-import { fairEvictionKey } from '@pocket-agent/kit';
-import type { Task } from '../wire/wire.ts';
+import { estimateBytes, fairEvictionKey } from '@pocket-agent/kit';
+import { isOver, type Task } from '../wire/wire.ts';
 import { type Call, scopeOf } from './server-options.ts';
 
 export interface TaskFilter {
@@ -27,21 +27,38 @@ export interface TaskKeeper {
   list(call: Call, filter: TaskFilter): Promise<TaskPage>;
 }
 
+interface TaskMemoryOptions {
+  /** Number of finished tasks to keep. */
+  maxTasks: number;
+  /** Above this estimated size, finished tasks are dropped. */
+  maxBytes?: number | undefined;
+}
+
+interface KeptTask {
+  task: Task;
+  scope: string;
+  owner: string;
+  bytes: number;
+}
+
 export class TaskMemory implements TaskKeeper {
   readonly #maxTasks: number;
-  readonly #tasks = new Map<string, { task: Task; scope: string; owner: string }>();
+  readonly #maxBytes: number;
+  readonly #tasks = new Map<string, KeptTask>();
+  #bytes = 0;
 
-  constructor(maxTasks: number) {
+  constructor({ maxTasks, maxBytes = 134_217_728 }: TaskMemoryOptions) {
     this.#maxTasks = maxTasks;
+    this.#maxBytes = maxBytes;
   }
 
   async save(call: Call, task: Task): Promise<void> {
     const scope = scopeOf(call);
-    this.#tasks.delete(scope + task.id);
-    this.#tasks.set(scope + task.id, { task, scope, owner: call.caller.id });
-    if (this.#tasks.size <= this.#maxTasks) return;
-    const oldest = fairEvictionKey([...this.#tasks].map(([key, { owner }]) => [key, owner] as const));
-    if (oldest !== undefined) this.#tasks.delete(oldest);
+    const bytes = estimateBytes(task);
+    this.#delete(scope + task.id);
+    this.#tasks.set(scope + task.id, { task, scope, owner: call.caller.id, bytes });
+    this.#bytes += bytes;
+    this.#makeRoom();
   }
 
   async load(call: Call, id: string): Promise<Task | undefined> {
@@ -68,6 +85,25 @@ export class TaskMemory implements TaskKeeper {
       return includeArtifacts && artifacts ? { ...rest, artifacts } : rest;
     });
     return { tasks, nextPageToken: all[from + pageSize]?.id ?? '', pageSize, totalSize: all.length };
+  }
+
+  /** Drops finished tasks only. The number of running tasks has its own limit. */
+  #makeRoom(): void {
+    while (this.#tasks.size > this.#maxTasks || this.#bytes > this.#maxBytes) {
+      const finished = [...this.#tasks].filter(([, { task }]) => isOver(task.status.state));
+      const isTooLarge = this.#bytes > this.#maxBytes;
+      if (!isTooLarge && finished.length <= this.#maxTasks) return;
+      const oldest = fairEvictionKey(
+        finished.map(([key, { owner, bytes }]) => [key, owner, isTooLarge ? bytes : 1] as const),
+      );
+      if (oldest === undefined) return;
+      this.#delete(oldest);
+    }
+  }
+
+  #delete(key: string): void {
+    this.#bytes -= this.#tasks.get(key)?.bytes ?? 0;
+    this.#tasks.delete(key);
   }
 }
 

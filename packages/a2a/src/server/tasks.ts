@@ -10,7 +10,7 @@ import {
 import { errorText, sha256 } from '@pocket-agent/kit';
 import type { ImageInput, PocketAgent, UserInput } from 'pocket-agent';
 import { agentResult, servedApproval } from 'pocket-agent/internal';
-import { type Conversations, RunLimit } from 'pocket-agent/internal/serve';
+import { type Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
 import {
   isOver,
   isTextual,
@@ -62,6 +62,7 @@ export class Tasks {
   /** Starts a task, or continues one that waits for an answer. A message that is sent again returns the same task. */
   async send(call: Call, message: Message, webhook?: PushConfig): Promise<FoundTask> {
     this.#check(message);
+    checkIds({ ...message, tenant: call.tenant });
     if (webhook) this.#options.push?.check(webhook);
     const scope = scopeOf(call);
     const key = scope + sha256(JSON.stringify(message));
@@ -204,6 +205,13 @@ export class Tasks {
     this.#messages.set(key, taskId);
     const [oldest] = this.#messages.keys();
     if (this.#messages.size > MAX_MESSAGES && oldest !== undefined) this.#messages.delete(oldest);
+  }
+}
+
+function checkIds(given: { tenant: string } & Message): void {
+  for (const name of ['messageId', 'contextId', 'taskId', 'tenant'] as const) {
+    if ((given[name]?.length ?? 0) > MAX_ID_LENGTH)
+      throw new RequestMalformedError(`${name} must have at most ${MAX_ID_LENGTH} characters.`);
   }
 }
 

@@ -19,7 +19,7 @@ import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, se
 import { progressReporter } from './progress.ts';
 import { RunLimit } from './run-limit.ts';
 import type { ServedAgent } from './served-agent.ts';
-import { Conversations } from './served-conversations.ts';
+import { ConversationMemory, Conversations, MAX_ID_LENGTH } from './served-conversations.ts';
 import { type Caller, type ServedRunOptions, ServedRuns } from './served-run.ts';
 import type { AgentServerOptions } from './server-options.ts';
 
@@ -52,6 +52,7 @@ interface ConversationRef extends Caller {
 export class AgentService {
   readonly #agent: ServedAgent;
   readonly #options: AgentServerOptions;
+  readonly #memory: ConversationMemory;
   /** The conversations of clients without a connection. */
   readonly #conversations: Conversations;
   readonly #runs = new ServedRuns();
@@ -61,6 +62,7 @@ export class AgentService {
   constructor(agent: ServedAgent, options: AgentServerOptions) {
     this.#agent = agent;
     this.#options = options;
+    this.#memory = new ConversationMemory(options.maxMemoryBytes);
     this.#conversations = this.#makeConversations();
     const { maxRuns, maxRunsPerCaller } = options;
     this.#limit = new RunLimit({ name: agent.name, maxRuns, maxRunsPerCaller });
@@ -107,6 +109,8 @@ export class AgentService {
     if (resumed) return resumed;
     const canAsk = clientCanBeAsked(connection.server, context);
     const conversation = this.#conversationOf(context, connection, given);
+    if (conversation.id.length > MAX_ID_LENGTH)
+      return errorResult(`The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
     if (conversation.kind === 'continued' && !conversation.conversations.has(conversation))
       return unknownConversation(conversation.id);
     return this.#runs.start(conversation, (run) => this.#converse(message, { ...run, canAsk }, conversation), context);
@@ -196,6 +200,7 @@ export class AgentService {
   #makeConversations(): Conversations {
     return new Conversations({
       maxConversations: this.#options.maxConversations ?? 1_000,
+      memory: this.#memory,
       make: () => this.#options.createAgent?.() ?? this.#agent.fork(),
       onError: this.#logError,
     });

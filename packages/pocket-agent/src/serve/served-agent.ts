@@ -7,6 +7,8 @@ export interface ServedAgent {
   readonly name: string;
   readonly roleDescription: string | undefined;
   readonly logger: Logger;
+  /** Its conversation, which counts towards `maxMemoryBytes` of the server. */
+  readonly messages?: readonly unknown[];
   run(input: string | UserInput, options: RunOptions): Promise<unknown>;
   /** An agent like this one with a conversation of its own. */
   fork(): ServedAgent;

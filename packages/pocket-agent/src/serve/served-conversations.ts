@@ -1,9 +1,12 @@
 // The conversations of a served agent: one agent for each, the least recently used are dropped.
-import { fairEvictionKey } from '@pocket-agent/kit';
+import { estimateBytes, fairEvictionKey } from '@pocket-agent/kit';
 import type { ServedAgent } from './served-agent.ts';
+
+export const MAX_ID_LENGTH = 512;
 
 interface ConversationsOptions {
   maxConversations: number;
+  memory: ConversationMemory;
   make(): ServedAgent;
   onError(error: unknown): void;
 }
@@ -14,9 +17,19 @@ export interface ConversationKey {
   id: string;
 }
 
+interface Conversation {
+  agent: ServedAgent;
+  owner: string;
+  uses: number;
+  /** The size of its messages after the last use. */
+  bytes: number;
+  /** Forgets it and closes its agent. */
+  drop(): void;
+}
+
 export class Conversations {
   readonly #options: ConversationsOptions;
-  readonly #kept = new Map<string, { agent: ServedAgent; owner: string; uses: number }>();
+  readonly #kept = new Map<string, Conversation>();
 
   constructor(options: ConversationsOptions) {
     this.#options = options;
@@ -24,7 +37,7 @@ export class Conversations {
 
   async use<Result>({ owner, id }: ConversationKey, work: (agent: ServedAgent) => Promise<Result>): Promise<Result> {
     const key = JSON.stringify([owner, id]);
-    const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), owner, uses: 0 };
+    const conversation = this.#kept.get(key) ?? this.#begin(key, owner);
     this.#kept.delete(key);
     this.#kept.set(key, conversation); // the last entry is the most recently used
     conversation.uses++;
@@ -33,6 +46,7 @@ export class Conversations {
       return await work(conversation.agent);
     } finally {
       conversation.uses--;
+      if (this.#kept.get(key) === conversation) this.#options.memory.measure(conversation);
     }
   }
 
@@ -41,22 +55,62 @@ export class Conversations {
   }
 
   close(): void {
-    for (const { agent } of this.#kept.values()) this.#end(agent);
-    this.#kept.clear();
+    for (const conversation of [...this.#kept.values()]) conversation.drop();
+  }
+
+  #begin(key: string, owner: string): Conversation {
+    const { make, memory, onError } = this.#options;
+    const agent = make();
+    const conversation: Conversation = {
+      agent,
+      owner,
+      uses: 0,
+      bytes: 0,
+      drop: () => {
+        this.#kept.delete(key);
+        memory.delete(conversation);
+        agent.close().catch(onError);
+      },
+    };
+    return conversation;
   }
 
   #forgetOldest(): void {
     while (this.#kept.size > this.#options.maxConversations) {
-      const idle = [...this.#kept].filter(([, { uses }]) => uses === 0);
-      const oldest = fairEvictionKey(idle.map(([key, { owner }]) => [key, owner] as const));
-      if (oldest === undefined) return;
-      const found = this.#kept.get(oldest);
-      this.#kept.delete(oldest);
-      if (found) this.#end(found.agent);
+      const idle = [...this.#kept.values()].filter(({ uses }) => uses === 0);
+      const oldest = fairEvictionKey(idle.map((one) => [one, one.owner] as const));
+      if (!oldest) return;
+      oldest.drop();
+    }
+  }
+}
+
+/** Limits the memory of conversations, also of several `Conversations` together. */
+export class ConversationMemory {
+  readonly #maxBytes: number;
+  /** The last one is the most recently used. */
+  readonly #measured = new Set<Conversation>();
+  #bytes = 0;
+
+  constructor(maxBytes = 134_217_728) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Measures a conversation after its use, then drops idle ones while all together are too large. */
+  measure(conversation: Conversation): void {
+    this.delete(conversation);
+    conversation.bytes = estimateBytes(conversation.agent.messages);
+    this.#measured.add(conversation);
+    this.#bytes += conversation.bytes;
+    while (this.#bytes > this.#maxBytes) {
+      const idle = [...this.#measured].filter(({ uses }) => uses === 0);
+      const oldest = fairEvictionKey(idle.map((one) => [one, one.owner, one.bytes] as const));
+      if (!oldest) return;
+      oldest.drop();
     }
   }
 
-  #end(agent: ServedAgent): void {
-    agent.close().catch(this.#options.onError);
+  delete(conversation: Conversation): void {
+    if (this.#measured.delete(conversation)) this.#bytes -= conversation.bytes;
   }
 }

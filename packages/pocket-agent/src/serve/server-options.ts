@@ -22,6 +22,8 @@ export interface AgentServerOptions {
   serverInfo?: { name: string; version: string };
   /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
   maxConversations?: number;
+  /** Memory for conversations, estimated; above it, the oldest idle ones are dropped. Default 128 MiB. */
+  maxMemoryBytes?: number;
   /** Runs for HTTP clients at the same time; one more is refused. Default 1,000. */
   maxRuns?: number;
   /** Those for one token. Default: a quarter of all where there are several tokens. */
@@ -35,6 +37,7 @@ const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
   approvals: servedApprovalsRule,
   serverInfo: true,
   maxConversations: positiveInteger,
+  maxMemoryBytes: positiveInteger,
   maxRuns: positiveInteger,
   maxRunsPerCaller: positiveInteger,
 });

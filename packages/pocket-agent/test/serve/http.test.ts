@@ -42,11 +42,12 @@ async function serve(
 }
 
 async function serveAgent(agent: PocketAgent<unknown>, options: Undefinable<AgentServerOptions>, http = {}) {
-  const { conversation, maxConversations, maxRuns } = options;
+  const { conversation, maxConversations, maxMemoryBytes, maxRuns } = options;
   const server = agent.asMcpServer({
     ...(maxRuns ? { maxRuns } : {}),
     ...(conversation ? { conversation } : {}),
     ...(maxConversations ? { maxConversations } : {}),
+    ...(maxMemoryBytes ? { maxMemoryBytes } : {}),
   });
   const listening = await server.listen(http);
   cleanUps.push(
@@ -564,6 +565,28 @@ describe('the end of conversations and servers', () => {
     expect(Counted.closed).toHaveLength(0);
     await talker.say('one', { contextId: 'c' });
     expect(Counted.closed).toHaveLength(1);
+  });
+
+  test('the oldest conversations are dropped when all together have more than maxMemoryBytes', async () => {
+    const { url } = await serveAgent(counted(recalls(6)), { maxMemoryBytes: 100_000 });
+    const talkers = [await client('SDK v2 in 2026', url), await client('SDK v2 in 2025', url)] as const;
+    const long = 'x'.repeat(20_000); // kept twice: as the message and as its answer
+    await talkers[1].say('remember me');
+    await talkers[0].say(long, { contextId: 'a' });
+    await talkers[0].say(long, { contextId: 'b' });
+    expect(Counted.closed).toHaveLength(0);
+    await talkers[0].say(long, { contextId: 'c' });
+    expect(Counted.closed).toHaveLength(2);
+    expect(textOf(await talkers[0].say('well?', { contextId: 'c' }))).toBe(`${long} + well?`);
+    expect(textOf(await talkers[1].say('well?'))).toBe('well?');
+  });
+
+  test('a context_id of more than 512 characters is refused', async () => {
+    const { url } = await serve(recalls(1));
+    const talker = await client('SDK v2 in 2026', url);
+    const refused = await talker.say('Hi', { contextId: 'x'.repeat(513) });
+    expect(textOf(refused)).toBe('The id of a conversation must have at most 512 characters.');
+    expect(textOf(await talker.say('Hi', { contextId: 'x'.repeat(512) }))).toBe('Hi');
   });
 
   test('a client with many conversations does not evict those of another', async () => {
