@@ -1,12 +1,21 @@
 // The tool calls under way to one server: their clocks, which progress and questions extend, and the runs they are part
 // of, which the server may ask something.
 import type { JSONRPCMessage, JSONRPCRequest, ProgressNotification } from '@modelcontextprotocol/client';
+import { abortable, startDeadline } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { CallClock, type CallClockOptions } from '../tools/call-clock.ts';
 
 interface CallOptions extends CallClockOptions {
   onProgress(update: ToolProgress): void;
+}
+
+/** A request of the server that is not answered yet. */
+interface Question {
+  /** The calls it may belong to that are still under way. */
+  calls: Set<PendingCall>;
+  /** Ends it when the last of them has ended. */
+  controller: AbortController;
 }
 
 /** Elicitations and sampling requests of one server that are open at a time. */
@@ -19,12 +28,11 @@ export class PendingCalls {
   readonly #calls = new Map<unknown, PendingCall>();
   /** Cancelled before the server answered: it may still ask something about them. */
   #abandoned: { owner: WeakRef<RunAgent> | undefined; isForOther: boolean; until: number }[] = [];
-  /** Questions of the server that are not answered yet. */
-  #questions = 0;
+  readonly #questions = new Set<Question>();
   #count = 0;
 
   start(options: CallOptions): PendingCall {
-    const call = new PendingCall(`call-${++this.#count}`, { ...options, isPaused: () => this.#questions > 0 });
+    const call = new PendingCall(`call-${++this.#count}`, { ...options, isPaused: () => this.#isAsked });
     this.#calls.set(call.token, call);
     return call;
   }
@@ -32,6 +40,9 @@ export class PendingCalls {
   end(call: PendingCall): void {
     call.clock.stop();
     this.#calls.delete(call.token);
+    for (const { calls, controller } of this.#questions) {
+      if (calls.delete(call) && calls.size === 0) controller.abort(new Error('The call that it belongs to has ended.'));
+    }
   }
 
   /** For a call that was cancelled: its server may not have noticed yet. */
@@ -80,18 +91,42 @@ export class PendingCalls {
 
   /**
    * Answers a question of the server, as part of the run whose call it is about if that is known. No call counts as idle
-   * while a person takes time to answer.
+   * while a person takes time to answer. The question ends with its calls, and when the server cancels it.
    */
-  async whileAsked<Answer>(answer: () => Answer | Promise<Answer>): Promise<Answer> {
-    if (this.#questions >= MAX_QUESTIONS)
+  async whileAsked<Answer>(
+    cancelled: AbortSignal,
+    answer: (signal: AbortSignal) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
+    if (this.#questions.size >= MAX_QUESTIONS)
       throw new Error(`This client answers at most ${MAX_QUESTIONS} requests of a server at a time.`);
-    this.#questions++;
+    const question = { calls: new Set(this.#askingCalls()), controller: new AbortController() };
+    const { signal, release } = startDeadline({
+      what: 'The question',
+      signals: [cancelled, question.controller.signal],
+    });
+    this.#questions.add(question);
     try {
-      return await inRun(this.#asker(), answer);
+      return await abortable(
+        inRun(this.#asker(), async () => answer(signal)),
+        signal,
+      );
     } finally {
-      this.#questions--;
+      release();
+      this.#questions.delete(question);
       for (const { clock } of this.#calls.values()) clock.extend();
     }
+  }
+
+  /** A question that belongs to no call may stay open for any time, so it does not count. */
+  get #isAsked(): boolean {
+    return [...this.#questions].some(({ calls }) => calls.size > 0);
+  }
+
+  /** The calls that a question may belong to: the one it arrives in, if that is known, or all. */
+  #askingCalls(): PendingCall[] {
+    const calls = [...this.#calls.values()].filter(({ clock }) => !clock.signal.aborted);
+    const own = calls.find(({ run }) => run !== undefined && run === lastRun());
+    return own ? [own] : calls;
   }
 
   /**

@@ -126,7 +126,7 @@ function makeClient({ name, handlers, logger, clientInfo, pending, tools, probeM
     server: name,
     handlers,
     logger,
-    whileAsked: (answer) => pending.whileAsked(answer),
+    whileAsked: (cancelled, answer) => pending.whileAsked(cancelled, answer),
   });
   // the SDK's own handler, behind `onprogress`, misses progress that arrives together with the result
   client.setNotificationHandler('notifications/progress', ({ params }) => pending.progress(params));

@@ -82,8 +82,11 @@ interface RequestsOf {
   server: string;
   handlers: ServerHandlers;
   logger: Logger;
-  /** Runs a handler that may take long; calls do not time out while it does. */
-  whileAsked<Answer>(answer: () => Answer | Promise<Answer>): Promise<Answer>;
+  /** Runs a handler that may take long, until the server cancels its question; calls do not time out meanwhile. */
+  whileAsked<Answer>(
+    cancelled: AbortSignal,
+    answer: (signal: AbortSignal) => Answer | Promise<Answer>,
+  ): Promise<Answer>;
 }
 
 export function registerServerRequests(client: Client, { server, handlers, logger, whileAsked }: RequestsOf): void {
@@ -94,15 +97,15 @@ export function registerServerRequests(client: Client, { server, handlers, logge
     notifyListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server }));
   };
   if (elicitationHandler) {
-    client.setRequestHandler('elicitation/create', async ({ method, params }) => {
+    client.setRequestHandler('elicitation/create', async ({ method, params }, { mcpReq }) => {
       show({ method, params });
-      return whileAsked(() => elicitationHandler(params, { server }));
+      return whileAsked(mcpReq.signal, () => elicitationHandler(params, { server }));
     });
   }
   if (samplingHandler) {
-    client.setRequestHandler('sampling/createMessage', async ({ method, params }, context) => {
+    client.setRequestHandler('sampling/createMessage', async ({ method, params }, { mcpReq }) => {
       show({ method, params });
-      return whileAsked(() => samplingHandler(params, { server, signal: context.mcpReq.signal }));
+      return whileAsked(mcpReq.signal, (signal) => samplingHandler(params, { server, signal }));
     });
   }
   if (roots) {

@@ -7,7 +7,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startModernHost } from '../fixtures/servers/http-hosts.ts';
 import { modernServer } from '../fixtures/servers/modern-tools.ts';
-import { folder, open, stdio } from '../fixtures/world.ts';
+import { folder, open, stdio, testClient } from '../fixtures/world.ts';
 import { silent } from '../helpers.ts';
 
 type Elicit = NonNullable<RunOptions['elicit']>;
@@ -167,6 +167,28 @@ test('a question about a call that timed out is not answered, not even by the ha
   givenUp.resolve();
   await expect.poll(() => heardLater).toEqual(['cancel']);
   expect(elicitationHandler).not.toHaveBeenCalled();
+});
+
+test('a question that is never answered ends with its call, and later calls time out as usual', async () => {
+  const ended: string[] = [];
+  const server = new McpServer({ name: 'impatient', version: '1' });
+  const requestedSchema = { type: 'object' as const, properties: {} };
+  server.registerTool('it', { inputSchema: z.object({}) }, () => {
+    for (let count = 0; count < 60; count++)
+      server.server.elicitInput({ message: 'Well?', requestedSchema }).catch(({ message }) => ended.push(message));
+    return { content: [] };
+  });
+  server.registerTool('silent', { inputSchema: z.object({}) }, () => new Promise(() => {}));
+  const { client } = testClient({
+    mcpConfig: { mcpServers: { it: { server, timeoutMs: 200, maxTimeoutMs: Number.POSITIVE_INFINITY } } },
+    elicitationHandler: () => new Promise(() => {}),
+  });
+  for (let call = 1; call <= 2; call++) {
+    await client.callTool('it', {});
+    await expect.poll(() => ended).toHaveLength(60 * call);
+  }
+  expect(new Set(ended)).toEqual(new Set([expect.stringContaining('The question was aborted')]));
+  await expect(client.callTool('silent', {})).rejects.toMatchObject({ code: 'TOOL_TIMEOUT' });
 });
 
 test('a call that was cancelled more than a minute ago does not prevent questions to other runs, whatever its timeout', async () => {
