@@ -71,6 +71,21 @@ describe('an answer over HTTP', () => {
     await eventually(() => expect(open).toBe(0));
   });
 
+  test('on a stream that the server never ends leaves no connection open', async () => {
+    let open = 0;
+    const endless: Answer = (response, id) => {
+      open++;
+      response.on('close', () => open--);
+      response.setHeader('content-type', 'text/event-stream');
+      response.write(`id: 5\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);
+    };
+    const { client, host, statuses } = await clientOf({ 'tools/call': endless });
+    for (let call = 0; call < 3; call++) expect(await client.callTool('it', {})).toEqual({ content: [] });
+    await eventually(() => expect(open).toBe(0));
+    expect(host.seen.filter(({ headers }) => 'last-event-id' in headers)).toEqual([]);
+    expect(statuses).toEqual(['it: connected']);
+  });
+
   test('that is followed by more messages is not requested again', async () => {
     const talkingOn: Answer = (response, id) => {
       response.setHeader('content-type', 'text/event-stream');

@@ -27,12 +27,14 @@ interface HttpTransportOptions extends StreamableHTTPClientTransportOptions {
 
 /** How long a server may take to accept a cancellation before the connection of the call is closed. */
 const CANCEL_MS = 2_000;
+/** How long a stream may go on after the answer, with notifications that were sent late. */
+const AFTER_ANSWER_MS = 1_000;
 
 export class HttpTransport extends StreamableHTTPClientTransport {
   /** Ids of requests without an answer. */
   readonly #unanswered = new Set<unknown>();
   /** By id, requests whose response may go on, also after the answer; aborting closes their connection. */
-  readonly #open = new Map<unknown, AbortController>();
+  readonly #open = new Map<unknown, { controller: AbortController; timer?: NodeJS.Timeout }>();
   readonly #answers = new PendingAnswers((error) => this.#closeFor(error));
   /** Why we ended the connection. */
   closeReason: Error | undefined;
@@ -48,8 +50,8 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     // the SDK's Client also calls a handler that was set before its own
     this.onmessage = (message) => {
       if ('method' in message || message.id === undefined) return;
-      this.#unanswered.delete(message.id);
-      this.#unanswered.delete(Number(message.id)); // some servers return the id as a string
+      this.#answered(message.id);
+      this.#answered(Number(message.id)); // some servers return the id as a string
     };
   }
 
@@ -60,7 +62,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   override async close(): Promise<void> {
-    for (const controller of this.#open.values()) controller.abort();
+    for (const { controller } of this.#open.values()) controller.abort();
     await super.close();
   }
 
@@ -88,17 +90,20 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  /** The signal of a request: the SDK's in the 2026 era, where it closes the connections of cancelled calls itself. */
+  /** The signal of a request. In the 2026 era the SDK aborts the given one to close the connection of a cancelled call. */
   #start(id: RequestId, given: AbortSignal | undefined): AbortSignal {
-    this.#unanswered.add(id);
-    if (given) {
-      // made for this request alone, so the listener needs no removal
-      given.addEventListener('abort', () => this.#forget(id), { once: true });
-      return given;
-    }
     const controller = new AbortController();
-    this.#open.set(id, controller);
+    this.#unanswered.add(id);
+    this.#open.set(id, { controller });
+    // made for this request alone, so the listener needs no removal
+    given?.addEventListener('abort', () => this.#abort(id), { once: true });
     return controller.signal;
+  }
+
+  /** Ends the stream of an answered request soon, since the server may leave it open. */
+  #answered(id: unknown): void {
+    const request = this.#unanswered.delete(id) ? this.#open.get(id) : undefined;
+    if (request) request.timer = setTimeout(() => this.#abort(id), AFTER_ANSWER_MS).unref();
   }
 
   /** Tells the server first, and then closes the connection of the call, which the server may never do. */
@@ -121,12 +126,13 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   /** The SDK knows the signal, so it does not open the stream again. */
   #abort(id: unknown): void {
-    this.#open.get(id)?.abort();
+    this.#open.get(id)?.controller.abort();
     this.#forget(id);
   }
 
   #forget(id: unknown): void {
     this.#unanswered.delete(id);
+    clearTimeout(this.#open.get(id)?.timer);
     this.#open.delete(id);
   }
 
