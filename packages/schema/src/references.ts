@@ -12,13 +12,24 @@ export function resolveReference({ $ref }: Schema, root: Schema): Schema | undef
   return isSchema(found) ? found : undefined;
 }
 
+/** Longer references are not followed: a schema may hold thousands of them. */
+const MAX_LENGTH = 1_000;
+
 /** The value that a reference such as `#/$defs/name` leads to. */
 export function atReference(root: Schema, reference: string): unknown {
-  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
-  const path = decoded(reference).split('/').slice(1).map(unescapePointer);
-  return path.reduce<unknown>((node, key) => {
-    return typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined;
-  }, root);
+  if (reference === '#') return root;
+  if (!reference.startsWith('#/') || reference.length > MAX_LENGTH) return undefined;
+  const pointer = decoded(reference);
+  let node: unknown = root;
+  for (let start = 2; start <= pointer.length; ) {
+    const slash = pointer.indexOf('/', start);
+    const end = slash === -1 ? pointer.length : slash;
+    const key = unescapePointer(pointer.slice(start, end));
+    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
+    node = Reflect.get(node, key);
+    start = end + 1;
+  }
+  return node;
 }
 
 export function unescapePointer(step: string): string {
