@@ -43,6 +43,12 @@ describe('--agent', () => {
     providers.reset();
   });
 
+  test('reads flat options like the constructor of an agent', async () => {
+    const file = await folder.file('flat.json', { llmModel: 'demo', name: 'Flat', limits: { maxSteps: 2 } });
+    const content = await readAgentFile(file);
+    expect(content).toMatchObject({ agentConfig: { llmModel: 'demo', name: 'Flat' }, limits: { maxSteps: 2 } });
+  });
+
   test('options override the file, and --mcp adds servers', async () => {
     const agent = await folder.file('small.json', {
       agentConfig: { llmModel: 'openai/none' },
@@ -86,6 +92,10 @@ describe('--agent', () => {
     [{ agentConfig: { modelSettings: 'x' } }, 'agentConfig.modelSettings must be an object'],
     [{ access: { auditFile: 5 } }, 'wrong.json: access.auditFile must be a string'],
     [{ mcpServers: { one: {} } }, 'MCP server "one" needs a "command"'],
+    [{ llmModel: 5 }, 'wrong.json: llmModel must be a string'],
+    [{ sytemPrompt: 'x' }, 'Did you mean "systemPrompt"?'],
+    [{ modelSettings: { apikey: 'x' } }, 'wrong.json: modelSettings has no option "apikey"'],
+    [{ name: 'A', agentConfig: { name: 'B' } }, 'wrong.json: An agent takes name or agentConfig.name, not both'],
     [[], 'must contain a JSON object'],
   ])('a mistake in the file is reported: %j', async (content, message) => {
     const reading = readAgentFile(await folder.file('wrong.json', content));

@@ -42,6 +42,15 @@ describe('pocket-agent "prompt"', () => {
     expect(stderr).toMatch(/2 model calls, 2 tool calls · \d+ tokens in, \d+ out · \$0\.0000\n$/);
   });
 
+  test.each([
+    ['/tools\nWhat is 6 * 7?\n', '/tools is sent to the model: commands need a chat, in a terminal.\n'],
+    ['/usr\nWhat is 6 * 7?\n', ''],
+  ])('%j has a command of the chat or not', async (input, notice) => {
+    const { stderr } = await command([], { input });
+    expect(stderr).toContain(notice);
+    expect(stderr.includes('need a chat')).toBe(notice !== '');
+  });
+
   test('--quiet prints only the answer; the prompt can come from stdin', async () => {
     const { stdout, stderr } = await command(['--quiet'], { input: 'What is 6 * 7?\n' });
     expect(stdout).toContain('42');

@@ -1,5 +1,7 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { dataFolder } from '../../kit/src/private-files.ts';
 import { SEED_MANIFEST, SEED_TOOLS } from '../../tool-folder/test/fixtures/seed-manifest.ts';
@@ -114,7 +116,7 @@ describe('pocket-agent new-tool', () => {
     const made = await folder.command(['new-tool', 'MyTool', '--dir', 'mine']);
     expect(made).toMatchObject({ code: 0, stdout: `${join(folder.path, 'mine', 'MyTool')}\n` });
     expect(made.stderr).toMatch(
-      /pocket-agent tools --tools mine\nTest it: node .*--test mine\/MyTool\n.*: npm install @pocket-agent\/tool-folder\n$/,
+      /pocket-agent tools --tools mine\nTest it: .*node .*--test mine\/MyTool\/tool\.test\.ts\n.*: npm install CHECKOUT\/packages\/tool-folder, /,
     );
     const { code, stdout } = await folder.command(['call', '--tools', 'mine', 'MyTool', 'my_tool', 'text=echo']);
     expect(code).toBe(0);
@@ -122,13 +124,21 @@ describe('pocket-agent new-tool', () => {
     expect((await folder.command(['new-tool', 'MyTool', '--dir', 'mine'])).code).toBe(2);
   });
 
-  test('says what to type next, with npm start in a checkout', async () => {
-    await mkdir(join(folder.path, 'project', 'node_modules', '@pocket-agent', 'tool-folder'), { recursive: true });
-    const options = { cwd: join(folder.path, 'project'), env: { npm_lifecycle_event: 'start' } };
-    const { stderr } = await folder.spawned(['new-tool', 'MyTool'], options);
-    expect(stderr).toBe(
-      'Try it: npm start --silent -- tools --tools tools\nTest it: node -C pocket-agent/source --test tools/MyTool\n',
-    );
+  test('prints lines that work when they are typed in a checkout', async () => {
+    const cwd = join(folder.path, 'project');
+    await mkdir(cwd);
+    await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(cwd, 'node_modules'));
+    const { stderr } = await folder.spawned(['new-tool', 'MyTool'], { cwd, env: { npm_lifecycle_event: 'start' } });
+    const [tryIt, testIt, ...others] = stderr.split('\n');
+    expect(tryIt).toBe('Try it: npm start --silent -- tools --tools tools');
+    expect(others).toEqual(['']);
+    const { status, stdout } = spawnSync(testIt?.replace('Test it: ', '') ?? '', {
+      cwd,
+      shell: true,
+      encoding: 'utf8',
+    });
+    expect(stdout).toContain('pass 2');
+    expect(status).toBe(0);
   });
 });
 

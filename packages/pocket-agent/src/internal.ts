@@ -26,7 +26,7 @@ export {
   remoteRefusal,
 } from './access/remote-approval.ts';
 export { readHistory } from './agent/agent-config.ts';
-export { checkAgentOptions } from './agent/agent-options.ts';
+export { checkAgentOptions, configRules, nestOptions } from './agent/agent-options.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorText, PocketError } from '@pocket-agent/kit';
 
-/** Runs the test of a tool folder. In a checkout the packages are used from source, so no build is needed. */
+/** Runs the test file of a tool folder, which follows it. In a checkout no build is needed: it uses the sources. */
 export const testCommand = import.meta.url.endsWith('.ts') ? 'node -C pocket-agent/source --test' : 'node --test';
 
 export interface NewTool {
@@ -92,7 +92,7 @@ export class Tools {
 }
 
 function test(tool: string): string {
-  return `// Run it in this folder: ${testCommand}
+  return `// Run it in this folder: ${testCommand} tool.test.ts
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadToolFolder } from '@pocket-agent/tool-folder';

@@ -70,6 +70,14 @@ function refuseCommand(word: string, others: readonly string[]): void {
   );
 }
 
+/** A line of the prompt that would be a command in a chat. */
+async function chatCommandIn(prompt: string): Promise<string | undefined> {
+  const lines = prompt.match(/^\/[a-z]+\s*$/gm)?.map((line) => line.trim()) ?? [];
+  if (lines.length === 0) return undefined;
+  const { chatCommands } = await import('../chat/chat-commands.ts');
+  return lines.find((line) => chatCommands.some(({ name, also }) => [name, also].includes(line.slice(1))));
+}
+
 interface Question {
   values: AskValues;
   request: AgentRequest;
@@ -100,6 +108,8 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
     });
     for (const line of [...problems, ...warnings]) tell(line);
     const meant = word !== undefined && /^[a-z-]+$/.test(word) && didYouMean(word, commandNames);
+    const chatCommand = await chatCommandIn(prompt);
+    if (chatCommand) tell(`${chatCommand} is sent to the model: commands need a chat, in a terminal.`);
     if (meant) tell(`"${word}" is not a command; it is sent to the model.${meant}`);
     tell(`model: ${chosen.model} (${chosen.because})`);
     if (!request.isBuiltIn && request.servers.size > 0) tell(`servers: ${[...request.servers.keys()].join(', ')}`);

@@ -8,6 +8,9 @@ import { program } from '../command-line/help.ts';
 
 const DEFAULT_DIRECTORY = 'tools';
 const PACKAGE = '@pocket-agent/tool-folder';
+const MISSING_PACKAGE =
+  'The test and the types need a package in that project: npm install CHECKOUT/packages/tool-folder, ' +
+  'where CHECKOUT is a checkout of Pocket Agent after npm run build.';
 
 export async function command(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, { dir: { type: 'string' } });
@@ -19,13 +22,15 @@ export async function command(args: readonly string[]): Promise<number> {
   const directory = values.dir ?? DEFAULT_DIRECTORY;
   const { path } = await writeNewTool(directory, name);
   process.stdout.write(`${path}\n`);
-  process.stderr.write(
-    `Try it: ${program} tools --tools ${directory}\nTest it: ${testCommand} ${join(directory, name)}\n`,
-  );
-  if (!hasPackage(path)) {
-    process.stderr.write(`The test and the types need a package in that project: npm install ${PACKAGE}\n`);
-  }
+  const test = `${binFolder()}${testCommand} ${join(directory, name, 'tool.test.ts')}`;
+  process.stderr.write(`Try it: ${program} tools --tools ${directory}\nTest it: ${test}\n`);
+  if (!hasPackage(path)) process.stderr.write(`${MISSING_PACKAGE}\n`);
   return 0;
+}
+
+/** A checkout has a Node of its own, because an older one in the PATH would find no tests. */
+function binFolder(): string {
+  return existsSync('node_modules/.bin/node') ? 'node_modules/.bin/' : '';
 }
 
 function hasPackage(folder: string): boolean {

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { checkValue, errorText, isRecord, OptionSet, PocketError, stringList, stringRule } from '@pocket-agent/kit';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import type { AccessOptions, AgentConfig, AgentLimits, McpServerEntry, PocketAgentOptions } from 'pocket-agent';
-import { checkAgentOptions } from 'pocket-agent/internal';
+import { checkAgentOptions, configRules, nestOptions } from 'pocket-agent/internal';
 import { readJsonFile } from '../files/json-file.ts';
 import { readServers } from './servers.ts';
 import { toolFolderPath } from './tool-sources.ts';
@@ -16,7 +16,8 @@ export interface AgentFile {
   limits: AgentLimits;
 }
 
-interface FileContent {
+/** Like the options of an agent: the fields of `agentConfig` may also stand beside the others. */
+interface FileContent extends Partial<AgentConfig> {
   $schema?: string;
   agentConfig?: Partial<AgentConfig>;
   mcpServers?: Record<string, unknown>;
@@ -27,6 +28,8 @@ interface FileContent {
 
 const fileOptions = new OptionSet<FileContent>('An agent file', {
   $schema: stringRule,
+  ...configRules,
+  llmModel: stringRule,
   agentConfig: true,
   mcpServers: { expected: 'an object', accepts: isRecord },
   tools: stringList,
@@ -35,11 +38,11 @@ const fileOptions = new OptionSet<FileContent>('An agent file', {
 });
 
 export async function readAgentFile(file: string): Promise<AgentFile> {
-  const content = await readJsonFile(file, 'write JSON such as { "agentConfig": { "llmModel": "demo" } }');
+  const content = await readJsonFile(file, 'write JSON such as { "llmModel": "demo" }');
   if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
   fileOptions.check(content, `The agent file ${file}`);
-  const { agentConfig = {}, mcpServers, tools, access = {}, limits = {} } = content as FileContent;
-  inFile(file, () => checkParts({ agentConfig, access, limits }));
+  const { $schema: _ofEditors, mcpServers, tools, ...options } = content as FileContent;
+  const { agentConfig, access = {}, limits = {} } = inFile(file, () => readParts(options as PocketAgentOptions));
   const folder = dirname(resolve(file));
   const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
   return {
@@ -54,10 +57,12 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
 }
 
 /** The same checks as for an agent in a program, except that a model can only be given by name. */
-function checkParts(options: Pick<PocketAgentOptions, 'access' | 'limits'> & { agentConfig: Partial<AgentConfig> }) {
-  checkAgentOptions(options as PocketAgentOptions, false);
-  const { llmModel } = options.agentConfig;
+function readParts(options: PocketAgentOptions) {
+  checkAgentOptions(options, false);
+  const nested = nestOptions(options);
+  const { llmModel } = nested.agentConfig as Partial<AgentConfig>;
   if (llmModel !== undefined) checkValue('agentConfig.llmModel', llmModel, stringRule);
+  return nested;
 }
 
 /** Adds the name of the file to errors. */

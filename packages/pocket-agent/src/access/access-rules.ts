@@ -21,7 +21,7 @@ export interface AccessOptions {
   profile?: ProfileName | Profile;
   /** A tool must also pass this. It gets the tool as its server lists it, with its name here and its capability. */
   filter?: (tool: FilteredTool) => boolean;
-  /** Which calls need an approval. Default never. */
+  /** Which calls need an approval. Default never: `approve` alone asks nothing. */
   confirm?: ConfirmPolicy;
   /** How long an approval lasts that does not say so itself. Default: for that one call. */
   remember?: Remember;
@@ -69,8 +69,11 @@ export class AccessRules {
   /** Approvals that last longer than a call, by the rules of the agent that calls. */
   #remembered: WeakMap<AccessRules, Set<string>> | undefined;
 
-  constructor(given: AccessOptions | undefined, logger: Logger) {
+  readonly #hasApprover: boolean;
+
+  constructor(given: AccessOptions | undefined, { logger, hasApprover }: { logger: Logger; hasApprover: boolean }) {
     this.logger = logger;
+    this.#hasApprover = hasApprover;
     this.options = snapshot(given ?? {});
     const { profile, fingerprintFile, auditFile } = this.options;
     this.profile = profile === undefined ? undefined : readProfile(profile);
@@ -109,6 +112,15 @@ export class AccessRules {
 
   forgetApprovals(): void {
     this.#remembered = undefined;
+  }
+
+  /** For calls that need no approval: warns if the developer set `approve` but not which calls it is asked for. */
+  noteUnasked({ name, capability }: JudgedTool): void {
+    if (!this.#hasApprover || this.options.confirm !== undefined || capability !== 'delete') return;
+    const wayOut = `Set access.confirm to 'destructive', or to 'never' if that is intended.`;
+    this.warnOnce(
+      `"${name}" can delete and was called without approval: without access.confirm, approve is not asked. ${wayOut}`,
+    );
   }
 
   /** The model reads why its call was denied; the developer who forgot `approve` reads the log. */

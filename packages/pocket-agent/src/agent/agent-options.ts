@@ -30,7 +30,7 @@ import { checkHooks } from './hooks.ts';
 
 const isAgent = (value: unknown) => isRecord(value) && hasMethods(value, 'run', 'fork', 'close');
 
-const configRules: OptionRules<AgentConfig> = {
+export const configRules: OptionRules<AgentConfig> = {
   llmModel: true,
   modelSettings: true,
   name: stringRule,

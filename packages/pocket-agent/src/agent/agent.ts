@@ -112,8 +112,8 @@ export class PocketAgent<Answer = string> {
     this.hooks = options.hooks ?? {};
     this.logger = options.logger ?? stderrLogger();
     this.subAgents = Object.freeze([...(options.subAgents ?? [])]);
-    this.#access = new AccessRules(options.access, this.logger);
     this.approve = options.approve;
+    this.#access = new AccessRules(options.access, { logger: this.logger, hasApprover: Boolean(options.approve) });
     this.#ledger = new Ledger({ name: this.name, prices: options.prices ?? {}, logger: this.logger });
     this.#queue = new RunQueue(this, { limits: this.#settings, ledger: this.#ledger, rules: this.#access });
     this.#client = options.mcpClient;
@@ -231,7 +231,7 @@ export class PocketAgent<Answer = string> {
     userMessageOptions.check(options);
     const { images = [], meta } = options;
     if (images.length > 0 && !this.#settings.allowImages) {
-      this.logger.warn(`${images.length} image(s) dropped: agentConfig.allowImages of ${this.name} is not set.`);
+      this.logger.warn(`${images.length} image(s) dropped: allowImages of ${this.name} is not set.`);
     }
     this.#append(deepFreeze(userMessage(text, this.#settings.allowImages ? images : [])), meta);
   }

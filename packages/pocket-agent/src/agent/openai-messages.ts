@@ -37,7 +37,7 @@ function convert(message: OpenAiMessage, what: string, toolNames: Map<string, st
       return fromTool(message, what, toolNames);
     case 'system':
     case 'developer':
-      throw refusal(`${what} is a ${message.role} message: put its text into agentConfig.systemPrompt.`);
+      throw refusal(`${what} is a ${message.role} message: put its text into systemPrompt.`);
     default:
       throw refusal(`${what} needs a role (user, assistant or tool), got ${JSON.stringify(message)?.slice(0, 120)}.`);
   }

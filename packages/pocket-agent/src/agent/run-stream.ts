@@ -67,7 +67,7 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
 
   /** Resolves when the run has ended: until then its calls are not all answered. */
   async #leave(): Promise<void> {
-    if (!this.#isOver) this.#left.abort(new PocketError('ABORTED', 'Nobody watches the run any more.'));
+    if (!this.#isOver) this.#left.abort(new PocketError('ABORTED', 'The stream was closed before the run ended.'));
     this.#isOver = true;
     void this.#queue.return();
     await this.#run?.catch(() => {});

@@ -133,7 +133,7 @@ export function copyMessage(message: Message): Message {
     const converter = isOpenAi ? ' Convert messages in the form of OpenAI with fromOpenAiMessages(messages).' : '';
     throw new PocketError(
       'CONFIG_INVALID',
-      `A history message needs a role (user, assistant or tool) and a list of whole content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into agentConfig.systemPrompt.${converter}`,
+      `A history message needs a role (user, assistant or tool) and a list of whole content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into systemPrompt.${converter}`,
     );
   }
   return JSON.parse(JSON.stringify(message, plainBytes));

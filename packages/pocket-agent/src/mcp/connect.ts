@@ -102,7 +102,7 @@ function fetchWithHeaders({ fetch, headers, url }: ServerFetch): FetchLike {
   return loginFetch(url, createFetchWithInit(fetch, { headers }), fetch);
 }
 
-/** Connects. When the server wants a login, takes a person through it and connects again. */
+/** Connects. When the server requires a login, takes a person through it and connects again. */
 async function withLogin(
   request: ConnectRequest,
   login: OAuthLogin | undefined,
@@ -149,7 +149,7 @@ export function isUnauthorized(error: unknown): boolean {
 }
 
 export function authorizationNeeded(server: string, entry: McpServerEntry, cause: unknown): PocketError {
-  const text = 'url' in entry ? refusalText(server, entry, cause) : 'wants a login.';
+  const text = 'url' in entry ? refusalText(server, entry, cause) : 'requires a login.';
   return new PocketError('MCP_AUTHORIZATION_NEEDED', `MCP server "${server}" ${text}`, { cause });
 }
 
@@ -157,7 +157,7 @@ export function authorizationNeeded(server: string, entry: McpServerEntry, cause
 function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
   if (entry.auth) return 'refused the login that "auth" of its entry gave it.';
   const sent = headersOf(server, entry, serverUrl(server, entry)).get('authorization');
-  if (!sent) return 'wants a login: give its entry "auth" (see fileOAuth) or an Authorization header.';
+  if (!sent) return 'requires a login: set "auth" (see fileOAuth) or headers: { Authorization: … } in its entry.';
   const body = cause instanceof SdkHttpError ? String(cause.data.text) : '';
   return `refused the Authorization header of its entry.${refusalReason(body, sent)}`;
 }

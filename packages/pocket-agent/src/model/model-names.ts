@@ -35,7 +35,7 @@ const bareNames: readonly (readonly [RegExp, string])[] = [
 export async function resolveModel(
   model: string | LanguageModel,
   settings: ModelSettings = {},
-  where = 'agentConfig.modelSettings',
+  where = 'modelSettings',
 ): Promise<LanguageModel> {
   if (typeof model !== 'string') return model;
   modelSettings.check(settings, where);

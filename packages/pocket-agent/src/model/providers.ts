@@ -11,7 +11,7 @@ export interface ModelSettings {
   headers?: Record<string, string>;
 }
 
-export const modelSettings = new OptionSet<ModelSettings>('agentConfig.modelSettings', {
+export const modelSettings = new OptionSet<ModelSettings>('modelSettings', {
   apiKey: { ...nullableString, isSecret: true },
   baseUrl: nullableString,
   headers: { ...secretStringMap, ...nullable(secretStringMap.expected, secretStringMap.accepts) },

@@ -207,6 +207,7 @@ async function permit(run: ToolRun, { malformed }: RequestedCall, record: CallRe
   }
   record.capability = entry.capability;
   const refused = policy.checkRules(record.call, entry) ?? (malformed && unreadable(malformed));
+  if (!refused && !policy.mayAsk) policy.rules.noteUnasked(entry);
   const verdict = refused ?? (policy.mayAsk ? await approval(run, record, entry) : allowed(record.call));
   note(record, verdict);
   const { error } = verdict;

@@ -95,6 +95,27 @@ test('arguments with defaults may be missing in an approval request', async () =
   expect(resultText(agent, 0)).toBe('posted');
 });
 
+test.each([
+  [undefined, 1],
+  ['never', 0],
+] as const)(
+  'approve is not asked with confirm %s, and a destructive call causes %i warnings',
+  async (confirm, count) => {
+    const warnings: string[] = [];
+    const { ran, tools } = recorder();
+    const { agent } = scriptedAgent([all, all, 'ok'], {
+      tools,
+      access: confirm ? { confirm } : {},
+      approve: () => 'deny',
+      logger: { ...silent, warn: (text: string) => void warnings.push(text) },
+    });
+    await agent.run('x');
+    expect(ran).toHaveLength(6);
+    expect(warnings).toHaveLength(count);
+    for (const text of warnings) expect(text).toMatch(/^"erase" can delete .* Set access\.confirm to 'destructive'/);
+  },
+);
+
 test('a missing approver causes one warning for an agent and its forks', async () => {
   const warnings: string[] = [];
   const erase = { toolCalls: [{ name: 'erase' }, { name: 'erase' }] };

@@ -146,7 +146,7 @@ describe('a conversation in the form of OpenAI', () => {
   test.each([
     [
       { role: 'system', content: 'Be nice.' },
-      'Message 1 is a system message: put its text into agentConfig.systemPrompt.',
+      'Message 1 is a system message: put its text into systemPrompt.',
     ],
     [{ role: 'function', content: '3' }, 'Message 1 needs a role (user, assistant or tool)'],
     [{ role: 'tool', content: '3' }, 'Message 1 needs a tool_call_id.'],

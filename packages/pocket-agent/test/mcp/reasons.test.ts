@@ -59,7 +59,7 @@ describe('a server that refuses a request without the right token', () => {
   };
 
   test('is reported with how to send one, if none was sent', async () => {
-    expect(await refusalOf({})).toMatch(/wants a login: give its entry "auth" .* or an Authorization header\.$/);
+    expect(await refusalOf({})).toMatch(/requires a login: set "auth" .* or headers: { Authorization: … } in its entry\.$/);
   });
 
   test('is reported with the provider, if it refused its token', async () => {

@@ -39,7 +39,7 @@ test('the error for a missing key names the place to set it', async () => {
   expect((await routed({ model: 'openai/gpt-5-nano' })).message).toContain(
     'set OPENAI_API_KEY, or pass params.apiKey.',
   );
-  expect((await failureOf('openai/gpt-5-nano', {})).message).toContain('or pass agentConfig.modelSettings.apiKey.');
+  expect((await failureOf('openai/gpt-5-nano', {})).message).toContain('or pass modelSettings.apiKey.');
 });
 
 test('the error for a missing base URL names the place to set it', async () => {
@@ -76,7 +76,7 @@ test('a base URL without http:// in the settings is refused with the name of the
   const baseUrl = 'localhost:8000/v1';
   const modelSettings = { baseUrl };
   const ofAgent = await failureOf('openai-compatible/x', { agentConfig: { modelSettings } });
-  expect(ofAgent.message).toContain('agentConfig.modelSettings.baseUrl must be a whole URL');
+  expect(ofAgent.message).toContain('modelSettings.baseUrl must be a whole URL');
   const ofRouter = await routed({ model: 'openai-compatible/x', baseUrl });
   expect(ofRouter.message).toContain(
     `params.baseUrl must be a whole URL such as "http://localhost:8000/v1", got "${baseUrl}"`,

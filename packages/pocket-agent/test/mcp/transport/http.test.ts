@@ -111,7 +111,7 @@ describe('the old SSE transport', () => {
 });
 
 describe('a server', () => {
-  test('that wants a login is reported with the way out if its entry has no "auth"', async () => {
+  test('that requires a login is reported with the way out if its entry has no "auth"', async () => {
     const host = await open(
       listen(undefined, (_request, response) => {
         response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
@@ -120,7 +120,7 @@ describe('a server', () => {
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
     expect(await client.listTools()).toEqual([]);
     expect(reasons).toEqual([
-      'MCP server "it" wants a login: give its entry "auth" (see fileOAuth) or an Authorization header.',
+      'MCP server "it" requires a login: set "auth" (see fileOAuth) or headers: { Authorization: … } in its entry.',
     ]);
   });
 
