@@ -144,10 +144,7 @@ describe('a conversation in the form of OpenAI', () => {
   );
 
   test.each([
-    [
-      { role: 'system', content: 'Be nice.' },
-      'Message 1 is a system message: put its text into systemPrompt.',
-    ],
+    [{ role: 'system', content: 'Be nice.' }, 'Message 1 is a system message: put its text into systemPrompt.'],
     [{ role: 'function', content: '3' }, 'Message 1 needs a role (user, assistant or tool)'],
     [{ role: 'tool', content: '3' }, 'Message 1 needs a tool_call_id.'],
     [{ role: 'assistant', tool_calls: [{ id: 'c1' }] }, 'a tool call needs id, function.name and function.arguments'],

@@ -59,7 +59,9 @@ describe('a server that refuses a request without the right token', () => {
   };
 
   test('is reported with how to send one, if none was sent', async () => {
-    expect(await refusalOf({})).toMatch(/requires a login: set "auth" .* or headers: { Authorization: … } in its entry\.$/);
+    expect(await refusalOf({})).toMatch(
+      /requires a login: set "auth" .* or headers: { Authorization: … } in its entry\.$/,
+    );
   });
 
   test('is reported with the provider, if it refused its token', async () => {
