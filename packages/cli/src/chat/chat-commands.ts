@@ -156,7 +156,7 @@ async function activate(state: ChatState, argument: string): Promise<void> {
 
 async function addImage(state: ChatState, file: string): Promise<void> {
   if (file === '') return state.print('Usage: /image FILE');
-  if (!state.agent.allowImages) return state.print('The agent file does not allow images (agentConfig.allowImages).');
+  if (!state.agent.allowImages) return state.print('The agent file does not allow images (allowImages).');
   state.images.push(await readImage(file));
   state.print(`${plural(state.images.length, 'image')} will be sent with your next message.`);
 }

@@ -5,7 +5,7 @@ interface Help {
   about: string;
 }
 
-const source = `      --agent FILE     an agent in one JSON file: agentConfig, mcpServers, tools, access, limits
+const source = `      --agent FILE     an agent in one JSON file: llmModel, systemPrompt, mcpServers, tools, access, limits, …
       --mcp FILE       JSON with "mcpServers", as in Claude Desktop, Cursor and VS Code; may be repeated; --config is
                        the same. Without --agent, --mcp and --tools, the built-in server is used
       --tools DIR      a folder of tools; may be repeated; web, github and notes are included

@@ -6,7 +6,18 @@ import type { NestedAgentOptions } from 'pocket-agent';
 import type { Capability } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';
 
-const KEYS = ['$schema', 'agentConfig', 'mcpServers', 'tools', 'access', 'limits'];
+const CONFIG_KEYS = [
+  'llmModel',
+  'modelSettings',
+  'name',
+  'roleDescription',
+  'agentId',
+  'systemPrompt',
+  'messages',
+  'allowImages',
+  'completionOptions',
+];
+const KEYS = ['$schema', ...CONFIG_KEYS, 'agentConfig', 'mcpServers', 'tools', 'access', 'limits'];
 
 const DEFAULTS = {
   name: 'Mattermost bot',
@@ -32,10 +43,14 @@ export async function readAgentOptions({
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw invalid(`${file}: unknown key "${unknown}"; use ${KEYS.slice(1).join(', ')}.`);
   const { agentConfig, mcpServers, tools, access, limits } = content;
-  const fileConfig = objectAt(file, 'agentConfig', agentConfig);
+  const nested = objectAt(file, 'agentConfig', agentConfig);
+  const flat = Object.fromEntries(Object.entries(content).filter(([key]) => CONFIG_KEYS.includes(key)));
+  const twice = Object.keys(flat).find((key) => Object.hasOwn(nested, key));
+  if (twice !== undefined) throw invalid(`${file}: use "${twice}" or "agentConfig.${twice}", not both.`);
+  const fileConfig: Record<string, unknown> = { ...nested, ...flat };
   const llmModel = model ?? fileConfig.llmModel;
   if (typeof llmModel !== 'string') {
-    throw invalid('No model is set: use --model, or agentConfig.llmModel in the file of --agent.');
+    throw invalid('No model is set: use --model, or llmModel in the file of --agent.');
   }
   const folder = dirname(resolve(file ?? '.'));
   // PocketAgent validates the values

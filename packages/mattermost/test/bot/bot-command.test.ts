@@ -23,7 +23,8 @@ async function start(args: string[], { model = 'demo', files = {}, access = {} }
   }
   const tools = [...new Set(Object.keys(files).map(dirname))];
   const content = {
-    agentConfig: { llmModel: model, name: 'Helper' },
+    llmModel: model,
+    agentConfig: { name: 'Helper' },
     mcpServers: {},
     tools,
     access,
