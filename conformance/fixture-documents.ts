@@ -24,7 +24,7 @@ export function addResources(server: McpServer): void {
   server.registerResource(
     'static-binary',
     'test://static-binary',
-    { description: 'A picture', mimeType: 'image/png' },
+    { description: 'An image', mimeType: 'image/png' },
     ({ href }) => ({ contents: [{ uri: href, mimeType: 'image/png', blob: PNG }] }),
   );
   server.registerResource(
@@ -76,7 +76,7 @@ export function addPrompts(server: McpServer): void {
         { type: 'text', text: 'Please process the embedded resource above.' },
       ),
   );
-  server.registerPrompt('test_prompt_with_image', { description: 'A prompt with a picture' }, () =>
+  server.registerPrompt('test_prompt_with_image', { description: 'A prompt with an image' }, () =>
     say({ type: 'image', data: PNG, mimeType: 'image/png' }, { type: 'text', text: 'Please analyze the image above.' }),
   );
   server.registerPrompt('test_input_required_result_prompt', { description: 'Asks before it answers' }, (context) => {

@@ -17,7 +17,7 @@ export function addContentTools(server: McpServer): void {
   server.registerTool('test_simple_text', { description: 'Returns text' }, () =>
     text('This is a simple text response for testing.'),
   );
-  server.registerTool('test_image_content', { description: 'Returns a picture' }, () => ({ content: [image] }));
+  server.registerTool('test_image_content', { description: 'Returns an image' }, () => ({ content: [image] }));
   server.registerTool('test_audio_content', { description: 'Returns a sound' }, () => ({
     content: [{ type: 'audio', data: WAV, mimeType: 'audio/wav' }],
   }));

@@ -18,7 +18,7 @@ const model = new ScriptedModel([
 await using agent = new PocketAgent({ llmModel: model, name: 'Helper', tools: [tools] });
 console.log(await agent.run('What is 6 times 7?'));
 
-await tools.activate([]); // no tool is offered any more, and the conversation continues
+await tools.activate([]); // no tool is offered from here on; the conversation continues
 console.log(await agent.run('And what was it again?'));
 assert.deepEqual(
   model.calls.map(({ tools: offered = [] }) => offered.length),

@@ -547,6 +547,6 @@ test('an image that is too large for an event is read with the task', async () =
   const options = { agentConfig: { llmModel: new ScriptedModel([]), name: 'Painter' }, logger: silent };
   const { url } = await world.serve(world.keep(new Painter(options)));
   const { result } = await call({ url, maxResultBytes: 20_000_000 });
-  const [picture] = (await result).content;
-  expect(picture?.type === 'image' && picture.data.length).toBe(6_000_000);
+  const [image] = (await result).content;
+  expect(image?.type === 'image' && image.data.length).toBe(6_000_000);
 });

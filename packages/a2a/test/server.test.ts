@@ -424,11 +424,11 @@ describe('access to the server', () => {
 });
 
 test('images reach an agent that allows them', async () => {
-  const model = new ScriptedModel(['a picture']);
+  const model = new ScriptedModel(['an image']);
   const agent = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Seer', allowImages: true } }));
   const client = await clientOf((await world.serve(agent)).url);
   const task = await send(client, message([{ text: 'what is it?' }, { raw: 'iVBORw0KGgo=', mediaType: 'image/png' }]));
-  expect(answerOf(task)).toBe('a picture');
+  expect(answerOf(task)).toBe('an image');
   expect(JSON.stringify(model.calls[0]?.prompt)).toContain('image/png');
   expect(JSON.stringify(task.history)).not.toContain('iVBOR');
 });

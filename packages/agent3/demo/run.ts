@@ -33,7 +33,7 @@ try {
   print(`a PocketAgent              ${calculator} (requires a token)`);
 
   heading('The official MCP client starts agent3, registers them, and searches, calls and rates');
-  // imported here, so that the demo prints its first lines at once
+  // imported here, so that the demo prints its first lines immediately
   const [{ Client }, { StdioClientTransport }] = await Promise.all([
     import('@modelcontextprotocol/client'),
     import('@modelcontextprotocol/client/stdio'),

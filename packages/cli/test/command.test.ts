@@ -190,7 +190,7 @@ describe('exit codes (more for 2: help.test.ts)', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)('%s ends the command with %i', async (signal, code) => {
-    providers.script({ hang: 'at-once' });
+    providers.script({ hang: 'immediately' });
     const [node = '', ...args] = [...commandLine, ...SCRIPTED, 'Hi'];
     const child = spawn(node, args, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));

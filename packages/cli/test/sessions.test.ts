@@ -68,7 +68,7 @@ describe('--session', () => {
   test('is saved after a failed or stopped run and can be resumed', async () => {
     providers.script({ status: 400, message: 'no' });
     expect((await ask('--session', 'failed', 'One')).code).toBe(1);
-    providers.script({ hang: 'at-once' });
+    providers.script({ hang: 'immediately' });
     const [node = '', ...rest] = [...commandLine, ...args('--session', 'failed', 'Two')];
     const child = spawn(node, rest, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
@@ -81,7 +81,7 @@ describe('--session', () => {
   });
 
   test('is locked for other processes; the lock of a killed process is taken over', async () => {
-    providers.script({ hang: 'at-once' });
+    providers.script({ hang: 'immediately' });
     const [node = '', ...rest] = [...commandLine, ...args('--session', 'locked', 'Wait')];
     const child = spawn(node, rest, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
     const ended = new Promise((resolve) => child.once('exit', resolve));

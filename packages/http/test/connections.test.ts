@@ -101,14 +101,14 @@ test('an idle connection is closed when its server sends data', async () => {
   expect(performance.now() - since).toBeLessThan(10_000);
 });
 
-/** Right after an event of that kind, when nothing else has been read yet. */
+/** Calls back right after an event of this kind, before other input is read. */
 const moments: Record<string, (then: () => void) => void> = {
   'a timer': (then) => void setTimeout(then, 1),
   'a file': (then) => stat('.', then),
 };
 const whole = answer('poison');
 
-/** What is answered to a call right after this happened to the connection that has rested since the call before it. */
+/** The answer to a call made right after something happened to the idle connection of the previous call. */
 async function answeredAfter(moment: string, happen: (socket: Socket) => void): Promise<string> {
   const { url } = await serveNumbers();
   const fetch = open();

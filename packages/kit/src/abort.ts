@@ -83,7 +83,7 @@ const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>();
 export function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
-      promise.then(undefined, () => {}); // its error does not matter any more
+      promise.then(undefined, () => {}); // its error no longer matters
       reject(signal.reason);
       return;
     }

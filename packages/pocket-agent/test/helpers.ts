@@ -49,7 +49,7 @@ export function expectValidHistory(agent: PocketAgent<unknown>): void {
   expect(JSON.parse(JSON.stringify(messages))).toEqual(messages);
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index];
-    if (message?.role === 'tool') throw new Error(`Message ${index} answers a call that nobody made.`);
+    if (message?.role === 'tool') throw new Error(`Message ${index} is the result of an unknown call.`);
     if (message?.role !== 'assistant') continue;
     const called = message.content.flatMap((part) =>
       part.type === 'tool-call' && !part.providerExecuted ? [part.toolCallId] : [],

@@ -1,4 +1,4 @@
-// Somebody at a terminal: reads what is written, and types an answer when the text they wait for has come.
+// A person at a terminal: reads the output, and types an answer when the expected text has appeared.
 import { PassThrough } from 'node:stream';
 import { TerminalQuestions } from '../../cli/src/questions/terminal-questions.ts';
 

@@ -47,7 +47,7 @@ export class SchemaProcess {
     });
   }
 
-  /** A check that is under way cannot be interrupted other than by ending its process. */
+  /** A check that is in progress cannot be interrupted other than by ending its process. */
   stop(reason: string): void {
     clearTimeout(this.#timer);
     this.#onEnd();

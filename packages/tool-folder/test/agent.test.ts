@@ -1,4 +1,4 @@
-// Tool folders as the tools of an agent: several at once, switched in the middle of a conversation, with MCP servers.
+// Tool folders as the tools of an agent: several together, switched in the middle of a conversation, with MCP servers.
 import { join } from 'node:path';
 import { loadToolFolder, type ToolFolder, type ToolFolderOptions } from '@pocket-agent/tool-folder';
 import { expect, onTestFinished, test } from 'vitest';

@@ -73,7 +73,7 @@ test('a tool may change its arguments, which are a copy', async () => {
   expect(args).toEqual({ list: [{ name: 'mine' }] });
 });
 
-const picture = { type: 'image', data: 'aGVsbG8=', mimeType: 'image/png' };
+const image = { type: 'image', data: 'aGVsbG8=', mimeType: 'image/png' };
 const file = { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'hello' } };
 const text = (value: string) => ({ type: 'text', text: value });
 
@@ -91,8 +91,8 @@ test.each([
     },
   ],
   ['list', { content: [text('[1,"two"]')] }],
-  ['picture', { content: [picture] }],
-  ['blocks', { content: [picture, file] }],
+  ['image', { content: [image] }],
+  ['blocks', { content: [image, file] }],
   ['result', { content: [file], structuredContent: { a: 1 }, isError: false }],
   [
     'own content',
@@ -126,7 +126,7 @@ test.each([
   });
 });
 
-test.each(['big', 'big text of control characters', 'big object', 'big picture'])(
+test.each(['big', 'big text of control characters', 'big object', 'big image'])(
   'a %s of many megabytes is cut, with a note',
   async (kind) => {
     const result = await fixture('Kinds').callTool('give', { kind });

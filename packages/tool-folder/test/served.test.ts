@@ -53,7 +53,7 @@ async function expectService(client: Client): Promise<void> {
   expect(await client.callTool({ name: 'find', arguments: { name: 'Rome' } })).toMatchObject({
     structuredContent: { name: 'Rome', from: { x: 0, y: 0 } },
   });
-  expect(await client.callTool({ name: 'give', arguments: { kind: 'picture' } })).toMatchObject({
+  expect(await client.callTool({ name: 'give', arguments: { kind: 'image' } })).toMatchObject({
     content: [{ type: 'image', mimeType: 'image/png' }],
   });
   expect(await client.callTool({ name: 'find', arguments: {} })).toMatchObject({

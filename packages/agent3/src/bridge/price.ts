@@ -55,10 +55,10 @@ export function checkAgreedPrice(price: Price | undefined, agreed: Price | undef
   const isSameCurrency = price.currency.toUpperCase() === agreed.currency.toUpperCase();
   if (isSameCurrency && isWithin('perCall') && isWithin('perMinute') && isWithin('perToken')) return;
   // an MCP call without consent is limited to free agents, whatever its arguments say
-  const wayOut = isPaid(agreed) ? 'with its price as agreedPrice' : 'so that a person can agree to it';
+  const advice = isPaid(agreed) ? 'with its price as agreedPrice' : 'so that a person can agree to it';
   throw new CallFailure(
     'BUDGET',
-    `its price is ${priceText(price)}, and the agreed price is ${priceText(agreed)}. Call it again ${wayOut}.`,
+    `its price is ${priceText(price)}, and the agreed price is ${priceText(agreed)}. Call it again ${advice}.`,
   );
 }
 

@@ -27,7 +27,7 @@ async function startAgent(text = 'here now') {
 }
 
 const refusals: [string, () => Promise<string>][] = [
-  ['nothing listens any more', async () => GONE],
+  ['nothing listens there', async () => GONE],
   ['another service answers 404', () => serve((_request, response) => void response.writeHead(404).end())],
   ['it redirects', () => serve((_request, response) => void response.writeHead(308, { location: '/new' }).end())],
   ['it wants another login', () => serve((_request, response) => void response.writeHead(401).end())],

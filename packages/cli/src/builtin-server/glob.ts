@@ -10,7 +10,7 @@ interface State {
 
 /**
  * As in a shell, no wildcard matches a dot at the start of a name, and only `**` crosses a slash. All states that a
- * name may lead to are followed at once, so nothing is tried twice.
+ * name may lead to are followed together, so nothing is tried twice.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
   const { states, end } = statesOf([...pattern]);

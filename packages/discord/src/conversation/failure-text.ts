@@ -52,8 +52,8 @@ export function failureText(error: unknown, { id, hasChoice }: FailureContext): 
         return 'The provider of the model blocked the answer.';
     }
   }
-  const wayOut = hasChoice ? 'Try again, or choose another model with /model.' : 'Try again.';
-  return `Something went wrong; the log has details under ${id}. ${wayOut}`;
+  const advice = hasChoice ? 'Try again, or choose another model with /model.' : 'Try again.';
+  return `Something went wrong; the log has details under ${id}. ${advice}`;
 }
 
 /** Fields for the log, without text of providers and tools that may repeat what users wrote. */

@@ -1,4 +1,4 @@
-// Options that let discord.js stop at once, even while it is trying to reach Discord.
+// Options that let discord.js stop immediately, even while it is trying to reach Discord.
 import { type ClientOptions, DefaultRestOptions, SimpleShardingStrategy } from 'discord.js';
 
 type ConnectionOptions = Required<Pick<ClientOptions, 'ws' | 'rest'>>;

@@ -106,7 +106,7 @@ test('PDF and text files are read, other files are only named', async () => {
   expect(text).toContain('Hello PDF\\nXY\\nSecond (line)');
   expect(text).toContain('&quot;answer&quot;: 42');
   expect(text.match(/a file that was not read/g)).toHaveLength(2);
-  expect(pictures(model.calls[0])).toBe(1);
+  expect(imageCount(model.calls[0])).toBe(1);
 });
 
 test('a malicious PDF blocks nothing and is only named', async () => {
@@ -182,7 +182,7 @@ test('files whose content does not match their type do not reach the model', asy
   const text = lastText(model.calls[0] ?? { prompt: [] }, 'user');
   expect(text.match(/named like an image, but not an image/g)).toHaveLength(2);
   expect(text).toContain('named like a text file, but not text');
-  expect(pictures(model.calls[0])).toBe(1);
+  expect(imageCount(model.calls[0])).toBe(1);
 });
 
 test('files share a part of the context window', async () => {
@@ -223,10 +223,10 @@ test('older images are replaced by a note when there is no room, also in the dat
     await discord.waitFor(() => discord.botMessages(ann.dm).filter(({ content }) => content === 'ok').length === count);
     return model.calls[count - 1];
   };
-  expect(pictures(await ask('look', [big, big], 1))).toBe(2);
-  expect(pictures(await ask('and here', [png], 2))).toBe(2);
+  expect(imageCount(await ask('look', [big, big], 1))).toBe(2);
+  expect(imageCount(await ask('and here', [png], 2))).toBe(2);
   const third = await ask('what was it?', [], 3);
-  expect(pictures(third)).toBe(2);
+  expect(imageCount(third)).toBe(2);
   expect(JSON.stringify(third?.prompt)).toContain('no longer stored');
   expect(JSON.stringify(third?.prompt)).toContain('and here');
   const { db, close } = await openBotStore(database);
@@ -265,6 +265,6 @@ test.each([
   await expect(readPdf(bytes, AbortSignal.timeout(20_000), 20_000)).rejects.toThrow('Invalid PDF');
 });
 
-function pictures(call: LanguageModelV4CallOptions | undefined): number {
+function imageCount(call: LanguageModelV4CallOptions | undefined): number {
   return JSON.stringify(call?.prompt ?? []).split('"type":"file"').length - 1;
 }

@@ -115,7 +115,7 @@ test('if neither messages nor notes are accepted, the history has the visible pa
   expect(known).toContain('[Discord refused to show the rest of this answer.]');
 });
 
-test('if no edit is accepted any more, the history has the text that was visible', async () => {
+test('if edits are no longer accepted, the history has the text that was visible', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');

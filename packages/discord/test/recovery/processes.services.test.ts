@@ -19,7 +19,7 @@ async function start(options: DiscordOptions): Promise<LocalDiscord> {
 
 const place = ({ apiUrl, token }: LocalDiscord) => ({ apiUrl, token });
 
-/** All people ask all questions at once. */
+/** All people ask all questions in parallel. */
 function askAll(discord: LocalDiscord, people: number, questions: readonly string[]) {
   const rooms = crowd(people).map(({ name }) => discord.user(name).dm);
   for (const question of questions)

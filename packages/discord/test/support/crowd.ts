@@ -1,4 +1,4 @@
-// Many people at once: checks that every question is answered once, in order, in its own conversation.
+// Many people in parallel: checks that every question is answered once, in order, in its own conversation.
 import { expect } from 'vitest';
 import type { LocalDiscord } from '../counterpart/discord.ts';
 import { answers, lastText } from './start-bot.ts';

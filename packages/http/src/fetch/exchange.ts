@@ -28,7 +28,7 @@ export class Exchange {
   #isRedirected = false;
   #isRepeated = false;
   #ended: { reason: unknown } | undefined;
-  /** Stops the part that is under way: the request, or its answer. */
+  /** Stops the part that is in progress: the request, or its answer. */
   #stop: (reason: unknown) => void = () => {};
 
   constructor({ method, headers, body, signal }: RequestParts, options: FetchOptions) {
@@ -67,7 +67,7 @@ export class Exchange {
     }
   }
 
-  /** An abort at the moment of the answer counts: the answer is not read any more. */
+  /** An abort at the moment of the answer counts: the answer is not read. */
   throwIfEnded(): void {
     if (this.#ended) throw this.#ended.reason;
   }

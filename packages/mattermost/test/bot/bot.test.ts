@@ -236,7 +236,7 @@ describe('a lost connection', () => {
     model.assertDone();
   });
 
-  test('is caught up with more missed posts than Mattermost returns at once, also of one millisecond', async () => {
+  test('is caught up with more missed posts than Mattermost returns in one response, also of one millisecond', async () => {
     const model = new ScriptedModel(['First.', 'Second.', 'Third.']);
     const { fake, texts } = await world({ model });
     fake.say('alice', 'alice,helper', 'first');

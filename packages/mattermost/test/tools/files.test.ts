@@ -200,9 +200,9 @@ test('images are returned as images, text in pieces; other types refer to downlo
   );
   const send = async (filename: string, bytes: Buffer) =>
     (await upload({ content_base64: bytes.toString('base64'), filename })).data.id;
-  const picture = await connection.call('get_file_content', { file_id: await send('dot.png', png) });
-  expect(picture.content).toEqual([{ type: 'image', mimeType: 'image/png', data: png.toString('base64') }]);
-  expect(picture.data).toMatchObject({ name: 'dot.png', size: png.length });
+  const image = await connection.call('get_file_content', { file_id: await send('dot.png', png) });
+  expect(image.content).toEqual([{ type: 'image', mimeType: 'image/png', data: png.toString('base64') }]);
+  expect(image.data).toMatchObject({ name: 'dot.png', size: png.length });
 
   const text = await send('long.txt', Buffer.from('äbc'.repeat(1000)));
   const first = await connection.call('get_file_content', { file_id: text, max_chars: 2000 });

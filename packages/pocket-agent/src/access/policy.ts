@@ -1,4 +1,4 @@
-// May this call be made? The policy of one run: the rules of its agent, of the agents above it, and of the run itself.
+// May this call be made? The policy of one run: the rules of its agent, of its parent agents, and of the run itself.
 import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
 import { checkForeign, checkHere } from '@pocket-agent/schema';
 import type { ToolCall } from '../base/tool-call.ts';
@@ -81,14 +81,14 @@ export class Policy {
   }
 
   /**
-   * Why a tool may not be called, by the profiles and filters of this agent, of those above, and of the run. It also
+   * Why a tool may not be called, by the profiles and filters of this agent, of its parent agents, and of the run. It also
    * decides what the model sees, so it must not depend on a call or on counts.
    */
   refusal(tool: JudgedTool): string | undefined {
     if (this.isOpen) return undefined;
     for (const { rules } of this.#binding()) {
       const reason = rules.refusal(tool);
-      if (reason !== undefined) return rules === this.rules ? reason : `${reason} (for an agent above this one)`;
+      if (reason !== undefined) return rules === this.rules ? reason : `${reason} (rule of a parent agent)`;
     }
     // profiles of a run also apply to its sub-agents
     for (const { profiles } of this.#chain()) {
@@ -115,7 +115,7 @@ export class Policy {
     return { decision: 'refused', by: 'profile', reason, error };
   }
 
-  /** Asks for approval where this agent or one above it requires that. */
+  /** Asks for approval if this agent or a parent agent requires it. */
   async checkApproval(call: ToolCall, entry: CallableTool, signal: AbortSignal): Promise<Verdict> {
     const { name, tool, capability } = entry;
     const { id: toolCallId, arguments: args } = call;

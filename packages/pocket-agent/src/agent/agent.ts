@@ -209,8 +209,8 @@ export class PocketAgent<Answer = string> {
   /** One answer of the model and the tool calls it asks for. */
   async step(options: StepOptions = {}): Promise<StepResult> {
     if (typeof options !== 'object' || options === null) {
-      const wayOut = 'pass a text to addUserMessage(text) before it';
-      throw new PocketError('CONFIG_INVALID', `step() takes an object of options; ${wayOut}.`);
+      const advice = 'pass a text to addUserMessage(text) before it';
+      throw new PocketError('CONFIG_INVALID', `step() takes an object of options; ${advice}.`);
     }
     stepOptions.check(options);
     const { signal, timeoutMs, traceparent, ...completion } = options;
@@ -242,7 +242,7 @@ export class PocketAgent<Answer = string> {
     this.#access.forgetApprovals();
   }
 
-  /** Shows an event to `hooks.onEvent`, to listeners of the run, and to the agents above. */
+  /** Shows an event to `hooks.onEvent`, to listeners of the run, and to parent agents. */
   emit(event: UnsignedEvent, meta?: Record<string, unknown>): void {
     emitEvent({ agent: this, context: this.#queue.observed, event, meta });
   }
@@ -373,8 +373,8 @@ export class PocketAgent<Answer = string> {
     } catch (error) {
       if (this.constructor === PocketAgent) throw error;
       const call = `fork() calls new ${Class.name}(options), which failed: ${errorText(error)}`;
-      const wayOut = `override fork() in ${Class.name} if its constructor takes other parameters.`;
-      throw new PocketError('CONFIG_INVALID', `${call} To fix this, ${wayOut}`, { cause: error });
+      const advice = `override fork() in ${Class.name} if its constructor takes other parameters.`;
+      throw new PocketError('CONFIG_INVALID', `${call} To fix this, ${advice}`, { cause: error });
     }
   }
 

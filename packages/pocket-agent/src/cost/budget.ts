@@ -1,4 +1,4 @@
-// The budget of a run. A sub-agent spends from its own budget and from those of all agents above it.
+// The budget of a run. A sub-agent spends from its own budget and from those of its parent agents.
 import { PocketError } from '@pocket-agent/kit';
 import { addUsage, noUsage, type ToolUsage, totalTokens, type Usage } from './usage.ts';
 
@@ -60,7 +60,7 @@ export class Budget {
     this.#parent?.checkModelCall();
   }
 
-  /** Counts a tool call, here and above, or throws if no call is left. */
+  /** Counts a tool call, also for parent agents, or throws if no call is left. */
   takeToolCall(path: string, tool: string): void {
     for (let budget: Budget | undefined = this; budget; budget = budget.#parent) budget.#checkToolCall();
     for (let budget: Budget | undefined = this; budget; budget = budget.#parent) budget.#addToolCall(path, tool);

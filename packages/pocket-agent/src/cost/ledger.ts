@@ -83,7 +83,7 @@ export class Ledger {
     return usage;
   }
 
-  /** The prices of this agent and, for other models, those of the agents above it. */
+  /** The prices of this agent and, for other models, those of its parent agents. */
   pricesWithin(above: Prices | undefined): Prices {
     return { ...above, ...this.#prices };
   }

@@ -33,7 +33,7 @@ export function createDemoModel(): LanguageModelV4 {
   };
 }
 
-/** Calls all tools that the request needs at once, and answers when their results are there. */
+/** Calls all tools that the request needs in one step, and answers when their results are there. */
 function reply(options: LanguageModelV4CallOptions): LanguageModelV4GenerateResult {
   options.abortSignal?.throwIfAborted();
   const { request, results, characters } = readConversation(options.prompt);

@@ -85,7 +85,7 @@ export class Attempts {
   async #logIn({ transport }: Session, error: unknown): Promise<void> {
     const { name, entry } = this.#connection;
     if (this.hasStarted && !isHarmlessTwice(this.tool))
-      throw outcomeUnknown(`MCP server "${name}" wanted a login while "${this.tool?.name}" ran`, error);
+      throw outcomeUnknown(`MCP server "${name}" required a login while "${this.tool?.name}" ran`, error);
     const login = loginOf(entry);
     if (!login || !(transport instanceof HttpTransport) || ++this.#logins > MAX_LOGINS)
       throw authorizationNeeded(name, entry, error);

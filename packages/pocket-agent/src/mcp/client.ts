@@ -124,7 +124,7 @@ export class PocketAgentClient implements ToolSource {
     return this.#entries.get(server)?.approvals === true;
   }
 
-  /** Whether calls to a server are under way for runs that answer its questions themselves. */
+  /** Whether calls to a server are in progress for runs that answer its questions themselves. */
   isCalledForOthers(server: string): boolean {
     return this.#open.some(({ name, pending }) => name === server && pending.areForOthers);
   }

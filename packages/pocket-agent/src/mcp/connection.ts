@@ -52,7 +52,7 @@ export class McpConnection {
   readonly signal: AbortSignal = this.#closing.signal;
   /** Shared by all callers that wait for the session. */
   #connecting: Promise<Session> | undefined;
-  /** Lost sessions with requests under way. */
+  /** Lost sessions with requests in progress. */
   #retired: Session[] = [];
   #wasLost = false;
   #failure: Failure | undefined;
@@ -283,8 +283,8 @@ export class McpConnection {
     const what = this.session ? 'listed its tools' : 'answered';
     const hint = this.#child ? childHint(this.#child) : '';
     const reason = `has not ${what} within ${afterMs} ms.${hint}`;
-    const wayOut = `Runs wait ${waitMs} ms for it ("waitMs" of its entry); after that its tools become available later.`;
-    this.#options.logger.warn(`MCP server "${this.name}" ${reason} ${wayOut}`);
+    const advice = `Runs wait ${waitMs} ms for it ("waitMs" of its entry); after that its tools become available later.`;
+    this.#options.logger.warn(`MCP server "${this.name}" ${reason} ${advice}`);
     this.#setStatus('connecting', `it ${reason}`);
   }
 

@@ -196,8 +196,8 @@ function nowhereToGo(name: string, entry: object): PocketError {
 export function checkUrl(server: string, url: string, written = url): void {
   const instead = httpUrlHint(url);
   if (instead === undefined) return;
-  const wayOut = written === url ? instead : 'It must begin with http:// or https://.';
-  throw invalid(`MCP server "${server}": url must be a whole address, got "${written}". ${wayOut}`);
+  const advice = written === url ? instead : 'It must begin with http:// or https://.';
+  throw invalid(`MCP server "${server}": url must be a whole address, got "${written}". ${advice}`);
 }
 
 /** Expands `${NAME}`, `${env:NAME}` and `${NAME:-default}`. */

@@ -1,4 +1,4 @@
-// The tool calls under way to one server: their clocks, which progress and questions extend, and the runs they are part
+// The tool calls in progress on one server: their clocks, which progress and questions extend, and the runs they are part
 // of, which the server may ask something.
 import type { JSONRPCMessage, JSONRPCRequest, ProgressNotification } from '@modelcontextprotocol/client';
 import { abortable, startDeadline } from '@pocket-agent/kit';
@@ -82,7 +82,7 @@ export class PendingCalls {
     inRun(call.run, handle);
   }
 
-  /** Whether calls are under way for runs that answer the questions of servers themselves. */
+  /** Whether calls are in progress for runs that answer the questions of servers themselves. */
   get areForOthers(): boolean {
     this.#forgetOld();
     const isForOther = ({ run }: PendingCall) => run?.elicit !== undefined;

@@ -1,4 +1,4 @@
-// One session with an MCP server: the SDK's client, its transport, and the requests under way. It dies as a whole, and
+// One session with an MCP server: the SDK's client, its transport, and the requests in progress. It dies as a whole, and
 // `McpConnection` replaces it.
 import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client';
 import { abortable, errorText, MAX_TIMER_MS, startDeadline } from '@pocket-agent/kit';
@@ -34,7 +34,7 @@ export class Session {
   readonly transport: Transport;
   readonly #options: SessionOptions;
   readonly #asksForLogs: boolean;
-  /** Requests under way, which closing would cut off. */
+  /** Requests in progress, which closing would cut off. */
   #requests = 0;
   #isRetired = false;
 
@@ -94,7 +94,7 @@ export class Session {
     }
   }
 
-  /** Closes after the requests under way, whose answers may still arrive. */
+  /** Closes after the requests in progress, whose answers may still arrive. */
   retire(): void {
     this.#isRetired = true;
     this.client.onclose = undefined;

@@ -50,7 +50,7 @@ export interface RouterOptions {
 }
 
 export type RouterEvent =
-  | { type: 'waiting'; modelName: string; waitMs: number; inLine: number }
+  | { type: 'waiting'; modelName: string; waitMs: number; queueLength: number }
   | { type: 'chosen'; modelName: string; deployment: string; because: StrategyName | 'sticky'; waitedMs: number }
   | { type: 'finished'; modelName: string; deployment: string; latencyMs: number; tokens: number | undefined }
   | { type: 'failed'; modelName: string; deployment: string; kind: FailureKind; reason: string; cooldownMs: number }

@@ -79,7 +79,7 @@ export class Router {
       maxWaitMs,
       maxConcurrent: this.#store.maxConcurrent,
       random,
-      onWait: (waitMs) => this.#emit({ type: 'waiting', modelName, waitMs, inLine: queue.length }),
+      onWait: (waitMs) => this.#emit({ type: 'waiting', modelName, waitMs, queueLength: queue.length }),
     });
     return queue;
   }

@@ -1,4 +1,4 @@
-// Shows an event to the hooks of its agent, to the listeners of its run, and to the agents above. A listener cannot break
+// Shows an event to the hooks of its agent, to the listeners of its run, and to parent agents. A listener cannot break
 // a run: its errors are logged.
 import { errorText, snapshot } from '@pocket-agent/kit';
 import { type AgentEvent, type EventListener, type EventMeta, isMinor, type UnsignedEvent } from './events.ts';

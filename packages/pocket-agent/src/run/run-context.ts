@@ -32,7 +32,7 @@ export interface RunContext {
   readonly pathKey: string;
   readonly signal: AbortSignal;
   readonly budget: Budget;
-  /** Those of the agents above included. */
+  /** Includes those of parent agents. */
   readonly prices: Prices;
   readonly policy: Policy;
   readonly elicit: ElicitationHandler | undefined;

@@ -26,7 +26,7 @@ export interface RunOptions {
   profile?: ProfileName | Profile | readonly (ProfileName | Profile)[];
   /** Asked instead of the agent's own `approve`. */
   approve?: Approve;
-  /** Asked if neither this agent nor an agent above it in the run has an `approve`. */
+  /** Asked if neither this agent nor a parent agent in the run has an `approve`. */
   approveFallback?: Approve;
   /** Asked instead of the agent's own `elicitationHandler`. */
   elicit?: ElicitationHandler;

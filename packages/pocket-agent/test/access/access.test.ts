@@ -52,7 +52,7 @@ describe('the capability of a tool', () => {
     const given = { name: 'x', annotations, ...(claim === undefined ? {} : { _meta: { capability: claim } }) };
     const byAnnotations = readOnlyHint ? 'read' : destructiveHint === false ? 'write' : 'delete';
     const isClaimed = ['read', 'write', 'create', 'delete'].includes(String(claim));
-    // a word that is no capability may have been meant to be the most careful one
+    // an unknown capability counts as the most dangerous one
     const isUnknown = claim === 'admin';
     const expected = isClaimed ? claim : isUnknown ? 'delete' : byAnnotations;
     const from = isClaimed ? 'meta' : isUnknown ? 'nothing' : 'annotations';

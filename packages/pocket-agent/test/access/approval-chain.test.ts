@@ -287,7 +287,7 @@ describe('a client of a served agent', () => {
     expect(erased).toEqual([]);
     expect((await ask(mine, { requestState, inputResponses })).content?.[0]?.text).toBe('cleaned up');
     expect((await ask(mine, { requestState, inputResponses })).content?.[0]?.text).toContain('unknown or expired');
-    // an answer to another question is none to this one
+    // an answer to another question does not answer this one
     const second = await ask(mine);
     await ask(mine, { requestState: second.requestState, inputResponses });
     expect(erased).toEqual([1]);

@@ -19,7 +19,7 @@ import { expectValidHistory, resultText, scriptedAgent, silent } from '../helper
 
 type Vandal = (value: unknown) => void;
 
-/** Changes everything inside a value that can be changed, and tells nobody what could not be. */
+/** Modifies everything inside a value that can be modified. Never throws. */
 const vandalize: Vandal = (value) => spoil(value, new Set());
 
 function spoil(value: unknown, seen: Set<unknown>): void {

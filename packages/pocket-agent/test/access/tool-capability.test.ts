@@ -1,4 +1,4 @@
-// tool({ capability }): said once, checked at once; what servers say in other words is warned of.
+// tool({ capability }) is checked immediately; unknown capabilities of servers cause a warning.
 import { judge, PocketAgentClient, tool } from 'pocket-agent';
 import { scriptedServer } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';

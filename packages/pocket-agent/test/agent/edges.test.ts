@@ -329,7 +329,7 @@ test('a late result belongs to the call before it, not to an earlier one of the 
   expect([resultText(resumed, 0), resultText(resumed, 1)]).toEqual(['No result of this call was recorded.', '3']);
 });
 
-describe('tools that cannot work are refused with the way out', () => {
+describe('tools that cannot work are refused with advice', () => {
   const given = (value: unknown) => value as never;
   test.each([
     ['no run', () => tool(given({ name: 'x', description: '' })), /"x" needs a function "run"/],
@@ -345,7 +345,7 @@ describe('tools that cannot work are refused with the way out', () => {
       /must describe an object/,
     ],
     [
-      'a shape that is no schema yet',
+      'a zod shape instead of a schema',
       () => tool({ name: 'x', description: '', inputSchema: { city: z.string() }, run: () => 1 }),
       /inputSchema of tool "x" must be a zod schema, z\.object\(\{ … \}\), or a JSON Schema/,
     ],

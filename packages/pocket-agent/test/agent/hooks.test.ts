@@ -378,7 +378,7 @@ describe('events', () => {
     expect(recorder.events[0]).toMatchObject({ type: 'custom:hello', data: { n: 1 }, meta: { agentName: 'Tester' } });
   });
 
-  test('carry the time and the id of their run, and those of a sub-agent the id of the run that called it', async () => {
+  test('carry the time and a run id; events of a sub-agent carry the run id of its caller', async () => {
     const sub = scriptedAgent(['from below'], { agentConfig: { name: 'Sub', roleDescription: 'helps' } }).agent;
     const recorder = recordEvents();
     const script = [{ toolCalls: [{ name: 'Sub-message', arguments: { message: 'hi' } }] }, 'one', 'two'];

@@ -1,5 +1,5 @@
-// An option that does not exist would be ignored in silence, so it is refused, with the one that was meant; and one that
-// is not what it must be would fail late, or open what it should close.
+// Unknown options are refused with a suggestion instead of being ignored. An option that has a wrong type is refused, since
+// it would fail late or allow too much.
 import {
   AgentHooks,
   PocketAgent,
@@ -21,7 +21,7 @@ class Misspelt extends AgentHooks {
 }
 const make = (options: object) => new PocketAgent({ agentConfig, logger: silent, ...options } as PocketAgentOptions);
 
-describe('an option that does not exist', () => {
+describe('an unknown option', () => {
   test.each([
     [{ acess: {} }, 'An agent has no option "acess". Did you mean "access"?'],
     [{ access: { approve: () => 'allow' } }, 'access has no option "approve". It stands beside access, not in it.'],
@@ -59,13 +59,13 @@ describe('an option that does not exist', () => {
     );
   });
 
-  test('is reported before the option that is missing because of it', () => {
+  test('is reported before a missing option', () => {
     const misspelt = { agentconfig: agentConfig } as unknown as PocketAgentOptions;
     expect(() => new PocketAgent(misspelt)).toThrow(/Did you mean "agentConfig"\?/);
   });
 });
 
-describe('an option that is not what it must be', () => {
+describe('an option that has a wrong type', () => {
   test.each<[object, string]>([
     [
       { access: { redact: ['ssn'] } },
@@ -201,7 +201,7 @@ describe('an option that is not what it must be', () => {
   });
 });
 
-test('hooks may have more in them than hooks, and what only listens may be null', () => {
+test('hooks may have other methods, and onEvent may be null', () => {
   class Counting extends AgentHooks {
     count = 0;
     onEvents: string[] = [];
@@ -210,7 +210,7 @@ test('hooks may have more in them than hooks, and what only listens may be null'
     }
     onEvent2() {}
     get preSteps() {
-      throw new Error('nobody asked');
+      throw new Error('not called');
     }
   }
   expect(make({ hooks: new Counting() }).name).toBe('Tester');
@@ -259,7 +259,7 @@ describe('a script', () => {
   });
 });
 
-describe('an option that does not exist is refused', () => {
+describe('an unknown option is refused', () => {
   const wrong = (options: object) => options as never;
 
   test('of a tool', () => {
@@ -269,7 +269,7 @@ describe('an option that does not exist is refused', () => {
     expect(made({ run: undefined, execute: () => 1 })).toThrow('Tool "x" needs a function "run".');
   });
 
-  test('but not what is only handed on with the rest', async () => {
+  test('but fields of a listed tool and of a tool call context are accepted', async () => {
     const listed = { name: 'x', description: '', inputSchema: {}, outputSchema: {}, _meta: {}, icons: [] };
     expect(tool(wrong({ ...listed, run: () => 1 })).definition.name).toBe('x');
     const context = { toolCallId: '1', signal: new AbortController().signal, progress: () => {}, meta: {} };
@@ -277,7 +277,7 @@ describe('an option that does not exist is refused', () => {
     expect(await agent.run('hi', wrong(context))).toBe('fine');
   });
 
-  test('nor is a signal an object of options', async () => {
+  test('and so is a signal instead of options', async () => {
     const { signal } = new AbortController();
     await expect(make({}).run('hi', wrong(signal))).rejects.toThrow('as an object, such as { signal }');
     await expect(make({}).stream('hi', wrong(signal)).next()).rejects.toThrow('as an object, such as { signal }');
@@ -293,7 +293,7 @@ describe('an option that does not exist is refused', () => {
     expect(agent.messages).toEqual([]);
   });
 
-  test('of a client, nor is one taken that is not what it must be', () => {
+  test('of a client, as are options with a wrong type', () => {
     const made = (options: object) => () => new PocketAgentClient(wrong(options));
     expect(made({ mcpServers: {} })).toThrow('A PocketAgentClient has no option "mcpServers". It belongs inside mcp');
     expect(made({ servers: {} })).toThrow('It belongs inside mcpConfig: mcpConfig: { servers: { … } }.');
@@ -305,7 +305,7 @@ describe('an option that does not exist is refused', () => {
     expect(made({ elicitationHandler: null, logger: silent, toolTimeoutMs: undefined })).not.toThrow();
   });
 
-  test('of a server, and of where it listens', async () => {
+  test('of asMcpServer() and listen()', async () => {
     const agent = make({});
     expect(() => agent.asMcpServer(wrong({ profil: 'reader' }))).toThrow('Did you mean "profile"?');
     const server = agent.asMcpServer();
@@ -314,7 +314,7 @@ describe('an option that does not exist is refused', () => {
     );
   });
 
-  test('but a run() of your own may take others', async () => {
+  test('but an overridden run() may take others', async () => {
     class Styled extends PocketAgent {
       override async run(_input: string, options: RunOptions & { style?: string } = {}) {
         return options.style ?? 'plain';
@@ -359,7 +359,7 @@ test('an undefined option counts as omitted', () => {
   expect(make({ access: undefined, limits: { maxSteps: undefined }, acess: undefined }).name).toBe('Tester');
 });
 
-test('a subclass may have options of its own, which its forks get too, and misspells no others', () => {
+test('a subclass may add options, which its forks get too; misspelt options are refused', () => {
   class Clerk extends PocketAgent {
     readonly desk: number;
     constructor(options: PocketAgentOptions & { desk: number }) {

@@ -110,8 +110,8 @@ describe('a conversation in the form of OpenAI', () => {
 
   test('is converted into a history that goes on', async () => {
     const messages = fromOpenAiMessages(conversation);
-    const { agent, model } = scriptedAgent(['A picture.'], { agentConfig: { messages }, tools: [add] });
-    expect(await agent.run('Well?')).toBe('A picture.');
+    const { agent, model } = scriptedAgent(['An image.'], { agentConfig: { messages }, tools: [add] });
+    expect(await agent.run('Well?')).toBe('An image.');
     expectValidHistory(agent);
     expect(agent.messages.slice(0, 5)).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'What is 1 + 2?' }] },

@@ -201,8 +201,8 @@ describe('history', () => {
       /images must be a list of images/,
     ],
     ['images that are null', { text: 'hi', images: null }, /images must be a list of images: .*, got null/],
-    ['an image that is none', { text: 'hi', images: [5] }, /An image must be bytes/],
-  ])('what is no input leaves none in the history: %s', async (_what, input, text) => {
+    ['an invalid image', { text: 'hi', images: [5] }, /An image must be bytes/],
+  ])('invalid input is not added to the history: %s', async (_what, input, text) => {
     const { agent } = scriptedAgent(['fine'], { agentConfig: { allowImages: true } });
     await expect(agent.run(input as never)).rejects.toThrow(text);
     const read = async () => {
@@ -328,7 +328,7 @@ describe('tool calls', () => {
     expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['slow', 'fast']);
   });
 
-  test('limits.maxParallelToolCalls bounds how many run at once', async () => {
+  test('limits.maxParallelToolCalls limits how many calls run in parallel', async () => {
     let running = 0;
     let most = 0;
     const busy = tool({
@@ -454,15 +454,15 @@ describe('tool calls', () => {
   });
 });
 
-describe('an invalid configuration is refused with the way out', () => {
+describe('an invalid configuration is refused with advice', () => {
   const model = new ScriptedModel([]);
   test.each([
     ['no model', { agentConfig: {} }, /llmModel is missing/],
     ['an unknown model', { agentConfig: { llmModel: 'nonsense' } }, /Unknown model "nonsense".*anthropic/],
-    ['something that is no model', { agentConfig: { llmModel: {} } }, /LanguageModelV4/],
-    ['a limit that is none', { agentConfig: { llmModel: model }, limits: { maxSteps: 0 } }, /limits.maxSteps/],
+    ['an object that is not a model', { agentConfig: { llmModel: {} } }, /LanguageModelV4/],
+    ['an invalid limit', { agentConfig: { llmModel: model }, limits: { maxSteps: 0 } }, /limits.maxSteps/],
     [
-      'a system prompt that is no text',
+      'a system prompt that is not a string',
       { agentConfig: { llmModel: model, systemPrompt: 5 } },
       /systemPrompt must be a string, got 5/,
     ],

@@ -117,7 +117,7 @@ test('a question that belongs to no known call is not answered while several run
 });
 
 test.each([
-  ['runs that answer by themselves, nobody is asked', true, ['cancel', 'cancel'], 0],
+  ['runs that answer by themselves, no handler is called', true, ['cancel', 'cancel'], 0],
   ['runs that all leave it to the handler of the agent, that is asked', false, ['accept Eve', 'accept Eve'], 2],
 ])('when the call of a question is unknown: %s', async (_who, areOwn, expected, times) => {
   const bothCall = Promise.withResolvers<void>();

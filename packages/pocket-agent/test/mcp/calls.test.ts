@@ -164,7 +164,7 @@ describe('timeouts', () => {
     await expect(client.callTool('other_wait', {})).rejects.toThrow('for 240 ms');
   });
 
-  test('apply to each call separately, however many are under way', async () => {
+  test('apply to each call separately, however many are in progress', async () => {
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: { server: () => modernServer(), timeoutMs: 300 } } },
     });

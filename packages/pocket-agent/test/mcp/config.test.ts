@@ -215,7 +215,7 @@ test.each([
   [[], 'it is a list.'],
   [{ mcpServer: {} }, 'it has mcpServer. Did you mean "mcpServers"?'],
   [{ mcpServers: [{ command: 'node' }] }, 'mcpConfig needs an object "mcpServers"'],
-])('the config %j, which is no table of servers, is refused', (config, words) => {
+])('the config %j, which has no table of servers, is refused', (config, words) => {
   expect(refusal(config)).toContain(words);
 });
 
@@ -272,9 +272,9 @@ test.each([
   ['mcp.example.com/mcp', 'Write https://mcp.example.com/mcp.'],
   ['ws://example.com', 'It must begin with http:// or https://.'],
   ['', 'It must begin with http:// or https://.'],
-])('the address "%s" is refused when the config is read', (url, wayOut) => {
+])('the address "%s" is refused when the config is read', (url, advice) => {
   expect(refusal({ mcpServers: { weather: { url } } })).toBe(
-    `PocketError: MCP server "weather": url must be a whole address, got "${url}". ${wayOut}`,
+    `PocketError: MCP server "weather": url must be a whole address, got "${url}". ${advice}`,
   );
 });
 

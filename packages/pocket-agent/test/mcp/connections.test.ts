@@ -1,4 +1,4 @@
-// Connections: opened at first use, all at once, once each; lists of tools kept until they change; dead servers.
+// Connections: opened at first use, in parallel, each once; lists of tools kept until they change; dead servers.
 import { McpServer } from '@modelcontextprotocol/server';
 import { PocketAgent } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
@@ -62,7 +62,7 @@ describe('a connection', () => {
     expect(textOfResult(await factory.client.callTool('echo', { text: 'factory' }))).toBe('factory');
   });
 
-  test('to an McpServer object that has another client fails with the way out', async () => {
+  test('to an McpServer object that has another client fails with advice', async () => {
     const server = modernServer();
     const first = testClient({ mcpConfig: server });
     await first.client.listTools();

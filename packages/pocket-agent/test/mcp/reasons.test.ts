@@ -6,7 +6,7 @@ import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { silent } from '../helpers.ts';
 
-// What went wrong must be said where somebody looks for it.
+// Why a server is unavailable: the reason says what to do.
 
 afterEach(() => vi.unstubAllEnvs());
 

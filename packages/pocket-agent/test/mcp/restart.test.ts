@@ -22,7 +22,7 @@ import { resultText, scriptedAgent } from '../helpers.ts';
 const count = (host: Host, method: string) => host.seen.filter((seen) => seen.method === method).length;
 
 /** Calls a tool and resolves as soon as the server works on it. */
-async function underWay(client: PocketAgentClient, tool: string): Promise<{ outcome: Promise<unknown> }> {
+async function inProgress(client: PocketAgentClient, tool: string): Promise<{ outcome: Promise<unknown> }> {
   await client.listTools();
   let outcome: Promise<unknown> = Promise.resolve();
   await new Promise<void>((resolve, reject) => {
@@ -133,7 +133,7 @@ describe('a stdio server killed -9 in the middle of a call', () => {
       const path = folder();
       const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts', path) } } });
       const pid = Number(textOfResult(await client.callTool('pid', {})));
-      const { outcome } = await underWay(client, tool);
+      const { outcome } = await inProgress(client, tool);
       process.kill(pid, 'SIGKILL');
       expect(textOfResult(await outcome)).toBe(`call 2 of ${tool}`);
       expect(new Lives(path).count(tool)).toBe(2);
@@ -146,7 +146,7 @@ describe('a stdio server killed -9 in the middle of a call', () => {
     const path = folder();
     const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts', path) } } });
     const pid = Number(textOfResult(await client.callTool('pid', {})));
-    const { outcome } = await underWay(client, 'slow_write');
+    const { outcome } = await inProgress(client, 'slow_write');
     process.kill(pid, 'SIGKILL');
     expect(await outcome).toMatchObject({
       code: 'TOOL_OUTCOME_UNKNOWN',
@@ -223,7 +223,7 @@ describe('a call of 2026 whose server has asked something', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test.each(['ask', 'ask_for_person'])('is not repeated when nothing listens any more (%s)', async (tool) => {
+  test.each(['ask', 'ask_for_person'])('is not repeated when the server has stopped listening (%s)', async (tool) => {
     const host = await startModernHost();
     const { client, asked } = answering({ url: host.url }, () => host.close());
     await expect(client.callTool(tool, {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
@@ -354,8 +354,8 @@ describe.each(['legacy', 'modern', 'sse'] as const)('an HTTP server (%s) killed 
     const [first, second] = await Promise.all([hostProcess(era, path), hostProcess(era, path)]);
     const { url, port } = await first.listen();
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url, ...type } } } });
-    const read = await underWay(client, 'slow_read');
-    const write = await underWay(client, 'slow_write');
+    const read = await inProgress(client, 'slow_read');
+    const write = await inProgress(client, 'slow_write');
     await first.kill();
     await second.listen(port);
     expect(await write.outcome).toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
@@ -370,8 +370,8 @@ test('an HTTP server killed -9 that stays away fails its calls without a hang', 
   const server = await hostProcess('legacy', folder());
   const { url } = await server.listen();
   const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url } } } });
-  const read = await underWay(client, 'slow_read');
-  const write = await underWay(client, 'slow_write');
+  const read = await inProgress(client, 'slow_read');
+  const write = await inProgress(client, 'slow_write');
   await server.kill();
   expect(await write.outcome).toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
   expect(await read.outcome).toMatchObject({

@@ -34,7 +34,11 @@ describe.each(everyModel)('$model', ({ model, provider }) => {
   });
 
   test('an abort ends a call and its request, and the conversation can continue', async () => {
-    fake.script({ toolCalls: [{ name: 'look', arguments: {} }] }, { text: 'never', hang: 'at-once' }, 'Welcome back.');
+    fake.script(
+      { toolCalls: [{ name: 'look', arguments: {} }] },
+      { text: 'never', hang: 'immediately' },
+      'Welcome back.',
+    );
     const agent = fake.agent(model, { tools: [look] });
     const controller = new AbortController();
     const run = agent.run('What do you see?', { signal: controller.signal });

@@ -11,7 +11,7 @@ beforeAll(async () => {
   fake = await FakeProviders.start();
 });
 afterAll(() => fake.close());
-beforeEach(() => void vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1')); // the pictures of the tests are on this machine
+beforeEach(() => void vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1')); // the images of the tests are on this machine
 afterEach(() => fake.reset());
 
 const chatModels = models.filter(({ endpoint }) => endpoint === '/chat/completions');
@@ -36,8 +36,8 @@ const twoPhotos = {
 };
 const withImages = { allowImages: true };
 
-/** How many times the picture stands in what the provider got. */
-function pictures(): number {
+/** How often the image is in the last request. */
+function imageCount(): number {
   return `${fake.lastBody}`.split(PIXEL).length - 1;
 }
 
@@ -49,7 +49,7 @@ describe.each(models)('$model', ({ model, provider }) => {
     const images = [Buffer.from(PIXEL, 'base64'), PIXEL, urlSafe, `data:image/png;base64,${PIXEL}`];
     expect(await agent.run({ text: 'What is this?', images })).toBe('Four dots.');
     expect(fake.rejected).toEqual([]);
-    expect(pictures()).toBe(4);
+    expect(imageCount()).toBe(4);
     expect(`${fake.lastBody}`.match(/image\/png/g)).toHaveLength(4);
   });
 
@@ -76,7 +76,7 @@ describe.each(models)('$model', ({ model, provider }) => {
     fake.script(twoPhotos, 'I saw nothing.');
     expect(await fake.agent(model, { tools: [camera] }).run('Look.')).toBe('I saw nothing.');
     expect(fake.rejected).toEqual([]);
-    expect(pictures()).toBe(0);
+    expect(imageCount()).toBe(0);
     expect(`${fake.lastBody}`).toMatch(/a photo of a cat.*\[image image\/png, \d+ bytes: left out/s);
   });
 });
@@ -101,7 +101,7 @@ test.each(otherModels)('$model gets images of tools inside the tool results', as
   const agent = fake.agent(model, { tools: [camera], config: withImages });
   expect(await agent.run('Look.')).toBe('A cat and a dog.');
   expect(fake.rejected).toEqual([]);
-  expect(pictures()).toBe(2);
+  expect(imageCount()).toBe(2);
   const body = fake.lastBody;
   const results = {
     anthropic: () => body.at('messages', 2, 'content').list.map((block) => block.at('content', 1, 'source', 'data')),
@@ -115,7 +115,7 @@ test.each(otherModels)('$model gets images of tools inside the tool results', as
   };
   const found = provider === 'anthropic' || provider === 'google' ? results[provider]() : results.openai();
   expect(found).toHaveLength(2);
-  for (const picture of found) expect(picture.text).toContain(PIXEL);
+  for (const image of found) expect(image.text).toContain(PIXEL);
 });
 
 describe('an image that cannot be downloaded', () => {
@@ -211,7 +211,7 @@ test.each(['', 'not base64!', 'data:image/svg+xml,<svg/>', `${'A'.repeat(400)}?`
 
 test('after a model rejected any number of images, it is called again without them, and later images are sent', async () => {
   const shown: number[] = [];
-  const model = new ScriptedModel(['No picture.', 'One.']);
+  const model = new ScriptedModel(['No image.', 'One.']);
   const answer = model.doGenerate.bind(model);
   model.doGenerate = (options) => {
     shown.push(JSON.stringify(options.prompt).split('"file"').length - 1);
@@ -219,13 +219,13 @@ test('after a model rejected any number of images, it is called again without th
     return (shown.at(-1) ?? 0) > 1 ? Promise.reject(rejection) : answer(options);
   };
   const agent = new PocketAgent({ agentConfig: { llmModel: model, allowImages: true }, logger: silent });
-  const picture = (number: number) => {
+  const image = (number: number) => {
     const bytes = Buffer.from(PIXEL, 'base64');
     bytes.writeUInt32BE(number, bytes.length - 4);
     return bytes.toString('base64');
   };
-  const images = Array.from({ length: 10_001 }, (_, number) => picture(number));
-  expect(await agent.run({ text: 'Look.', images })).toBe('No picture.');
-  expect(await agent.run({ text: 'And this?', images: [picture(20_000)] })).toBe('One.');
+  const images = Array.from({ length: 10_001 }, (_, number) => image(number));
+  expect(await agent.run({ text: 'Look.', images })).toBe('No image.');
+  expect(await agent.run({ text: 'And this?', images: [image(20_000)] })).toBe('One.');
   expect(shown).toEqual([10_001, 0, 1]);
 });

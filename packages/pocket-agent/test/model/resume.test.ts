@@ -9,7 +9,7 @@ beforeAll(async () => {
   fake = await FakeProviders.start();
 });
 afterAll(() => fake.close());
-beforeEach(() => void vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1')); // the pictures of the tests are on this machine
+beforeEach(() => void vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1')); // the images of the tests are on this machine
 afterEach(() => fake.reset());
 
 const camera: FunctionTool = tool({

@@ -102,14 +102,14 @@ test.concurrent.each(oncePerDialect)('$model: a stream that fails before its fir
 
 test.concurrent.each(oncePerDialect)('$model: a stream that ends before its first delta is retried', async (each) => {
   const own = await FakeProviders.start();
-  own.script({ text: 'Never.', endEarly: 'at-once' }, 'An answer.');
+  own.script({ text: 'Never.', endEarly: 'immediately' }, 'An answer.');
   const { agent, retries } = watched(each.model, undefined, own);
   expect((await streamed(agent)).answer).toBe('An answer.');
   expect(retries).toHaveLength(1);
   await own.close();
 });
 
-test.each(['at-once', 'midway'] as const)('a connection cut %s is retried with backoff', async (cut) => {
+test.each(['immediately', 'midway'] as const)('a connection cut %s is retried with backoff', async (cut) => {
   fake.script({ text: 'Never heard.', cut }, 'At last.');
   const { agent, retries } = watched('openai/gpt-5.1');
   expect(await agent.run('Hello')).toBe('At last.');
@@ -119,7 +119,7 @@ test.each(['at-once', 'midway'] as const)('a connection cut %s is retried with b
 });
 
 test('a stream whose connection is cut is retried before its first delta, and not after', async () => {
-  fake.script({ text: 'Never.', cut: 'at-once' }, { text: 'Half an answer.', cut: 'midway' });
+  fake.script({ text: 'Never.', cut: 'immediately' }, { text: 'Half an answer.', cut: 'midway' });
   const { agent, retries } = watched('anthropic/claude-sonnet-4-5');
   expect(await failureOf(streamed(agent))).toMatchObject({ code: 'MODEL_FAILED', details: { text: 'Half ' } });
   expect(retries).toHaveLength(1);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => fake.close());
 afterEach(() => fake.reset());
 
-/** Its one tool asks the client's model about a picture, and returns what came back. */
+/** Its one tool asks the client's model about an image, and returns what came back. */
 function critic(): McpServer {
   const server = new McpServer({ name: 'critic', version: '1.0.0' });
   server.registerTool('judge', { description: 'Judges' }, (context: ServerContext) => {

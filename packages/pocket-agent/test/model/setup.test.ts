@@ -206,7 +206,7 @@ test('a wrong key is not retried, and the error quotes the provider', async () =
 test.each([
   [{ status: 404, message: 'The model does not exist.' }, true],
   [{ status: 404, message: 'No file with this id.' }, false],
-  [{ status: 400, message: 'The model takes no pictures.' }, false],
+  [{ status: 400, message: 'The model takes no images.' }, false],
 ])('an error about an unknown model contains its name as the user wrote it: %j', async (answer, isUnknown) => {
   fake.script(answer);
   const modelSettings = { baseUrl: fake.baseUrl('anthropic'), apiKey: API_KEY };

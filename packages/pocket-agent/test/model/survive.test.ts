@@ -46,7 +46,7 @@ const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 74, 70, 73, 70]).toStri
 const HUGE = PIXEL.replace(/=+$/, '') + 'A'.repeat(5_300_000 - PIXEL.length);
 
 const look: FunctionTool = tool({ name: 'look', description: 'Looks', run: () => 'a cat' });
-const pictures: Record<string, { mimeType: string; data: string }> = {
+const images: Record<string, { mimeType: string; data: string }> = {
   'an SVG': { mimeType: 'image/svg+xml', data: SVG },
   'a BMP': { mimeType: 'image/bmp', data: BMP },
   'a HEIC that is called JPEG': { mimeType: 'image/jpeg', data: HEIC },
@@ -60,7 +60,7 @@ function camera(content: { type: 'text'; text: string }[] | object[], isError = 
   return tool({ name: 'photo', description: 'Takes a photo', run: () => ({ content: content as never, isError }) });
 }
 
-const picture = { type: 'image', mimeType: 'image/png', data: PIXEL };
+const image = { type: 'image', mimeType: 'image/png', data: PIXEL };
 const text = (value: string) => ({ type: 'text', text: value });
 const takePhoto: FakeAnswer = { toolCalls: [{ name: 'photo', arguments: {} }] };
 const lookOnce: FakeAnswer = { toolCalls: [{ name: 'look', arguments: {} }] };
@@ -106,15 +106,15 @@ describe.each(everyModel)('$model continues after', ({ model }) => {
 
   test('tool results that mix text and images, or fail with an image', async () => {
     const config = { allowImages: true };
-    const tools = [camera([text('before'), picture, text('after')])];
+    const tools = [camera([text('before'), image, text('after')])];
     await survives(fake.agent(model, { tools, config }), 'run', [takePhoto, { text: 'A dot.' }]);
     expect(`${fake.lastBody}`).toContain(PIXEL);
-    const failing = [camera([text('the lens broke'), picture], true)];
+    const failing = [camera([text('the lens broke'), image], true)];
     await survives(fake.agent(model, { tools: failing, config }), 'run', [takePhoto, { text: 'A broken dot.' }]);
-    await survives(fake.agent(model, { tools: [camera([picture])], config }), 'run', [takePhoto, { text: 'A dot.' }]);
+    await survives(fake.agent(model, { tools: [camera([image])], config }), 'run', [takePhoto, { text: 'A dot.' }]);
   });
 
-  test.each(Object.entries(pictures))('%s from a tool', async (_, { mimeType, data }) => {
+  test.each(Object.entries(images))('%s from a tool', async (_, { mimeType, data }) => {
     const tools = [camera([{ type: 'image', mimeType, data }])];
     await survives(fake.agent(model, { tools, config: { allowImages: true } }), 'run', [takePhoto, { text: 'Done.' }]);
   });
@@ -149,7 +149,7 @@ test.each(rulesOfImages)(
 );
 
 test.each(everyModel)('$model gets an image whose base64 has line breaks', async ({ model }) => {
-  const tools = [camera([{ type: 'image', ...pictures['a PNG in lines'] }])];
+  const tools = [camera([{ type: 'image', ...images['a PNG in lines'] }])];
   await survives(fake.agent(model, { tools, config: { allowImages: true } }), 'run', [takePhoto, { text: 'Done.' }]);
   expect(`${fake.lastBody}`).toContain(PIXEL);
 });

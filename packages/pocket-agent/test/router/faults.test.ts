@@ -90,12 +90,12 @@ const faults: { what: string; fault: FakeAnswer; kind: string }[] = [
   { what: 'a 429', fault: { status: 429, headers: { 'retry-after': '30' } }, kind: 'rate-limit' },
   { what: 'a 401', fault: { status: 401 }, kind: 'key' },
   { what: 'a 404', fault: { status: 404 }, kind: 'not-found' },
-  { what: 'a hanging answer', fault: { hang: 'at-once' }, kind: 'timeout' },
-  { what: 'a connection that is reset', fault: { cut: 'at-once' }, kind: 'network' },
+  { what: 'a hanging answer', fault: { hang: 'immediately' }, kind: 'timeout' },
+  { what: 'a connection that is reset', fault: { cut: 'immediately' }, kind: 'network' },
 ];
 
 const brokenStreams: typeof faults = [
-  { what: 'a stream that ends before its first token', fault: { endEarly: 'at-once' }, kind: 'network' },
+  { what: 'a stream that ends before its first token', fault: { endEarly: 'immediately' }, kind: 'network' },
   {
     what: 'an error before the first token',
     fault: { streamError: { after: 'nothing', message: 'Overloaded' } },
@@ -298,8 +298,8 @@ describe('a failing deployment', () => {
 
   test.each([
     { what: '5xx', fault: { status: 500 } },
-    { what: 'timeouts', fault: { hang: 'at-once' } },
-    { what: 'broken connections', fault: { cut: 'at-once' } },
+    { what: 'timeouts', fault: { hang: 'immediately' } },
+    { what: 'broken connections', fault: { cut: 'immediately' } },
   ] satisfies { what: string; fault: FakeAnswer }[])('cools down only after repeated $what', async ({ fault }) => {
     a.broken = fault;
     const { router, model } = pair({}, 'hang' in fault ? { timeoutMs: 1_000 } : {});
@@ -407,7 +407,7 @@ describe('a failing deployment', () => {
     const stuck = failureOf(generated(model, ask('stuck', { abortSignal: controller.signal })));
     while (eventsOf(router, 'waiting').length === 0) await new Promise(setImmediate);
     expect(await generated(model, ask('passes'))).toBe('Answer to: passes');
-    expect(eventsOf(router, 'waiting')).toMatchObject([{ modelName: 'main', inLine: 1 }]);
+    expect(eventsOf(router, 'waiting')).toMatchObject([{ modelName: 'main', queueLength: 1 }]);
     controller.abort('enough');
     expect(await stuck).toBe('enough');
   });
@@ -433,7 +433,7 @@ describe('waiting', () => {
     expect(error.message).toMatch(/^No deployment of "main" had room within 30 ms \(maxWaitMs\)/);
     expect(error.details.retryAfterMs).toBeGreaterThan(50_000);
     expect(error.details.retryAfterMs).toBeLessThan(63_000);
-    expect(eventsOf(router, 'waiting')).toMatchObject([{ waitMs: expect.any(Number), inLine: 1 }]);
+    expect(eventsOf(router, 'waiting')).toMatchObject([{ waitMs: expect.any(Number), queueLength: 1 }]);
     expect(await stateOf(router)).toMatchObject({ waiting: 0, failures: 0 });
   });
 
@@ -459,7 +459,7 @@ describe('waiting', () => {
 });
 
 describe('an abort', () => {
-  const reason = new Error('I do not want it any more');
+  const reason = new Error('no longer needed');
 
   test('before the call reaches no provider', async () => {
     const { model } = single();
@@ -468,7 +468,7 @@ describe('an abort', () => {
   });
 
   test('while waiting gives the place to the next call', async () => {
-    a.faults.push({ hang: 'at-once' });
+    a.faults.push({ hang: 'immediately' });
     const { router, model } = single({}, { maxParallel: 1 });
     const [first, second] = [new AbortController(), new AbortController()];
     const hanging = failureOf(generated(model, ask('first', { abortSignal: first.signal })));
@@ -498,7 +498,7 @@ describe('an abort', () => {
     expect(await small).toBe('Answer to: small');
   });
 
-  test.each(['at-once', 'midway'] as const)(
+  test.each(['immediately', 'midway'] as const)(
     'of a stream that hangs (%s) reaches the provider and frees the place',
     async (hang) => {
       a.faults.push({ hang });
@@ -533,7 +533,7 @@ describe('an abort', () => {
   });
 
   test('of a call never counts as a failure of its deployment', async () => {
-    a.broken = { hang: 'at-once' };
+    a.broken = { hang: 'immediately' };
     const { router, model } = pair();
     for (let count = 0; count < 4; count++) {
       const controller = new AbortController();

@@ -148,8 +148,8 @@ test('an estimate grows with the text, counts more for non-Latin scripts and a f
   expect(english).toBeLessThan(2_000);
   expect(estimateInputTokens(ask('日本語'.repeat(1_000)))).toBeGreaterThan(2_000);
   const data = { type: 'data' as const, data: new Uint8Array(500_000) };
-  const picture = { type: 'file' as const, mediaType: 'image/png', data };
-  const tokens = estimateInputTokens({ prompt: [{ role: 'user', content: [picture] }] });
+  const image = { type: 'file' as const, mediaType: 'image/png', data };
+  const tokens = estimateInputTokens({ prompt: [{ role: 'user', content: [image] }] });
   expect(tokens).toBeGreaterThan(999);
   expect(tokens).toBeLessThan(1_100);
 });

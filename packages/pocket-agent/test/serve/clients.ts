@@ -22,7 +22,7 @@ export interface SayOptions {
   onProgress?: (message: string | undefined) => void;
 }
 
-/** Somebody who talks to a served agent. */
+/** A client of a served agent. */
 export interface Talker {
   toolNames(): Promise<string[]>;
   say(message: string, options?: SayOptions): Promise<Answer>;

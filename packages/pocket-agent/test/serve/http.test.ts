@@ -65,7 +65,7 @@ async function client(kind: ClientKind, url: string, token?: string): Promise<Ta
   return talker;
 }
 
-/** A model that never answers, and word of when it was asked and when it was told to stop. */
+/** A model that never answers, with promises for its call and its abort. */
 function endlessModel() {
   const asked = Promise.withResolvers<AbortSignal>();
   const script: Script = [

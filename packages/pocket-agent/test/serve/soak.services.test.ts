@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-test('1,000 runs and 100 agents at once leave no handle, no child and no memory behind', {
+test('1,000 runs, and 100 agents in parallel, leave no handle, no child and no memory behind', {
   timeout: 120_000,
 }, async () => {
   const script = fileURLToPath(new URL('../fixtures/programs/soak.ts', import.meta.url));

@@ -81,18 +81,18 @@ describe('what a model sees of a tool result', () => {
     expect(text).toBe(`${file}\n{"file":"(shown above)","lines":1}`);
   });
 
-  const picture = { type: 'image', mimeType: 'image/png', data: Buffer.alloc(300, 1).toString('base64') };
+  const image = { type: 'image', mimeType: 'image/png', data: Buffer.alloc(300, 1).toString('base64') };
 
-  test.each([true, false])('a picture is never shown again as base64 (images allowed: %s)', async (allowImages) => {
-    for (const structuredContent of [{ content: [picture] }, { png: picture.data, width: 3 }]) {
-      const { messages } = await shown({ content: [picture], structuredContent }, { allowImages });
-      const found = JSON.stringify(messages[2]).split(picture.data).length - 1;
+  test.each([true, false])('an image is never shown again as base64 (images allowed: %s)', async (allowImages) => {
+    for (const structuredContent of [{ content: [image] }, { png: image.data, width: 3 }]) {
+      const { messages } = await shown({ content: [image], structuredContent }, { allowImages });
+      const found = JSON.stringify(messages[2]).split(image.data).length - 1;
       expect(found).toBe(allowImages ? 1 : 0);
     }
   });
 
-  test('a picture that is only in structured content is described by its size', async () => {
-    const { text } = await shown({ content: [], structuredContent: { pictures: [picture] } });
+  test('an image that is only in structured content is described by its size', async () => {
+    const { text } = await shown({ content: [], structuredContent: { images: [image] } });
     expect(text).toContain('"data":"(300 bytes left out)"');
   });
 
@@ -151,14 +151,14 @@ describe('what a model sees of a tool result', () => {
     expect(JSON.stringify(result?.extra.toolResultRawContent).length).toBeGreaterThan(500_000);
   });
 
-  test('pictures may be twenty times as large as text in total; the others become notes', async () => {
-    const picture = (bytes: number) => ({
+  test('images may be twenty times as large as text in total; the others become notes', async () => {
+    const image = (bytes: number) => ({
       type: 'image',
       mimeType: 'image/png',
       data: Buffer.alloc(bytes).toString('base64'),
     });
     const { messages } = await shown(
-      { content: [picture(15_000), picture(5_001), picture(5_000), { type: 'text', text: 'three' }] },
+      { content: [image(15_000), image(5_001), image(5_000), { type: 'text', text: 'three' }] },
       { allowImages: true, maxToolResultBytes: 1_000 },
     );
     expect(messages[2]).toMatchObject({
@@ -177,20 +177,20 @@ describe('what a model sees of a tool result', () => {
     });
   });
 
-  const emptyPicture = { type: 'image', mimeType: 'image/png', data: '' };
-  const tinyPicture = { ...emptyPicture, data: 'AA==' };
+  const emptyImage = { type: 'image', mimeType: 'image/png', data: '' };
+  const tinyImage = { ...emptyImage, data: 'AA==' };
 
   test.each([
     ['texts of one byte', { type: 'text', text: 'x' }],
     ['empty texts', { type: 'text', text: '' }],
-    ['empty pictures', emptyPicture],
-    ['pictures of one byte', tinyPicture],
+    ['empty images', emptyImage],
+    ['images of one byte', tinyImage],
     ['blocks of an unknown type', { type: 'odd' }],
   ])('ten thousand %s stay within maxToolResultBytes', async (_what, block) => {
     const content = Array.from({ length: 10_000 }, () => block);
     for (const allowImages of [true, false]) {
       const { messages } = await shown({ content }, { allowImages, maxToolResultBytes: 4_000 });
-      // a hundred small pictures may come along
+      // a hundred small images may come along
       expect(JSON.stringify(messages[2]).length).toBeLessThan(16_000);
     }
   });

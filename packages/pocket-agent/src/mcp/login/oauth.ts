@@ -108,7 +108,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
 }
 
 function noLogin(): PocketError {
-  return new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is under way; start it again.');
+  return new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is in progress; start it again.');
 }
 
 type Registration = Pick<OAuthClientProvider, 'clientInformation' | 'saveClientInformation'>;

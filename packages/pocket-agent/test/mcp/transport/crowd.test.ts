@@ -1,4 +1,4 @@
-// Many calls under way at the same time.
+// Many calls in parallel.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,17 +7,17 @@ import { stdio, testClient, textOfResult } from '../../fixtures/world.ts';
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-test('a finished call leaves nothing in memory, even if other calls are always under way', async () => {
+test('a finished call leaves nothing in memory, even if other calls are always in progress', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
   const callInTurn = async (count: number) => {
     for (let turn = 0; turn < count; turn++) await client.callTool('echo', { text: `${turn}`.padEnd(1_000) });
   };
   const calls = (each: number) => Promise.all(Array.from({ length: 32 }, () => callInTurn(each)));
   await calls(20);
-  const underWay = calls(100);
+  const inProgress = calls(100);
   collect();
   const before = process.memoryUsage().heapUsed;
-  await underWay;
+  await inProgress;
   collect();
   expect((process.memoryUsage().heapUsed - before) / 3_200).toBeLessThan(250);
 });

@@ -29,7 +29,7 @@ const asJson =
   (response, id) =>
     response.setHeader('content-type', 'application/json').end(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
 
-/** A line with a single quote, which is no part of the message, comes first. */
+/** A line with a single quote, which is not part of the message, comes first. */
 const asEvent =
   (result: string): Answer =>
   (response, id) =>

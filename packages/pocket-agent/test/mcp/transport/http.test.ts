@@ -1,4 +1,4 @@
-// Servers over HTTP: addresses, the old SSE transport, ends of sessions, servers that want a login or are none.
+// Servers over HTTP: addresses, the old SSE transport, ends of sessions, servers that require a login, addresses without a server.
 import { spawn } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import {
@@ -111,7 +111,7 @@ describe('the old SSE transport', () => {
 });
 
 describe('a server', () => {
-  test('that requires a login is reported with the way out if its entry has no "auth"', async () => {
+  test('that requires a login is reported with advice if its entry has no "auth"', async () => {
     const host = await open(
       listen(undefined, (_request, response) => {
         response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();

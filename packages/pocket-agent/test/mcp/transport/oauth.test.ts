@@ -103,7 +103,7 @@ test('a call that has asked the user something is not repeated after a login', a
   await expect(client.callTool('ask', {})).rejects.toMatchObject({
     code: 'TOOL_OUTCOME_UNKNOWN',
     message:
-      'MCP server "it" wanted a login while "ask" ran. It may or may not have taken effect; check before you try again.',
+      'MCP server "it" required a login while "ask" ran. It may or may not have taken effect; check before you try again.',
   });
   expect([asked, pages.length]).toEqual([1, 1]);
   expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
@@ -160,7 +160,7 @@ test.each(['http', 'sse'] as const)(
 test.each([
   ['run out are renewed once', 'expireTokens', 1],
   ['been taken back lead to one login', 'revokeAll', 2],
-] as const)('tokens that have %s for all calls under way, which then go through', async (_what, happens, logins) => {
+] as const)('tokens that have %s for all calls in progress, which then go through', async (_what, happens, logins) => {
   const { host, pages, connect } = await world();
   const { client, statuses } = connect({
     authorize: async (url) => {

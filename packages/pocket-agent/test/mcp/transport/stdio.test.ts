@@ -115,7 +115,7 @@ describe('close', () => {
     expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 
-  test('cuts off a call under way', async () => {
+  test('cuts off a call in progress', async () => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
     await client.listTools();
     const outcome = client.callTool('wait', {}).catch((error: unknown) => error);
@@ -125,7 +125,7 @@ describe('close', () => {
 });
 
 describe('a program that is ended by a signal', () => {
-  /** A program with a client of a server that has a child of its own and listens to nobody. */
+  /** A program whose MCP server has a child process that ignores signals. */
   async function start(...args: string[]): Promise<{ program: ChildProcess; pids: number[] }> {
     const file = join(folder(), 'pids');
     const { command, args: own } = stdio('signalled.ts', file, ...args);

@@ -1,4 +1,4 @@
-// Calls take shorter ways than the SDK's own: what they say to servers, and what they take for an answer, is the same.
+// Tool calls on every transport: what is sent to the server, and which answers are accepted.
 
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
@@ -106,7 +106,7 @@ describe.each<[string, Record<string, string>]>([
   test.each<[string, object, object, string]>([
     ['is not what the tool announces', structured, { content: [], structuredContent: { sum: 'x' } }, 'output schema'],
     ['lacks what the tool announces', structured, { content: [] }, 'structured content'],
-    ['is of a kind that nobody knows', {}, { content: [{ type: 'smell' }] }, 'Invalid result'],
+    ['is of an unknown kind', {}, { content: [{ type: 'smell' }] }, 'Invalid result'],
     ['belongs to another request', {}, { task: { taskId: '1' } }, 'Invalid result'],
   ])('that %s is refused', async (_what, tool, answer, reason) => {
     const host = await open(toolHost(tool, () => answer));
@@ -156,7 +156,7 @@ describe('the answer of a call in the 2026 era', () => {
 
   test.each<[string, object, string]>([
     ['does not say whether it is complete', { content: text }, 'missing required resultType'],
-    ['is of a type that nobody knows', { content: text, resultType: 'half' }, "Unsupported result type 'half'"],
+    ['is of an unknown type', { content: text, resultType: 'half' }, "Unsupported result type 'half'"],
     ['asks nothing', { resultType: 'input_required' }, 'neither inputRequests nor requestState'],
     ['holds no content', { resultType: 'complete' }, 'Invalid result'],
   ])('that %s is refused', async (_what, result, reason) => {
