@@ -16,12 +16,12 @@ import { DiscordBotError } from '../base/errors.ts';
 import { retry } from '../base/retry.ts';
 import { pickTools, TOOLS_MENU } from '../commands/agent.ts';
 import { type CommandAnswer, isMemberAllowed, NOT_ALLOWED_HERE } from '../commands/command.ts';
-import { chatCommands, messageApps } from '../commands/command-list.ts';
 import { failureFields, failureText } from '../conversation/failure-text.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { refusalNote } from '../reply/answer-parts.ts';
 import { inertLinks, previewFlags } from '../reply/inert-links.ts';
 import { splitMessage } from '../reply/split.ts';
+import { chatCommands, messageApps } from './command-list.ts';
 import { onButton } from './on-button.ts';
 
 /** How long sending the answer of a command is retried. */

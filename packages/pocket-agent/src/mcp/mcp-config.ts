@@ -1,7 +1,6 @@
 // The `mcpServers` JSON that Claude Desktop, Cursor and VS Code use, read and checked.
 
 import type { AuthProvider, FetchLike, OAuthClientProvider } from '@modelcontextprotocol/client';
-import type { McpServer, Server } from '@modelcontextprotocol/server';
 import {
   booleanRule,
   checkValue,
@@ -18,14 +17,7 @@ import {
 } from '@pocket-agent/kit';
 import { capabilities, isCapability, type ServerTrust } from '../access/capabilities.ts';
 import type { OAuthLogin } from './login/oauth.ts';
-
-/**
- * An MCP server of this process. A factory, or the result of `asMcpServer()`, can be used by many agents; one server object
- * by one agent.
- */
-export type InProcessServer = AnyServer | (() => AnyServer) | { createServer(): AnyServer | Promise<AnyServer> };
-
-type AnyServer = McpServer | Server;
+import type { InProcessServer } from './transports/in-process.ts';
 
 interface CommonEntry extends ServerTrust {
   /** The server is one of our agents: its approval questions go to our approver. Default false. */

@@ -66,7 +66,7 @@ export function pendingListeners(agent: RunAgent, first: number): Promise<unknow
 function signEvent({ agent, context, event: { type, data }, meta }: Emission): AgentEvent {
   const path = context?.path ?? Object.freeze([agent.name]);
   const isSubAgent = path.length > 1;
-  const parentRunId = isSubAgent && context ? callingRunId(context) : undefined;
+  const caller = isSubAgent && context ? callingRun(context) : undefined;
   const signature: EventMeta = {
     agentName: agent.name,
     agentId: agent.agentId,
@@ -75,7 +75,8 @@ function signEvent({ agent, context, event: { type, data }, meta }: Emission): A
     time: Date.now(),
     runId: context && runIdOf(context),
   };
-  if (parentRunId) signature.parentRunId = parentRunId;
+  if (caller) signature.parentRunId = runIdOf(caller);
+  if (caller?.toolCallId !== undefined) signature.parentToolCallId = caller.toolCallId;
   return Object.freeze({
     type,
     // the data of custom events belongs to the program, which may want to share an object that changes
@@ -90,9 +91,10 @@ function runIdOf({ count }: RunContext): string {
   return count.runId;
 }
 
-function callingRunId(context: RunContext): string | undefined {
+/** The run of another agent around this one, or its tool call. */
+function callingRun(context: RunContext): RunContext | undefined {
   for (let around = context.parent; around; around = around.parent) {
-    if (around.agent !== context.agent && !around.finished) return runIdOf(around);
+    if (around.agent !== context.agent && !around.finished) return around;
   }
   return undefined;
 }

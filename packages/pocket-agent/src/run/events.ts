@@ -18,6 +18,8 @@ export interface EventMeta {
   runId: string | undefined;
   /** The run that called this one as a sub-agent. */
   parentRunId?: string;
+  /** The tool call of that run which started this one: its `toolCallId`. */
+  parentToolCallId?: string;
   [key: string]: unknown;
 }
 

@@ -402,6 +402,31 @@ describe('events', () => {
     expect(recorder.events.at(-1)?.meta.runId).toBeUndefined();
   });
 
+  test('of a run that a tool call started carry the id of that call', async () => {
+    const helper = (name: string) => scriptedAgent(['done'], { agentConfig: { name, roleDescription: 'helps' } }).agent;
+    const viaTool = helper('Third');
+    const delegate = tool({ name: 'delegate', description: '', run: () => viaTool.run('x') });
+    const recorder = recordEvents();
+    const args = { message: 'x' };
+    const toolCalls = [
+      { name: 'First-message', arguments: args },
+      { name: 'Second-message', arguments: args },
+      { name: 'delegate' },
+    ];
+    const { agent } = scriptedAgent([{ toolCalls }, 'ok'], {
+      subAgents: [helper('First'), helper('Second')],
+      tools: [delegate],
+      hooks: recorder,
+    });
+    await agent.run('x');
+    const calls = recorder.events.flatMap((event) => (event.type === 'tool_call' ? [event.data.toolCallId] : []));
+    const idsOf = (name: string) => [
+      ...new Set(recorder.events.flatMap(({ meta }) => (meta.agentName === name ? [meta.parentToolCallId] : []))),
+    ];
+    expect(['First', 'Second', 'Third'].map(idsOf)).toEqual(calls.map((id) => [id]));
+    expect(idsOf('Tester')).toEqual([undefined]);
+  });
+
   test('report the start and the end of a run and of each step', async () => {
     const recorder = recordEvents();
     const { agent } = scriptedAgent([callAdd, 'ok', { error: new Error('no model') }], {

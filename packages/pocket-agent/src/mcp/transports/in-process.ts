@@ -1,8 +1,15 @@
 // MCP to a server object of the same process.
 import { InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
-import type { McpServerFactory } from '@modelcontextprotocol/server';
+import type { McpServer, McpServerFactory, Server } from '@modelcontextprotocol/server';
 import { PocketError } from '@pocket-agent/kit';
-import type { InProcessServer } from '../mcp-config.ts';
+
+/**
+ * An MCP server of this process. A factory, or the result of `asMcpServer()`, can be used by many agents; one server object
+ * by one agent.
+ */
+export type InProcessServer = AnyServer | (() => AnyServer) | { createServer(): AnyServer | Promise<AnyServer> };
+
+type AnyServer = McpServer | Server;
 
 /** Speaks the 2025 era: it costs half as much, and servers may ask questions in the middle of a call. */
 export async function inProcessTransport(server: InProcessServer): Promise<Transport> {

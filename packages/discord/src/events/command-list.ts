@@ -1,0 +1,26 @@
+// All commands of the bot.
+import { agentCommand } from '../commands/agent.ts';
+import { askCommand } from '../commands/ask.ts';
+import type { ChatCommand } from '../commands/command.ts';
+import { costCommand } from '../commands/cost.ts';
+import { helpCommand } from '../commands/help.ts';
+import { messageApps } from '../commands/message-apps.ts';
+import { modelCommand } from '../commands/model.ts';
+import { setupCommand } from '../commands/setup/setup.ts';
+import { summarizeCommand } from '../commands/summarize.ts';
+import { sweepCommand } from '../commands/sweep.ts';
+
+export { messageApps };
+
+export const chatCommands: readonly ChatCommand[] = [
+  askCommand,
+  agentCommand,
+  modelCommand,
+  summarizeCommand,
+  sweepCommand,
+  costCommand,
+  helpCommand,
+  setupCommand,
+];
+
+export const definitions = [...chatCommands, ...messageApps].map(({ definition }) => definition);
