@@ -162,7 +162,7 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
         [{ toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] }, 'ok'],
         {
           mcpConfig: { mcpServers: { cleaner: { ...(await place(server)), ...entry } } },
-          access: { approvalTimeoutMs: 50 },
+          access: { confirm: 'never', approvalTimeoutMs: 50 },
           approve,
           logger: { ...silent, warn: (text) => void warnings.push(text) },
         },
