@@ -25,6 +25,7 @@ interface Request {
   model: LanguageModel;
   context: RunContext;
   prompt: LanguageModelV4Prompt;
+  hasUrls: boolean;
   table: ToolTable;
   /** Those of the step, in addition to those of the agent. */
   completion: CompletionOptions;
@@ -56,13 +57,14 @@ export class AgentModel {
   }
 
   /** Retries are logged and shown as events; failed answers that are billed are recorded. */
-  call({ model, context, prompt, table, completion }: Request): ModelCall {
+  call({ model, context, prompt, hasUrls, table, completion }: Request): ModelCall {
     const { settings, ledger } = this.#options;
     const { logger } = this.#agent;
     return {
       model,
       options: modelOptions(prompt, settings.completionOptions, completion, table.definitions),
       signal: context.signal,
+      hasUrls,
       maxRetries: settings.modelRetries,
       onRetry: (retry) => {
         logger.info(`The model is asked again in ${Math.round(retry.delayMs)} ms: ${retry.reason}`);

@@ -334,7 +334,8 @@ export class PocketAgent<Answer = string> {
       const { resets } = this.#history;
       // neutral: callModel adapts it to the provider
       const prompt = this.#history.prompt(this.systemPrompt);
-      const response = await callModel(this.#model.call({ model, context, prompt, table, completion }));
+      const { hasUrls } = this.#history;
+      const response = await callModel(this.#model.call({ model, context, prompt, hasUrls, table, completion }));
       logWarnings(model, response.warnings, this.logger);
       const usage = await this.#ledger.record({ run: context, model, answer: response });
       this.#ledger.measureResults({ run: context, answer: response, usage, historyLength: this.#history.length });

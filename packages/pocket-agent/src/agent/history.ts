@@ -42,6 +42,11 @@ export class History {
     return this.#prompt.build(this.#messages, systemPrompt);
   }
 
+  /** True if the last prompt contains images by URL. */
+  get hasUrls(): boolean {
+    return this.#prompt.hasUrls;
+  }
+
   /** Adds a frozen message, after `before` if given. False if `before` was removed by a reset. */
   add(message: Message, before?: Message): boolean {
     if (!before || before === this.#messages.at(-1)) this.#messages.push(message);

@@ -6,7 +6,6 @@ import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { adviceAfterRejection, modelName } from './model-names.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
-import { hasUrls } from './prompt.ts';
 import { providerErrorText, refuseHtml, rejectionOf, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
 
 /** The answer of a model, before it becomes a message. */
@@ -25,6 +24,8 @@ export interface ModelCall {
   model: LanguageModelV4;
   options: LanguageModelV4CallOptions;
   signal: AbortSignal;
+  /** Whether the prompt contains images by URL. They are downloaded for providers that do not fetch them. */
+  hasUrls?: boolean;
   /** How often a failed call is retried. */
   maxRetries: number;
   onRetry(retry: ModelRetry): void;
@@ -45,7 +46,7 @@ const MALFORMED_CALL = 'The model wrote a tool call that its provider could not 
 
 export async function callModel(call: ModelCall): Promise<ModelResponse> {
   const options = { ...call.options, abortSignal: call.signal };
-  if (hasUrls(options.prompt)) {
+  if (call.hasUrls) {
     const allowPrivate = process.env.POCKET_AGENT_ALLOW_PRIVATE_URLS === '1';
     const { inlineImages } = await import('./remote-images.ts');
     options.prompt = await inlineImages(options.prompt, call.model, { signal: call.signal, allowPrivate });

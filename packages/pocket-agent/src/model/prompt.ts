@@ -18,6 +18,12 @@ export class PromptBuilder {
   #prompt: LanguageModelV4Prompt = [];
   #converted = 0;
   #systemPrompt: string | undefined;
+  #hasUrls = false;
+
+  /** True if the prompt contains images by URL, which some providers do not fetch. */
+  get hasUrls(): boolean {
+    return this.#hasUrls;
+  }
 
   /** The messages are frozen; the array is reused by the next call, so models get a copy of it. */
   build(messages: readonly Message[], systemPrompt: string | undefined): LanguageModelV4Prompt {
@@ -32,6 +38,7 @@ export class PromptBuilder {
       added.unshift(last);
     }
     for (const message of withJoinedResults(added)) this.#prompt.push(snapshot(message));
+    this.#hasUrls ||= added.some(containsUrl);
     this.#converted = messages.length;
     return this.#prompt;
   }
@@ -39,7 +46,12 @@ export class PromptBuilder {
   reset(): void {
     this.#prompt = [];
     this.#converted = 0;
+    this.#hasUrls = false;
   }
+}
+
+function containsUrl({ role, content }: Message): boolean {
+  return role === 'user' && content.some((part) => part.type === 'file' && part.data.type === 'url');
 }
 
 /** Gemini requires the results of all calls of a turn in one message; other providers accept that. */
@@ -52,13 +64,6 @@ function withJoinedResults(messages: readonly Message[]): Message[] {
     else joined.push({ ...message, content: [...message.content] });
   }
   return joined;
-}
-
-/** True if the prompt contains images by URL, which some providers do not fetch. */
-export function hasUrls(prompt: LanguageModelV4Prompt): boolean {
-  return prompt.some(
-    ({ role, content }) => role === 'user' && content.some((part) => part.type === 'file' && part.data.type === 'url'),
-  );
 }
 
 const repairedByRules = new WeakMap<ProviderRules, WeakMap<Message, Message | 'nothing'>>();
