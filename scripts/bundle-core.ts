@@ -14,7 +14,7 @@ async function bundle(folder: string): Promise<void> {
   const dist = join(folder, 'dist');
   if (existsSync(join(build, 'core.js'))) throw new Error('core.js is the name of the bundle. Rename that module.');
   rmSync(dist, { recursive: true, force: true });
-  cpSync(build, dist, { recursive: true });
+  cpSync(build, dist, { recursive: true, filter: (file) => isCurrent(folder, relative(build, file)) });
   const bundled = await rolldown({
     cwd: build,
     input: './index.js',
@@ -25,6 +25,12 @@ async function bundle(folder: string): Promise<void> {
   const codeSplitting = { groups: [{ name: 'core' }] };
   await bundled.write({ dir: dist, chunkFileNames: '[name].js', sourcemap: true, codeSplitting });
   await bundled.close();
+}
+
+/** False for what the compiler made from a file that has since been moved or deleted. */
+function isCurrent(folder: string, file: string): boolean {
+  const compiled = /(\.d)?\.[jt]s(\.map)?$/;
+  return existsSync(join(folder, 'src', compiled.test(file) ? file.replace(compiled, '.ts') : file));
 }
 
 function separateFiles(build: string): Plugin {

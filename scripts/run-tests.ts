@@ -9,6 +9,7 @@ npm test -- --quick        those of the agent itself, in seconds
 npm test -- --verbose      every test by its title
 npm test -- --coverage     with coverage, in coverage/
 npm test -- NAME…          test files whose path contains NAME
+npm test -- -u NAME…       the same, and renews their snapshots and golden files
 More options are those of Vitest: npx vitest --help
 `;
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { knownProviders } from 'pocket-agent/internal';
 import { describe, expect, test } from 'vitest';
@@ -28,6 +28,10 @@ describe('--help', () => {
   test('names every model provider', () => {
     const names = knownProviders.map(({ prefix }) => `${prefix}/…`);
     expect(helpOf('ask')).toContain(`--model NAME     ${names.join(', ')} or demo`);
+    for (const page of ['README.md', 'docs/models.md']) {
+      const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
+      for (const name of names) expect(text, page).toContain(`\`${name}\``);
+    }
   });
 
   test.each([

@@ -16,7 +16,7 @@ export interface AuditRecord {
   capability: Capability | undefined;
   arguments: unknown;
   decision: 'allowed' | 'approved' | 'edited' | 'refused' | 'denied';
-  /** The rule or person that decided. */
+  /** The rule or person that decided. `profile` also stands for filters and for tools that do not exist. */
   by: 'profile' | 'policy' | 'memory' | 'approver' | Unanswered | 'hook';
   reason?: string;
   outcome: 'done' | 'failed' | 'not run';

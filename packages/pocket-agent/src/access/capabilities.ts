@@ -5,7 +5,7 @@ import { checkValue, closest, isRecord, OptionSet, PocketError, stringList } fro
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];
 
-/** Each profile includes the ones above it. */
+/** Each profile includes the ones above it. A name stands for its capabilities and is not kept. */
 export const profiles = {
   reader: ['read'],
   writer: ['read', 'write'],

@@ -82,7 +82,7 @@ export class Policy {
 
   /**
    * Why a tool may not be called, by the profiles and filters of this agent, of its parent agents, and of the run. It also
-   * decides what the model sees, so it must not depend on a call or on counts.
+   * decides what the model sees and is cached, so it must not depend on a call, a count or the time.
    */
   refusal(tool: JudgedTool): string | undefined {
     if (this.isOpen) return undefined;
@@ -107,7 +107,7 @@ export class Policy {
     return [...binding.flatMap(({ rules }) => rules.profile ?? []), ...this.#chain().flatMap((each) => each.profiles)];
   }
 
-  /** Whether profiles and filters refuse a call. */
+  /** Whether a call is refused before anyone is asked. A rule about one call, such as its time, belongs here. */
   checkRules(call: ToolCall, tool: JudgedTool): Refused | undefined {
     const reason = this.refusal(tool);
     if (reason === undefined) return undefined;

@@ -65,7 +65,7 @@ let table: PriceTable | undefined;
 /** Models without a price in the table. */
 const unlisted = new Set<string>();
 
-/** Whether the price of a model can only be in the table, which is not loaded yet. */
+/** Whether the price table must be loaded to know the price of a model. */
 export function needsPriceTable(model: Identity, prices: Prices): boolean {
   return !table && givenPrice(model, prices) === undefined;
 }
@@ -116,8 +116,10 @@ function lookUp(model: Identity, tokens: Record<string, number>): PriceCalculati
   return found;
 }
 
-/** The price of a model in the table, for calls of ordinary length. */
-export async function listPrice(model: Identity): Promise<ModelPrice | undefined> {
+/** The price of a model for calls of ordinary length. */
+export async function priceOf(model: Identity, prices: Prices = {}): Promise<ModelPrice | undefined> {
+  const given = givenPrice(model, prices);
+  if (given) return given;
   await loadPriceTable();
   const found = lookUp(model, { input_tokens: 1_000, output_tokens: 1_000 });
   return found ? { input: found.input_price * 1_000, output: found.output_price * 1_000 } : undefined;
@@ -125,7 +127,7 @@ export async function listPrice(model: Identity): Promise<ModelPrice | undefined
 
 /** True if a budget in dollars can be kept with this model. */
 export async function isPriced(model: Identity, prices: Prices = {}): Promise<boolean> {
-  return givenPrice(model, prices) !== undefined || (await listPrice(model)) !== undefined;
+  return (await priceOf(model, prices)) !== undefined;
 }
 
 function givenPrice(model: Identity, prices: Prices, name = modelName(model)): ModelPrice | undefined {

@@ -10,7 +10,7 @@ export const MAX_REJECTIONS = 150;
 
 type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
 
-/** Tool definitions that a model rejected, by identity: a tool that changes is offered again. */
+/** Tool definitions that a model rejected. Requests must contain the same objects; a tool that changes is offered again. */
 const rejectedTools = new WeakMap<LanguageModelV4, WeakSet<Tool>>();
 /** Top-level fields that are left out of the requests of a model. */
 const omittedFields = new WeakMap<LanguageModelV4, Set<string>>();
@@ -52,7 +52,7 @@ export function learnFromRejection({ model, error, request }: Rejection): string
   );
 }
 
-/** `fields` will hold the fields to leave out of the requests of the model. */
+/** Registers the set that `learnField` fills with the fields to leave out of the requests of the model. */
 export function omitFields(model: LanguageModelV4, fields: Set<string>): void {
   omittedFields.set(model, fields);
 }

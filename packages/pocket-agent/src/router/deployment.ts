@@ -1,6 +1,6 @@
 // One deployment of a model: its settings, how well it does, and whether it may be called now.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { listPrice, type ModelPrice } from '../cost/prices.ts';
+import { type ModelPrice, priceOf } from '../cost/prices.ts';
 import { count } from '../cost/usage.ts';
 import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { type LanguageModel, resolveModel } from '../model/model-names.ts';
@@ -117,7 +117,7 @@ export class Deployment implements Candidate {
   async load(needsCost: boolean): Promise<void> {
     const model = await this.model().catch(() => undefined);
     if (!needsCost) return;
-    const price = this.params.price ?? (model && (await listPrice(model)));
+    const price = this.params.price ?? (model && (await priceOf(model)));
     this.costUsd = price && price.input + price.output;
   }
 

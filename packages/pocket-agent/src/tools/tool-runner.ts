@@ -233,15 +233,16 @@ async function approval(run: ToolRun, record: CallRecord, entry: ToolEntry): Pro
   note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
   const verdict = await policy.checkApproval(call, entry, signal);
   const isApproved = verdict.decision === 'approved' || verdict.decision === 'edited';
-  if (!isApproved || (await isUnchanged(run, entry))) return verdict;
-  return denied(call, verdict.by, 'the tool changed while it was being approved');
+  if (!isApproved) return verdict;
+  if (!(await isUnchanged(run, entry))) return denied(call, verdict.by, 'the tool changed while it was being approved');
+  return policy.checkRules(call, entry) ?? verdict;
 }
 
 /** A question takes time, in which a server may replace the tool that was approved. */
 async function isUnchanged({ context, ...run }: ToolRun, entry: ToolEntry): Promise<boolean> {
   const table = run.knownTable() ?? (await abortable(run.collectTools(), context.signal));
   const now = table.find(entry.name);
-  if (!now || now.source !== entry.source || context.policy.refusal(now) !== undefined) return false;
+  if (!now || now.source !== entry.source) return false;
   return JSON.stringify(now.tool) === JSON.stringify(entry.tool);
 }
 

@@ -152,6 +152,15 @@ describe('in a router', () => {
     expect(chosen()).toBe('ccc');
   });
 
+  test('lowest cost knows that a local model is free', async () => {
+    const { call, chosen } = routed('lowest-cost', [
+      { model: answers(0, { provider: 'openai.responses', modelId: 'gpt-5-nano' }) },
+      { model: answers(1, { provider: 'ollama', modelId: 'local' }) },
+    ]);
+    await call();
+    expect(chosen()).toBe('b');
+  });
+
   test('lowest cost takes own prices first, and the next best when the cheapest is full', async () => {
     const { call, chosen } = routed('lowest-cost', [
       { model: answers(3, { provider: 'openai', modelId: 'gpt-5-nano' }) },
