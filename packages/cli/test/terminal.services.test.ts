@@ -353,6 +353,26 @@ describe('a chat', () => {
     expect(screen).not.toMatch(/AI SDK|router/);
   });
 
+  test('/compact replaces older messages by a summary for the model; the conversation goes on', async () => {
+    const story = 'and then they went on '.repeat(100);
+    providers.script(story, story, 'Notes: a long story.', 'Fine.');
+    const { screen } = await chat([
+      [PROMPT, '/compact\r'],
+      ['too short to compact', ''],
+      [PROMPT, 'Begin\r'],
+      ['7 out · cost unknown', ''],
+      [PROMPT, 'Go on\r'],
+      ['7 out · cost unknown', ''],
+      [PROMPT, '/compact\r'],
+      ['Compacted from about', ''],
+      [PROMPT, 'And now?\r'],
+      ['Fine.', ''],
+      [PROMPT, '/exit\r'],
+    ]);
+    expect(screen).toMatch(/Compacted from about [\d,]+ to [\d,]+ tokens\./);
+    expect(JSON.stringify(providers.requests.at(-1)?.body.value)).toContain('Notes: a long story.');
+  });
+
   test('/image, /reset and /save: an image is sent with the next message, and a saved conversation can be resumed', async () => {
     await folder.file('cat.png', Buffer.from(PIXEL, 'base64'));
     providers.script('A cat.', 'Who?', 'Bob.');

@@ -50,6 +50,10 @@ export {
   type UserMessageOptions,
 } from './base/messages.ts';
 export type { ToolCall, ToolContentPart, ToolProgress, ToolResult } from './base/tool-call.ts';
+export type { CompactionOptions } from './compaction/compaction-options.ts';
+export type { Compaction } from './compaction/compactor.ts';
+export type { CompactedHistory } from './compaction/history-view.ts';
+export type { KeepResultsOptions } from './compaction/read-result.ts';
 export type { BudgetLimits, RunTotals } from './cost/budget.ts';
 export { isPriced, type ModelPrice, type Prices } from './cost/prices.ts';
 export type { ToolUsage, Usage } from './cost/usage.ts';

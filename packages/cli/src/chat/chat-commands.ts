@@ -58,6 +58,7 @@ export const chatCommands: readonly ChatCommand[] = [
     run: addImage,
     complete: completePath,
   },
+  { name: 'compact', about: 'replace older messages by a summary, for the model only', run: compact },
   { name: 'reset', about: 'start a new conversation', run: reset },
   {
     name: 'save',
@@ -159,6 +160,13 @@ async function addImage(state: ChatState, file: string): Promise<void> {
   if (!state.agent.allowImages) return state.print('The agent file does not allow images (allowImages).');
   state.images.push(await readImage(file));
   state.print(`${plural(state.images.length, 'image')} will be sent with your next message.`);
+}
+
+async function compact({ agent, signal, print }: ChatState): Promise<void> {
+  const done = await agent.compact({ signal });
+  if (!done) return print('The conversation is too short to compact.');
+  const { tokensBefore, tokensAfter } = done;
+  print(`Compacted from about ${tokensBefore.toLocaleString('en')} to ${tokensAfter.toLocaleString('en')} tokens.`);
 }
 
 async function reset({ agent, approver, session, print }: ChatState): Promise<void> {

@@ -29,6 +29,7 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
     agentConfig: {
       name: 'Pocket',
       systemPrompt,
+      compaction: true,
       ...rest,
       llmModel: model,
       ...(modelSettings ? { modelSettings } : {}),

@@ -164,6 +164,8 @@ export class RunDisplay implements Display {
         return printable(
           `tool "${event.data.tool}" of ${event.data.source} is renamed to "${event.data.name}": ${event.data.reason}`,
         );
+      case 'compacted':
+        return `prompt compacted from about ${event.data.tokensBefore} to ${event.data.tokensAfter} tokens`;
       case 'model_retry':
         return printable(`retrying the model in ${Math.round(event.data.delayMs)} ms: ${event.data.reason}`);
       default:

@@ -20,6 +20,8 @@ const DEFAULT_APPROVAL_TIMEOUT_MS = 300_000;
 
 /** A tool, and the source that calls it. */
 export interface CallableTool extends JudgedTool {
+  /** The name that the model uses, if `name` is that of a choice. */
+  listedAs?: string;
   source: { readonly hasOwnSchemas?: boolean | undefined };
 }
 
@@ -117,10 +119,10 @@ export class Policy {
 
   /** Asks for approval if this agent or a parent agent requires it. */
   async checkApproval(call: ToolCall, entry: CallableTool, signal: AbortSignal): Promise<Verdict> {
-    const { name, tool, capability } = entry;
+    const { name, tool, capability, listedAs = name } = entry;
     const { id: toolCallId, arguments: args } = call;
     const { fingerprints } = this.rules;
-    const changed = fingerprints.hasChanged(name, tool);
+    const changed = fingerprints.hasChanged(listedAs, tool);
     const binding = [...new Set(this.#binding().map(({ rules }) => rules))];
     const asking = binding.filter(({ options }) => needsApproval(options.confirm ?? 'never', entry, args));
     if (asking.length === 0 && !changed) return { decision: 'allowed', by: 'policy', call };
@@ -143,7 +145,7 @@ export class Policy {
     }
     const answer = await this.ask(question, signal);
     if (!answer.allowed) return denied(call, answer.by, answer.reason);
-    if (changed) fingerprints.accept(name, tool);
+    if (changed) fingerprints.accept(listedAs, tool);
     const remember = answer.remember ?? shortest(asking.map(({ options }) => options.remember));
     if (remember && !answer.edited) remembered?.add(remember === 'conversation' ? always : once);
     const approved = snapshot({ ...call, arguments: answer.arguments });

@@ -13,6 +13,9 @@ import type { AccessOptions } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
+import { type CompactionOptions, type CompactionSettings, readCompaction } from '../compaction/compaction-options.ts';
+import type { CompactedHistory } from '../compaction/history-view.ts';
+import type { KeepResultsOptions } from '../compaction/read-result.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
@@ -44,6 +47,10 @@ export interface AgentConfig {
   /** Whether images are sent to the model. Default false. */
   allowImages?: boolean;
   completionOptions?: CompletionOptions;
+  /** Shortens prompts that come near the context window of the model. Default false. */
+  compaction?: CompactionOptions | boolean;
+  /** With `messages`: what was compacted of them, the saved `compacted` of another agent. */
+  compacted?: CompactedHistory;
 }
 
 export interface AgentLimits {
@@ -89,6 +96,8 @@ export interface NestedAgentOptions extends ClientOptions {
   limits?: AgentLimits;
   /** Longer tool results keep their beginning and end. Default 262,144. */
   maxToolResultBytes?: number;
+  /** Whether such results are kept whole, in private files, for the model to read with `read_result`. Default true. */
+  keepResults?: KeepResultsOptions | boolean;
   /** Prices of models that are not in the price table, or that differ from it. */
   prices?: Prices;
   /** Which tools may be called, and which calls need an approval. */
@@ -117,6 +126,7 @@ export interface AgentSettings {
   systemPrompt: string | undefined;
   allowImages: boolean;
   completionOptions: CompletionOptions | undefined;
+  compaction: CompactionSettings | undefined;
   maxSteps: number;
   timeoutMs: number | undefined;
   maxTokens: number | undefined;
@@ -169,6 +179,7 @@ export function readSettings(options: NestedAgentOptions): AgentSettings {
     systemPrompt: config.systemPrompt,
     allowImages: config.allowImages ?? false,
     completionOptions: structuredClone(config.completionOptions),
+    compaction: readCompaction(config.compaction, options.router !== undefined),
     maxSteps: limits.maxSteps ?? 50,
     timeoutMs: limits.timeoutMs,
     maxTokens: limits.maxTokens,

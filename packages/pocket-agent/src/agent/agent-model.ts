@@ -1,13 +1,13 @@
 // The model of one agent: found at first use, and what one call of it in the loop needs.
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { Logger } from '@pocket-agent/kit';
+import { type Logger, withoutUndefined } from '@pocket-agent/kit';
 import type { Ledger } from '../cost/ledger.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import type { ModelCall } from '../model/model-call.ts';
-import { type LanguageModel, resolveModel } from '../model/model-names.ts';
+import { type LanguageModel, providerOf, resolveModel } from '../model/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
-import type { ToolTable } from '../tools/tool-table.ts';
+import { ToolTable } from '../tools/tool-table.ts';
 import { type AgentSettings, type ModelRouter, modelOptions } from './agent-config.ts';
 
 interface ModelOwner {
@@ -31,10 +31,13 @@ interface Request {
   completion: CompletionOptions;
 }
 
+const noTools = new ToolTable(new Map());
+
 export class AgentModel {
   readonly #agent: ModelOwner;
   readonly #options: AgentModelOptions;
   #known: LanguageModel | undefined;
+  #summaryModel: LanguageModel | undefined;
 
   constructor(agent: ModelOwner, options: AgentModelOptions) {
     this.#agent = agent;
@@ -54,6 +57,26 @@ export class AgentModel {
         ? router.languageModel(llmModel)
         : await resolveModel(llmModel, modelSettings);
     return this.#known;
+  }
+
+  /** The model that writes summaries: `model` of the option `compaction`, or the agent's own. */
+  async summaryModel(own: LanguageModel): Promise<LanguageModel> {
+    const { settings, router } = this.#options;
+    const model = settings.compaction?.model ?? own;
+    if (typeof model !== 'string') return model;
+    if (router) return router.languageModel(model);
+    const { llmModel, modelSettings } = settings;
+    const isSameProvider = typeof llmModel === 'string' && providerOf(llmModel) === providerOf(model);
+    this.#summaryModel ??= await resolveModel(model, isSameProvider ? modelSettings : undefined);
+    return this.#summaryModel;
+  }
+
+  /** A call that writes a summary. It is not streamed: its text is not an answer. */
+  summaryCall({ model, context, prompt }: Pick<Request, 'model' | 'context' | 'prompt'>): ModelCall {
+    const { headers, providerOptions } = this.#options.settings.completionOptions ?? {};
+    const own = model === this.#known ? withoutUndefined({ headers, providerOptions }) : {};
+    const call = this.call({ model, context, prompt, hasUrls: false, table: noTools, completion: {} });
+    return { ...call, options: { ...own, prompt }, onDelta: undefined };
   }
 
   /** Retries are logged and shown as events; failed answers that are billed are recorded. */

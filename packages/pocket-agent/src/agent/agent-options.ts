@@ -21,6 +21,8 @@ import {
 } from '@pocket-agent/kit';
 import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
 import { profileOptions } from '../access/capabilities.ts';
+import { compactionRule } from '../compaction/compaction-options.ts';
+import { keepResultsRule } from '../compaction/read-result.ts';
 import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/providers.ts';
@@ -40,6 +42,8 @@ export const configRules: OptionRules<AgentConfig> = {
   messages: true,
   allowImages: nullableBoolean,
   completionOptions: true,
+  compaction: compactionRule,
+  compacted: nullable('the saved compacted of an agent', isRecord),
 };
 
 const agentOptions = new OptionSet<NestedAgentOptions & AgentConfig>(
@@ -59,6 +63,7 @@ const agentOptions = new OptionSet<NestedAgentOptions & AgentConfig>(
     ),
     limits: true,
     maxToolResultBytes: positiveNumber,
+    keepResults: keepResultsRule,
     prices: true,
     access: true,
     approve: nullableFunction,

@@ -1,6 +1,8 @@
 // The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
 import { deepCopy, type Logger } from '@pocket-agent/kit';
 import type { AccessRules } from '../access/access-rules.ts';
+import type { Message } from '../base/messages.ts';
+import { type KeepResultsOptions, KeptResults, readKeepResults } from '../compaction/read-result.ts';
 import { isObserved } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunAgent, RunContext } from '../run/run-context.ts';
@@ -23,6 +25,8 @@ interface AgentToolsOptions {
   sources: readonly (FunctionTool | ToolSource)[];
   access: AccessRules;
   settings: ToolRun['settings'];
+  keepResults: KeepResultsOptions | boolean | undefined;
+  messages(): readonly Message[];
   /** Merged over the metadata of every call. */
   metadata: Record<string, unknown> | undefined;
 }
@@ -39,11 +43,23 @@ export class AgentTools {
   readonly #agent: ToolsOwner;
   readonly #options: AgentToolsOptions;
   readonly #toolbox: Toolbox;
+  /** Large results; undefined if they are not kept. */
+  readonly kept: KeptResults | undefined;
 
   constructor(agent: ToolsOwner, options: AgentToolsOptions) {
     this.#agent = agent;
     this.#options = options;
     this.#toolbox = new Toolbox(options.sources);
+    const keepResults = readKeepResults(options.keepResults);
+    if (!keepResults) return;
+    this.kept = new KeptResults({
+      options: keepResults,
+      maxToolResultBytes: options.settings.maxToolResultBytes,
+      messages: () => options.messages(),
+      logger: agent.logger,
+      offer: (source) => this.#toolbox.add(source),
+      toolNamed: (name) => this.#toolbox.lastTable?.find(name),
+    });
   }
 
   /** The tools as they were collected last; undefined if a source has changed since. */
@@ -60,7 +76,7 @@ export class AgentTools {
       logger.warn(`Tool "${tool}" has changed since it was first seen.`);
       this.#agent.emit({ type: 'tool_changed', data: { tool } });
     }
-    const allowed = table.filter((tool) => access.refusal(tool) === undefined);
+    const allowed = table.allowed((tool) => access.refusal(tool));
     warnOfVolume(name, allowed, logger);
     if (access.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter(name, table, logger);
     return table;
@@ -75,6 +91,7 @@ export class AgentTools {
   /** What the calls of one step need. */
   toolRun({ context, hookContext, table, requested }: Step): ToolRun {
     const agent = this.#agent;
+    const { kept } = this;
     const { policy, signal } = context;
     const isSeen = isObserved(agent, context);
     const audit: ToolRun['audit'] = (record) =>
@@ -85,6 +102,7 @@ export class AgentTools {
       hooks: agent.hooks,
       hookContext,
       settings: this.#options.settings,
+      keepResult: kept && ((call, text) => kept.keep(call, text)),
       table,
       knownTable: () => this.known(),
       collectTools: () => this.collect(signal),

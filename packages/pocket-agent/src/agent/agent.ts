@@ -27,6 +27,9 @@ import {
   userMessageOptions,
 } from '../base/messages.ts';
 import type { ToolResult } from '../base/tool-call.ts';
+import { defaultCompaction } from '../compaction/compaction-options.ts';
+import { type Compaction, Compactor, type PromptRequest } from '../compaction/compactor.ts';
+import { type CompactedHistory, plainReference } from '../compaction/history-view.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import { Ledger } from '../cost/ledger.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
@@ -45,6 +48,7 @@ import { readModelAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
 import { type RequestedCall, runToolCalls } from '../tools/tool-runner.ts';
 import { withoutClose } from '../tools/tool-source.ts';
+import type { ToolTable } from '../tools/tool-table.ts';
 import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,
@@ -101,6 +105,7 @@ export class PocketAgent<Answer = string> {
   readonly #closedTogether = new Set<{ close(): Promise<void> }>();
   readonly #overriddenRun: OverriddenRun;
   #client: PocketAgentClient | undefined;
+  #madeCompactor: Compactor | undefined;
 
   constructor(given: PocketAgentOptions) {
     const options = readOptions(given, new.target !== PocketAgent);
@@ -131,9 +136,12 @@ export class PocketAgent<Answer = string> {
       sources,
       access: this.#access,
       settings,
+      keepResults: options.keepResults,
+      messages: () => this.#history.messages,
       metadata: options.toolCallMetadata,
     });
     this.#overriddenRun = queueOverriddenRun<Answer>(this, PocketAgent.prototype.run, this.#queue);
+    if (options.agentConfig.compacted) this.#madeCompactor = this.#newCompactor(options.agentConfig.compacted);
   }
 
   /** The MCP servers of this agent; created at first use. */
@@ -236,9 +244,29 @@ export class PocketAgent<Answer = string> {
     this.#append(deepFreeze(userMessage(text, this.#settings.allowImages ? images : [])), meta);
   }
 
+  /**
+   * Summarises older messages for the model, also without the option `compaction`; `messages` stays whole. Undefined if
+   * nothing would be gained.
+   */
+  async compact(options: Pick<RunOptions, 'signal' | 'timeoutMs'> = {}): Promise<Compaction | undefined> {
+    runOptions.checkSpelling(options);
+    const { signal, timeoutMs } = options;
+    return this.#queue.enter({ signal, timeoutMs }, async (context) => {
+      const model = await abortable(this.#model.resolve(), context.signal);
+      const tools = this.#tools.known() ?? (await abortable(this.#tools.collect(context.signal), context.signal));
+      return this.#compactor.compact(this.#promptRequest(context, model, tools.visibleTo(context.policy)));
+    });
+  }
+
+  /** What the model no longer sees word for word. Save it with `messages` to continue the conversation as it is. */
+  get compacted(): CompactedHistory | undefined {
+    return this.#madeCompactor?.compacted;
+  }
+
   /** Forgets the conversation; the system prompt stays. */
   resetMessages(): void {
     this.#history.reset();
+    this.#tools.kept?.forget();
     this.#access.forgetApprovals();
   }
 
@@ -277,8 +305,8 @@ export class PocketAgent<Answer = string> {
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
   async listTools(signal: AbortSignal = new AbortController().signal): Promise<JudgedTool[]> {
-    const { entries } = await this.#tools.collect(signal, 'all');
-    return entries.filter((tool) => this.#access.refusal(tool) === undefined);
+    const table = await this.#tools.collect(signal, 'all');
+    return [...table.allowed((tool) => this.#access.refusal(tool)).entries];
   }
 
   /** Closes `part` when this agent closes. Call the returned function when `part` was closed before. */
@@ -332,10 +360,15 @@ export class PocketAgent<Answer = string> {
       budget.checkModelCall();
       if (budget.limitsCost) await abortable(this.#ledger.requirePrice(context, model), signal);
       const { resets } = this.#history;
-      // neutral: callModel adapts it to the provider
-      const prompt = this.#history.prompt(this.systemPrompt);
-      const { hasUrls } = this.#history;
-      const response = await callModel(this.#model.call({ model, context, prompt, hasUrls, table, completion }));
+      const ask = () => {
+        // neutral: callModel adapts it to the provider
+        const prompt = this.#history.prompt(this.systemPrompt);
+        const { hasUrls } = this.#history;
+        return callModel(this.#model.call({ model, context, prompt, hasUrls, table, completion }));
+      };
+      const response = await (this.#settings.compaction
+        ? this.#compactor.call(this.#promptRequest(context, model, table), ask)
+        : ask());
       logWarnings(model, response.warnings, this.logger);
       const usage = await this.#ledger.record({ run: context, model, answer: response });
       this.#ledger.measureResults({ run: context, answer: response, usage, historyLength: this.#history.length });
@@ -365,6 +398,29 @@ export class PocketAgent<Answer = string> {
     }
     if (hooks.postStep) await within(signal, hooks.postStep(hookContext));
     return result;
+  }
+
+  get #compactor(): Compactor {
+    this.#madeCompactor ??= this.#newCompactor();
+    return this.#madeCompactor;
+  }
+
+  #newCompactor(compacted?: CompactedHistory): Compactor {
+    return new Compactor({
+      settings: this.#settings.compaction ?? defaultCompaction,
+      history: this.#history,
+      compacted: snapshot(compacted),
+      ledger: this.#ledger,
+      logger: this.logger,
+      reference: this.#tools.kept?.reference ?? plainReference,
+      emit: (event) => this.emit(event),
+      summaryModel: (own) => this.#model.summaryModel(own),
+      summaryCall: (call) => this.#model.summaryCall(call),
+    });
+  }
+
+  #promptRequest(context: RunContext, model: LanguageModel, { definitions }: ToolTable): PromptRequest {
+    return { context, model, systemPrompt: this.systemPrompt, tools: definitions };
   }
 
   #construct(options: PocketAgentOptions): this {

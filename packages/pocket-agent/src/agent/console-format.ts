@@ -19,6 +19,10 @@ export function formatEvent(event: AgentEvent): string | undefined {
       return `${who} · failed: ${printable(event.data.message, MAX_CHARACTERS)}`;
     case 'model_retry':
       return `${who} · asking the model again in ${Math.round(event.data.delayMs)} ms: ${printable(event.data.reason)}`;
+    case 'compacted': {
+      const { tokensBefore, tokensAfter } = event.data;
+      return `${who} · prompt compacted from about ${tokensBefore} to ${tokensAfter} tokens`;
+    }
     case 'server_status': {
       const { server, status, reason } = event.data;
       return `${who} · MCP server ${printable(server)} ${status}${reason ? `: ${printable(reason)}` : ''}`;

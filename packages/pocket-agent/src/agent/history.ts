@@ -1,7 +1,7 @@
 // The conversation of one agent: its messages, frozen, and what is derived from them.
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Message } from '../base/messages.ts';
-import { PromptBuilder } from '../model/prompt.ts';
+import { PromptBuilder, type PromptStart } from '../model/prompt.ts';
 import { callIdsIn } from '../tools/tool-calls.ts';
 
 export class History {
@@ -42,6 +42,11 @@ export class History {
     return this.#prompt.build(this.#messages, systemPrompt);
   }
 
+  /** Builds later prompts with this start in place of older messages. */
+  startPromptWith(start: PromptStart | undefined): void {
+    this.#prompt.startWith(start);
+  }
+
   /** True if the last prompt contains images by URL. */
   get hasUrls(): boolean {
     return this.#prompt.hasUrls;
@@ -66,7 +71,7 @@ export class History {
     this.#shown = undefined;
     this.#callIds = undefined;
     this.#resets++;
-    this.#prompt.reset();
+    this.#prompt.startWith(undefined);
   }
 
   /** Records the call ids of a message added by the caller; the loop records its own. */

@@ -71,6 +71,11 @@ export class Ledger {
     this.#last = { tokens, isReported, results: [], historyLength: historyLength + 1 };
   }
 
+  /** The next prompt was shortened to about this many tokens, so it does not show what tool results cost. */
+  promptCompacted(tokens: number): void {
+    this.#last = { tokens, isReported: false, results: [], historyLength: 0 };
+  }
+
   /** Records any model call that the run pays for. */
   async record({ run, model, answer }: PaidCall): Promise<Usage> {
     const route = routeOf(answer);

@@ -125,6 +125,13 @@ export async function priceOf(model: Identity, prices: Prices = {}): Promise<Mod
   return found ? { input: found.input_price * 1_000, output: found.output_price * 1_000 } : undefined;
 }
 
+/** The context window of a model in tokens, if the table has it. */
+export async function contextWindowOf(model: Identity): Promise<number | undefined> {
+  if (unlisted.has(modelName(model))) return undefined;
+  await loadPriceTable();
+  return lookUp(model, { input_tokens: 1_000, output_tokens: 1_000 })?.model.context_window;
+}
+
 /** True if a budget in dollars can be kept with this model. */
 export async function isPriced(model: Identity, prices: Prices = {}): Promise<boolean> {
   return (await priceOf(model, prices)) !== undefined;

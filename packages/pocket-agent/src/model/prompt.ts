@@ -11,6 +11,12 @@ import { accountOf } from './account-parts.ts';
 import { type PromptTarget, repairMessage } from './prompt-repair.ts';
 import { neutralRules, type ProviderRules, rulesOf } from './provider-rules.ts';
 
+/** The start of a prompt: `before` stands in place of the messages before the index `from`. */
+export interface PromptStart {
+  before: readonly Message[];
+  from: number;
+}
+
 const anyModel: PromptTarget = { rules: neutralRules, account: undefined };
 
 /** Converts each message of the history once, not once per step. */
@@ -19,6 +25,7 @@ export class PromptBuilder {
   #converted = 0;
   #systemPrompt: string | undefined;
   #hasUrls = false;
+  #start: PromptStart | undefined;
 
   /** True if the prompt contains images by URL, which some providers do not fetch. */
   get hasUrls(): boolean {
@@ -31,7 +38,7 @@ export class PromptBuilder {
     this.#systemPrompt = systemPrompt;
     if (this.#prompt.length === 0 && systemPrompt?.trim())
       this.#prompt.push(snapshot({ role: 'system', content: systemPrompt }));
-    const added = messages.slice(this.#converted).flatMap((message) => repairMessage(message, anyModel) ?? []);
+    const added = this.#unconverted(messages).flatMap((message) => repairMessage(message, anyModel) ?? []);
     const last = this.#prompt.at(-1);
     if (last?.role === 'tool' && added[0]?.role === 'tool') {
       this.#prompt.pop();
@@ -43,10 +50,21 @@ export class PromptBuilder {
     return this.#prompt;
   }
 
+  /** Builds the prompt anew: with this start, or from all messages. */
+  startWith(start: PromptStart | undefined): void {
+    this.#start = start;
+    this.reset();
+  }
+
   reset(): void {
     this.#prompt = [];
     this.#converted = 0;
     this.#hasUrls = false;
+  }
+
+  #unconverted(messages: readonly Message[]): readonly Message[] {
+    if (!this.#start || this.#converted > 0) return messages.slice(this.#converted);
+    return [...this.#start.before, ...messages.slice(this.#start.from)];
   }
 }
 

@@ -2,7 +2,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 
 /** Bytes, not characters: non-Latin scripts take about one token per character. */
-const BYTES_PER_TOKEN = 3.5;
+export const BYTES_PER_TOKEN = 3.5;
 /** About what providers count for an image. */
 const FILE_TOKENS = 1_000;
 
@@ -10,11 +10,12 @@ const measured = new WeakMap<object, number>();
 
 export function estimateInputTokens({ prompt, tools }: LanguageModelV4CallOptions): number {
   let tokens = 0;
-  for (const message of prompt) tokens += measure(message);
-  return tools ? tokens + measure(tools) : tokens;
+  for (const message of prompt) tokens += estimateTokens(message);
+  return tools ? tokens + estimateTokens(tools) : tokens;
 }
 
-function measure(value: object): number {
+/** The tokens of one message, or of a list of tools. */
+export function estimateTokens(value: object): number {
   let tokens = measured.get(value);
   if (tokens === undefined) {
     const files: unknown[] = [];

@@ -41,6 +41,8 @@ interface EventData {
   /** The run ended without an answer. `code` is that of a PocketError, else `FAILED`. */
   run_failed: { code: string; message: string };
   run_finished: { answer: unknown; totals: RunTotals };
+  /** The prompt was shortened; tokens are estimates. `summary`: what now stands for the older messages. */
+  compacted: { tokensBefore: number; tokensAfter: number; summary?: string };
   model_retry: { attempt: number; delayMs: number; reason: string };
   server_status: { server: string; status: ServerStatus; reason?: string };
   server_log: { server: string; level: string; data: unknown; logger?: string };

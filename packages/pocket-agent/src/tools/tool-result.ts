@@ -3,7 +3,7 @@ import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { isRecord, PocketError, redactData, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
 import type { ToolCall, ToolContentPart, ToolResult } from '../base/tool-call.ts';
-import { base64Bytes, capped, leftOut } from './result-size.ts';
+import { base64Bytes, capped, leftOut, textToCut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
 
 export interface ToolResultOptions {
@@ -11,14 +11,20 @@ export interface ToolResultOptions {
   maxToolResultBytes: number;
 }
 
-export function toToolResult(call: ToolCall, result: CallToolResult, options: ToolResultOptions): ToolResult {
+/** A result for the model, and the whole text if it had to be cut. */
+export interface ReadResult {
+  result: ToolResult;
+  whole: string | undefined;
+}
+
+export function toToolResult(call: ToolCall, result: CallToolResult, options: ToolResultOptions): ReadResult {
   const content = result.content ?? [];
   const parts = content.map((block) => contentPart(block, options.allowImages));
   const added = addedByStructure(result);
   if (added !== undefined) parts.push(text(added));
   const { isError, structuredContent, _meta: meta } = result;
   const shown = isError ? parts.map(withoutSecrets) : parts;
-  return {
+  const read: ToolResult = {
     toolCallId: call.id,
     toolCallName: call.name,
     toolResultContent: capped(
@@ -34,6 +40,7 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
       ...(meta === undefined ? {} : { meta: isError ? redactData(meta) : meta }),
     },
   };
+  return { result: read, whole: textToCut(shown, options.maxToolResultBytes) };
 }
 
 /** Errors are shown and logged in many places, and services often echo the request. */

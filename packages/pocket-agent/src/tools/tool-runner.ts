@@ -14,13 +14,14 @@ import {
   within,
 } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
+import type { JudgedTool } from '../access/capabilities.ts';
 import { denied, type Refused, type Verdict } from '../access/policy.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { inRun, type RunContext, toolCallContext } from '../run/run-context.ts';
 import type { ToolHooks } from './tool-hooks.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
-import type { ToolCallContext } from './tool-source.ts';
+import { judgedCall, type ToolCallContext } from './tool-source.ts';
 import type { ToolEntry, ToolTable } from './tool-table.ts';
 
 /** A call as the model wrote it, or the reason why it cannot be read. */
@@ -39,12 +40,22 @@ export interface ToolRun {
   knownTable(): ToolTable | undefined;
   collectTools(): Promise<ToolTable>;
   settings: ToolResultOptions & { maxParallelToolCalls: number };
+  /** Keeps the whole text of a result that was cut. */
+  keepResult: ((call: ToolCall, text: string) => Promise<KeptResult | undefined>) | undefined;
   /** `_meta` of a call to an MCP server. */
   metaOf(toolCallId: string): Record<string, unknown>;
   /** Undefined if records are neither kept nor observed. */
   audit: ((record: CallRecord) => void) | undefined;
   /** Undefined if there is no listener. */
   emit: ((event: UnsignedEvent) => void) | undefined;
+}
+
+/** A result that can be read again. */
+export interface KeptResult {
+  /** Tells the model how. */
+  note: string;
+  /** A hook has changed the result: what it removed must not be read. */
+  discard(): Promise<void>;
 }
 
 export interface ToolRunOutcome {
@@ -105,6 +116,7 @@ async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Pr
         try {
           const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(run, call));
           outcome = readToolAnswer(run, record, permission.entry, await abortable(calling, signal));
+          if (outcome.whole !== undefined) await keepWhole(run, call, outcome);
         } catch (error) {
           signal.throwIfAborted();
           outcome = { entry: permission.entry, error: asError(error) };
@@ -205,10 +217,11 @@ async function permit(run: ToolRun, { malformed }: RequestedCall, record: CallRe
     const text = `There is no tool "${name}". ${describeAvailable(name, names)}`;
     return { entry, error: new PocketError('TOOL_UNKNOWN', text) };
   }
-  record.capability = entry.capability;
-  const refused = policy.checkRules(record.call, entry) ?? (malformed && unreadable(malformed));
-  if (!refused && !policy.mayAsk) policy.rules.noteUnasked(entry);
-  const verdict = refused ?? (policy.mayAsk ? await approval(run, record, entry) : allowed(record.call));
+  const judged = judgedCall(entry.source, entry, record.call.arguments);
+  record.capability = judged.capability;
+  const refused = policy.checkRules(record.call, judged) ?? (malformed && unreadable(malformed));
+  if (!refused && !policy.mayAsk) policy.rules.noteUnasked(judged);
+  const verdict = refused ?? (policy.mayAsk ? await approval(run, record, { entry, judged }) : allowed(record.call));
   note(record, verdict);
   const { error } = verdict;
   // the schema of a tool that may not be called is not shown
@@ -227,15 +240,23 @@ function unreadable(error: PocketError): Refused {
   return { decision: 'refused', by: 'policy', reason: 'its arguments could not be read', error };
 }
 
-async function approval(run: ToolRun, record: CallRecord, entry: ToolEntry): Promise<Verdict> {
+interface CalledTool {
+  entry: ToolEntry;
+  /** The tool, or the choice that the call makes. */
+  judged: JudgedTool;
+}
+
+async function approval(run: ToolRun, record: CallRecord, { entry, judged }: CalledTool): Promise<Verdict> {
   const { policy, signal } = run.context;
   const { call } = record;
   note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
-  const verdict = await policy.checkApproval(call, entry, signal);
-  const isApproved = verdict.decision === 'approved' || verdict.decision === 'edited';
-  if (!isApproved) return verdict;
+  const { source, tool, name: listedAs } = entry;
+  const asked = judged === entry ? entry : { ...judged, source, tool, listedAs };
+  const verdict = await policy.checkApproval(call, asked, signal);
+  if (verdict.decision !== 'approved' && verdict.decision !== 'edited') return verdict;
   if (!(await isUnchanged(run, entry))) return denied(call, verdict.by, 'the tool changed while it was being approved');
-  return policy.checkRules(call, entry) ?? verdict;
+  // an approver who changes the arguments may not choose what the rules refuse
+  return policy.checkRules(call, judgedCall(source, entry, verdict.call.arguments)) ?? verdict;
 }
 
 /** A question takes time, in which a server may replace the tool that was approved. */
@@ -263,6 +284,8 @@ interface Success {
   answer: CallToolResult;
   /** Undefined if `onToolResult` makes it. */
   result: ToolResult | undefined;
+  whole?: string | undefined;
+  kept?: KeptResult | undefined;
 }
 
 interface Failure {
@@ -270,19 +293,27 @@ interface Failure {
   entry: ToolEntry | undefined;
   /** The error result of the tool itself. */
   result?: ToolResult;
+  whole?: string | undefined;
+  kept?: KeptResult | undefined;
 }
 
 /** Throws for an answer that cannot be read: that is a failure of the tool, not of the run. */
 function readToolAnswer(run: ToolRun, record: CallRecord, entry: ToolEntry, answer: CallToolResult): Outcome {
   const { call } = record;
   if (!answer.isError) {
-    const result = run.hooks.onToolResult ? undefined : toToolResult(call, answer, run.settings);
+    const read = run.hooks.onToolResult ? undefined : toToolResult(call, answer, run.settings);
     record.outcome = 'done';
-    return { answer, result };
+    return { answer, result: read?.result, whole: read?.whole };
   }
   const text = resultText(answer);
   const code = looksLikeBadArguments(text) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
-  return { entry, error: new PocketError(code, text), result: toToolResult(call, answer, run.settings) };
+  return { entry, error: new PocketError(code, text), ...toToolResult(call, answer, run.settings) };
+}
+
+async function keepWhole({ keepResult, context }: ToolRun, call: ToolCall, outcome: Outcome): Promise<void> {
+  if (!keepResult || outcome.whole === undefined) return;
+  outcome.kept = await abortable(keepResult(call, outcome.whole), context.signal);
+  if (outcome.kept) outcome.result?.toolResultContent.push({ type: 'text', text: outcome.kept.note });
 }
 
 /** What the model reads, after the hooks. */
@@ -299,7 +330,9 @@ async function resultOf(run: ToolRun, record: CallRecord, outcome: Outcome, stop
   }
   if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(call));
   const changed = await within(signal, hooks.postToolCall?.(hookContext, call, deepCopy(result)));
-  return changed ? deepCopy(checkedResult(call, changed)) : result;
+  if (!changed) return result;
+  await outcome.kept?.discard();
+  return deepCopy(checkedResult(call, changed));
 }
 
 function editedNote({ arguments: args }: ToolCall): { type: 'text'; text: string } {

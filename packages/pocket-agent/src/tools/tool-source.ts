@@ -1,6 +1,6 @@
 // The one interface behind MCP servers, sub-agents, plain functions and tool folders: list tools, call one.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { type Judgement, judge } from '../access/capabilities.ts';
+import { type JudgedTool, type Judgement, judge } from '../access/capabilities.ts';
 import type { ToolProgress } from '../base/tool-call.ts';
 
 /** Passed to a source with each call. */
@@ -19,6 +19,16 @@ export type ListWait = 'all' | 'ready';
 /** Default of `waitMs`: how long `ready` waits for a server or remote agent. */
 export const DEFAULT_WAIT_MS = 10_000;
 
+/** What the calls of one tool choose between, such as skills. Rules judge each choice like a tool of its own. */
+export interface ToolChoices {
+  /** `name` is what profiles allow and deny, such as `skill:pdf`. */
+  readonly all: readonly JudgedTool[];
+  /** The choice that a call makes; undefined if its arguments name none. */
+  chosenBy(args: Record<string, unknown>): JudgedTool | undefined;
+  /** The tool as it is shown where only these may be chosen. */
+  limitedTo(choices: readonly JudgedTool[]): Tool;
+}
+
 export interface ToolSource {
   readonly name: string;
   /** True if the program itself wrote the schemas of the tools; others are checked in another process. */
@@ -36,6 +46,8 @@ export interface ToolSource {
   callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
   /** The capability of a tool by the source's own configuration. */
   judge?(tool: Tool): Judgement;
+  /** For a tool whose calls choose between several things. They are judged instead of the tool. */
+  choices?(tool: Tool): ToolChoices | undefined;
   close?(): void | Promise<void>;
 }
 
@@ -51,7 +63,28 @@ export function withoutClose(source: ToolSource): ToolSource {
     listTools: (signal, wait) => source.listTools(signal, wait),
     callTool: (name, args, context) => source.callTool(name, args, context),
     judge: (tool) => source.judge?.(tool) ?? judge(tool),
+    choices: (tool) => source.choices?.(tool),
   };
+}
+
+type ChoiceSource = Pick<ToolSource, 'choices'>;
+
+/** The tool as rules allow it: itself, one with fewer choices, or undefined if it is refused. */
+export function allowedTool(
+  source: ChoiceSource,
+  judged: JudgedTool,
+  isAllowed: (tool: JudgedTool) => boolean,
+): Tool | undefined {
+  const choices = source.choices?.(judged.tool);
+  if (!choices) return isAllowed(judged) ? judged.tool : undefined;
+  const allowed = choices.all.filter(isAllowed);
+  if (allowed.length === choices.all.length) return judged.tool;
+  return allowed.length === 0 ? undefined : choices.limitedTo(allowed);
+}
+
+/** What rules judge for a call: the choice it makes, or else the tool. */
+export function judgedCall(source: ChoiceSource, judged: JudgedTool, args: Record<string, unknown>): JudgedTool {
+  return source.choices?.(judged.tool)?.chosenBy(args) ?? judged;
 }
 
 /** A copy of a tool's input schema that becomes JSON where a string is wanted, as in a message to a model. */

@@ -6,7 +6,7 @@ import { type JudgedTool, judge, type Profile } from '../access/capabilities.ts'
 import type { Policy } from '../access/policy.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { NameRegistry, RenamedTool } from './name-registry.ts';
-import type { ListWait, ToolSource } from './tool-source.ts';
+import { allowedTool, type ListWait, type ToolSource } from './tool-source.ts';
 
 export interface ToolEntry extends JudgedTool {
   source: ToolSource;
@@ -40,13 +40,20 @@ export class ToolTable {
     if (policy.isOpen) return this;
     const profiles = policy.decidingProfiles;
     if (profiles && this.#visible && isSame(this.#visible.profiles, profiles)) return this.#visible.table;
-    const table = this.filter((entry) => policy.refusal(entry) === undefined);
+    const table = this.allowed((tool) => policy.refusal(tool));
     if (profiles) this.#visible = { profiles, table };
     return table;
   }
 
-  filter(keeps: (entry: ToolEntry) => boolean): ToolTable {
-    return new ToolTable(new Map([...this.#byName].filter(([, entry]) => keeps(entry))));
+  /** Without the tools that rules refuse; a tool that offers choices keeps the allowed ones. */
+  allowed(refusal: (tool: JudgedTool) => string | undefined): ToolTable {
+    const isAllowed = (judged: JudgedTool) => refusal(judged) === undefined;
+    const entries = [...this.#byName].flatMap(([name, entry]): [string, ToolEntry][] => {
+      const tool = allowedTool(entry.source, entry, isAllowed);
+      if (tool === undefined) return [];
+      return [[name, tool === entry.tool ? entry : Object.freeze({ ...entry, tool })]];
+    });
+    return new ToolTable(new Map(entries));
   }
 }
 

@@ -18,6 +18,16 @@ export class Toolbox {
     this.#sources = functions.length > 0 ? [functionTools(functions), ...sources] : sources;
   }
 
+  /** Its tools are in the next table. */
+  add(source: ToolSource & { readonly revision: number }): void {
+    this.#sources.push(source);
+  }
+
+  /** The table collected last, even if a source has changed since. */
+  get lastTable(): ToolTable | undefined {
+    return this.#known?.table;
+  }
+
   /** The table collected last; undefined if a source has changed since. */
   table(isRunStart = false): ToolTable | undefined {
     for (const source of this.#sources) source.refresh?.(isRunStart);

@@ -24,7 +24,20 @@ const packages: Record<string, readonly string[]> = {
 };
 
 /** Folders of the library: each may import those before it. */
-const layers = ['base', 'demo', 'model', 'access', 'cost', 'router', 'run', 'tools', 'mcp', 'serve', 'agent'];
+const layers = [
+  'base',
+  'demo',
+  'model',
+  'access',
+  'cost',
+  'router',
+  'run',
+  'tools',
+  'compaction',
+  'mcp',
+  'serve',
+  'agent',
+];
 
 test('every package has a row here', () => {
   expect(readdirSync(join(root, 'packages')).sort()).toEqual(Object.keys(packages).sort());

@@ -21,6 +21,7 @@ async function shown(
     mcpConfig: await scriptedServer([give]),
     hooks: { postToolCall: (_context, _call, result) => void results.push(result) },
     logger: silent,
+    keepResults: false,
     ...(options.maxToolResultBytes ? { maxToolResultBytes: options.maxToolResultBytes } : {}),
   });
   await agent.run('x');

@@ -1,0 +1,334 @@
+// Keeps the prompts of one agent within the context window of its model. The history itself stays whole.
+import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { abortable, errorText, isPocketError, type Logger, PocketError, type PocketErrorCode } from '@pocket-agent/kit';
+import type { Message } from '../base/messages.ts';
+import type { Ledger } from '../cost/ledger.ts';
+import { callModel, type ModelCall, type ModelResponse } from '../model/model-call.ts';
+import { modelName } from '../model/model-names.ts';
+import type { PromptStart } from '../model/prompt.ts';
+import { BYTES_PER_TOKEN, estimateInputTokens, estimateTokens } from '../model/token-estimate.ts';
+import type { UnsignedEvent } from '../run/events.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { ToolTable } from '../tools/tool-table.ts';
+import { findCut } from './boundaries.ts';
+import type { CompactionSettings } from './compaction-options.ts';
+import { ContextWindows, isContextOverflow } from './context-window.ts';
+import { type CompactedHistory, isViewOf, type Reference, resultBytes, startOf } from './history-view.ts';
+import { summarize } from './summary.ts';
+
+/** The history that a compactor shortens for the model. */
+export interface CompactableHistory {
+  readonly messages: readonly Message[];
+  /** Number of resets. */
+  readonly resets: number;
+  /** Builds later prompts with this start. */
+  startPromptWith(start: PromptStart | undefined): void;
+}
+
+export interface CompactorOptions {
+  settings: CompactionSettings;
+  history: CompactableHistory;
+  /** What an earlier agent compacted of the same history. */
+  compacted?: CompactedHistory | undefined;
+  ledger: Ledger;
+  logger: Logger;
+  /** The line in place of an old result. */
+  reference: Reference;
+  emit(event: UnsignedEvent): void;
+  /** The model that writes summaries; `model` is the model of the agent. */
+  summaryModel(model: LanguageModelV4): Promise<LanguageModelV4>;
+  /** A call of that model, without tools. */
+  summaryCall(call: { model: LanguageModelV4; context: RunContext; prompt: LanguageModelV4Prompt }): ModelCall;
+}
+
+/** A prompt, as far as its length depends on more than the history. */
+export interface PromptRequest {
+  model: LanguageModelV4;
+  context: RunContext;
+  systemPrompt: string | undefined;
+  tools: ToolTable['definitions'];
+}
+
+/** Estimated tokens of the prompt. */
+export interface Compaction {
+  tokensBefore: number;
+  tokensAfter: number;
+}
+
+/** Why a prompt is compacted: it has reached the threshold, the provider rejected it, or the program asks for it. */
+type Occasion = 'threshold' | 'overflow' | 'command';
+
+/** All in tokens of the model. */
+interface Plan {
+  request: PromptRequest;
+  occasion: Occasion;
+  before: number;
+  /** System prompt and tools. */
+  fixed: number;
+  /** The longest prompt that is not compacted. */
+  at: number;
+  /** What messages may take of it. */
+  room: number;
+  keep: number;
+  /** A prompt of this length is short enough. */
+  goal: number;
+  window: number | undefined;
+}
+
+/** Of the window, where the option gives no part of it. */
+const DEFAULT_AT = 0.8;
+/** A summary of less would not be shorter. */
+const MIN_SUMMARY_TOKENS = 150;
+const MAX_SUMMARY_TOKENS = 4_000;
+const WORDS_PER_TOKEN = 0.6;
+/** Part of the context window that a transcript may take. */
+const TRANSCRIPT_PART = 0.75;
+const MIN_PIECE_TOKENS = 200;
+const MIN_RESULT_BYTES = 500;
+/** Without a summary the run goes on; other errors are for the program to fix, or end the run. */
+const tolerated: readonly PocketErrorCode[] = ['MODEL_FAILED', 'ANSWER_FILTERED', 'ANSWER_CUT_OFF', 'RATE_LIMITED'];
+
+export class Compactor {
+  readonly #options: CompactorOptions;
+  readonly #windows = new ContextWindows();
+  #view: CompactedHistory = { from: 0, resultsFrom: 0 };
+  #start: PromptStart = { before: [], from: 0 };
+  #resets: number;
+  /** After an attempt, the prompt must grow beyond this before the next one. */
+  #nextAbove = 0;
+
+  constructor(options: CompactorOptions) {
+    this.#options = options;
+    this.#resets = options.history.resets;
+    if (!options.compacted) return;
+    if (isViewOf(options.history.messages, options.compacted)) this.#show(options.compacted);
+    else options.logger.warn('The option compacted does not belong to these messages and is ignored.');
+  }
+
+  /** What was compacted; undefined if the model sees the whole history. */
+  get compacted(): CompactedHistory | undefined {
+    const { from, resultsFrom, shortenedTo = 0 } = this.#currentView();
+    return from + resultsFrom + shortenedTo > 0 ? this.#view : undefined;
+  }
+
+  /** Makes a model call: compacts before it if the prompt is too long, and repeats it once if the provider says so. */
+  async call(request: PromptRequest, call: () => Promise<ModelResponse>): Promise<ModelResponse> {
+    const { model } = request;
+    const { at } = this.#thresholds(await this.#windows.window(model));
+    const tokens = this.#tokens(request);
+    if (at !== undefined && tokens > Math.max(at, this.#nextAbove)) await this.#compact(request, 'threshold');
+    const estimated = this.#estimated(request);
+    try {
+      const response = await call();
+      this.#windows.learn(model, estimated, response);
+      return response;
+    } catch (error) {
+      // text that was shown cannot be taken back
+      if (!isContextOverflow(error) || (isPocketError(error) && error.details.text)) throw error;
+      this.#windows.learnOverflow(model, estimated, error);
+      if (!(await this.#compact(request, 'overflow'))) throw await this.#tooLong(request, error);
+    }
+    try {
+      return await call();
+    } catch (error) {
+      throw isContextOverflow(error) ? await this.#tooLong(request, error) : error;
+    }
+  }
+
+  /** Compacts now. Undefined if nothing would be gained. */
+  compact(request: PromptRequest): Promise<Compaction | undefined> {
+    return this.#compact(request, 'command');
+  }
+
+  async #compact(request: PromptRequest, occasion: Occasion): Promise<Compaction | undefined> {
+    const plan = await this.#plan(request, occasion);
+    const { history } = this.#options;
+    const { messages, resets } = history;
+    const { view, summary } = await this.#shorterView(plan, messages);
+    const tokensAfter = Math.ceil(this.#tokensWith(plan, messages, view));
+    this.#nextAbove = Math.min(tokensAfter, plan.before) + Math.max(plan.room / 8, plan.at / 20);
+    // the conversation may have been reset while the summary was written
+    if (history.resets !== resets || tokensAfter >= plan.before) return undefined;
+    this.#show(view);
+    this.#options.ledger.promptCompacted(tokensAfter);
+    const compaction = { tokensBefore: Math.ceil(plan.before), tokensAfter };
+    this.#options.emit({ type: 'compacted', data: summary === undefined ? compaction : { ...compaction, summary } });
+    if (summary !== undefined && occasion !== 'command') request.context.budget.checkModelCall();
+    return compaction;
+  }
+
+  /** Leaves out old results; if that is not enough, older messages; if that is not enough, parts of the newest results. */
+  async #shorterView(plan: Plan, messages: readonly Message[]): Promise<{ view: CompactedHistory; summary?: string }> {
+    const { occasion, keep: keepTokens } = plan;
+    const old = this.#currentView();
+    const { from } = old;
+    const cut = findCut({ messages, from, keepTokens, tokensOf: (message) => this.#tokensOf(plan, message) });
+    if (cut === undefined) return { view: this.#withShortResults(plan, messages, old) };
+    const withoutResults = { ...old, resultsFrom: Math.max(old.resultsFrom, cut) };
+    if (occasion !== 'command' && this.#tokensWith(plan, messages, withoutResults) <= plan.goal)
+      return { view: withoutResults };
+    const older = messages.slice(from, cut);
+    const isShort = older.reduce((sum, message) => sum + this.#tokensOf(plan, message), 0) < MIN_SUMMARY_TOKENS;
+    if (isShort) return { view: this.#withShortResults(plan, messages, withoutResults) };
+    const summary = await this.#summaryOrNothing(plan, older, old.summary);
+    if (summary !== undefined) {
+      const view = { from: cut, summary, resultsFrom: cut, ...this.#requestLimit(plan) };
+      return { view: this.#withShortResults(plan, messages, view), summary };
+    }
+    // the prompt may fit all the same, so the newest results stay as they are unless the provider rejected it
+    return { view: occasion === 'overflow' ? this.#withShortResults(plan, messages, withoutResults) : withoutResults };
+  }
+
+  async #plan(request: PromptRequest, occasion: Occasion): Promise<Plan> {
+    const { model, systemPrompt = '', tools } = request;
+    const window = await this.#windows.window(model);
+    const before = this.#tokens(request);
+    const thresholds = this.#thresholds(window);
+    const limit = occasion === 'overflow' && window !== undefined ? DEFAULT_AT * window : before;
+    const at = Math.min(thresholds.at ?? before, limit, before);
+    const fixed = (estimateTokens(systemMessage(systemPrompt)) + estimateTokens(tools)) * this.#windows.factor(model);
+    const room = Math.max(0, at - fixed);
+    // a part is left for the summary and for what comes next
+    const most = occasion === 'command' ? (before - fixed) / 3 : room / 2;
+    const keep = Math.min(thresholds.keep ?? most, most);
+    return { request, occasion, before, fixed, at, room, keep, goal: (at + Math.min(at, fixed + keep)) / 2, window };
+  }
+
+  /** In tokens; undefined if the option gives parts of a context window that is unknown. */
+  #thresholds(window: number | undefined): { at: number | undefined; keep: number | undefined } {
+    const { at, keep } = this.#options.settings;
+    const inTokens = (amount: number) => (amount > 1 ? amount : window && amount * window);
+    return { at: inTokens(at), keep: inTokens(keep) };
+  }
+
+  /** Undefined if the model failed: then only old results are left out, and the run goes on. */
+  async #summaryOrNothing(
+    plan: Plan,
+    messages: readonly Message[],
+    earlier: string | undefined,
+  ): Promise<string | undefined> {
+    const { request, occasion } = plan;
+    try {
+      return await this.#summary(plan, messages, earlier);
+    } catch (error) {
+      request.context.signal.throwIfAborted();
+      const isTolerated = tolerated.some((code) => isPocketError(error, code));
+      if (occasion === 'command' || !isTolerated) throw error;
+      this.#options.logger.warn(`The conversation could not be summarised, and goes on without: ${errorText(error)}`);
+      return undefined;
+    }
+  }
+
+  async #summary(plan: Plan, messages: readonly Message[], earlier: string | undefined): Promise<string> {
+    const { ledger, summaryModel, summaryCall } = this.#options;
+    const { context, model: own } = plan.request;
+    const { budget, signal } = context;
+    const model = await abortable(summaryModel(own), signal);
+    const factor = this.#windows.factor(model);
+    const window = (await this.#windows.window(model)) ?? plan.window ?? plan.at / DEFAULT_AT;
+    const summaryTokens = Math.min(Math.max(plan.room / 10, MIN_SUMMARY_TOKENS), MAX_SUMMARY_TOKENS);
+    const pieceTokens = Math.max(window * TRANSCRIPT_PART - 2 * summaryTokens, MIN_PIECE_TOKENS);
+    return summarize({
+      messages,
+      earlier,
+      pieceBytes: Math.floor((pieceTokens * BYTES_PER_TOKEN) / factor),
+      maxWords: Math.floor(summaryTokens * WORDS_PER_TOKEN),
+      ask: async (prompt) => {
+        budget.checkModelCall();
+        if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
+        try {
+          const answer = await callModel(summaryCall({ model, context, prompt }));
+          await ledger.record({ run: context, model, answer });
+          return answer;
+        } catch (error) {
+          if (isContextOverflow(error)) this.#windows.learnOverflow(model, estimateInputTokens({ prompt }), error);
+          throw error;
+        }
+      },
+    });
+  }
+
+  #requestLimit({ room, request }: Plan): { maxRequestBytes: number } {
+    return { maxRequestBytes: Math.floor(((room / 4) * BYTES_PER_TOKEN) / this.#windows.factor(request.model)) };
+  }
+
+  /** If the newest step alone is too long, its results keep only their beginning and end. */
+  #withShortResults(plan: Plan, messages: readonly Message[], view: CompactedHistory): CompactedHistory {
+    const tokens = this.#tokensWith(plan, messages, view);
+    if (tokens <= plan.at) return view;
+    const kept = messages.slice(view.resultsFrom);
+    const sizes = kept.flatMap(({ role, content }) =>
+      role === 'tool' ? content.flatMap((part) => (part.type === 'tool-result' ? [resultBytes(part)] : [])) : [],
+    );
+    if (sizes.length === 0) return view;
+    const factor = this.#windows.factor(plan.request.model);
+    const excess = ((tokens - plan.goal) * BYTES_PER_TOKEN) / factor;
+    const sum = (limit: number) => sizes.reduce((total, size) => total + Math.min(size, limit), 0);
+    let limit = Math.max(...sizes);
+    const target = sum(limit) - excess;
+    while (limit > MIN_RESULT_BYTES && sum(limit) > target) limit = Math.max(MIN_RESULT_BYTES, limit / 2);
+    return { ...view, shortenedTo: messages.length, maxResultBytes: Math.floor(limit) };
+  }
+
+  async #tooLong(request: PromptRequest, overflow: unknown): Promise<PocketError> {
+    const { window, before } = await this.#plan(request, 'overflow');
+    const limit = window === undefined ? '' : ` of about ${Math.round(window)} tokens`;
+    const text = `The prompt for ${modelName(request.model)} is longer than its context window${limit}, and compaction cannot shorten it below about ${Math.round(before)} tokens: shorten the newest message, the system prompt or the tools, or use a model with a larger window.`;
+    const details = isPocketError(overflow) ? overflow.details : {};
+    return new PocketError('MODEL_FAILED', `${text} ${errorText(overflow)}`, { cause: overflow, details });
+  }
+
+  #show(view: CompactedHistory): void {
+    const { history, reference } = this.#options;
+    this.#view = Object.freeze(view);
+    this.#resets = history.resets;
+    this.#start = startOf(history.messages, view, reference);
+    history.startPromptWith(this.#start);
+  }
+
+  /** The view, unless the conversation was reset since. */
+  #currentView(): CompactedHistory {
+    const { resets } = this.#options.history;
+    if (resets !== this.#resets) {
+      this.#resets = resets;
+      this.#view = { from: 0, resultsFrom: 0 };
+      this.#start = { before: [], from: 0 };
+      this.#nextAbove = 0;
+    }
+    return this.#view;
+  }
+
+  #tokens(request: PromptRequest): number {
+    return this.#estimated(request) * this.#windows.factor(request.model);
+  }
+
+  /** The tokens of the next prompt, before the correction for the model. */
+  #estimated({ systemPrompt = '', tools }: PromptRequest): number {
+    this.#currentView();
+    const fixed = estimateTokens(systemMessage(systemPrompt)) + estimateTokens(tools);
+    return fixed + sumOf(this.#options.history.messages, this.#start);
+  }
+
+  #tokensWith(plan: Plan, messages: readonly Message[], view: CompactedHistory): number {
+    const start = view === this.#view ? this.#start : startOf(messages, view, this.#options.reference);
+    return plan.fixed + sumOf(messages, start) * this.#windows.factor(plan.request.model);
+  }
+
+  #tokensOf({ request }: Plan, message: Message): number {
+    return estimateTokens(message) * this.#windows.factor(request.model);
+  }
+}
+
+function sumOf(messages: readonly Message[], { before, from }: PromptStart): number {
+  let tokens = 0;
+  for (const message of before) tokens += estimateTokens(message);
+  for (let index = from; index < messages.length; index++) {
+    const message = messages[index];
+    if (message) tokens += estimateTokens(message);
+  }
+  return tokens;
+}
+
+function systemMessage(content: string): object {
+  return { role: 'system', content };
+}

@@ -1,0 +1,128 @@
+// What the model sees of a compacted history: a summary, one-line references to old results, and the newest messages.
+import type { Message, ToolMessage, UserMessage } from '../base/messages.ts';
+import type { PromptStart } from '../model/prompt.ts';
+import { capped } from '../tools/result-size.ts';
+import { boundariesOf } from './boundaries.ts';
+
+/** What was compacted. Plain JSON: saved beside the messages, it continues a conversation. */
+export interface CompactedHistory {
+  /** The summary stands in place of the messages before this index. */
+  from: number;
+  summary?: string;
+  /** Results of tool calls before this index are shown as one line. */
+  resultsFrom: number;
+  /** Results between `resultsFrom` and this index keep their beginning and end, at most `maxResultBytes`. */
+  shortenedTo?: number;
+  maxResultBytes?: number;
+  /** Longest text of the user's last request, if the summary replaces it. */
+  maxRequestBytes?: number;
+}
+
+/** A line in place of a result. */
+export type Reference = (part: ToolResultPart) => string;
+
+export type ToolResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
+
+/** For agents that cannot read the result again. */
+export const plainReference: Reference = (part) =>
+  `[Result of ${resultBytes(part)} bytes left out to save space; call ${part.toolName} again if you need it.]`;
+
+/** Shorter results stay: a reference would save nothing. */
+const MIN_REFERENCED_BYTES = 400;
+
+/** Whether saved data belongs to these messages. */
+export function isViewOf(messages: readonly Message[], view: CompactedHistory): boolean {
+  const { from, summary, resultsFrom, shortenedTo = 0 } = view;
+  const isIndex = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= messages.length;
+  if (![from, resultsFrom, shortenedTo].every(isIndex)) return false;
+  return from === 0 || (typeof summary === 'string' && boundariesOf(messages)[from] === true);
+}
+
+export function startOf(messages: readonly Message[], view: CompactedHistory, reference: Reference): PromptStart {
+  const { from, resultsFrom, shortenedTo = 0, maxResultBytes } = view;
+  const end = Math.max(from, resultsFrom, shortenedTo);
+  const shown = messages.slice(from, end).map((message, index) => {
+    if (message.role !== 'tool') return message;
+    if (from + index < resultsFrom) return mapResults(message, (part) => referenced(part, reference));
+    if (from + index >= shortenedTo || maxResultBytes === undefined) return message;
+    return mapResults(message, (part) => shortened(part, maxResultBytes));
+  });
+  if (view.summary === undefined) return { before: shown, from: end };
+  const [first] = shown;
+  const next = first ?? messages[from];
+  // providers want a prompt to begin with the user, and the user and the assistant to take turns
+  if (next?.role !== 'user') return { before: [introduction(messages, view), ...shown], from: end };
+  const merged: UserMessage = { ...next, content: [summaryPart(view.summary), ...next.content] };
+  return { before: [merged, ...shown.slice(1)], from: Math.max(end, from + 1) };
+}
+
+/** The summary, and word for word what the assistant is working on: the cut is within a turn. */
+function introduction(messages: readonly Message[], view: CompactedHistory): UserMessage {
+  const { from, summary = '', maxRequestBytes = Number.POSITIVE_INFINITY } = view;
+  const request = messages.findLast((message, index) => index < from && message.role === 'user');
+  const parts = request?.role === 'user' ? request.content : [];
+  const shown = parts.map((part) =>
+    part.type === 'text' ? { ...part, text: shortText(part.text, maxRequestBytes) } : part,
+  );
+  return { role: 'user', content: [summaryPart(summary), ...shown] };
+}
+
+function summaryPart(summary: string): UserMessage['content'][number] {
+  const text = `[Notes on the earlier part of this conversation, which is no longer shown:]\n${summary}\n[End of the notes. What follows is word for word.]`;
+  return { type: 'text', text };
+}
+
+function mapResults(message: ToolMessage, change: (part: ToolResultPart) => ToolResultPart): ToolMessage {
+  const content = message.content.map((part) => (part.type === 'tool-result' ? change(part) : part));
+  return content.every((part, index) => part === message.content[index]) ? message : { ...message, content };
+}
+
+function referenced(part: ToolResultPart, reference: Reference): ToolResultPart {
+  const hasFiles = part.output.type === 'content' && part.output.value.some((item) => item.type !== 'text');
+  if (!hasFiles && resultBytes(part) < MIN_REFERENCED_BYTES) return part;
+  return { ...part, output: { type: isError(part) ? 'error-text' : 'text', value: reference(part) } };
+}
+
+function shortened(part: ToolResultPart, maxBytes: number): ToolResultPart {
+  if (resultBytes(part) <= maxBytes) return part;
+  return {
+    ...part,
+    output: { type: isError(part) ? 'error-text' : 'text', value: shortText(resultText(part), maxBytes) },
+  };
+}
+
+function isError({ output }: ToolResultPart): boolean {
+  return output.type.startsWith('error') || output.type === 'execution-denied';
+}
+
+export function resultBytes(part: ToolResultPart): number {
+  return Buffer.byteLength(resultText(part));
+}
+
+/** The text of a result; files are named by their type. */
+export function resultText({ output }: ToolResultPart): string {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return output.value;
+    case 'json':
+    case 'error-json':
+      return JSON.stringify(output.value);
+    case 'execution-denied':
+      return output.reason ?? 'denied';
+    case 'content':
+      return output.value
+        .map((item) => {
+          if (item.type === 'text') return item.text;
+          return item.type === 'file' ? `[file of type ${item.mediaType}]` : `[${item.type}]`;
+        })
+        .join('\n');
+  }
+}
+
+/** The beginning and the end of a text that is too long. */
+export function shortText(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes) return text;
+  const [part] = capped([{ type: 'text', text }], Math.floor(maxBytes));
+  return part?.type === 'text' ? part.text : text;
+}
