@@ -33,6 +33,9 @@ interface Queue {
   running: Job | undefined;
 }
 
+/** The time limit of a check in milliseconds. An object, so that tests of hostile schemas can shorten it. */
+export const checkLimit = { ms: 2_000 };
+
 const MAX_PROCESSES = 4;
 const MAX_SCHEMA_CHARACTERS = 1_000_000;
 /** More than an MCP message may have. A value that takes too much memory once it is parsed ends only its process. */
@@ -88,7 +91,8 @@ async function compile(schema: object): Promise<SchemaValidator> {
 /** JSON text on both sides: its size is known, and a process can do nothing with it but parse it. */
 function taskFor({ schema, value, defaults = false }: Omit<ForeignCheck, 'origin'>): CheckTask | { unchecked: string } {
   try {
-    const task = { schema: JSON.stringify(schema), value: JSON.stringify(value), defaults };
+    const limitMs = checkLimit.ms;
+    const task = { schema: JSON.stringify(schema), value: JSON.stringify(value), defaults, limitMs };
     if (task.schema.length > MAX_SCHEMA_CHARACTERS)
       return { unchecked: `the schema is longer than ${MAX_SCHEMA_CHARACTERS} characters` };
     if ((task.value?.length ?? 0) > MAX_VALUE_CHARACTERS)

@@ -17,11 +17,11 @@ export interface CheckTask {
   /** JSON text; undefined to compile the schema only. */
   value?: string;
   defaults: boolean;
+  limitMs: number;
 }
 
-const CHECK_MS = 2_000;
-/** On a busy machine, where a check may wait long for a processor. */
-const MAX_CHECK_MS = 8_000;
+/** On a busy machine, where a check may wait long for a processor, it gets up to this multiple of its time limit. */
+const MAX_EXTENSION = 4;
 /** A compiled schema takes a multiple of its text. */
 const MAX_COMPILED_CHARACTERS = 2_000_000;
 const CHARACTERS_PER_SCHEMA = 10_000;
@@ -41,15 +41,15 @@ process.on('message', (task: CheckTask) => process.send?.(verdictOn(task)));
 process.send?.('ready');
 
 /** As a script, since only a script can have a time limit. */
-function verdictOn(task: CheckTask, limitMs = CHECK_MS): Verdict {
+function verdictOn(task: CheckTask, limitMs = task.limitMs): Verdict {
   const before = process.cpuUsage();
   try {
     return runInContext('check(task)', Object.assign(context, { task }), { timeout: limitMs });
   } catch (error) {
     if (!isTimeout(error)) return { unchecked: textOf(error) };
     const { user, system } = process.cpuUsage(before);
-    const hadToWait = user + system < (CHECK_MS * 1_000) / 2;
-    if (hadToWait && limitMs < MAX_CHECK_MS) return verdictOn(task, 2 * limitMs);
+    const hadToWait = user + system < (task.limitMs * 1_000) / 2;
+    if (hadToWait && limitMs < MAX_EXTENSION * task.limitMs) return verdictOn(task, 2 * limitMs);
     return { unchecked: `it took longer than ${limitMs} ms` };
   }
 }

@@ -1,6 +1,7 @@
 // Schemas of MCP servers are checked in child processes: whatever they contain, this process stays free, deadlines and
 // signals work, and the caller gets an error that names the tool.
 import { describe, expect, test } from 'vitest';
+import { limitChecks } from '../../../schema/test/check-limit.ts';
 import type { Host } from '../fixtures/servers/http-hosts.ts';
 import { json, listing, plainHost } from '../fixtures/servers/plain-host.ts';
 import { open, testClient } from '../fixtures/world.ts';
@@ -50,6 +51,7 @@ const calls = (host: Host) => host.seen.filter(({ method }) => method === 'tools
 
 describe('an output schema', () => {
   test('that takes too long to check fails only its call and does not block this process', async () => {
+    limitChecks(500); // four checks here would take 2 s
     const entries = hostileOutputs.map(async ([name, outputSchema, structuredContent]) => {
       const { url } = await serverWith({ outputSchema }, { content: [], structuredContent });
       return [name, { url }] as const;
@@ -106,7 +108,7 @@ describe('an output schema', () => {
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'it' }] }], { mcpClient: client });
     const run = agent.run('Go.', { timeoutMs: 300 });
     const spent = cpuMs(() => expect(run).rejects.toMatchObject({ code: 'TIMEOUT' }));
-    expect(await spent).toBeLessThan(1_500);
+    expect(await spent).toBeLessThan(2_000);
   });
 });
 
@@ -115,6 +117,7 @@ describe('an input schema, where calls need approval', () => {
     ['a pattern that backtracks', slowPattern, { text: slowText }, /longer than \d000 ms/],
     ['defaults that grow exponentially', manyDefaults, { left: {} }, /defaults add more than/],
   ])('with %s refuses the call and does not block this process', async (_what, inputSchema, args, reason) => {
+    limitChecks(1_000);
     const host = await serverWith({ inputSchema });
     let asked = 0;
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'it', arguments: args }] }, 'Done.'], {
@@ -125,7 +128,7 @@ describe('an input schema, where calls need approval', () => {
         return 'allow';
       },
     });
-    expect(await cpuMs(() => agent.run('Go.'))).toBeLessThan(1_500);
+    expect(await cpuMs(() => agent.run('Go.'))).toBeLessThan(1_000);
     await agent.close();
     expect(resultText(agent)).toMatch(/^"it" was not called: its arguments could not be checked/);
     expect(resultText(agent)).toMatch(reason);
