@@ -17,6 +17,11 @@ beforeAll(async () => {
 });
 afterAll(() => providers.close());
 
+/** Without the built-in server, which takes time to start. */
+async function withoutServers(...args: string[]): Promise<string[]> {
+  return ['--mcp', await folder.servers('none.json', {}), ...args];
+}
+
 /** Asks the scripted model; also returns the last request it received. */
 async function scripted(script: Script, ...args: string[]) {
   return scriptedWith('', script, ...args);
@@ -25,8 +30,8 @@ async function scripted(script: Script, ...args: string[]) {
 async function scriptedWith(input: string, script: Script, ...args: string[]) {
   providers.script(...script);
   const hasServers = args.includes('--mcp') || args.includes('--config');
-  const servers = hasServers ? [] : ['--mcp', await folder.servers('none.json', {})]; // starting no server is faster
-  const outcome = await command([...SCRIPTED, ...servers, ...args], { env: scriptedBy(providers), input });
+  const all = hasServers ? args : await withoutServers(...args);
+  const outcome = await command([...SCRIPTED, ...all], { env: scriptedBy(providers), input });
   const sent = providers.lastBody;
   expect(providers.rejected).toEqual([]);
   providers.reset();
@@ -46,7 +51,7 @@ describe('pocket-agent "prompt"', () => {
     ['/tools\nWhat is 6 * 7?\n', '/tools is sent to the model: commands need a chat, in a terminal.\n'],
     ['/usr\nWhat is 6 * 7?\n', ''],
   ])('%j has a command of the chat or not', async (input, notice) => {
-    const { stderr } = await command([], { input });
+    const { stderr } = await command(await withoutServers(), { input });
     expect(stderr).toContain(notice);
     expect(stderr.includes('need a chat')).toBe(notice !== '');
   });
@@ -85,7 +90,7 @@ describe('pocket-agent "prompt"', () => {
 
   test('the API key that is set chooses the model; --model overrides it', async () => {
     const unreachable = { ANTHROPIC_API_KEY: 'x', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1' };
-    const asked = await command(['--model', 'demo', 'What is 1 + 1?'], { env: unreachable });
+    const asked = await command(await withoutServers('--model', 'demo', 'What is 1 + 1?'), { env: unreachable });
     expect(asked.stderr).toContain('model: demo (requested)');
     const unknown = await command(['--model', 'wishful', 'Hi'], { env: unreachable });
     expect(unknown.code).toBe(2);
@@ -106,7 +111,7 @@ describe('pocket-agent "prompt"', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     try {
-      const { stdout, stderr } = await command(['Who are you?'], {
+      const { stdout, stderr } = await command(await withoutServers('Who are you?'), {
         env: { OLLAMA_BASE_URL: `http://127.0.0.1:${port}/v1` },
       });
       expect(stderr).toContain('model: ollama/tiny:1b (Ollama runs on this machine)');

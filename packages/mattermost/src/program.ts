@@ -6,7 +6,6 @@ import { packageVersion } from './base/version.ts';
 import { HELP, readCommand } from './config/command-line.ts';
 import { configFrom } from './config/config.ts';
 import { ConfigProblems } from './config/problems.ts';
-import { serve } from './server/serve.ts';
 
 export async function runProgram(): Promise<void> {
   ignoreClosedPipes();
@@ -14,7 +13,11 @@ export async function runProgram(): Promise<void> {
     const command = readCommand(process.argv.slice(2), process.env);
     if (command.kind === 'help') process.stdout.write(HELP);
     else if (command.kind === 'version') process.stdout.write(`${packageVersion()}\n`);
-    else await serve(configFrom(command.environment, new ConfigProblems(command.labels)));
+    else {
+      const config = configFrom(command.environment, new ConfigProblems(command.labels));
+      const { serve } = await import('./server/serve.ts'); // only here: --help and wrong settings need no server
+      await serve(config);
+    }
   } catch (error) {
     process.stderr.write(`mcp-server-mattermost: ${errorText(error)}\n`);
     process.exitCode = isMattermostError(error, 'CONFIG_INVALID') ? 2 : 1;

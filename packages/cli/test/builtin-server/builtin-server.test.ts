@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { quickStart } from '../../../pocket-agent/test/fixtures/programs/quick-start.ts';
 import { globMatcher } from '../../src/builtin-server/glob.ts';
 
 const main = fileURLToPath(new URL('../../src/builtin-server/main.ts', import.meta.url));
@@ -58,7 +59,7 @@ afterAll(async () => {
 async function connect(versionNegotiation?: { mode: 'auto' }): Promise<Client> {
   const connected = new Client({ name: 'test', version: '1' }, versionNegotiation ? { versionNegotiation } : {});
   await connected.connect(
-    new StdioClientTransport({ command: process.execPath, args, cwd: folder, stderr: 'inherit' }),
+    new StdioClientTransport({ command: process.execPath, args, cwd: folder, env: quickStart, stderr: 'inherit' }),
   );
   return connected;
 }
@@ -75,7 +76,7 @@ describe('the protocol', () => {
     ['the modern era', { mode: 'auto' } as const, 'modern'],
     ['the legacy era', undefined, 'legacy'],
   ])('a client of %s sees seven read-only tools and can call them', async (_, negotiation, era) => {
-    const other = await connect(negotiation);
+    const other = negotiation ? client : await connect();
     try {
       expect(other.getProtocolEra()).toBe(era);
       const { tools } = await other.listTools();
@@ -99,7 +100,7 @@ describe('the protocol', () => {
       }
       expect((await call('calculate', { expression: '6 * 7' }, other)).text).toBe('6 * 7 = 42');
     } finally {
-      await other.close();
+      if (other !== client) await other.close();
     }
   });
 

@@ -1,7 +1,8 @@
 // Importing the package must load nothing but this repository: SDKs, providers and zod come at first use.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { quickStart } from '../fixtures/programs/quick-start.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
@@ -56,7 +57,8 @@ test('calling a tool of a server that speaks stdio loads no HTTP client of Node'
     }
     const { PocketAgentClient } = await import('pocket-agent');
     const args = ['-C', 'pocket-agent/source', '../fixtures/servers/stdio-server.ts'];
-    const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { command: process.execPath, args, waitMs: 60_000 } } } });
+    const it = { command: process.execPath, args, env: ${JSON.stringify(quickStart)}, waitMs: 60_000 };
+    const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it } } });
     await client.callTool('echo', { text: 'hi' });
     await client.close();`);
   expect(urls.some((url) => url.includes('/@modelcontextprotocol/client/'))).toBe(true);
@@ -78,11 +80,8 @@ test('a run loads the package of its own provider and no other', () => {
 
 test('on a Node that is too old the import says so', async () => {
   const { versions } = process;
-  vi.resetModules();
-  onTestFinished(() => {
-    Object.defineProperty(process, 'versions', { value: versions });
-    vi.resetModules();
-  });
+  onTestFinished(() => void Object.defineProperty(process, 'versions', { value: versions }));
   Object.defineProperty(process, 'versions', { value: { ...versions, node: '22.17.1' } });
-  await expect(import('pocket-agent')).rejects.toThrow('pocket-agent needs Node 22.18 or newer');
+  const loadedAgain: string = '../../src/index.ts?on-an-old-node';
+  await expect(import(loadedAgain)).rejects.toThrow('pocket-agent needs Node 22.18 or newer');
 });

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { fileURLToPath } from 'node:url';
 import { functionTools, PocketAgent, type RunOptions, type ToolResult, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { stdio } from '../fixtures/world.ts';
 import { add, expectValidHistory, fail, resultText, scriptedAgent, silent } from '../helpers.ts';
 
 const callAdd = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] };
@@ -132,14 +132,9 @@ describe('a listener cannot break a run', () => {
 });
 
 test('progress and logs of a child process reach the listener of every run, not only of the first', async () => {
-  const builtin = fileURLToPath(new URL('../fixtures/servers/stdio-server.ts', import.meta.url));
   const call = { toolCalls: [{ name: 'progress', arguments: { everyMs: 0, count: 3 } }, { name: 'log' }] };
   const { agent } = scriptedAgent([call, 'one', call, 'two'], {
-    mcpConfig: {
-      mcpServers: {
-        child: { command: process.execPath, args: ['-C', 'pocket-agent/source', builtin], waitMs: 60_000 },
-      },
-    },
+    mcpConfig: { mcpServers: { child: stdio('stdio-server.ts') } },
   });
   const seen: number[] = [];
   for (const input of ['first', 'second']) {

@@ -1,5 +1,6 @@
 // Resources and prompts of servers, and the reference server that has every feature.
 import { describe, expect, test } from 'vitest';
+import { quickStart } from '../fixtures/programs/quick-start.ts';
 import { modernServer } from '../fixtures/servers/modern-tools.ts';
 import { eventually, fixture, stdio, testClient, textOfResult } from '../fixtures/world.ts';
 
@@ -52,7 +53,9 @@ test('an unknown server is an error that names the available ones', async () => 
 test('the reference server with every feature works', async () => {
   const progress: number[] = [];
   const { client } = testClient({
-    mcpConfig: { mcpServers: { everything: { command: process.execPath, args: [everything, 'stdio'] } } },
+    mcpConfig: {
+      mcpServers: { everything: { command: process.execPath, args: [everything, 'stdio'], env: quickStart } },
+    },
     elicitationHandler: () => ({ action: 'accept', content: { name: 'Ada' } }),
     samplingHandler: () => ({ model: 'mine', role: 'assistant', content: { type: 'text', text: 'sampled words' } }),
     roots: [{ uri: 'file:///tmp', name: 'tmp' }],
