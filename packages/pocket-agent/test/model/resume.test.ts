@@ -43,8 +43,11 @@ async function talkTo(model: string): Promise<Message[]> {
 }
 
 describe.each(everyModel)('after $model', ({ model }) => {
+  let conversation: Promise<Message[]> | undefined;
+
   test.each(everyModel)('$model continues', async (next) => {
-    const messages = await talkTo(model);
+    conversation ??= talkTo(model);
+    const messages = structuredClone(await conversation);
     fake.script('As I said: a dot.');
     const agent = fake.agent(next.model, { tools: [camera, fail], config: { allowImages: true, messages } });
     expect(await agent.run('Once more?')).toBe('As I said: a dot.');
