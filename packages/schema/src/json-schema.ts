@@ -1,4 +1,5 @@
 // Compiles JSON Schemas with the validator of the MCP SDK. Imports nothing of kit: the checker process must start quickly.
+import { isDeepStrictEqual } from 'node:util';
 import type {
   JsonSchemaType,
   JsonSchemaValidator,
@@ -22,8 +23,34 @@ const NEWEST_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 /** What a schema itself must be, by dialect: the same for all, and slow to compile. */
 const described = new Map<string, JsonSchemaValidator<unknown>>();
 
+/** Schemas of the program by their text, least recently used first: the same tools may be loaded several times. */
+const compiled = new Map<string, { schema: Schema; outcome: CompiledSchema }>();
+const MAX_COMPILED = 100;
+
 /** For schemas of the program itself: runs on this thread, and errors name the place in the schema. */
 export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
+  const text = textOf(schema);
+  if (text === undefined) return compileNew(schema);
+  const known = compiled.get(text);
+  compiled.delete(text);
+  const isSame = known && isDeepStrictEqual(known.schema, schema); // the text of Infinity is that of null
+  const entry = isSame ? known : { schema: structuredClone(schema), outcome: await compileNew(schema) };
+  compiled.set(text, entry);
+  const [oldest] = compiled.keys();
+  if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
+  return entry.outcome;
+}
+
+/** Undefined for a schema that contains itself, as YAML allows. */
+function textOf(schema: Schema): string | undefined {
+  try {
+    return JSON.stringify(schema);
+  } catch {
+    return undefined;
+  }
+}
+
+async function compileNew(schema: Schema): Promise<CompiledSchema> {
   const validator = (await validatorMaker())();
   const dialect = schema.$schema ?? NEWEST_DIALECT;
   const meta = DIALECTS.find(({ pattern }) => pattern.test(String(dialect)))?.meta ?? NEWEST_DIALECT;
