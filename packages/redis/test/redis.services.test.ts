@@ -247,9 +247,9 @@ describe('a Redis that cannot be used', () => {
       expect(await hanging.counter('hang').reserve(1, { requests: 10, tokens: undefined })).toHaveProperty(
         'reservation',
       );
-      expect(performance.now() - started).toBeLessThan(1_000);
+      expect(performance.now() - started).toBeLessThan(5_000);
       await hanging.close();
-      expect(performance.now() - started).toBeLessThan(2_000);
+      expect(performance.now() - started).toBeLessThan(5_000);
     } finally {
       redis.kill('SIGCONT');
     }
