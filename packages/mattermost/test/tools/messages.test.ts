@@ -19,14 +19,14 @@ async function readAll(connection: Connection, name: string, args: Record<string
   return texts;
 }
 
-test('a channel of 10,000 messages is read page by page without gaps or duplicates', async () => {
-  const connection = await connectForTest({ fake: { postCount: 10_000 } });
+test('a channel of 2,000 messages is read page by page without gaps or duplicates', async () => {
+  const connection = await connectForTest({ fake: { postCount: 2_000 } });
   const pages = await readAll(connection, 'get_channel_messages', {
     channel_id: connection.fake.channel('big').id,
     per_page: 200,
   });
-  expect(pages).toHaveLength(50); // the last page is full and still known to be the last
-  expect(pages.toReversed().flat()).toEqual(Array.from({ length: 10_000 }, (_, index) => `Message ${index + 1}`));
+  expect(pages).toHaveLength(10); // the last page is full and still known to be the last
+  expect(pages.toReversed().flat()).toEqual(Array.from({ length: 2_000 }, (_, index) => `Message ${index + 1}`));
 });
 
 test('messages that arrive between two pages cause no duplicates', async () => {
