@@ -6,7 +6,8 @@ import { PocketAgent, type ToolProgress } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { startLegacyHost, startModernHost } from '../fixtures/servers/http-hosts.ts';
-import { modernServer, type Observed, observer } from '../fixtures/servers/modern-tools.ts';
+import { type Observed, observer } from '../fixtures/programs/observer.ts';
+import { modernServer } from '../fixtures/servers/modern-tools.ts';
 import { eventually, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
 import { silent } from '../helpers.ts';
 

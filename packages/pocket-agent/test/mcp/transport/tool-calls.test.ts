@@ -5,7 +5,7 @@ import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextp
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Host, listen, refuse, startModernHost } from '../../fixtures/servers/http-hosts.ts';
-import { observer } from '../../fixtures/servers/modern-tools.ts';
+import { observer } from '../../fixtures/programs/observer.ts';
 import { json, listing, plainHost } from '../../fixtures/servers/plain-host.ts';
 import { eventually, open, stdio, testClient, textOfResult } from '../../fixtures/world.ts';
 
