@@ -5,7 +5,7 @@ import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Host, startGappyHost, startLegacyHost, startModernHost } from '../fixtures/servers/http-hosts.ts';
 import { modernServer } from '../fixtures/servers/modern-tools.ts';
-import { eventually, folder, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
+import { eventually, folder, lateServer, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
 import { silent } from '../helpers.ts';
 
 afterEach(() => vi.useRealTimers());
@@ -116,10 +116,7 @@ describe('the list of tools', () => {
     ['the 2025 era in process', () => ({ server: modernServer() })],
     ['stdio', () => stdio('stdio-server.ts')],
     ['stdio of SDK v1', () => stdio('stdio-legacy.ts')],
-    [
-      'stdio of a server that started late',
-      () => ({ ...stdio('stdio-odd.ts', 'late', `${folder()}/lives`), connectTimeoutMs: 18_000 }),
-    ],
+    ['stdio of a server that started late', lateServer],
   ])('is kept, and read again after list_changed, over %s', async (_what, entry) => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: entry() } } });
     const before = await client.listTools();

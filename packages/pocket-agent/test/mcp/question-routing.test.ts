@@ -7,7 +7,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startModernHost } from '../fixtures/servers/http-hosts.ts';
 import { modernServer } from '../fixtures/servers/modern-tools.ts';
-import { folder, open, stdio, testClient } from '../fixtures/world.ts';
+import { lateServer, open, stdio, testClient } from '../fixtures/world.ts';
 import { silent } from '../helpers.ts';
 
 type Elicit = NonNullable<RunOptions['elicit']>;
@@ -69,11 +69,7 @@ const exact: [where: string, tool: string, () => Promise<McpServerEntry>][] = [
   ['2026 over HTTP', 'ask_for_person', async () => ({ url: (await open(startModernHost())).url })],
   ['2026 over stdio', 'ask', async () => stdio('stdio-server.ts')],
   ['2026 over stdio', 'ask_for_person', async () => stdio('stdio-server.ts')],
-  [
-    '2026 over stdio that started late',
-    'ask_for_person',
-    async () => ({ ...stdio('stdio-odd.ts', 'late', `${folder()}/lives`), connectTimeoutMs: 18_000 }),
-  ],
+  ['2026 over stdio that started late', 'ask_for_person', async () => lateServer()],
   ['2026 in process', 'ask', async () => ({ server: () => modernServer() })],
 ];
 

@@ -19,15 +19,17 @@ const places: Place[] = [
 ];
 
 describe.each(places)('a server of %s', (_name, place) => {
-  test('gets answers from the user, a model and the roots, and its logs are received', async () => {
+  test('gets answers from the user, a model and the roots, is told when the user declines, and its logs are received', async () => {
     const asked: unknown[] = [];
+    const actions = ['accept', 'decline'] as const;
     const logs: ServerLog[] = [];
     const messages: string[] = [];
     const { client } = testClient({
       mcpConfig: { mcpServers: { it: await place() } },
       elicitationHandler: (params, { server }) => {
         asked.push(['elicitation', params.message, server]);
-        return { action: 'accept', content: { name: 'Ada' } };
+        const action = actions[asked.length - 1] ?? 'cancel';
+        return { action, ...(action === 'accept' ? { content: { name: 'Ada' } } : {}) };
       },
       samplingHandler: (params, { server, signal }) => {
         asked.push(['sampling', params.systemPrompt, params.maxTokens, server, signal.aborted]);
@@ -38,19 +40,21 @@ describe.each(places)('a server of %s', (_name, place) => {
       messageHandler: ({ method }, { server }) => messages.push(`${server}: ${method}`),
     });
     expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+    expect(textOfResult(await client.callTool('ask', {}))).toBe('nobody there');
     expect(textOfResult(await client.callTool('sample', {}))).toContain('Roses are red');
     expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///work');
     expect(textOfResult(await client.callTool('log', {}))).toBe('logged');
     expect(asked).toEqual([
+      ['elicitation', 'Your name?', 'it'],
       ['elicitation', 'Your name?', 'it'],
       ['sampling', 'Be brief', 50, 'it', false],
     ]);
     await eventually(() => expect(logs).toHaveLength(1));
     expect(logs).toMatchObject([{ server: 'it', level: 'warning', data: 'the disk is nearly full', logger: 'disk' }]);
     const wanted = ['elicitation/create', 'sampling/createMessage', 'roots/list', 'notifications/message'];
-    expect(messages.filter((message) => wanted.includes(message.slice(4)))).toEqual(
-      wanted.map((method) => `it: ${method}`),
-    );
+    const heard = messages.filter((message) => wanted.includes(message.slice(4)));
+    expect([...new Set(heard)]).toEqual(wanted.map((method) => `it: ${method}`));
+    expect(heard).toHaveLength(wanted.length + 1);
   });
 
   test('gets an error if there is no handler for its question', async () => {
@@ -60,14 +64,6 @@ describe.each(places)('a server of %s', (_name, place) => {
       expect(outcome.isError, tool).toBe(true);
     }
     expect(textOfResult(await client.callTool('echo', { text: 'still fine' }))).toBe('still fine');
-  });
-
-  test('is told when the user declines', async () => {
-    const { client } = testClient({
-      mcpConfig: { mcpServers: { it: await place() } },
-      elicitationHandler: async () => ({ action: 'decline' }),
-    });
-    expect(textOfResult(await client.callTool('ask', {}))).toBe('nobody there');
   });
 });
 
