@@ -5,7 +5,7 @@ import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Host, startGappyHost, startLegacyHost, startModernHost } from '../fixtures/servers/http-hosts.ts';
 import { modernServer } from '../fixtures/servers/modern-tools.ts';
-import { eventually, folder, lateServer, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
+import { eventually, lateServer, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
 import { silent } from '../helpers.ts';
 
 afterEach(() => vi.useRealTimers());
