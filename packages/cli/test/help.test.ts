@@ -43,8 +43,9 @@ describe('--help', () => {
   });
 
   test('is not printed for a prompt after --', async () => {
-    const { stdout } = await folder.spawned(['-q', '-m', 'demo', '--', '--help', 'What is 6 * 7?']);
-    expect(stdout).toContain('42');
+    const servers = await folder.servers('none.json', {});
+    const { stdout } = await folder.spawned(['-q', '-m', 'demo', '--mcp', servers, '--', '--help', 'me']);
+    expect(stdout).toContain('not an LLM');
   });
 });
 

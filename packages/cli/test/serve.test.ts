@@ -75,25 +75,20 @@ describe('pocket-agent serve', () => {
     expect(JSON.stringify(content)).toContain('Hello');
   });
 
-  test('requires the token over HTTP and ends with 143 on SIGTERM', async () => {
-    const { url, child, ended } = await overHttp('serve', await agentFile(), '--http', '--token', 'secret-1');
-    await expect(connected(url)).rejects.toThrow();
-    const client = await connected(url, 'secret-1');
-    expect((await client.listTools()).tools).toHaveLength(1);
-    await client.close();
-    child.kill('SIGTERM');
-    expect(await ended).toBe(143);
-  });
-
   test.each([
     ['per-client', ['message', 'conversation_id']],
     ['per-token', ['message']],
-  ])('--conversation %s: the tool takes %j', async (conversation, properties) => {
+  ])('requires the token over HTTP; --conversation %s: the tool takes %j; ends with 143 on SIGTERM', async (conversation, properties) => {
     const args = ['--http', '--token', 'secret-1', '--conversation', conversation];
-    const { url } = await overHttp('serve', await agentFile(), ...args);
+    const { url, child, ended } = await overHttp('serve', await agentFile(), ...args);
+    await expect(connected(url)).rejects.toThrow();
     const client = await connected(url, 'secret-1', { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-    const [tool] = (await client.listTools()).tools;
+    const [tool, ...others] = (await client.listTools()).tools;
     expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(properties);
+    expect(others).toEqual([]);
+    await client.close();
+    child.kill('SIGTERM');
+    expect(await ended).toBe(143);
   });
 
   test('--a2a serves an A2A agent', async () => {
@@ -146,27 +141,20 @@ describe('pocket-agent serve-tools', () => {
     expect(stderr).toContain(' both have a tool "greet": rename one.');
   });
 
-  test('--watch: an agent sees the edit of a folder, beside a broken one', async () => {
+  test('--watch: an agent sees the edit of a folder, beside a broken one; a broken edit and its fix are reported', async () => {
     const own = join(folder.path, 'watched');
     await cp(toolsFolder, own, { recursive: true });
     await writeFile(join(own, 'Counter', 'manifest.yaml'), 'tool_list: nothing\n');
-    const { url, told } = await overHttp('serve-tools', own, '--http', '--watch');
+    const { url, told, stderr } = await overHttp('serve-tools', own, '--http', '--watch');
     expect(told).toContain('Serving without Counter.');
     const agent = new PocketAgentClient({ mcpConfig: { mcpServers: { tools: { url } } }, logger: silent });
     ends.push(() => agent.close());
     const greet = async () => JSON.stringify((await agent.callTool('greet', { who: 'Ada' })).content);
     expect(await greet()).toContain('Hello Ada!');
     const file = join(own, 'Greeter', 'tool.ts');
-    await writeFile(file, (await readFile(file, 'utf8')).replace('Hello', 'Goodbye'));
-    while (!(await greet()).includes('Goodbye')) await new Promise((resolve) => setTimeout(resolve, 20));
-  });
-
-  test('--watch: an edit that breaks a folder is reported, and so is its fix', async () => {
-    const own = join(folder.path, 'edited');
-    await cp(toolsFolder, own, { recursive: true });
-    const { stderr } = await overHttp('serve-tools', own, '--http', '--watch');
-    const file = join(own, 'Greeter', 'tool.ts');
     const code = await readFile(file, 'utf8');
+    await writeFile(file, code.replace('Hello', 'Goodbye'));
+    await expect.poll(greet).toContain('Goodbye');
     await writeFile(file, 'throw new Error("half an edit");\n');
     await expect.poll(stderr).toContain('Says hello is broken; calls use the code from before that edit.\n');
     expect(stderr()).toMatch(/Greeter\/tool\.ts:1:1: found an error: half an edit; expected a module that loads\n/);

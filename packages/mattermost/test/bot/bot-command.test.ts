@@ -50,11 +50,11 @@ test('answers with the agent of its file and exits on a signal', async () => {
   expect(errors()).not.toContain(fake.token('helper'));
 });
 
-test('survives an unhandled rejection in a tool and a closed log pipe', async () => {
-  const { fake, child, ended, errors } = await start([], {
+test('applies --default-capability to tools without a declared capability, survives an unhandled rejection in a tool and a closed log pipe', async () => {
+  const { fake, child, ended, errors } = await start(['--default-capability', 'read'], {
+    access: { profile: 'reader' },
     files: {
-      'news/manifest.yaml':
-        'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n    capability: read\n',
+      'news/manifest.yaml': 'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n',
       'news/tool.mjs': `export class Tools { async tool_news() { void Promise.reject(new RangeError('hidden')); return 'all quiet'; } }`,
     },
   });
@@ -64,6 +64,7 @@ test('survives an unhandled rejection in a tool and a closed log pipe', async ()
     [...fake.world.posts.values()].filter((post) => post.user_id === helper && post.message.includes('all quiet'));
   fake.say('alice', 'alice,helper', 'call the tool news');
   await until(() => said().length).toBe(1);
+  expect(errors()).not.toContain('no capability for');
   await until(errors).toContain('unhandled_rejection');
   expect(errors()).not.toContain('hidden');
   child.stderr.destroy();
@@ -71,20 +72,6 @@ test('survives an unhandled rejection in a tool and a closed log pipe', async ()
   await until(() => said().length).toBe(2);
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
-});
-
-test('applies --default-capability to tools without a declared capability', async () => {
-  const { fake, errors } = await start(['--default-capability', 'read'], {
-    access: { profile: 'reader' },
-    files: {
-      'news/manifest.yaml': 'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n',
-      'news/tool.mjs': `export class Tools { async tool_news() { return 'all quiet'; } }`,
-    },
-  });
-  await until(() => fake.socketCount).toBe(1);
-  fake.say('alice', 'alice,helper', 'call the tool news');
-  await until(() => [...fake.world.posts.values()].some(({ message }) => message.includes('all quiet'))).toBe(true);
-  expect(errors()).not.toContain('no capability for');
 });
 
 test('prints help and version, and explains invalid options', async () => {
