@@ -3,4 +3,3 @@
 export { bearerGate, cannotListen, hasSeveralCallers, isLocal, serveHttp } from './serve/http-server.ts';
 export { RunLimit } from './serve/run-limit.ts';
 export { ConversationMemory, Conversations, MAX_ID_LENGTH } from './serve/served-conversations.ts';
-export { CallClock } from './tools/call-clock.ts';

@@ -47,6 +47,7 @@ export {
 export { EventQueue } from './run/event-queue.ts';
 export { currentRun, type RunContext } from './run/run-context.ts';
 export { agentResult } from './tools/agent-tool.ts';
+export { CallClock } from './tools/call-clock.ts';
 export { toCallToolResult } from './tools/function-tool.ts';
 export { isContentBlock, returnedIn } from './tools/tool-result.ts';
 export { DEFAULT_WAIT_MS } from './tools/tool-source.ts';

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
 import { type Judgement, judge, type ListWait, PocketAgentClient, type ToolCallContext } from 'pocket-agent';
-import { CallClock } from 'pocket-agent/internal/serve';
+import { CallClock } from 'pocket-agent/internal';
 import { constructorParameters } from '../reading/method-parameters.ts';
 import type { ReadFolder } from '../reading/read-folder.ts';
 import type { ToolsClass } from '../reading/tools-module.ts';
