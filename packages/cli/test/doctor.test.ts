@@ -127,6 +127,7 @@ describe('pocket-agent new-tool', () => {
   test('prints lines that work when they are typed in a checkout', async () => {
     const cwd = join(folder.path, 'project');
     await mkdir(cwd);
+    await writeFile(join(cwd, 'package.json'), '{ "type": "commonjs" }'); // as npm init writes it
     await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(cwd, 'node_modules'));
     const { stderr } = await folder.spawned(['new-tool', 'MyTool'], { cwd, env: { npm_lifecycle_event: 'start' } });
     const [tryIt, testIt, ...others] = stderr.split('\n');
