@@ -48,9 +48,9 @@ function noise(size: number): Buffer {
   return bytes;
 }
 
-test('20 MB are uploaded and downloaded unchanged, with progress', async () => {
+test('12 MB are uploaded and downloaded unchanged, with progress', async () => {
   await start();
-  const bytes = noise(20_000_000);
+  const bytes = noise(12_000_000);
   await writeFile(join(root, 'big.bin'), bytes);
   const told: number[] = [];
   const sent = await upload(

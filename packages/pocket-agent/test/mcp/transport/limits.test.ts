@@ -87,7 +87,7 @@ test.each(['\n', '\r\n', '\r'])(
   async (end) => {
     const log = { method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(4 * 1_024 * 1_024) } };
     const answer: Answer = (response, id) => {
-      const messages = [log, log, log, log, { id, result: { content: [{ type: 'text', text: 'done' }] } }];
+      const messages = [log, log, log, { id, result: { content: [{ type: 'text', text: 'done' }] } }];
       response.setHeader('content-type', 'text/event-stream');
       const events = messages.map((each) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...each })}${end}${end}`);
       response.end(`${events.join('')}: end${end}`); // the SDK reads a CR when another line has come
