@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startLegacyHost, startModernHost } from '../../packages/pocket-agent/test/fixtures/servers/http-hosts.ts';
-import { observer } from '../../packages/pocket-agent/test/fixtures/servers/modern-tools.ts';
+import { observer } from '../../packages/pocket-agent/test/fixtures/programs/observer.ts';
 import type { Endpoint } from '../contenders/contender.ts';
 import { startGrowingHost } from './growing-host.ts';
 import { isAlive, until } from './processes.ts';

@@ -78,18 +78,21 @@ describe('pocket-agent serve', () => {
   test.each([
     ['per-client', ['message', 'conversation_id']],
     ['per-token', ['message']],
-  ])('requires the token over HTTP; --conversation %s: the tool takes %j; ends with 143 on SIGTERM', async (conversation, properties) => {
-    const args = ['--http', '--token', 'secret-1', '--conversation', conversation];
-    const { url, child, ended } = await overHttp('serve', await agentFile(), ...args);
-    await expect(connected(url)).rejects.toThrow();
-    const client = await connected(url, 'secret-1', { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-    const [tool, ...others] = (await client.listTools()).tools;
-    expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(properties);
-    expect(others).toEqual([]);
-    await client.close();
-    child.kill('SIGTERM');
-    expect(await ended).toBe(143);
-  });
+  ])(
+    'requires the token over HTTP; --conversation %s: the tool takes %j; ends with 143 on SIGTERM',
+    async (conversation, properties) => {
+      const args = ['--http', '--token', 'secret-1', '--conversation', conversation];
+      const { url, child, ended } = await overHttp('serve', await agentFile(), ...args);
+      await expect(connected(url)).rejects.toThrow();
+      const client = await connected(url, 'secret-1', { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+      const [tool, ...others] = (await client.listTools()).tools;
+      expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(properties);
+      expect(others).toEqual([]);
+      await client.close();
+      child.kill('SIGTERM');
+      expect(await ended).toBe(143);
+    },
+  );
 
   test('--a2a serves an A2A agent', async () => {
     const { url } = await overHttp('serve', await agentFile(), '--a2a');

@@ -4,8 +4,8 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Host, listen, refuse, startModernHost } from '../../fixtures/servers/http-hosts.ts';
 import { observer } from '../../fixtures/programs/observer.ts';
+import { type Host, listen, refuse, startModernHost } from '../../fixtures/servers/http-hosts.ts';
 import { json, listing, plainHost } from '../../fixtures/servers/plain-host.ts';
 import { eventually, open, stdio, testClient, textOfResult } from '../../fixtures/world.ts';
 
