@@ -25,7 +25,7 @@ const limits = {
 
 export default defineConfig({
   test: {
-    maxWorkers: 3, // on two cores: many tests wait for a clock or a child, and hardly work
+    maxWorkers: Math.max(4, availableParallelism()), // many tests wait for a clock or a child, and hardly work
     // programs that tests start share what Node has compiled, as in scripts/run-tests.ts
     env: {
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url)),

@@ -46,7 +46,7 @@ const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 74, 70, 73, 70]).toStri
 const HUGE = PIXEL.replace(/=+$/, '') + 'A'.repeat(5_300_000 - PIXEL.length);
 
 const look: FunctionTool = tool({ name: 'look', description: 'Looks', run: () => 'a cat' });
-/** `sent` is what the provider gets of an image that can be repaired. */
+/** By what they are; `sent` is what the provider gets of an image that can be repaired. */
 const images: Record<string, { mimeType: string; data: string; sent?: string }> = {
   'an SVG': { mimeType: 'image/svg+xml', data: SVG },
   'a BMP': { mimeType: 'image/bmp', data: BMP },
@@ -115,10 +115,21 @@ describe.each(everyModel)('$model continues after', ({ model }) => {
     await survives(fake.agent(model, { tools: [camera([image])], config }), 'run', [takePhoto, { text: 'A dot.' }]);
   });
 
-  test.each(Object.entries(images))('%s from a tool', async (_, { mimeType, data, sent = '' }) => {
-    const tools = [camera([{ type: 'image', mimeType, data }])];
-    await survives(fake.agent(model, { tools, config: { allowImages: true } }), 'run', [takePhoto, { text: 'Done.' }]);
-    expect(`${fake.lastBody}`).toContain(sent);
+  test('images of a tool that providers reject', async () => {
+    const left = Object.values(images);
+    const photo = tool({
+      name: 'photo',
+      description: 'Takes a photo',
+      run: () => {
+        const { mimeType = '', data = '' } = left.shift() ?? {};
+        return { content: [{ type: 'image', mimeType, data }] };
+      },
+    });
+    const photos = left.map(() => takePhoto);
+    const agent = fake.agent(model, { tools: [photo], config: { allowImages: true } });
+    await survives(agent, 'run', [...photos, { text: 'Done.' }]);
+    expect(left).toEqual([]);
+    for (const { sent = '' } of Object.values(images)) expect(`${fake.lastBody}`).toContain(sent);
   });
 
   test('a tool that answers with blank text', async () => {
@@ -160,7 +171,10 @@ test('parts that were left out of a prompt stay in the history', async () => {
   expect(`${fake.lastBody}`).toContain('image/svg+xml left out: this model accepts png, jpeg, gif, webp');
 });
 
-describe.each(everyModel)('$model', ({ model }) => {
+/** Azure and the short name of a model speak as OpenAI does. */
+const oncePerDialect = everyModel.filter(({ model }) => model !== 'gpt-5.1' && !model.startsWith('azure/'));
+
+describe.each(oncePerDialect)('$model', ({ model }) => {
   test('the conversation continues after a stream that ended after any of its events', async () => {
     const whole: FakeAnswer = { text: 'One moment.', reasoning: 'Let me see.', toolCalls: lookOnce.toolCalls ?? [] };
     // until a stream had no event left to leave out
