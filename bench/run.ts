@@ -19,7 +19,7 @@ const allWorks = Object.keys(works);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
   --quick    a first impression in two minutes, with little warm-up; without --work, peers are measured only in loop,
-             cold and installed. A full run takes an hour, checks the targets and writes bench/RESULTS.md
+             cold and installed. A full run takes 80 minutes, checks the targets and writes bench/RESULTS.md
   --install  first installs the peers, each in its own folder; a full run does so by itself
   --work     some of ${allWorks.join(', ')}
   --only     some of ${allContenders.join(', ')}`,

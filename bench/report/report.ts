@@ -17,7 +17,7 @@ interface ReportParts {
   stolen: number | undefined;
 }
 
-const decision = '../../docs/decisions/011-where-the-benchmark-is-missed.md';
+const decision = '../docs/decisions/016-public-mcp-api.md';
 
 export function report(results: Results, { effort, minutes, stolen }: ReportParts): string {
   const shown = allContenders.filter(isInstalled);
@@ -33,7 +33,7 @@ export function report(results: Results, { effort, minutes, stolen }: ReportPart
   const verdicts = figures.map((figure) => verdictOf(results, figure)).filter((verdict) => verdict !== '');
   const met = verdicts.filter((verdict) => verdict.startsWith('met'));
   const always = met.filter((verdict) => verdict === 'met');
-  const whyMissed = `. [Decision 011](${decision}) explains the others`;
+  const whyMissed = `. [Decision 016](${decision}) explains the others`;
   const notes = results.notes.map((note) => `- ${note}`).join('\n');
   return `# Benchmark results
 
