@@ -10,4 +10,4 @@ export type {
   A2aServerOptions,
   PushOptions,
 } from './server/server-options.ts';
-export type { AgentCard, AgentSkill } from './wire/wire.ts';
+export type { AgentCard, AgentSkill } from './wire/agent-card.ts';

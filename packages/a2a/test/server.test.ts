@@ -488,6 +488,50 @@ test('one caller cannot use up the limits for running and stored tasks', async (
   await expect(greedy.getTask({ id: first.id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
 });
 
+describe('messages of running tasks that exceed maxRunningBytes', () => {
+  const half = 'x'.repeat(6_000);
+  const startSlowTask = async (given: { tokens?: Record<string, 'admin'>; maxRunningBytes: number }) => {
+    const { slow, started, finish } = slowTool();
+    const agent = world.agent([{ toolCalls: [{ name: 'slow' }] }, 'one', 'two'], { tools: [slow] });
+    const { url } = await world.serve(agent, given);
+    const client = await clientOf(url, given.tokens ? { token: 'greedy' } : {});
+    const first = await send(client, message(half, {}, { returnImmediately: true }));
+    await started;
+    const end = async () => {
+      finish();
+      await until(client, first.id, (task) => stateOf(task) === 'TASK_STATE_COMPLETED');
+    };
+    return { url, client, end };
+  };
+
+  test('are rejected with the limit and its option, and accepted when a task has ended', async () => {
+    const { client, end } = await startSlowTask({ maxRunningBytes: 10_000 });
+    const again = message(half);
+    const rejected = await send(client, again);
+    expect([stateOf(rejected), statusText(rejected)]).toEqual([
+      'TASK_STATE_REJECTED',
+      expect.stringMatching(/10000 bytes of messages, its limit \(maxRunningBytes\); try again later/),
+    ]);
+    await end();
+    expect(stateOf(await send(client, again))).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('are rejected for one of several callers at a quarter of it', async () => {
+    const tokens = { greedy: 'admin', modest: 'admin' } as const;
+    const { url, client, end } = await startSlowTask({ tokens, maxRunningBytes: 40_000 });
+    expect(statusText(await send(client, message(half)))).toMatch(/10000 bytes of messages, the limit for one caller/);
+    const modest = await clientOf(url, { token: 'modest' });
+    expect(stateOf(await send(modest, message(half)))).toBe('TASK_STATE_COMPLETED');
+    await end();
+  });
+
+  test('run if they are alone', async () => {
+    const agent = world.agent(['done']);
+    const client = await clientOf((await world.serve(agent, { maxRunningBytes: 100 })).url);
+    expect(stateOf(await send(client, message(half)))).toBe('TASK_STATE_COMPLETED');
+  });
+});
+
 describe('a caller with more than maxMemoryBytes loses its oldest', () => {
   const tokens = { greedy: 'admin', modest: 'admin' } as const;
   const long = 'x'.repeat(50_000);

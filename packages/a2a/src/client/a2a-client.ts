@@ -1,12 +1,12 @@
 // The A2A client: sends requests to one agent over HTTP and reads its answers, in A2A 1.0 and 0.3, JSON-RPC and REST.
 import { textFault } from '@pocket-agent/http/json-weight';
 import { isRecord, nonEmptyString, recordsIn, retryAfterHeader } from '@pocket-agent/kit';
+import type { Task, Update } from '../wire/task.ts';
 import { A2aError, explainFetchError } from './a2a-error.ts';
 import type { Endpoint } from './endpoint.ts';
 import { readEvents } from './event-reader.ts';
 import { readTask, readUpdate } from './read-json.ts';
-import type { OutgoingMessage, Task, Update } from './task.ts';
-import { type Operation, type WireRequest, writeRequest } from './write-request.ts';
+import { type Operation, type OutgoingMessage, type WireRequest, writeRequest } from './write-request.ts';
 
 /** The credentials of requests to one agent. */
 export interface Authorization {

@@ -1,7 +1,7 @@
 // Follows a task until there is an answer: by its stream, and by polling.
+import type { Task, Update } from '../wire/task.ts';
 import type { A2aClient } from './a2a-client.ts';
 import { A2aError } from './a2a-error.ts';
-import type { Task, Update } from './task.ts';
 import type { TaskCollector } from './task-collector.ts';
 
 export interface FollowOptions {

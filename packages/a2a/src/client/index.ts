@@ -1,6 +1,19 @@
 // The public names of `@pocket-agent/a2a/client`: an A2A client that does not need the rest of Pocket Agent.
 
-export { CARD_PATH } from '../wire/wire.ts';
+export { CARD_PATH } from '../wire/agent-card.ts';
+export {
+  type Artifact,
+  isAtRest,
+  isOver,
+  type Message,
+  type Metadata,
+  type Part,
+  type Task,
+  type TaskStateName,
+  type TaskStatus,
+  taskStates,
+  type Update,
+} from '../wire/task.ts';
 export {
   A2aClient,
   type A2aClientOptions,
@@ -20,19 +33,5 @@ export {
 export { type FollowOptions, followTask } from './follow-task.ts';
 export { INPUT_SCHEMA_EXTENSION, inputSchemaOf, makeSchemaCheck, type SchemaCheck } from './input-schema.ts';
 export { readUpdate } from './read-json.ts';
-export {
-  type Artifact,
-  isAtRest,
-  isOver,
-  type Message,
-  type Metadata,
-  type OutgoingMessage,
-  type Part,
-  type PushAddress,
-  type Task,
-  type TaskStateName,
-  type TaskStatus,
-  taskStates,
-  type Update,
-} from './task.ts';
 export { TaskCollector } from './task-collector.ts';
+export type { OutgoingMessage, PushAddress } from './write-request.ts';

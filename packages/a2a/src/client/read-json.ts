@@ -1,8 +1,17 @@
 // Reads the JSON that agents send: A2A 1.0, and both forms of 0.3. Throws if it does not follow the specification.
 import { isRecord, nonEmptyString } from '@pocket-agent/kit';
+import {
+  type Artifact,
+  type Message,
+  type Part,
+  stateFromJson,
+  type Task,
+  type TaskStateName,
+  type TaskStatus,
+  type Update,
+} from '../wire/task.ts';
 import { A2aError } from './a2a-error.ts';
 import type { Dialect } from './endpoint.ts';
-import type { Artifact, Message, Part, Task, TaskStateName, TaskStatus, Update } from './task.ts';
 
 const MAX_ID_LENGTH = 512;
 
@@ -61,27 +70,8 @@ function readStatus(value: unknown, dialect: Dialect): TaskStatus {
   };
 }
 
-const states: Record<string, TaskStateName> = {
-  submitted: 'submitted',
-  working: 'working',
-  completed: 'completed',
-  failed: 'failed',
-  canceled: 'canceled',
-  cancelled: 'canceled',
-  rejected: 'rejected',
-  'input-required': 'input-required',
-  'auth-required': 'auth-required',
-  // the task has not ended
-  unknown: 'working',
-  unspecified: 'working',
-};
-
 function readState(value: unknown): TaskStateName {
-  const name = String(value ?? 'unspecified')
-    .replace(/^TASK_STATE_/, '')
-    .toLowerCase()
-    .replaceAll('_', '-');
-  const state = Object.hasOwn(states, name) ? states[name] : undefined;
+  const state = stateFromJson(value);
   if (!state) throw unreadable('an unknown task state');
   return state;
 }

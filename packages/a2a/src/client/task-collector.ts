@@ -1,5 +1,4 @@
 // Collects the updates of one call: the task with its artifacts, or the message that answers without a task.
-import { A2aError } from './a2a-error.ts';
 import {
   type Artifact,
   isAtRest,
@@ -10,7 +9,8 @@ import {
   type TaskStateName,
   type TaskStatus,
   type Update,
-} from './task.ts';
+} from '../wire/task.ts';
+import { A2aError } from './a2a-error.ts';
 
 const MAX_ARTIFACTS = 1_000;
 const MAX_PARTS = 10_000;
@@ -67,7 +67,7 @@ export class TaskCollector {
         this.#artifacts.clear();
         this.#bytes = 0;
         this.isTruncated = false;
-        for (const artifact of artifacts) this.#put(artifact, false);
+        for (const artifact of artifacts ?? []) this.#put(artifact, false);
         this.#setStatus(status);
         this.#note(metadata);
         return;

@@ -1,6 +1,16 @@
 // Writes requests to agents: five operations, in JSON-RPC and REST, in A2A 1.0 and 0.3.
+import type { Message, Part, PushConfig } from '../wire/task.ts';
 import type { Dialect, Endpoint } from './endpoint.ts';
-import type { OutgoingMessage, Part } from './task.ts';
+
+/** A message to an agent. */
+export interface OutgoingMessage extends Omit<Message, 'role' | 'parts'> {
+  messageId: string;
+  parts: readonly Part[];
+  /** Where the agent may send push notifications about its task. */
+  push?: PushAddress;
+}
+
+export type PushAddress = Required<Pick<PushConfig, 'id' | 'url' | 'token'>>;
 
 export type Operation =
   | { name: 'send' | 'stream'; message: OutgoingMessage }

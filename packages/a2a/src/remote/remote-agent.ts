@@ -13,7 +13,7 @@ import {
 import type { Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
 import { currentRun, DEFAULT_WAIT_MS, validToolName } from 'pocket-agent/internal';
 import { A2aError, explainFetchError } from '../client/a2a-error.ts';
-import type { OutgoingMessage } from '../client/task.ts';
+import type { OutgoingMessage } from '../client/write-request.ts';
 import { checkRemoteAgentOptions, type RemoteAgentOptions } from './remote-agent-options.ts';
 import { answerApprovals } from './remote-approvals.ts';
 import { type Conversation, RemoteConversations, recipientOf } from './remote-conversations.ts';

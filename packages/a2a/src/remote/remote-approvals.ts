@@ -9,7 +9,7 @@ import {
   notForwardedText,
   type RunContext,
 } from 'pocket-agent/internal';
-import type { Part } from '../client/task.ts';
+import type { Part } from '../wire/task.ts';
 import type { RemoteCall } from './remote-call.ts';
 
 const MAX_ROUNDS = 100;

@@ -3,9 +3,9 @@
 import { delay, errorText, onAbort, PocketError } from '@pocket-agent/kit';
 import { A2aError } from '../client/a2a-error.ts';
 import { followTask } from '../client/follow-task.ts';
-import { isAtRest, type OutgoingMessage, type Part, type Update } from '../client/task.ts';
 import { TaskCollector } from '../client/task-collector.ts';
-import { OMITTED, textOfParts } from '../wire/wire.ts';
+import type { OutgoingMessage } from '../client/write-request.ts';
+import { isAtRest, OMITTED, type Part, textOfParts, type Update } from '../wire/task.ts';
 import type { RemoteLink } from './remote-link.ts';
 
 const FIRST_WAIT_MS = 250;

@@ -5,7 +5,7 @@ import { isRecord, PocketError, refusalReason, retryAfterHeader } from '@pocket-
 import { A2aClient, type A2aFetch, type Authorization } from '../client/a2a-client.ts';
 import { A2aError } from '../client/a2a-error.ts';
 import { endpointOf, MAX_CARD_BYTES } from '../client/endpoint.ts';
-import { CARD_PATH } from '../wire/wire.ts';
+import { CARD_PATH } from '../wire/agent-card.ts';
 
 /** Size of a response before long strings in it are cut. */
 const MAX_RESPONSE_BYTES = 268_435_456;

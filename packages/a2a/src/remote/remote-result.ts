@@ -2,9 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { isRecord, PocketError } from '@pocket-agent/kit';
-import type { Part, TaskStateName } from '../client/task.ts';
 import type { TaskCollector } from '../client/task-collector.ts';
-import { isTextual, textOfParts } from '../wire/wire.ts';
+import { isTextual, type Part, type TaskStateName, textOfParts } from '../wire/task.ts';
 
 type Block = CallToolResult['content'][number];
 

@@ -1,7 +1,7 @@
 // Makes the agent card of a served agent.
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, refusalBy } from 'pocket-agent/internal';
-import type { AgentCard, AgentSkill } from '../wire/wire.ts';
+import type { AgentCard, AgentSkill } from '../wire/agent-card.ts';
 import type { A2aServerOptions } from './server-options.ts';
 
 export const RPC_PATH = '/a2a/jsonrpc';

@@ -10,7 +10,7 @@ import { readBody, requestFault } from '@pocket-agent/http/json-weight';
 import { isRecord, PocketError, sha256 } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
-import { type AgentCard, CARD_PATH, VERSION_HEADER } from '../wire/wire.ts';
+import { type AgentCard, CARD_PATH, VERSION_HEADER } from '../wire/agent-card.ts';
 import { REST_PATH, RPC_PATH, withLegacyFields } from './card.ts';
 import { eventStream } from './event-stream.ts';
 import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';
@@ -50,7 +50,12 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
     const read = await readJson(request, maxBodyBytes, isRest);
     if ('error' in read) return refused(isRest, read.error, read.status);
     if (!isRest) return rpcResponse(await answer(read.body, call), read.body.id);
-    const operation = restCall(request.method, path.slice(REST_PATH.length), url.searchParams, read.body);
+    const operation = restCall({
+      verb: request.method,
+      path: path.slice(REST_PATH.length),
+      query: url.searchParams,
+      body: read.body,
+    });
     if (!operation) return notFound();
     const { method, params, status = 200 } = operation;
     return restResponse(await answer({ jsonrpc: '2.0', id: 1, method, params }, call), status);

@@ -1,31 +1,28 @@
 // Splits long updates of a task into several events: clients of the SDK refuse lines of more than 4 MiB.
-import { type Artifact, type ArtifactUpdate, OMITTED, type Part, type StreamUpdate, type Task } from '../wire/wire.ts';
+import { type Artifact, type ArtifactUpdate, OMITTED, type Part, type Task, type Update } from '../wire/task.ts';
 
 /** JSON may need six bytes for a character. */
 const PIECE_CHARACTERS = 500_000;
 /** Files and data cannot be split. The rest of an event is small. */
 const MAX_PART_BYTES = 4_000_000;
 
-export async function* inPieces(updates: AsyncIterable<StreamUpdate>): AsyncGenerator<StreamUpdate> {
+export async function* inPieces(updates: AsyncIterable<Update>): AsyncGenerator<Update> {
   for await (const update of updates) yield* piecesOf(update);
 }
 
-function* piecesOf(update: StreamUpdate): Generator<StreamUpdate> {
-  const { task, artifactUpdate } = update;
-  if (task && isLong(task)) yield* piecesOfTask(task);
-  else if (artifactUpdate) for (const piece of piecesOfArtifact(artifactUpdate)) yield { artifactUpdate: piece };
+function* piecesOf(update: Update): Generator<Update> {
+  if (update.kind === 'task' && isLong(update.task)) yield* piecesOfTask(update.task);
+  else if (update.kind === 'artifact') yield* piecesOfArtifact(update);
   else yield update;
 }
 
 /** The task, then its artifacts. A long history is left out; clients can get it with the task. */
-function* piecesOfTask({ artifacts = [], history = [], ...task }: Task): Generator<StreamUpdate> {
+function* piecesOfTask({ artifacts = [], history = [], ...task }: Task): Generator<Update> {
   const isHistoryLong = lengthOf(history) > PIECE_CHARACTERS;
-  yield { task: { ...task, artifacts: [], history: isHistoryLong ? [] : history } };
+  yield { kind: 'task', task: { ...task, artifacts: [], history: isHistoryLong ? [] : history } };
   const { id: taskId, contextId } = task;
-  for (const artifact of artifacts) {
-    const update = { taskId, contextId, artifact, append: false, lastChunk: true };
-    for (const artifactUpdate of piecesOfArtifact(update)) yield { artifactUpdate };
-  }
+  for (const artifact of artifacts)
+    yield* piecesOfArtifact({ kind: 'artifact', taskId, contextId, artifact, append: false, lastChunk: true });
 }
 
 function* piecesOfArtifact(update: ArtifactUpdate): Generator<ArtifactUpdate> {
@@ -34,7 +31,7 @@ function* piecesOfArtifact(update: ArtifactUpdate): Generator<ArtifactUpdate> {
     return;
   }
   const parts = update.artifact.parts.flatMap(piecesOfPart);
-  const { append = false, lastChunk = false } = update;
+  const { append, lastChunk = false } = update;
   for (const [index, part] of parts.entries()) {
     const isLast = index === parts.length - 1;
     const artifact: Artifact = { ...update.artifact, parts: [part] };

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { delay, errorText, fairEvictionKey, type Logger } from '@pocket-agent/kit';
-import type { PushConfig, Task } from '../wire/wire.ts';
+import type { PushConfig, Task } from '../wire/task.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 
 const MAX_PER_TASK = 10;

@@ -4,7 +4,7 @@ import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { isRecord, MAX_TIMER_MS, onAbort } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from 'pocket-agent/internal';
-import { type Part, textOfParts } from '../wire/wire.ts';
+import { type Part, textOfParts } from '../wire/task.ts';
 
 const ELICITATION_KEY = 'pocket-agent/elicitation';
 

@@ -3,14 +3,13 @@
 import {
   AgentCard,
   ListTasksRequest,
-  ListTasksResponse,
-  Message,
-  StreamResponse,
-  Task,
-  TaskPushNotificationConfig,
+  type ListTasksResponse,
+  type StreamResponse,
+  type Task as SdkTask,
+  type TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import { isV1JsonRpcMethod } from '@a2a-js/sdk/compat/v0_3';
-import { LegacyJsonRpcTransportHandler, V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
+import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server';
 import {
   A2AError,
   ContentTypeNotSupportedError,
@@ -23,28 +22,21 @@ import {
   UnsupportedOperationError,
   VersionNotSupportedError,
 } from '@a2a-js/sdk/errors';
-import {
-  type A2ARequestHandler,
-  JsonRpcTransportHandler,
-  ServerCallContext,
-  type TaskStore,
-  V1PushNotificationSerializer,
-} from '@a2a-js/sdk/server';
-import type * as wire from '../wire/wire.ts';
-import { isOver } from '../wire/wire.ts';
+import { type A2ARequestHandler, JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/server';
+import type { AgentCard as CardJson } from '../wire/agent-card.ts';
+import { isOver, type Task } from '../wire/task.ts';
 import { inPieces } from './pieces.ts';
-import type { Notification, PushNotifications } from './push.ts';
-import type { Call, SdkTaskStore } from './server-options.ts';
-import type { TaskFilter, TaskKeeper, TaskPage } from './task-memory.ts';
+import type { PushNotifications } from './push.ts';
+import { callOf, contextOf, fromSdkMessage, fromSdkWebhook, toSdkTask, toSdkUpdate, toSdkWebhook } from './sdk-json.ts';
+import type { Call } from './server-options.ts';
+import type { TaskFilter, TaskKeeper } from './task-memory.ts';
 import type { FoundTask, Tasks } from './tasks.ts';
-
-const CALL = 'pocket-agent/call';
 
 interface ProtocolOptions {
   tasks: Tasks;
   keeper: TaskKeeper;
   push: PushNotifications | undefined;
-  card(): Promise<wire.AgentCard>;
+  card(): Promise<CardJson>;
   /** Logs an error whose text callers do not see. */
   onError(error: unknown): void;
 }
@@ -61,7 +53,7 @@ export class A2aProtocol {
   readonly #legacy: LegacyJsonRpcTransportHandler;
 
   constructor(options: ProtocolOptions) {
-    const handler = makeHandler(options);
+    const handler = new RequestHandler(options);
     this.#modern = new JsonRpcTransportHandler(handler);
     this.#legacy = new LegacyJsonRpcTransportHandler(handler);
   }
@@ -104,150 +96,149 @@ export function restError(error: NonNullable<RpcAnswer['error']>): { status: num
   return { status, body: toRestErrorBody(known, status) };
 }
 
-export function serializeNotification(task: wire.Task, version: string): Notification {
-  const update = StreamResponse.fromJSON({ task });
-  const serializer = version === '0.3' ? new V03PushNotificationSerializer() : new V1PushNotificationSerializer();
-  return serializer.serialize(update, Task.fromJSON(task));
-}
+type Operation<Name extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[Name]>[0];
 
-/** Keeps tasks in a store of the SDK. */
-export function keepIn(given: SdkTaskStore): TaskKeeper {
-  const store = given as TaskStore;
-  return {
-    save: (call, task) => store.save(Task.fromJSON(task), contextOf(call)),
-    async load(call, id) {
-      const task = await store.load(id, contextOf(call));
-      return task && (Task.toJSON(task) as wire.Task);
-    },
-    async list(call, filter) {
-      const page = await store.list(ListTasksRequest.fromJSON(filter), contextOf(call));
-      return { ...page, tasks: page.tasks.map((task) => Task.toJSON(task) as wire.Task) };
-    },
-  };
-}
+class RequestHandler implements A2ARequestHandler {
+  readonly #options: ProtocolOptions;
 
-function contextOf(call: Call): ServerCallContext {
-  const { caller, isAuthenticated, tenant, version } = call;
-  return new ServerCallContext({
-    user: { isAuthenticated, userName: caller.id },
-    requestedVersion: version,
-    state: new Map([[CALL, call]]),
-    ...(tenant ? { tenant } : {}),
-  });
-}
+  constructor(options: ProtocolOptions) {
+    this.#options = options;
+  }
 
-function callOf(context: ServerCallContext): Call {
-  return { ...(context.state.get(CALL) as Call), tenant: context.tenant ?? '' };
-}
+  async getAgentCard(): Promise<AgentCard> {
+    return AgentCard.fromJSON(await this.#options.card());
+  }
 
-function makeHandler(options: ProtocolOptions): A2ARequestHandler {
-  const { tasks, keeper, push, onError } = options;
+  async getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
+    throw new UnsupportedOperationError('This agent has no extended card.');
+  }
+
+  sendMessage(params: Operation<'sendMessage'>, context: ServerCallContext): Promise<SdkTask> {
+    return this.#guard(async () => {
+      const call = callOf(context);
+      const task = await this.#send(params, call);
+      const { returnImmediately, historyLength } = params.configuration ?? {};
+      if (!returnImmediately) await drain(task.watch(call.signal));
+      return toSdkTask(withHistory(task.snapshot(), historyLength));
+    });
+  }
+
+  async *sendMessageStream(
+    params: Operation<'sendMessageStream'>,
+    context: ServerCallContext,
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    const call = callOf(context);
+    const task = await this.#guard(() => this.#send(params, call));
+    for await (const update of inPieces(task.watch(call.signal))) yield toSdkUpdate(update);
+  }
+
+  getTask({ id, historyLength }: Operation<'getTask'>, context: ServerCallContext): Promise<SdkTask> {
+    return this.#guard(async () => {
+      const task = await this.#options.tasks.find(callOf(context), id);
+      return toSdkTask(withHistory(task.snapshot(), historyLength));
+    });
+  }
+
+  cancelTask({ id }: Operation<'cancelTask'>, context: ServerCallContext): Promise<SdkTask> {
+    return this.#guard(async () => toSdkTask(await this.#options.tasks.cancel(callOf(context), id)));
+  }
+
+  async *resubscribe(
+    { id }: Operation<'resubscribe'>,
+    context: ServerCallContext,
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    const call = callOf(context);
+    const task = await this.#guard(() => this.#options.tasks.find(call, id));
+    if (isOver(task.snapshot().status.state)) throw new UnsupportedOperationError(`Task ${id} has ended.`);
+    const updates = task.watch(call.signal, { evenIfAtRest: true });
+    for await (const update of inPieces(updates)) yield toSdkUpdate(update);
+  }
+
+  listTasks(params: Operation<'listTasks'>, context: ServerCallContext): Promise<ListTasksResponse> {
+    return this.#guard(async () => {
+      const call = callOf(context);
+      const filter = filterOf(params);
+      if (!call.isAuthenticated && !filter.contextId)
+        throw new UnsupportedOperationError('Callers without authentication must give a contextId to list tasks.');
+      const { tasks, ...page } = await this.#options.keeper.list(call, filter);
+      const listed = tasks.map((task) => toSdkTask(withHistory(task, filter.historyLength)));
+      return { ...page, tasks: listed };
+    });
+  }
+
+  createTaskPushNotificationConfig(
+    params: Operation<'createTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<TaskPushNotificationConfig> {
+    return this.#withWebhooks(params.taskId, context, (webhooks, call) =>
+      toSdkWebhook(webhooks.add(call, params.taskId, fromSdkWebhook(params))),
+    );
+  }
+
+  getTaskPushNotificationConfig(
+    { taskId, id }: Operation<'getTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<TaskPushNotificationConfig> {
+    return this.#withWebhooks(taskId, context, (webhooks, call) => toSdkWebhook(webhooks.get(call, taskId, id)));
+  }
+
+  listTaskPushNotificationConfigs(
+    { taskId }: Operation<'listTaskPushNotificationConfigs'>,
+    context: ServerCallContext,
+  ): Promise<{ configs: TaskPushNotificationConfig[]; nextPageToken: string }> {
+    return this.#withWebhooks(taskId, context, (webhooks, call) => {
+      const configs = webhooks.list(call, taskId).map(toSdkWebhook);
+      return { configs, nextPageToken: '' };
+    });
+  }
+
+  deleteTaskPushNotificationConfig(
+    { taskId, id }: Operation<'deleteTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<void> {
+    return this.#withWebhooks(taskId, context, (webhooks, call) => webhooks.remove(call, taskId, id));
+  }
+
+  #send({ message, configuration }: Operation<'sendMessage'>, call: Call): Promise<FoundTask> {
+    const { tasks, push } = this.#options;
+    if (!message) throw new RequestMalformedError('message is required.');
+    const { taskPushNotificationConfig: webhook } = configuration ?? {};
+    if (webhook && !push) throw new PushNotificationNotSupportedError();
+    return tasks.send(call, fromSdkMessage(message), webhook && fromSdkWebhook(webhook));
+  }
+
+  /** Throws if the server has no webhooks, or if the caller does not own the task. */
+  #withWebhooks<Answer>(
+    taskId: string,
+    context: ServerCallContext,
+    work: (webhooks: PushNotifications, call: Call) => Answer,
+  ): Promise<Answer> {
+    return this.#guard(async () => {
+      const { tasks, push } = this.#options;
+      if (!push) throw new PushNotificationNotSupportedError();
+      const call = callOf(context);
+      await tasks.find(call, taskId);
+      return work(push, call);
+    });
+  }
 
   /** A2A errors reach the caller; other errors are logged and become "Internal error". */
-  const hide = (error: unknown): unknown => {
-    if (error instanceof A2AError) return error;
-    onError(error);
-    return new A2AError(INTERNAL_TEXT);
-  };
-  const guard = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+  async #guard<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     try {
       return await work();
     } catch (error) {
-      throw hide(error);
+      if (error instanceof A2AError) throw error;
+      this.#options.onError(error);
+      throw new A2AError(INTERNAL_TEXT);
     }
-  };
-  const send = (params: SendMessageParams, call: Call): Promise<FoundTask> => {
-    if (!params.message) throw new RequestMalformedError('message is required.');
-    const { taskPushNotificationConfig: webhook } = params.configuration ?? {};
-    if (webhook && !push) throw new PushNotificationNotSupportedError();
-    const message = Message.toJSON(params.message) as wire.Message;
-    return tasks.send(
-      call,
-      { ...message, parts: message.parts ?? [] },
-      webhook && (TaskPushNotificationConfig.toJSON(webhook) as wire.PushConfig),
-    );
-  };
-  const webhooks = async (taskId: string, context: ServerCallContext) => {
-    if (!push) throw new PushNotificationNotSupportedError();
-    const call = callOf(context);
-    await tasks.find(call, taskId);
-    return { push, call };
-  };
-  const typedConfig = (config: wire.PushConfig) => TaskPushNotificationConfig.fromJSON(config);
-
-  return {
-    getAgentCard: async () => AgentCard.fromJSON(await options.card()),
-    getAuthenticatedExtendedAgentCard: () =>
-      guard(async () => {
-        throw new UnsupportedOperationError('This agent has no extended card.');
-      }),
-    sendMessage: (params, context) =>
-      guard(async () => {
-        const call = callOf(context);
-        const task = await send(params, call);
-        const { returnImmediately, historyLength } = params.configuration ?? {};
-        if (!returnImmediately) await drain(task.watch(call.signal));
-        return Task.fromJSON(withHistory(task.snapshot(), historyLength));
-      }),
-    async *sendMessageStream(params, context) {
-      const call = callOf(context);
-      const task = await guard(() => send(params, call));
-      for await (const update of inPieces(task.watch(call.signal))) yield StreamResponse.fromJSON(update);
-    },
-    getTask: ({ id, historyLength }, context) =>
-      guard(async () => {
-        const task = await tasks.find(callOf(context), id);
-        return Task.fromJSON(withHistory(task.snapshot(), historyLength));
-      }),
-    cancelTask: ({ id }, context) => guard(async () => Task.fromJSON(await tasks.cancel(callOf(context), id))),
-    async *resubscribe({ id }, context) {
-      const call = callOf(context);
-      const task = await guard(() => tasks.find(call, id));
-      if (isOver(task.snapshot().status.state)) throw new UnsupportedOperationError(`Task ${id} has ended.`);
-      const updates = task.watch(call.signal, { evenIfAtRest: true });
-      for await (const update of inPieces(updates)) yield StreamResponse.fromJSON(update);
-    },
-    listTasks: (params, context) =>
-      guard(async () => {
-        const call = callOf(context);
-        const filter = filterOf(params);
-        if (!call.isAuthenticated && !filter.contextId)
-          throw new UnsupportedOperationError('Callers without authentication must give a contextId to list tasks.');
-        const page: TaskPage = await keeper.list(call, filter);
-        const listed = page.tasks.map((task) => withHistory(task, filter.historyLength));
-        return ListTasksResponse.fromJSON({ ...page, tasks: listed });
-      }),
-    createTaskPushNotificationConfig: (params, context) =>
-      guard(async () => {
-        const { push: hooks, call } = await webhooks(params.taskId, context);
-        const config = TaskPushNotificationConfig.toJSON(params) as wire.PushConfig;
-        return typedConfig(hooks.add(call, params.taskId, config));
-      }),
-    getTaskPushNotificationConfig: ({ taskId, id }, context) =>
-      guard(async () => {
-        const { push: hooks, call } = await webhooks(taskId, context);
-        return typedConfig(hooks.get(call, taskId, id));
-      }),
-    listTaskPushNotificationConfigs: ({ taskId }, context) =>
-      guard(async () => {
-        const { push: hooks, call } = await webhooks(taskId, context);
-        return { configs: hooks.list(call, taskId).map(typedConfig), nextPageToken: '' };
-      }),
-    deleteTaskPushNotificationConfig: ({ taskId, id }, context) =>
-      guard(async () => {
-        const { push: hooks, call } = await webhooks(taskId, context);
-        hooks.remove(call, taskId, id);
-      }),
-  };
+  }
 }
-
-type SendMessageParams = Parameters<A2ARequestHandler['sendMessage']>[0];
 
 async function drain(updates: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of updates);
 }
 
-function withHistory(task: wire.Task, historyLength: number | undefined): wire.Task {
+function withHistory(task: Task, historyLength: number | undefined): Task {
   if (historyLength === undefined) return task;
   return { ...task, history: historyLength > 0 ? (task.history ?? []).slice(-historyLength) : [] };
 }

@@ -7,6 +7,14 @@ interface RestCall {
   status?: number;
 }
 
+interface RestRequest {
+  verb: string;
+  /** Relative to the URL of the interface. */
+  path: string;
+  query: URLSearchParams;
+  body: Record<string, unknown>;
+}
+
 type Route = [
   verb: string,
   path: RegExp,
@@ -43,13 +51,8 @@ const routes: Route[] = [
   ['GET', /^\/extendedAgentCard$/, () => ({ method: 'GetExtendedAgentCard' })],
 ];
 
-/** The JSON-RPC call for a REST request; undefined for an unknown path. `path` is relative to the URL of the interface. */
-export function restCall(
-  verb: string,
-  path: string,
-  query: URLSearchParams,
-  body: Record<string, unknown>,
-): RestCall | undefined {
+/** The JSON-RPC call for a REST request; undefined for an unknown path. */
+export function restCall({ verb, path, query, body }: RestRequest): RestCall | undefined {
   for (const [method, pattern, call] of routes) {
     const [found, id = '', configId = ''] = method === verb ? (pattern.exec(path) ?? []) : [];
     if (found === undefined) continue;

@@ -5,15 +5,14 @@ import type { AgentEvent } from 'pocket-agent';
 import { EventQueue } from 'pocket-agent/internal';
 import {
   agentMessage,
-  assemble,
   isAtRest,
   isOver,
   type Message,
   type Part,
-  type StreamUpdate,
   type Task,
-  type TaskState,
-} from '../wire/wire.ts';
+  type TaskStateName,
+  type Update,
+} from '../wire/task.ts';
 import { Questions } from './questions.ts';
 
 const ANSWER = 'answer';
@@ -36,7 +35,7 @@ export class ServedTask {
   readonly #options: ServedTaskOptions;
   readonly #task: Task;
   readonly #controller = new AbortController();
-  readonly #watchers = new Set<(update: StreamUpdate) => void>();
+  readonly #watchers = new Set<(update: Update) => void>();
   /** The next text replaces the answer: the text so far led to a tool call. */
   #restarts = true;
   #asking: NodeJS.Immediate | undefined;
@@ -44,7 +43,7 @@ export class ServedTask {
   constructor(options: ServedTaskOptions) {
     const { id, contextId, message, inputTimeoutMs } = options;
     this.#options = options;
-    this.#task = { id, contextId, status: status('TASK_STATE_SUBMITTED'), artifacts: [], history: [] };
+    this.#task = { id, contextId, status: status('submitted'), artifacts: [], history: [] };
     this.remember(message);
     this.questions = new Questions({ timeoutMs: inputTimeoutMs, changed: () => this.#questionsChanged() });
   }
@@ -57,12 +56,12 @@ export class ServedTask {
     return this.#controller.signal;
   }
 
-  get state(): TaskState {
+  get state(): TaskStateName {
     return this.#task.status.state;
   }
 
   get contextId(): string {
-    return this.#task.contextId;
+    return this.#options.contextId;
   }
 
   snapshot(): Task {
@@ -78,15 +77,15 @@ export class ServedTask {
 
   async run(work: () => Promise<CallToolResult>): Promise<void> {
     try {
-      this.#setStatus('TASK_STATE_WORKING');
+      this.#setStatus('working');
       const result = await work();
       if (isOver(this.state)) return;
       this.#finish(partsOf(result));
-      this.#setStatus(result.isError ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED');
+      this.#setStatus(result.isError ? 'failed' : 'completed');
     } catch (error) {
       if (isOver(this.state)) return;
       if (!isPublicError(error)) this.#options.onError(error);
-      this.#setStatus('TASK_STATE_FAILED', [{ text: publicErrorText(error) }]);
+      this.#setStatus('failed', [{ text: publicErrorText(error) }]);
     } finally {
       this.questions.close();
       clearImmediate(this.#asking);
@@ -106,20 +105,20 @@ export class ServedTask {
   }
 
   cancel(): void {
-    this.#setStatus('TASK_STATE_CANCELED');
+    this.#setStatus('canceled');
     this.#controller.abort(new PocketError('ABORTED', 'The task was cancelled.'));
   }
 
   reject(reason: string): void {
-    this.#setStatus('TASK_STATE_REJECTED', [{ text: reason }]);
+    this.#setStatus('rejected', [{ text: reason }]);
   }
 
   /**
    * The task, then every update until it ends or waits for an answer. With `evenIfAtRest`, also a task that already
    * waits for an answer is watched.
    */
-  watch(signal: AbortSignal, { evenIfAtRest = false } = {}): AsyncIterable<StreamUpdate> {
-    const queue = new EventQueue<StreamUpdate>();
+  watch(signal: AbortSignal, { evenIfAtRest = false } = {}): AsyncIterable<Update> {
+    const queue = new EventQueue<Update>();
     let unread = 0;
     let removeListener = () => {};
     const end = () => {
@@ -127,12 +126,12 @@ export class ServedTask {
       removeListener();
       queue.end();
     };
-    const take = (update: StreamUpdate) => {
+    const take = (update: Update) => {
       queue.push(update);
-      const state = update.statusUpdate?.status.state;
-      if ((state && isAtRest(state)) || ++unread > MAX_UNREAD) end();
+      const isLast = update.kind === 'status' && isAtRest(update.status.state);
+      if (isLast || ++unread > MAX_UNREAD) end();
     };
-    queue.push({ task: this.snapshot() });
+    queue.push({ kind: 'task', task: this.snapshot() });
     if (signal.aborted || isOver(this.state) || (isAtRest(this.state) && !evenIfAtRest)) queue.end();
     else {
       this.#watchers.add(take);
@@ -152,36 +151,48 @@ export class ServedTask {
 
   #report(text: string): void {
     const { id: taskId, contextId } = this.#task;
-    if (this.state !== 'TASK_STATE_WORKING') return;
-    this.#task.status = status('TASK_STATE_WORKING', agentMessage([{ text }], this.#task));
-    this.#publish({ statusUpdate: { taskId, contextId, status: this.#task.status } });
+    if (this.state !== 'working') return;
+    this.#task.status = status('working', agentMessage([{ text }], this.#task));
+    this.#publish({ kind: 'status', taskId, contextId, status: this.#task.status });
   }
 
   #chunk(text: string, lastChunk: boolean): void {
     const append = !this.#restarts;
+    const before = append ? this.#answerText : '';
     this.#restarts = false;
-    this.#update([{ text }], { append, lastChunk });
+    this.#setAnswer([{ text: before + text }]);
+    this.#publishAnswer([{ text }], { append, lastChunk });
   }
 
   /** Ends the streamed answer, or replaces it if the final answer differs. */
   #finish(parts: Part[]): void {
     const [only, ...others] = parts;
-    const [artifact] = this.#task.artifacts ?? [];
-    const isStreamed = !this.#restarts && others.length === 0 && only?.text === artifact?.parts[0]?.text;
-    if (isStreamed) this.#chunk('', true);
-    else this.#update(parts, { append: false, lastChunk: true });
+    const isStreamed = !this.#restarts && others.length === 0 && only?.text === this.#answerText;
+    if (isStreamed) {
+      this.#chunk('', true);
+      return;
+    }
+    this.#setAnswer(parts);
+    this.#publishAnswer(parts, { append: false, lastChunk: true });
   }
 
-  #update(parts: Part[], how: { append: boolean; lastChunk: boolean }): void {
-    const { id: taskId, contextId, artifacts = [] } = this.#task;
-    const update = { taskId, contextId, artifact: { artifactId: ANSWER, name: ANSWER, parts }, ...how };
-    assemble(artifacts, update);
-    this.#publish({ artifactUpdate: update });
+  get #answerText(): string {
+    return this.#task.artifacts?.[0]?.parts[0]?.text ?? '';
+  }
+
+  #setAnswer(parts: Part[]): void {
+    this.#task.artifacts = [{ artifactId: ANSWER, name: ANSWER, parts }];
+  }
+
+  #publishAnswer(parts: Part[], how: { append: boolean; lastChunk: boolean }): void {
+    const { id: taskId, contextId } = this.#task;
+    const artifact = { artifactId: ANSWER, name: ANSWER, parts };
+    this.#publish({ kind: 'artifact', taskId, contextId, artifact, ...how });
   }
 
   /** Questions of the same moment are shown in one message. */
   #questionsChanged(): void {
-    if (this.questions.areOpen && this.state !== 'TASK_STATE_INPUT_REQUIRED') {
+    if (this.questions.areOpen && this.state !== 'input-required') {
       this.#asking ??= setImmediate(() => {
         this.#asking = undefined;
         this.#showQuestions();
@@ -190,26 +201,26 @@ export class ServedTask {
   }
 
   #showQuestions(): void {
-    if (this.questions.areOpen) this.#setStatus('TASK_STATE_INPUT_REQUIRED', this.questions.parts);
-    else if (this.state === 'TASK_STATE_INPUT_REQUIRED') this.#setStatus('TASK_STATE_WORKING');
+    if (this.questions.areOpen) this.#setStatus('input-required', this.questions.parts);
+    else if (this.state === 'input-required') this.#setStatus('working');
   }
 
-  #setStatus(state: TaskState, parts?: Part[]): void {
+  #setStatus(state: TaskStateName, parts?: Part[]): void {
     const { id: taskId, contextId, history } = this.#task;
     if (isOver(this.state)) return;
     const message = parts && agentMessage(parts, this.#task);
     this.#task.status = status(state, message);
     if (message) history?.push(message);
-    this.#publish({ statusUpdate: { taskId, contextId, status: this.#task.status } });
+    this.#publish({ kind: 'status', taskId, contextId, status: this.#task.status });
     this.#options.changed(this.snapshot());
   }
 
-  #publish(update: StreamUpdate): void {
+  #publish(update: Update): void {
     for (const take of [...this.#watchers]) take(update);
   }
 }
 
-function status(state: TaskState, message?: Message): Task['status'] {
+function status(state: TaskStateName, message?: Message): Task['status'] {
   return { state, timestamp: new Date().toISOString(), ...(message ? { message } : {}) };
 }
 

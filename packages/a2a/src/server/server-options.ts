@@ -2,7 +2,7 @@
 import { type OptionRules, OptionSet, oneOf, positiveInteger, positiveNumber } from '@pocket-agent/kit';
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, type ServedApprovals, servedApprovalsRule } from 'pocket-agent/internal';
-import type { AgentCard } from '../wire/wire.ts';
+import type { AgentCard } from '../wire/agent-card.ts';
 
 /** An authenticated client. It sees only tasks and webhooks of its own `id`. */
 export interface A2aCaller {
@@ -58,6 +58,11 @@ export interface A2aServerOptions extends A2aAccessOptions {
   maxRunningTasks?: number;
   /** The same limit for one caller. Default: a quarter of `maxRunningTasks` if there are several callers. */
   maxRunningTasksPerCaller?: number;
+  /**
+   * Size of the messages of running tasks, estimated; more tasks are rejected. With several callers, each may use a
+   * quarter of it. Default 256 MiB.
+   */
+  maxRunningBytes?: number;
   /** Number of finished tasks to keep in memory (without a `taskStore`), and to keep webhooks of. Default 1,000. */
   maxTasks?: number;
   /**
@@ -104,6 +109,7 @@ const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
   maxConversations: positiveInteger,
   maxRunningTasks: positiveInteger,
   maxRunningTasksPerCaller: positiveInteger,
+  maxRunningBytes: positiveInteger,
   maxTasks: positiveInteger,
   maxMemoryBytes: positiveInteger,
   taskStore: true,

@@ -1,11 +1,12 @@
 // Keeps the latest tasks in memory. Only its owner can read a task.
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { estimateBytes, fairEvictionKey } from '@pocket-agent/kit';
-import { isOver, type Task } from '../wire/wire.ts';
+import { isOver, stateToJson, type Task } from '../wire/task.ts';
 import { type Call, scopeOf } from './server-options.ts';
 
 export interface TaskFilter {
   contextId?: string;
+  /** In the JSON of A2A 1.0, for example `TASK_STATE_WORKING`. */
   status?: string;
   statusTimestampAfter?: string;
   pageSize?: number;
@@ -75,7 +76,7 @@ export class TaskMemory implements TaskKeeper {
       .filter((entry) => entry.scope === scope)
       .map(({ task }) => task)
       .filter((task) => !contextId || task.contextId === contextId)
-      .filter((task) => !status || task.status.state === status)
+      .filter((task) => !status || stateToJson(task.status.state) === status)
       .filter((task) => timeOf(task) > after)
       .sort((left, right) => timeOf(right) - timeOf(left) || (left.id < right.id ? 1 : -1));
     const from = pageToken ? all.findIndex(({ id }) => id === pageToken) : 0;

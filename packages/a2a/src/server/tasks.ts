@@ -7,19 +7,11 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
-import { errorText, sha256 } from '@pocket-agent/kit';
+import { errorText, estimateBytes, sha256 } from '@pocket-agent/kit';
 import type { ImageInput, PocketAgent, UserInput } from 'pocket-agent';
 import { agentResult, servedApproval } from 'pocket-agent/internal';
 import { type Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
-import {
-  isOver,
-  isTextual,
-  type Message,
-  type Part,
-  type PushConfig,
-  type StreamUpdate,
-  type Task,
-} from '../wire/wire.ts';
+import { isOver, isTextual, type Message, type Part, type PushConfig, type Task, type Update } from '../wire/task.ts';
 import type { PushNotifications } from './push.ts';
 import { ServedTask } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
@@ -27,11 +19,12 @@ import type { TaskKeeper } from './task-memory.ts';
 
 /** Number of messages to remember, so that one that is sent again does not start a second task. */
 const MAX_MESSAGES = 10_000;
+const DEFAULT_MAX_RUNNING_BYTES = 268_435_456;
 
 interface TasksOptions
   extends Pick<
     A2aServerOptions,
-    'profile' | 'approvals' | 'maxRunningTasks' | 'maxRunningTasksPerCaller' | 'inputTimeoutMs'
+    'profile' | 'approvals' | 'maxRunningTasks' | 'maxRunningTasksPerCaller' | 'maxRunningBytes' | 'inputTimeoutMs'
   > {
   agent: PocketAgent<unknown>;
   conversations: Conversations;
@@ -42,7 +35,7 @@ interface TasksOptions
 /** A running task, or a stored one. */
 export interface FoundTask {
   snapshot(): Task;
-  watch(signal: AbortSignal, options?: { evenIfAtRest?: boolean }): AsyncIterable<StreamUpdate>;
+  watch(signal: AbortSignal, options?: { evenIfAtRest?: boolean }): AsyncIterable<Update>;
 }
 
 export class Tasks {
@@ -55,8 +48,12 @@ export class Tasks {
 
   constructor(options: TasksOptions) {
     this.#options = options;
-    const { agent, maxRunningTasks: maxRuns, maxRunningTasksPerCaller: maxRunsPerCaller } = options;
-    this.#limit = new RunLimit({ name: agent.name, maxRuns, maxRunsPerCaller });
+    this.#limit = new RunLimit({
+      name: options.agent.name,
+      maxRuns: options.maxRunningTasks,
+      maxRunsPerCaller: options.maxRunningTasksPerCaller,
+      maxBytes: options.maxRunningBytes ?? DEFAULT_MAX_RUNNING_BYTES,
+    });
   }
 
   /** Starts a task, or continues one that waits for an answer. A message that is sent again returns the same task. */
@@ -73,7 +70,7 @@ export class Tasks {
     // no await from here on: two copies of a message that arrive together must not start two tasks
     const give = running && readAnswer(running, message);
     const task = running ?? this.#start(call, message);
-    if (task.state === 'TASK_STATE_REJECTED') return task;
+    if (task.state === 'rejected') return task;
     // adding the webhook may throw, and a given answer cannot be taken back
     if (webhook) this.#options.push?.add(call, task.id, webhook);
     give?.();
@@ -96,7 +93,7 @@ export class Tasks {
 
   async cancel(call: Call, id: string): Promise<Task> {
     const task = (await this.find(call, id)).snapshot();
-    if (task.status.state === 'TASK_STATE_CANCELED') return task;
+    if (task.status.state === 'canceled') return task;
     if (isOver(task.status.state)) throw new TaskNotCancelableError(`Task not cancelable: ${id}`);
     const running = this.#running.get(scopeOf(call) + id);
     if (running) {
@@ -104,7 +101,7 @@ export class Tasks {
       return running.snapshot();
     }
     // the process that ran it has ended
-    const status = { state: 'TASK_STATE_CANCELED' as const, timestamp: new Date().toISOString() };
+    const status = { state: 'canceled' as const, timestamp: new Date().toISOString() };
     await this.#options.keeper.save(call, { ...task, status });
     return { ...task, status };
   }
@@ -123,19 +120,20 @@ export class Tasks {
     let saved = Promise.resolve();
     const onError = (error: unknown) => agent.logger.error(`Task ${id} of ${agent.name}: ${errorText(error)}`);
     const changed = (snapshot: Task) => {
-      if (snapshot.status.state === 'TASK_STATE_REJECTED') return;
+      if (snapshot.status.state === 'rejected') return;
       push?.notify(call, snapshot);
       saved = saved.then(() => this.#options.keeper.save(call, snapshot)).catch(onError);
     };
     const task = new ServedTask({ id, contextId, message, inputTimeoutMs, changed, onError });
-    const refused = this.#refusalToStart(call);
+    const bytes = estimateBytes(message);
+    const refused = this.#refusalToStart(call, bytes);
     if (refused !== undefined) {
       task.reject(refused);
       return task;
     }
     const key = scopeOf(call) + id;
     this.#running.set(key, task);
-    const done = this.#limit.begin(call.caller.id);
+    const done = this.#limit.begin({ caller: call.caller.id, bytes });
     // starts in the next microtask, so that the caller can watch from the beginning
     const run = Promise.resolve()
       .then(() => task.run(() => this.#answer(call, task, message)))
@@ -149,9 +147,9 @@ export class Tasks {
     return task;
   }
 
-  #refusalToStart({ caller, isOneOfMany }: Call): string | undefined {
+  #refusalToStart({ caller, isOneOfMany }: Call, bytes: number): string | undefined {
     if (this.#isClosed) return `${this.#options.agent.name} is shutting down.`;
-    return this.#limit.refusal(caller.id, isOneOfMany);
+    return this.#limit.refusal({ caller: caller.id, isOneOfMany, bytes });
   }
 
   /** Why a task that is not running here cannot get a message. */
@@ -215,7 +213,7 @@ function checkIds(given: { tenant: string } & Message): void {
   }
 }
 
-function checkContext({ contextId }: Message, task: { id: string; contextId: string }): void {
+function checkContext({ contextId }: Message, task: { id: string; contextId?: string }): void {
   if (contextId && contextId !== task.contextId)
     throw new RequestMalformedError(`Task ${task.id} does not belong to context ${contextId}.`);
 }
@@ -242,7 +240,7 @@ function storedTask(task: Task): FoundTask {
   return {
     snapshot: () => task,
     async *watch() {
-      yield { task };
+      yield { kind: 'task', task };
     },
   };
 }

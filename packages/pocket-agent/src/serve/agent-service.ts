@@ -91,12 +91,12 @@ export class AgentService {
     connection: Connection,
   ): Promise<CallToolResult | InputRequiredResult> {
     if (!context.http) return this.#resumeOrStart(message, context, connection);
-    const owner = ownerOf(context);
+    const caller = ownerOf(context);
     // the limit does not apply to a run that continues after a question
     const isNew = context.mcpReq.requestState() === undefined;
-    const refusal = isNew ? this.#limit.refusal(owner, connection.isOneOfMany) : undefined;
+    const refusal = isNew ? this.#limit.refusal({ caller, isOneOfMany: connection.isOneOfMany }) : undefined;
     if (refusal !== undefined) return errorResult(refusal);
-    const done = this.#limit.begin(owner);
+    const done = this.#limit.begin({ caller });
     try {
       return await this.#resumeOrStart(message, context, connection);
     } finally {

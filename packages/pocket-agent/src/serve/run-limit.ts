@@ -1,7 +1,7 @@
-// Limits the parallel runs of a served agent, in total and per caller.
+// Limits the parallel runs of a served agent and the size of their messages, in total and per caller.
 
 const DEFAULT_MAX_RUNS = 1_000;
-/** The share of all runs that each of several callers may use. */
+/** The share of the limits that each of several callers may use. */
 const CALLER_SHARE = 1 / 4;
 
 export interface RunLimitOptions {
@@ -9,36 +9,73 @@ export interface RunLimitOptions {
   name: string;
   maxRuns?: number | undefined;
   maxRunsPerCaller?: number | undefined;
+  /** Bytes of the messages of all runs. Default: no limit. */
+  maxBytes?: number | undefined;
+}
+
+interface Usage {
+  runs: number;
+  bytes: number;
+}
+
+/** A caller with what it wants to start. */
+interface RunRequest {
+  caller: string;
+  /** Whether there are other callers, so that this one may use only a share. */
+  isOneOfMany: boolean;
+  /** The size of its message. */
+  bytes?: number;
 }
 
 export class RunLimit {
   readonly #options: RunLimitOptions;
-  readonly #running = new Map<string, number>();
-  #total = 0;
+  readonly #total: Usage = { runs: 0, bytes: 0 };
+  readonly #callers = new Map<string, Usage>();
 
   constructor(options: RunLimitOptions) {
     this.#options = options;
   }
 
   /** Why the caller cannot start another run. With several callers, each may use only a share of the total. */
-  refusal(caller: string, isOneOfMany: boolean): string | undefined {
-    const { name, maxRuns = DEFAULT_MAX_RUNS } = this.#options;
-    const { maxRunsPerCaller = isOneOfMany ? Math.ceil(maxRuns * CALLER_SHARE) : maxRuns } = this.#options;
-    if (this.#total >= maxRuns) return `${name} already has ${maxRuns} runs, its limit; try again later.`;
-    if ((this.#running.get(caller) ?? 0) < maxRunsPerCaller) return undefined;
-    return `You already have ${maxRunsPerCaller} runs of ${name}, the limit for one caller; try again when one has ended.`;
+  refusal(request: RunRequest): string | undefined {
+    return this.#tooManyRuns(request) ?? this.#tooManyBytes(request);
   }
 
   /** Counts a run until the returned function is called. */
-  begin(caller: string): () => void {
-    this.#count(caller, 1);
-    return () => this.#count(caller, -1);
+  begin({ caller, bytes = 0 }: Omit<RunRequest, 'isOneOfMany'>): () => void {
+    this.#count(caller, { runs: 1, bytes });
+    return () => this.#count(caller, { runs: -1, bytes: -bytes });
   }
 
-  #count(caller: string, change: 1 | -1): void {
-    this.#total += change;
-    const count = (this.#running.get(caller) ?? 0) + change;
-    if (count > 0) this.#running.set(caller, count);
-    else this.#running.delete(caller);
+  #tooManyRuns({ caller, isOneOfMany }: RunRequest): string | undefined {
+    const { name, maxRuns = DEFAULT_MAX_RUNS } = this.#options;
+    const { maxRunsPerCaller = isOneOfMany ? Math.ceil(maxRuns * CALLER_SHARE) : maxRuns } = this.#options;
+    if (this.#total.runs >= maxRuns) return `${name} already has ${maxRuns} runs, its limit; try again later.`;
+    if (this.#usageOf(caller).runs < maxRunsPerCaller) return undefined;
+    return `You already have ${maxRunsPerCaller} runs of ${name}, the limit for one caller; try again when one has ended.`;
+  }
+
+  /** A message that exceeds the limit by itself may run alone; `maxBodyBytes` limits single messages. */
+  #tooManyBytes({ caller, isOneOfMany, bytes = 0 }: RunRequest): string | undefined {
+    const { name, maxBytes = Number.POSITIVE_INFINITY } = this.#options;
+    const share = isOneOfMany ? Math.ceil(maxBytes * CALLER_SHARE) : maxBytes;
+    const own = this.#usageOf(caller).bytes;
+    if (this.#total.bytes > 0 && this.#total.bytes + bytes > maxBytes)
+      return `With this message, the running tasks of ${name} would hold more than ${maxBytes} bytes of messages, its limit (maxRunningBytes); try again later.`;
+    if (own === 0 || own + bytes <= share) return undefined;
+    return `With this message, your running tasks of ${name} would hold more than ${share} bytes of messages, the limit for one caller (a quarter of maxRunningBytes); try again when one has ended.`;
+  }
+
+  #usageOf(caller: string): Usage {
+    return this.#callers.get(caller) ?? { runs: 0, bytes: 0 };
+  }
+
+  #count(caller: string, change: Usage): void {
+    this.#total.runs += change.runs;
+    this.#total.bytes += change.bytes;
+    const before = this.#usageOf(caller);
+    const usage = { runs: before.runs + change.runs, bytes: before.bytes + change.bytes };
+    if (usage.runs > 0) this.#callers.set(caller, usage);
+    else this.#callers.delete(caller);
   }
 }

@@ -49,7 +49,7 @@ function partsOf(update: Update): readonly Part[] {
     case 'artifact':
       return update.artifact.parts;
     case 'task':
-      return [update.task.status.message, ...update.task.artifacts].flatMap((part) => part?.parts ?? []);
+      return [update.task.status.message, ...(update.task.artifacts ?? [])].flatMap((part) => part?.parts ?? []);
   }
 }
 

@@ -1,0 +1,42 @@
+// The agent card of A2A 1.0, as JSON.
+
+interface AgentInterface {
+  url: string;
+  protocolBinding: string;
+  protocolVersion: string;
+  tenant?: string;
+}
+
+export interface AgentSkill {
+  id: string;
+  name: string;
+  description: string;
+  tags: string[];
+  examples?: string[];
+  inputModes?: string[];
+  outputModes?: string[];
+}
+
+export interface AgentCard {
+  name: string;
+  description: string;
+  version: string;
+  supportedInterfaces: AgentInterface[];
+  capabilities: {
+    streaming?: boolean;
+    pushNotifications?: boolean;
+    extendedAgentCard?: boolean;
+    extensions?: { uri: string; description?: string; required?: boolean; params?: Record<string, unknown> }[];
+  };
+  defaultInputModes: string[];
+  defaultOutputModes: string[];
+  skills: AgentSkill[];
+  provider?: { organization: string; url: string };
+  documentationUrl?: string;
+  iconUrl?: string;
+  securitySchemes?: Record<string, Record<string, unknown>>;
+  securityRequirements?: { schemes: Record<string, { list?: string[] }> }[];
+}
+
+export const CARD_PATH = '.well-known/agent-card.json';
+export const VERSION_HEADER = 'a2a-version';
