@@ -33,27 +33,37 @@ export interface ApiOptions {
 const MAX_BYTES = 4_000_000;
 const WEEK_MS = 7 * 86_400_000;
 
-export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): Hono {
+export function makeApi(options: ApiOptions): Hono {
+  const { callers, logger, receivePush } = options;
   const app = new Hono();
   app.onError((error) => (error instanceof HTTPException ? error.getResponse() : refusal(toRefusal(error, logger))));
-  app.use(
-    '/api/*',
-    bodyLimit({
-      maxSize: MAX_BYTES,
-      onError: () =>
-        refusal({ status: 413, code: 'TOO_LARGE', message: `A request may have at most ${MAX_BYTES} bytes` }),
-    }),
+  addLimitsAndHeaders(app);
+  app.get('/openapi.json', (context) => {
+    callers.reader(context.req.raw);
+    return context.json(openApi());
+  });
+  addAgentRoutes(app, options);
+  addCallRoutes(app, options);
+  addStatusRoutes(app, options);
+  if (receivePush) app.post('/api/push/:handle', (context) => receivePush(context.req.raw));
+  app.all('/api/*', () =>
+    refusal({ status: 404, code: 'NOT_FOUND', message: 'There is no such path; /openapi.json lists the API' }),
   );
+  return app;
+}
+
+function addLimitsAndHeaders(app: Hono): void {
+  const message = `A request may have at most ${MAX_BYTES} bytes`;
+  const onError = () => refusal({ status: 413, code: 'TOO_LARGE', message });
+  app.use('/api/*', bodyLimit({ maxSize: MAX_BYTES, onError }));
   app.use('/api/*', async (context, next) => {
     await next();
     context.header('cache-control', 'no-store');
     context.header('x-content-type-options', 'nosniff');
   });
+}
 
-  app.get('/openapi.json', (context) => {
-    callers.reader(context.req.raw);
-    return context.json(openApi());
-  });
+function addAgentRoutes(app: Hono, { agent3, callers }: ApiOptions): void {
   app.get('/api/agents', async (context) => {
     const caller = callers.reader(context.req.raw);
     return context.json(await agent3.search(searchQuery(new URL(context.req.url).searchParams), caller));
@@ -75,6 +85,9 @@ export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): H
     await agent3.unregister(context.req.param('id'), callers.owner(context.req.raw));
     return context.body(null, 204);
   });
+}
+
+function addCallRoutes(app: Hono, { agent3, callers, logger }: ApiOptions): void {
   app.get('/api/calls', async (context) => {
     const caller = callers.owner(context.req.raw);
     return context.json(await agent3.calls(callLogQuery(new URL(context.req.url).searchParams), caller));
@@ -82,17 +95,20 @@ export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): H
   app.post('/api/calls', async (context) => {
     const caller = callers.owner(context.req.raw);
     const request = await bodyOf(context, callRequest);
-    return answerCall(context, (options) => agent3.call(request, caller, options));
+    return answerCall(context, (options) => agent3.call(request, caller, options), logger);
   });
   app.post('/api/tasks', async (context) => {
     const caller = callers.owner(context.req.raw);
     const request = toTaskRequest(await bodyOf(context, taskRequest));
-    return answerCall(context, (options) => agent3.task(request, caller, options));
+    return answerCall(context, (options) => agent3.task(request, caller, options), logger);
   });
   app.post('/api/feedback', async (context) => {
     const caller = callers.owner(context.req.raw);
     return context.json(await agent3.feedback(await bodyOf(context, ratingRequest), caller));
   });
+}
+
+function addStatusRoutes(app: Hono, { agent3, callers }: ApiOptions): void {
   app.get('/api/statistics', async (context) => {
     callers.reader(context.req.raw);
     const given = inputChecked(statisticsRequest, plainQuery(new URL(context.req.url).searchParams));
@@ -106,17 +122,17 @@ export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): H
     const health = await agent3.health();
     return context.json(health, health.status === 'unhealthy' ? 503 : 200);
   });
-  if (receivePush) app.post('/api/push/:handle', (context) => receivePush(context.req.raw));
-  app.all('/api/*', () =>
-    refusal({ status: 404, code: 'NOT_FOUND', message: 'There is no such path; /openapi.json lists the API' }),
-  );
+}
 
-  async function answerCall({ req }: Context, run: (options: CallOptions) => Promise<CallResponse>): Promise<Response> {
-    const { signal, headers } = req.raw;
-    if (headers.get('accept')?.includes(LINES)) return callLines(run, { signal, logger });
-    return Response.json(await run({ signal }));
-  }
-  return app;
+/** As one JSON response, or as lines with the progress if the caller accepts them. */
+async function answerCall(
+  { req }: Context,
+  run: (options: CallOptions) => Promise<CallResponse>,
+  logger: Logger,
+): Promise<Response> {
+  const { signal, headers } = req.raw;
+  if (headers.get('accept')?.includes(LINES)) return callLines(run, { signal, logger });
+  return Response.json(await run({ signal }));
 }
 
 async function bodyOf<Output>({ req }: Context, schema: z.ZodType<Output>): Promise<Output> {

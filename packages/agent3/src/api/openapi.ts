@@ -48,9 +48,6 @@ export function openApi(): Json {
 }
 
 function describe(): Json {
-  const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' }, description: 'The id of an agent' };
-  const handle = { name: 'handle', in: 'path', required: true, schema: { type: 'string' } };
-  const { filters, ...words } = searchRequest.shape;
   return {
     openapi: '3.1.0',
     info: {
@@ -59,69 +56,8 @@ function describe(): Json {
       description: 'Find, call and rate A2A agents.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    security: [{ owner: [] }],
-    paths: {
-      '/api/agents': {
-        get: read('search', 'Find agents', 'searchPage', queryOf({ ...words, ...filters.unwrap().shape })),
-        post: write('register', 'Add an agent, or change it', {
-          body: 'registerRequest',
-          answer: 'agentDetails',
-          status: '201',
-        }),
-      },
-      '/api/agents/{id}': {
-        get: read('select', 'Show an agent', 'agentDetails', [id]),
-        delete: {
-          operationId: 'unregister',
-          summary: 'Remove an agent',
-          parameters: [id],
-          responses: { '204': { description: 'The agent was removed' }, default: faulty() },
-        },
-      },
-      '/api/agents/{id}/card': {
-        get: read('invoke', "Show an agent's card and the authentication a call needs", 'invocation', [id]),
-      },
-      '/api/calls': {
-        get: {
-          ...read(
-            'calls',
-            'List your calls, newest first; all calls for an admin',
-            'callLog',
-            queryOf(callLogRequest.shape),
-          ),
-          security: [{ owner: [] }],
-        },
-        post: write('call', 'Call an agent; a failed call is a response with an errorCode', {
-          body: 'callRequest',
-          answer: 'callResponse',
-          lines: 'callLine',
-        }),
-      },
-      '/api/tasks': {
-        post: write('task', 'Get, wait for, reply to or cancel a task', {
-          body: 'taskRequest',
-          answer: 'callResponse',
-          lines: 'callLine',
-        }),
-      },
-      '/api/feedback': {
-        post: write('feedback', 'Rate a call by its receipt', { body: 'ratingRequest', answer: 'feedbackResult' }),
-      },
-      '/api/statistics': {
-        get: read('statistics', 'Calls over time', 'statistics', queryOf(statisticsRequest.shape)),
-      },
-      '/api/health': { get: read('health', 'Health of the hub', 'hubHealth', []) },
-      '/api/push/{handle}': {
-        post: {
-          operationId: 'push',
-          summary: 'Receive a push notification of an agent, with the token of the task',
-          security: [],
-          parameters: [handle],
-          requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
-          responses: { '204': { description: 'Accepted' }, default: { description: 'Refused' } },
-        },
-      },
-    },
+    security: ownerOnly,
+    paths: { ...agentPaths(), ...callPaths(), ...statusPaths(), ...pushPath() },
     components: {
       schemas: {
         ...Object.fromEntries(Object.entries(sent).map(([name, schema]) => [name, jsonSchema(schema, 'input')])),
@@ -134,7 +70,102 @@ function describe(): Json {
   };
 }
 
-function read(operationId: string, summary: string, answer: keyof typeof answered, parameters: Json[]): Json {
+const ownerOnly = [{ owner: [] }];
+
+function agentPaths(): Json {
+  const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' }, description: 'The id of an agent' };
+  const { filters, ...words } = searchRequest.shape;
+  return {
+    '/api/agents': {
+      get: read('search', 'Find agents', {
+        answer: 'searchPage',
+        parameters: queryOf({ ...words, ...filters.unwrap().shape }),
+      }),
+      post: write('register', 'Add an agent, or change it', {
+        body: 'registerRequest',
+        answer: 'agentDetails',
+        status: '201',
+      }),
+    },
+    '/api/agents/{id}': {
+      get: read('select', 'Show an agent', { answer: 'agentDetails', parameters: [id] }),
+      delete: {
+        operationId: 'unregister',
+        summary: 'Remove an agent',
+        parameters: [id],
+        responses: { '204': { description: 'The agent was removed' }, default: faulty() },
+      },
+    },
+    '/api/agents/{id}/card': {
+      get: read('invoke', "Show an agent's card and the authentication a call needs", {
+        answer: 'invocation',
+        parameters: [id],
+      }),
+    },
+  };
+}
+
+function callPaths(): Json {
+  const list = read('calls', 'List your calls, newest first; all calls for an admin', {
+    answer: 'callLog',
+    parameters: queryOf(callLogRequest.shape),
+  });
+  return {
+    '/api/calls': {
+      get: { ...list, security: ownerOnly },
+      post: write('call', 'Call an agent; a failed call is a response with an errorCode', {
+        body: 'callRequest',
+        answer: 'callResponse',
+        lines: 'callLine',
+      }),
+    },
+    '/api/tasks': {
+      post: write('task', 'Get, wait for, reply to or cancel a task', {
+        body: 'taskRequest',
+        answer: 'callResponse',
+        lines: 'callLine',
+      }),
+    },
+    '/api/feedback': {
+      post: write('feedback', 'Rate a call by its receipt', { body: 'ratingRequest', answer: 'feedbackResult' }),
+    },
+  };
+}
+
+function statusPaths(): Json {
+  return {
+    '/api/statistics': {
+      get: read('statistics', 'Calls over time', {
+        answer: 'statistics',
+        parameters: queryOf(statisticsRequest.shape),
+      }),
+    },
+    '/api/health': { get: read('health', 'Health of the hub', { answer: 'hubHealth', parameters: [] }) },
+  };
+}
+
+function pushPath(): Json {
+  const handle = { name: 'handle', in: 'path', required: true, schema: { type: 'string' } };
+  return {
+    '/api/push/{handle}': {
+      post: {
+        operationId: 'push',
+        summary: 'Receive a push notification of an agent, with the token of the task',
+        security: [],
+        parameters: [handle],
+        requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
+        responses: { '204': { description: 'Accepted' }, default: { description: 'Refused' } },
+      },
+    },
+  };
+}
+
+interface Read {
+  answer: keyof typeof answered;
+  parameters: Json[];
+}
+
+function read(operationId: string, summary: string, { answer, parameters }: Read): Json {
   // the empty requirement makes the token optional; private hubs need it
   return { operationId, summary, security: [{}, { owner: [] }], parameters, responses: responses(answer) };
 }

@@ -5,10 +5,9 @@ import type { CardJson } from '../base/agents.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
 import { type Card, readCard } from './card.ts';
-import type { CardSource, FetchedCard } from './card-source.ts';
+import { type CardSource, type FetchedCard, MAX_CARD_BYTES } from './card-source.ts';
 import { type SigningKey, verifyCard } from './signature.ts';
 
-const MAX_CARD_LENGTH = 256 * 1_024;
 const MAX_PARAMETERS = 10;
 
 /** A checked card, with its source if it was fetched. */
@@ -55,8 +54,8 @@ export class CardChecks {
   ): Promise<CheckedCard> {
     const { source } = this.#options;
     if (isTooDeep(json)) throw new Agent3Error('CARD_INVALID', `The card is nested more than ${MAX_DEPTH} levels deep`);
-    if (canonicalJson(json).length > MAX_CARD_LENGTH)
-      throw new Agent3Error('CARD_INVALID', `The card is larger than ${MAX_CARD_LENGTH / 1_024} KiB`);
+    if (canonicalJson(json).length > MAX_CARD_BYTES)
+      throw new Agent3Error('CARD_INVALID', `The card is larger than ${MAX_CARD_BYTES / 1_024} KiB`);
     const card = readCard(json);
     for (const { url } of card.supportedInterfaces) {
       const parsed = URL.parse(url);

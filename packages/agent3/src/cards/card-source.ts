@@ -1,4 +1,4 @@
-// Fetches cards and signing keys, with limits of size and time and with HTTP caching.
+// Fetches cards and signing keys, with a timeout and HTTP caching.
 import { CARD_PATH } from '@pocket-agent/a2a/client';
 import { FetchError, type HttpFetch, isHost } from '@pocket-agent/http/fetch';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
@@ -6,7 +6,8 @@ import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/agents.ts';
 import type { SigningKey } from './signature.ts';
 
-const MAX_BYTES = 256 * 1_024;
+/** The registry's `fetch` refuses larger cards and key sets. */
+export const MAX_CARD_BYTES = 256 * 1_024;
 const TIMEOUT_MS = 10_000;
 const MIN_FRESH_MS = 60_000;
 const MAX_FRESH_MS = 86_400_000;
@@ -106,7 +107,7 @@ export class CardSource {
     try {
       const response = await this.#fetch(url, { headers, signal });
       this.checkScheme(new URL(response.url), 'The redirect target');
-      return { response, text: await boundedText(response) };
+      return { response, text: await response.text() };
     } catch (cause) {
       throw unavailable(url, late.aborted ? `no complete answer within ${this.#timeoutMs} ms` : reasonOf(cause), cause);
     }
@@ -120,17 +121,6 @@ function sourceOf(url: string, response: Response): string {
 
 function isSameOrigin(url: string, response: Response): boolean {
   return new URL(response.url).origin === new URL(url).origin;
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new FetchError('TOO_LARGE', `it is larger than ${MAX_BYTES / 1_024} KiB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function parseObject(text: string, url: string): CardJson {

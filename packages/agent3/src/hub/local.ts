@@ -1,9 +1,9 @@
 // Agent3 in this process: a registry and a bridge to its agents.
-import { MAX_CARD_BYTES } from '@pocket-agent/a2a/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, stderrLogger } from '@pocket-agent/kit';
 import type { Agent3 } from '../base/agent3.ts';
 import { type BridgeOptions, createBridge } from '../bridge/bridge.ts';
+import { MAX_CARD_BYTES } from '../cards/card-source.ts';
 import { openRegistry, type RegistryOptions } from '../registry/registry.ts';
 
 export type LocalAgent3 = Awaited<ReturnType<typeof openAgent3>>;

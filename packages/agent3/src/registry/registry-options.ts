@@ -9,7 +9,7 @@ export interface RegistryOptions {
   url?: string;
   /** SQLite, if there is no URL. */
   file?: string;
-  /** Fetches cards and keys; its guard decides which addresses may be reached. */
+  /** Fetches cards and keys. It decides which addresses may be reached, and how large a response may be. */
   fetch: HttpFetch;
   /** Hosts that may be reached over plain http. */
   allowHosts?: readonly string[];

@@ -28,6 +28,24 @@ interface Envelope {
   credentials?: readonly Credential[] | undefined;
 }
 
+interface PricedAgent {
+  known: AgentRow | undefined;
+  checked: CheckedCard;
+  caller: Caller;
+  price: Price | undefined;
+}
+
+interface PutRow {
+  identity: string;
+  columns: CardColumns & EnvelopeColumns & Pick<AgentRow, 'own_tags' | 'health_due'>;
+  /** The agent, if it is registered. */
+  known: AgentRow | undefined;
+  /** The agent, or its record from an earlier registration. */
+  before: AgentRow | FormerTable | undefined;
+  caller: Caller;
+  isTakenOver: boolean;
+}
+
 interface WrittenCard {
   id: string;
   card: Card;
@@ -109,8 +127,9 @@ export class Registrations {
         .returning(['number', 'own_tags'])
         .executeTakeFirst();
       if (!row) return false;
-      const { changedRow, tags } = this.#cardColumns(checked, parse<string[]>(row.own_tags));
-      await transaction.updateTable('agent3_agents').set(changedRow).where('number', '=', row.number).execute();
+      const tags = tagsOf(checked.card, parse<string[]>(row.own_tags));
+      const columns = cardColumns(checked, tags, now());
+      await transaction.updateTable('agent3_agents').set(columns).where('number', '=', row.number).execute();
       await this.#putParts(transaction, { number: row.number, checked, tags });
       return true;
     });
@@ -136,53 +155,54 @@ export class Registrations {
     transaction: Transaction<RegistrySchema>,
     { checked, envelope, caller }: { checked: CheckedCard; envelope: Envelope; caller: Caller },
   ): Promise<{ id: string }> {
-    const { credentials, now } = this.#options;
     const identity = identityOf(checked, caller);
-    const known = await transaction
-      .selectFrom('agent3_agents')
-      .selectAll()
-      .where('identity', '=', identity)
-      .executeTakeFirst();
+    const known = await agentWith(transaction, identity);
     const isTakenOver = checkRight(known, checked, caller);
-    if (envelope.mayLowerPrice === false && !isTakenOver) {
-      const others = {
-        addresses: addressesOf(checked.json),
-        owner: caller.id,
-        registeredAt: known?.registered_at ?? now(),
-      };
-      checkPrice(known?.price ?? (await inheritedPrice(transaction, others)), envelope.price);
-    }
-    // the delete makes concurrent registrations of the same agent wait for each other
-    const before =
-      known ??
-      (await transaction
-        .deleteFrom('agent3_former')
-        .where('identity', '=', identity)
-        .returning(formerColumns)
-        .executeTakeFirst());
+    if (envelope.mayLowerPrice === false && !isTakenOver)
+      await this.#checkNotCheaper(transaction, { known, checked, caller, price: envelope.price });
+    const before = known ?? (await takeFormer(transaction, identity));
     const ownTags = [...(envelope.tags ?? (known && !isTakenOver ? parse<string[]>(known.own_tags) : []))];
-    const { changedRow, tags } = this.#cardColumns(checked, ownTags);
+    const tags = tagsOf(checked.card, ownTags);
+    const now = this.#options.now();
     const columns = {
-      ...changedRow,
+      ...cardColumns(checked, tags, now),
       ...(isTakenOver ? unsetEnvelope : {}),
       ...envelopeColumns(envelope),
       own_tags: JSON.stringify(ownTags),
-      health_due: now(),
+      health_due: now,
     };
-    const id = before?.id ?? newId(columns.name);
-    const record = { ...NEW_RECORD, ...before, ...columns };
-    const standing = standingOf(record, now());
+    const row = await this.#upsert(transaction, { identity, columns, known, before, caller, isTakenOver });
+    await this.#putParts(transaction, { number: row.number, checked, tags });
+    const { credentials } = this.#options;
+    if (isTakenOver) await credentials.remove(transaction, row);
+    const { credentials: given } = envelope;
+    if (given) await credentials.put(transaction, row, { credentials: given, hosts: hostsOf(checked.card) });
+    return row;
+  }
+
+  /** Throws if the agent, or an agent at the same addresses, was registered with a higher price. */
+  async #checkNotCheaper(transaction: Transaction<RegistrySchema>, put: PricedAgent): Promise<void> {
+    const { known, checked, caller, price } = put;
+    const registeredAt = known?.registered_at ?? this.#options.now();
+    const others = { addresses: addressesOf(checked.json), owner: caller.id, registeredAt };
+    checkPrice(known?.price ?? (await inheritedPrice(transaction, others)), price);
+  }
+
+  async #upsert(transaction: Transaction<RegistrySchema>, put: PutRow): Promise<{ number: number; id: string }> {
+    const { identity, columns, known, before, caller, isTakenOver } = put;
+    const now = this.#options.now();
+    const standing = standingOf({ ...NEW_RECORD, ...before, ...columns }, now);
     const row = await transaction
       .insertInto('agent3_agents')
       .values({
         ...unset,
         ...columns,
         ...(before ? recordColumns(before) : {}),
-        id,
+        id: before?.id ?? newId(columns.name),
         identity,
         owner: caller.id,
         standing,
-        registered_at: now(),
+        registered_at: now,
       })
       // another hub may have inserted it in between; then only its owner may update it
       .onConflict((conflict) =>
@@ -194,29 +214,7 @@ export class Registrations {
       .returning(['number', 'id'])
       .executeTakeFirst();
     if (!row) throw notTheOwner();
-    await this.#putParts(transaction, { number: row.number, checked, tags });
-    if (isTakenOver) await credentials.remove(transaction, row);
-    const { credentials: given } = envelope;
-    if (given) await credentials.put(transaction, row, { credentials: given, hosts: hostsOf(checked.card) });
     return row;
-  }
-
-  #cardColumns(checked: CheckedCard, ownTags: readonly string[]) {
-    const { card, json, url, etag, freshMs, isVerified } = checked;
-    const now = this.#options.now();
-    const tags = tagsOf(card, ownTags);
-    const changedRow = {
-      ...titleOf(card),
-      card_url: url ?? null,
-      digest: digestOf(json),
-      etag: etag ?? null,
-      verified: isVerified ? 1 : 0,
-      tags: JSON.stringify(tags),
-      protocols: JSON.stringify(protocolsOf(card)),
-      refreshed_at: now,
-      fresh_until: now + (freshMs ?? 0),
-    };
-    return { changedRow, tags };
   }
 
   /** Writes the card, the search index and the endpoints of an agent. */
@@ -234,6 +232,36 @@ export class Registrations {
     await this.#options.index.write(transaction, number, texts);
     await putEndpoints(transaction, number, addressesOf(checked.json));
   }
+}
+
+function agentWith(transaction: Transaction<RegistrySchema>, identity: string): Promise<AgentRow | undefined> {
+  return transaction.selectFrom('agent3_agents').selectAll().where('identity', '=', identity).executeTakeFirst();
+}
+
+/** The record of a removed agent. The delete makes concurrent registrations of the same agent wait for each other. */
+function takeFormer(transaction: Transaction<RegistrySchema>, identity: string): Promise<FormerTable | undefined> {
+  return transaction
+    .deleteFrom('agent3_former')
+    .where('identity', '=', identity)
+    .returning(formerColumns)
+    .executeTakeFirst();
+}
+
+type CardColumns = ReturnType<typeof cardColumns>;
+
+function cardColumns(checked: CheckedCard, tags: readonly string[], now: number) {
+  const { card, json, url, etag, freshMs, isVerified } = checked;
+  return {
+    ...titleOf(card),
+    card_url: url ?? null,
+    digest: digestOf(json),
+    etag: etag ?? null,
+    verified: isVerified ? 1 : 0,
+    tags: JSON.stringify(tags),
+    protocols: JSON.stringify(protocolsOf(card)),
+    refreshed_at: now,
+    fresh_until: now + (freshMs ?? 0),
+  };
 }
 
 const unsetEnvelope = { price: null, price_per_call: null, rate_calls: null, rate_seconds: null, idempotent: 0 };

@@ -1,5 +1,5 @@
 // Ratings: each needs the receipt of a call, and each call can be rated once. ranking.ts defines their weight.
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Caller } from '../../base/agent3.ts';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import type { Review } from '../../base/agents.ts';
@@ -17,66 +17,93 @@ const RECENT_REVIEWS = 20;
 
 type Database = Kysely<RegistrySchema>;
 
-export async function giveFeedback(
-  db: Database,
-  given: Feedback,
-  context: { caller: Caller; receipts: Receipts; now: number },
-): Promise<FeedbackResult> {
+interface RatingContext {
+  caller: Caller;
+  receipts: Receipts;
+  now: number;
+}
+
+/** A rating, before it is known how much it weighs. */
+interface Rating {
+  callId: string;
+  agentId: string;
+  rating: number;
+  text: string;
+  rater: Rater;
+  now: number;
+}
+
+export async function giveFeedback(db: Database, given: Feedback, context: RatingContext): Promise<FeedbackResult> {
   const { agentId, rating, feedback, receipt, userAgentId: named } = inputChecked(ratedCall, given);
   const { caller, receipts, now } = context;
   const callId = receipts.read(receipt, agentId, caller.id);
   if (callId === undefined) throw invalidReceipt('is not for one of your calls to this agent');
   return db.transaction().execute(async (transaction) => {
-    const call = await transaction
-      .selectFrom('agent3_calls')
-      .select(['error_code', 'response_time', 'user_agent_id'])
-      .where('call_id', '=', callId)
-      .executeTakeFirst();
-    if (!call) throw invalidReceipt('is for a call that is no longer in the log');
-    if (!countsForAgent(call.error_code, call.response_time))
-      throw invalidReceipt('is for a call that never reached the agent or had too short a timeout');
-    const userAgentId = raterOf(call.user_agent_id, named);
+    const userAgentId = raterOf(await userAgentOfCall(transaction, callId), named);
+    const text = cleanExcerpt(feedback, MAX_TEXT_LENGTH);
+    const rated = { callId, agentId, rating, text, rater: { caller, userAgentId }, now };
     await lockAgent(transaction, agentId);
-    const rater = { caller, userAgentId };
-    const counts = (await isOwn(transaction, rater, agentId)) ? 0 : 1;
-    const raterRecord = await recordOfRater(transaction, rater, agentId);
-    const { numInsertedOrUpdatedRows } = await transaction
-      .insertInto('agent3_feedback')
-      .values({
-        call_id: callId,
-        agent_id: agentId,
-        rater: caller.id,
-        user_agent_id: userAgentId ?? null,
-        rating,
-        text: cleanExcerpt(feedback, MAX_TEXT_LENGTH),
-        created_at: now,
-        counts,
-      })
-      .onConflict((conflict) => conflict.column('call_id').doNothing())
-      .executeTakeFirstOrThrow();
-    if (numInsertedOrUpdatedRows === 0n)
-      throw new Agent3Error('ALREADY_RATED', 'This call has already been rated; each call can be rated once');
-    const weight = counts * ageWeight(now) * raterWeight(raterRecord);
-    const rated = await updateRecord(transaction, {
-      agentId,
-      now,
-      change: ({ ref }) => ({
-        rating_count: sql`${ref('rating_count')} + ${sql.lit(counts)}`,
-        rating_sum: sql`${ref('rating_sum')} + cast(${weight * rating} as double precision)`,
-        rating_weight: sql`${ref('rating_weight')} + cast(${weight} as double precision)`,
-      }),
-    });
-    if (!rated) throw new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanExcerpt(agentId, 100)}" anymore`);
-    const reputation = reputationOf(rated);
-    return {
-      success: true,
-      timestamp: new Date(now).toISOString(),
-      message: counts
-        ? 'Thank you: your rating counts.'
-        : 'Thank you. This is your own agent: only ratings by others count.',
-      ...(reputation === undefined ? {} : { reputation }),
-    };
+    return addRating(transaction, rated);
   });
+}
+
+/** The agent that made the call, if the call named it. Throws if the call cannot be rated. */
+async function userAgentOfCall(db: Database, callId: string): Promise<string | null> {
+  const call = await db
+    .selectFrom('agent3_calls')
+    .select(['error_code', 'response_time', 'user_agent_id'])
+    .where('call_id', '=', callId)
+    .executeTakeFirst();
+  if (!call) throw invalidReceipt('is for a call that is no longer in the log');
+  if (!countsForAgent(call.error_code, call.response_time))
+    throw invalidReceipt('is for a call that never reached the agent or had too short a timeout');
+  return call.user_agent_id;
+}
+
+async function addRating(db: Transaction<RegistrySchema>, given: Rating): Promise<FeedbackResult> {
+  const { agentId, rating, rater, now } = given;
+  const counts = (await isOwn(db, rater, agentId)) ? 0 : 1;
+  const weight = counts * ageWeight(now) * raterWeight(await recordOfRater(db, rater, agentId));
+  await insertRating(db, given, counts);
+  const rated = await updateRecord(db, {
+    agentId,
+    now,
+    change: ({ ref }) => ({
+      rating_count: sql`${ref('rating_count')} + ${sql.lit(counts)}`,
+      rating_sum: sql`${ref('rating_sum')} + cast(${weight * rating} as double precision)`,
+      rating_weight: sql`${ref('rating_weight')} + cast(${weight} as double precision)`,
+    }),
+  });
+  if (!rated) throw new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanExcerpt(agentId, 100)}" anymore`);
+  const reputation = reputationOf(rated);
+  return {
+    success: true,
+    timestamp: new Date(now).toISOString(),
+    message: counts
+      ? 'Thank you: your rating counts.'
+      : 'Thank you. This is your own agent: only ratings by others count.',
+    ...(reputation === undefined ? {} : { reputation }),
+  };
+}
+
+async function insertRating(db: Database, given: Rating, counts: 0 | 1): Promise<void> {
+  const { callId, agentId, rating, text, rater, now } = given;
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('agent3_feedback')
+    .values({
+      call_id: callId,
+      agent_id: agentId,
+      rater: rater.caller.id,
+      user_agent_id: rater.userAgentId ?? null,
+      rating,
+      text,
+      created_at: now,
+      counts,
+    })
+    .onConflict((conflict) => conflict.column('call_id').doNothing())
+    .executeTakeFirstOrThrow();
+  if (numInsertedOrUpdatedRows === 0n)
+    throw new Agent3Error('ALREADY_RATED', 'This call has already been rated; each call can be rated once');
 }
 
 function invalidReceipt(why: string): Agent3Error {
@@ -108,7 +135,7 @@ function raterOf(called: string | null, named: string | undefined): string | und
   return called ?? (given === '' ? undefined : given);
 }
 
-/** The experience of a named agent are its own calls; without a name, all calls of the caller count. */
+/** The experience of a named agent consists of its own calls; without a name, all calls of the caller count. */
 async function recordOfRater(
   db: Database,
   { caller, userAgentId }: Rater,
