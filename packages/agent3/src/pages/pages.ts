@@ -1,6 +1,6 @@
 // The web pages, rendered on the server. They work without scripts; live.js only updates the health badges.
 import { readFileSync } from 'node:fs';
-import type { Logger } from '@pocket-agent/kit';
+import { type Logger, settlesWithin } from '@pocket-agent/kit';
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
@@ -93,16 +93,12 @@ function errorPage(message: string) {
 
 /** Undefined after a short wait, or if Agent3 fails. */
 async function withinTimeout<Value>(asked: Promise<Value>): Promise<Value | undefined> {
-  const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => late.resolve(undefined), CARD_WAIT_MS);
+  asked.catch(() => {}); // it may fail after the timeout
   try {
-    return await Promise.race([asked, late.promise]);
+    return (await settlesWithin(CARD_WAIT_MS, asked)) ? await asked : undefined;
   } catch (error) {
     if (error instanceof Agent3Error) return undefined;
     throw error;
-  } finally {
-    clearTimeout(timer);
-    asked.catch(() => {}); // it may fail after the timeout
   }
 }
 

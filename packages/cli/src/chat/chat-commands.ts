@@ -87,7 +87,8 @@ export function completeCommand(line: string, state: ChatState | undefined): [st
 
 async function listTools({ agent, folders, profile, signal, print, connecting }: ChatState): Promise<void> {
   const checked = profile === undefined ? undefined : readProfile(profile);
-  const rows = await connecting(toolRows([agent.mcpClient, ...folders], checked, signal, 'ready'));
+  const sources = [agent.mcpClient, ...folders];
+  const rows = await connecting(toolRows({ sources, profile: checked, signal, wait: 'ready' }));
   for (const [server, { status, reason }] of agent.mcpClient.status) {
     if (status !== 'connected') print(`server ${server}: ${reason ?? status}`);
   }

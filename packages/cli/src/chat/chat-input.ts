@@ -1,5 +1,6 @@
 // Reads chat messages: line editing, completion, history, and pasted text as one message.
 import { createInterface } from 'node:readline';
+import { onAbort } from '@pocket-agent/kit';
 import { canMoveCursor } from '../terminal/style.ts';
 import type { ChatHistory } from './chat-history.ts';
 import { asOneLine, disablePasteMarks, enablePasteMarks, fromOneLine, PasteFilter } from './paste-filter.ts';
@@ -90,9 +91,7 @@ export class ChatInput {
     });
     lines.on('SIGINT', () => typed.resolve({ kind: 'interrupt', text: lines.line }));
     lines.on('close', () => typed.resolve({ kind: 'end', text: '' }));
-    const aborted = () => typed.resolve({ kind: 'interrupt', text: '' });
-    signal.addEventListener('abort', aborted, { once: true });
-    if (signal.aborted) aborted();
+    const removeListener = onAbort(signal, () => typed.resolve({ kind: 'interrupt', text: '' }));
     try {
       if (hasKeys) {
         input.pipe(keys);
@@ -106,7 +105,7 @@ export class ChatInput {
       else output.write('\n');
       return line;
     } finally {
-      signal.removeEventListener('abort', aborted);
+      removeListener();
       lines.close();
       input.unpipe(keys);
       input.pause();

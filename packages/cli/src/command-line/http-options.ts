@@ -1,5 +1,5 @@
 // The options of the commands that serve on stdin and stdout or over HTTP.
-import { PocketError } from '@pocket-agent/kit';
+import { onAbort, PocketError } from '@pocket-agent/kit';
 import type { Interrupts } from './interrupts.ts';
 
 export const httpOptions = {
@@ -68,10 +68,7 @@ export async function listenUntilStopped(
   }
   const server = await listen(address);
   process.stderr.write(`listening on ${server.url}\n`);
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
   await server.close();
   return interrupts.exitCode ?? 0;
 }

@@ -53,12 +53,10 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     const tools = await whileConnecting(screen, states, Promise.resolve(source.listTools(signal)));
     assertConnected(source);
     const tool = tools.find((each) => ownName(source, each) === toolName);
-    if (!tool)
-      throw unknown(
-        'tool',
-        toolName,
-        tools.map((each) => ownName(source, each)),
-      );
+    if (!tool) {
+      const known = tools.map((each) => ownName(source, each));
+      throw unknownName({ what: 'tool', name: toolName, known });
+    }
     const bars = new ProgressBars();
     const args = readToolArguments(words, tool);
     refuseMisspelt(toolName, args, tool);
@@ -143,13 +141,21 @@ async function findSource(name: string, { request, approver, signal, logger, tel
   await Promise.all(folders.filter((folder) => folder !== found).map((folder) => folder.close()));
   if (!found) {
     const hint = folders.length === 0 ? ' For a tool folder, add --tools DIR.' : '';
-    throw unknown('server or tool folder', name, [...servers.keys(), ...names.flat()], hint);
+    const known = [...servers.keys(), ...names.flat()];
+    throw unknownName({ what: 'server or tool folder', name, known, hint });
   }
   await found.activate([name]);
   return found;
 }
 
-function unknown(what: string, name: string, known: readonly string[], hint = ''): PocketError {
+interface UnknownName {
+  what: string;
+  name: string;
+  known: readonly string[];
+  hint?: string;
+}
+
+function unknownName({ what, name, known, hint = '' }: UnknownName): PocketError {
   return new PocketError(
     'CONFIG_INVALID',
     `There is no ${what} "${name}".${didYouMean(name, known)} Available: ${known.join(', ') || 'none'}.${hint}`,

@@ -44,9 +44,9 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       tell(`tool "${tool}" of ${source} is renamed to "${name}": ${reason}`),
   });
   try {
-    const allowed = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
+    const profile = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
     const sources = [client, ...folders];
-    const listing = toolRows(sources, allowed, signal);
+    const listing = toolRows({ sources, profile, signal });
     const rows = (await whileConnecting(screen, () => client.status, listing)).filter(
       ({ tool }) => positionals.length === 0 || positionals.includes(tool),
     );

@@ -12,12 +12,14 @@ export interface ToolRow extends Judgement {
   reason?: string;
 }
 
-export async function toolRows(
-  sources: readonly ToolSource[],
-  profile: Profile | undefined,
-  signal: AbortSignal,
-  wait: ListWait = 'all',
-): Promise<ToolRow[]> {
+interface ToolListing {
+  sources: readonly ToolSource[];
+  profile: Profile | undefined;
+  signal: AbortSignal;
+  wait?: ListWait;
+}
+
+export async function toolRows({ sources, profile, signal, wait = 'all' }: ToolListing): Promise<ToolRow[]> {
   const lists = await Promise.all(
     sources.map(async (source) => ({ source, tools: await source.listTools(signal, wait) })),
   );

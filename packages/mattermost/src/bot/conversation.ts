@@ -30,6 +30,12 @@ interface Run {
   abort: AbortController;
 }
 
+interface AgentRun {
+  signal: AbortSignal;
+  text: RunText;
+  answer: AnswerPost;
+}
+
 const TYPING_INTERVAL_MS = 4000;
 const MAX_QUEUED = 20;
 
@@ -108,7 +114,7 @@ export class Conversation {
     typing(question);
     const stillTyping = setInterval(() => typing(question), TYPING_INTERVAL_MS);
     try {
-      const result = await this.#runAgent(question, abort.signal, text, answer);
+      const result = await this.#runAgent(question, { signal: abort.signal, text, answer });
       await answer.finish(text.answer || (typeof result === 'string' && result.trim()) || '*(no answer)*');
     } catch (error) {
       if (!abort.signal.aborted) log.error('run_failed', { post_id: question.postId, ...errorFields(error) });
@@ -120,7 +126,7 @@ export class Conversation {
     }
   }
 
-  async #runAgent(question: Question, signal: AbortSignal, text: RunText, answer: AnswerPost): Promise<unknown> {
+  async #runAgent(question: Question, { signal, text, answer }: AgentRun): Promise<unknown> {
     const { questions, createAgent } = this.#options;
     const earlier = this.#agent ? '' : await questions.earlier(question);
     this.#agent ??= await createAgent(question);

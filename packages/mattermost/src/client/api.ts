@@ -48,6 +48,13 @@ interface PostSearch {
   key: string;
 }
 
+interface Reading<Result> {
+  timeoutMs: number;
+  read(response: IncomingMessage): Promise<Result>;
+  /** Looks for the effect of a request whose outcome is unknown, before it is sent again. */
+  find?: (() => Promise<Result | undefined>) | undefined;
+}
+
 export class MattermostApi {
   readonly #options: ApiOptions;
 
@@ -115,7 +122,7 @@ export class MattermostApi {
   /** Streams the response to `read`. After a broken connection `read` is called again, from the start of the file. */
   download<Result>(path: string, read: (response: IncomingMessage) => Promise<Result>): Promise<Result> {
     const { transferTimeoutMs } = this.#options.config;
-    return this.#send({ method: 'GET', path, safety: 'read' }, transferTimeoutMs, read);
+    return this.#send({ method: 'GET', path, safety: 'read' }, { timeoutMs: transferTimeoutMs, read });
   }
 
   async #object<Shape extends object>(request: ApiRequest): Promise<Shape> {
@@ -148,15 +155,10 @@ export class MattermostApi {
         );
       }
     };
-    return this.#send(request, limit, read, request.find);
+    return this.#send(request, { timeoutMs: limit, read, find: request.find });
   }
 
-  async #send<Result>(
-    request: ApiRequest,
-    timeoutMs: number,
-    read: (response: IncomingMessage) => Promise<Result>,
-    find?: () => Promise<Result | undefined>,
-  ): Promise<Result> {
+  async #send<Result>(request: ApiRequest, { timeoutMs, read, find }: Reading<Result>): Promise<Result> {
     const { pool, config, signal, token, log, onTokenRejected } = this.#options;
     const outgoing = toOutgoing(request, timeoutMs, this.#options);
     const retryDeadline = Date.now() + DEDUPLICATION_WINDOW_MS;

@@ -34,12 +34,12 @@ export interface FolderTool {
 interface Code {
   source: ManifestFile;
   definitions: Map<string, ToolDefinition>;
-  file: string | undefined;
+  file: string;
 }
 
 /** Imports the module, finds a method for every tool and reports mismatches. */
 export async function readCode(
-  { source, definitions, file }: Code,
+  { source, definitions, file }: Omit<Code, 'file'> & { file: string | undefined },
   options: ImportOptions,
 ): Promise<{ Tools: ToolsClass | undefined; tools: Map<string, FolderTool> }> {
   const none = { Tools: undefined, tools: new Map<string, FolderTool>() };
@@ -56,7 +56,7 @@ export async function readCode(
     return none;
   }
   const methods = methodsOf(Tools);
-  const tools = matchMethods(source, definitions, methods, basename(file));
+  const tools = matchMethods({ source, definitions, file }, methods);
   const named = new Set(source.manifest?.tool_list?.map(({ name }) => name));
   for (const name of strayMethods(methods, named)) {
     const line = await lineOf(file, name);
@@ -68,17 +68,12 @@ export async function readCode(
   return { Tools, tools };
 }
 
-function matchMethods(
-  source: ManifestFile,
-  definitions: Map<string, ToolDefinition>,
-  { all }: Methods,
-  file: string,
-): Map<string, FolderTool> {
+function matchMethods({ source, definitions, file }: Code, { all }: Methods): Map<string, FolderTool> {
   const tools = new Map<string, FolderTool>();
   for (const [name, { index, definition, check }] of definitions) {
     const method = all.get(`tool_${name}`) ?? all.get(name);
     if (!method) {
-      const found = `${shown(name)}, but ${file} has no method for it`;
+      const found = `${shown(name)}, but ${basename(file)} has no method for it`;
       source.report(['tool_list', index, 'name'], {
         found,
         expected: `a method tool_${name} or ${name} of class Tools`,
