@@ -53,9 +53,12 @@ export async function loadPocketAgent(): Promise<typeof import('pocket-agent')> 
   try {
     return await import('pocket-agent');
   } catch (error) {
-    throw new MattermostError('CONFIG_INVALID', 'The bot needs the package pocket-agent: npm install pocket-agent', {
-      cause: error,
-    });
+    throw new MattermostError(
+      'CONFIG_INVALID',
+      'The bot needs the package pocket-agent: npm install CHECKOUT/packages/pocket-agent, ' +
+        'where CHECKOUT is a checkout of Pocket Agent after npm run build.',
+      { cause: error },
+    );
   }
 }
 
