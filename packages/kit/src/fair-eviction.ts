@@ -1,6 +1,6 @@
 // Chooses what to evict from memory shared by several owners: the owner that has the most loses its oldest entry.
 
-/** About what an object, or a field of one, takes in memory. */
+/** Approximate memory of an object, or of one of its fields, without the value. */
 const BYTES_PER_VALUE = 50;
 
 /** The key of the entry to evict. Entries come oldest first. `weight` is 1 by default. */
@@ -18,7 +18,7 @@ export function fairEvictionKey<Key>(
   return largest?.oldest;
 }
 
-/** About how many bytes of memory plain JSON takes. */
+/** Estimates the memory that plain JSON takes, in bytes. */
 export function estimateBytes(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;

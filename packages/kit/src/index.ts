@@ -1,4 +1,5 @@
-// Helpers that every package uses. `/private-files` and `/require-node` are separate: one loads more of Node, one nothing.
+// Helpers that every package uses. `/private-files` and `/require-node` are separate entry points: the first loads
+// more of Node, the second loads nothing.
 export {
   abortable,
   abortableAfter,

@@ -73,7 +73,7 @@ export const secretStringList: OptionRule = {
 
 /** The options of one function or class, with a rule for each. */
 export class OptionSet<Options extends object = object> {
-  /** What takes the options, as in errors: "A PocketAgentClient", or a path such as "access". */
+  /** The owner of the options in error messages: "A PocketAgentClient", or a path such as "access". */
   readonly owner: string;
   readonly rules: OptionRules<Options>;
   readonly #hint: OptionHint | undefined;

@@ -3,7 +3,7 @@
 const MIN_MAJOR = 22;
 const MIN_MINOR = 18;
 
-/** What to tell the user when `version` of Node is too old; undefined for a supported one. */
+/** The message for users of a Node that is too old; undefined if `version` is supported. */
 export function nodeVersionProblem(program: string, version: string = process.versions.node): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > MIN_MAJOR || (major === MIN_MAJOR && minor >= MIN_MINOR)) return undefined;

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorText, PocketError } from '@pocket-agent/kit';
 
-/** Runs the test file of a tool folder, which follows it. In a checkout no build is needed: it uses the sources. */
+/** The command that runs a test; the test file follows it. In a checkout it uses the sources, so no build is needed. */
 export const testCommand = import.meta.url.endsWith('.ts') ? 'node -C pocket-agent/source --test' : 'node --test';
 
 export interface NewTool {

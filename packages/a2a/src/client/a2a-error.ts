@@ -1,4 +1,4 @@
-// The error of the A2A client: why a request to an agent failed, and whether the agent can have started to work.
+// The error of the A2A client: why a request to an agent failed, and whether the agent may have started to work.
 import { FetchError } from '@pocket-agent/http/fetch';
 import { CodedError } from '@pocket-agent/kit';
 

@@ -19,7 +19,7 @@ export async function eventStream<Item>(
   let heartbeat: NodeJS.Timeout | undefined;
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      heartbeat = setInterval(() => controller.enqueue(write(': still here\n\n')), HEARTBEAT_MS).unref();
+      heartbeat = setInterval(() => controller.enqueue(write(': keep-alive\n\n')), HEARTBEAT_MS).unref();
     },
     async pull(controller) {
       try {

@@ -100,7 +100,7 @@ function makeAuthenticate(options: HandlerOptions): Authenticate {
     };
   }
   const gate = bearerGate(options);
-  if (!gate) return async () => ({ caller: { id: 'anybody' }, isAuthenticated: false, isOneOfMany: false });
+  if (!gate) return async () => ({ caller: { id: 'anonymous' }, isAuthenticated: false, isOneOfMany: false });
   const isOneOfMany = hasSeveralCallers(options);
   return async (request) => {
     const auth = await gate(request);
@@ -179,7 +179,7 @@ function refused(isRest: boolean, error: NonNullable<RpcAnswer['error']>, status
   });
 }
 
-/** The specification allows it there as well. */
+/** The version in the query string, which the specification allows as well. */
 function versionIn({ searchParams }: URL): string | undefined {
   return [...searchParams].find(([name]) => name.toLowerCase() === VERSION_HEADER)?.[1];
 }

@@ -7,7 +7,7 @@ import type { PushConfig, Task } from '../wire/task.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 
 const MAX_PER_TASK = 10;
-/** Of the JSON of one webhook. */
+/** Characters of the JSON of one webhook. */
 const MAX_WEBHOOK_LENGTH = 8_192;
 const TIMEOUT_MS = 10_000;
 

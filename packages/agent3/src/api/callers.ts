@@ -38,15 +38,15 @@ export class Callers {
 
   /** The caller of a request that only reads. */
   reader(request: Request): Caller {
-    return this.#shown(request) ?? (this.#options.isPrivate ? askForToken('This hub is private') : VISITOR);
+    return this.#tokenOwner(request) ?? (this.#options.isPrivate ? askForToken('This hub is private') : VISITOR);
   }
 
   /** The caller of a request that reads an owner's private data. */
   readingOwner(request: Request): Caller {
-    return this.#shown(request) ?? askForToken('Reading calls needs a token');
+    return this.#tokenOwner(request) ?? askForToken('Reading calls needs a token');
   }
 
-  #shown(request: Request): Caller | undefined {
+  #tokenOwner(request: Request): Caller | undefined {
     const [, scheme = '', sent = ''] = /^(Bearer|Basic) (\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
     const token = scheme.toLowerCase() === 'basic' ? passwordIn(sent) : sent;
     return this.#options.tokens.read(token);

@@ -63,7 +63,7 @@ export interface AgentDetails extends AgentSummary {
   refreshedAt: string;
   rateLimit?: RateLimit;
   recentReviews: Review[];
-  /** Calls and ratings its owner made in its name (`userAgentId`); absent if there are none. */
+  /** Calls and ratings that its owner made in its name (`userAgentId`); absent before the first one. */
   asCaller?: { calls: number; ratings: number };
 }
 

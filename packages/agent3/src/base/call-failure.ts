@@ -1,4 +1,4 @@
-// Why a call failed: a code for programs, a text for people, and whether the agent can have started to work.
+// Why a call failed: a code for programs, a text for people, and whether the agent may have started to work.
 import { A2aError, explainFetchError } from '@pocket-agent/a2a/client';
 import { FetchError } from '@pocket-agent/http/fetch';
 import type { CallErrorCode } from './calls.ts';

@@ -92,7 +92,7 @@ export const callRequest = z.strictObject({
         .string()
         .max(200)
         .optional()
-        .describe('Your own agent id: stored with the call, and weighs its rating'),
+        .describe('Your own agent id: stored with the call; affects the weight of its rating'),
       timeout: z
         .int()
         .min(1)

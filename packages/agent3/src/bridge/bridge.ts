@@ -270,7 +270,7 @@ class A2aBridge implements Bridge {
   }
 }
 
-/** Schema checks are limited per owner, who may register many cards. A local registry has one owner, so there it is per host. */
+/** Schema checks are limited per owner, who may register many cards. A local registry has one owner, so there the limit is per host. */
 function partyOf({ agent, endpoint }: FoundAgent): string {
   return agent.owner === localOwner.id ? `host ${endpoint.url.host}` : `owner ${agent.owner}`;
 }

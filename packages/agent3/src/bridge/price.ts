@@ -118,14 +118,14 @@ export class Budget {
     const limits = this.#limitsOf(caller);
     if (!this.isLimited(caller)) return () => {};
     if (price && !isInDollars(price))
-      throw new CallFailure('BUDGET', 'its price is not in US dollars, as the budget requires. Call another agent.');
+      throw new CallFailure('BUDGET', 'the budget needs a price in US dollars, and this agent has another currency. Call another agent.');
     if (!isPaid(price)) return () => {};
     const day = new Date(now()).toISOString().slice(0, 10);
     const max = maxCostOf(price, limit);
     if (max === undefined)
       throw new CallFailure(
         'BUDGET',
-        'it charges by the token, so the cost of a call has no upper bound, as the budget requires. Call it with maxCost, in US dollars.',
+        'it charges by the token, so the cost of a call has no upper bound, and the budget needs one. Call it with maxCost, in US dollars.',
       );
     const exceeded = await directory.spend({ day, caller, amount: max, limits });
     if (exceeded === 'perDay') throw budgetExceeded('The budget', limits.perDay);

@@ -13,7 +13,7 @@ export interface Agent3Settings {
   remote: { url: string; token: string | undefined } | undefined;
   databaseUrl: string | undefined;
   file: string;
-  /** Holds the key of this hub if none is configured. */
+  /** Holds the generated key of this hub; unused if a key is configured. */
   keyFile: string;
   secretKey: string | undefined;
   oldSecretKeys: readonly string[];

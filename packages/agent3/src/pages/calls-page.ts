@@ -16,7 +16,7 @@ export function callsPage({ asked, log, isAdmin }: CallsPageOptions): Html {
     title: 'Calls · Agent3',
     content: html`
       <h1>Calls</h1>
-      <p class="soft">${isAdmin ? 'All calls' : 'Your calls'} of the last 90 days, newest first. Messages are not stored, only their SHA-256.</p>
+      <p class="soft">${isAdmin ? 'All calls' : 'Your calls'} of the last 90 days, newest first. Messages are not stored, only their SHA-256 digests.</p>
       ${log.calls.length === 0 ? html`<p class="panel">No calls.</p>` : table(log.calls)}
       ${nextLink(asked, log.nextCursor)}`,
   });

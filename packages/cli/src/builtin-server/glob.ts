@@ -1,4 +1,5 @@
-// Globs (`*`, `**`, `?`, `[a-z]`, `{ts,js}`) matched in linear time: Node's own can take for ever, and models write them.
+// Globs (`*`, `**`, `?`, `[a-z]`, `{ts,js}`) matched in linear time: Node's matcher can take exponential time, and models write
+// the patterns.
 
 type Accepts = (character: string, isFirst: boolean) => boolean;
 
@@ -93,7 +94,7 @@ function statesOf(pattern: readonly string[]): { states: State[]; end: number } 
   return { states, end: at };
 }
 
-/** The inside of square brackets: characters and ranges, the others when it starts with `!` or `^`. */
+/** The inside of square brackets: characters and ranges; `!` or `^` at the start negates them. */
 function oneOf(inside: readonly string[]): Accepts {
   const isInverted = inside[0] === '!' || inside[0] === '^';
   const listed = isInverted ? inside.slice(1) : inside;

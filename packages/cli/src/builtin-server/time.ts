@@ -31,7 +31,7 @@ export function describeTime({ weekday, date, time, timeZone, utcOffset }: Zoned
 
 /**
  * `time` is a local time: `15:30`, `3:30 pm`, `noon`, or with a date `2026-03-29 15:30`; without a date, today in the
- * source zone. A time skipped by a clock change moves forward by the change; of a time that occurs twice, the first counts.
+ * source zone. A time skipped by a clock change moves forward by the change; if a time occurs twice, the first is used.
  */
 export function convertTime(
   request: { time: string; fromTimeZone: string; toTimeZone: string },

@@ -44,8 +44,8 @@ Commands:
 
 Options:
   -m, --model NAME     anthropic/…, openai/…, google/…, azure/…, ollama/…, openai-compatible/… or demo
-                       default: by the API key that is set, else a local Ollama, else the demo model (not an LLM)
-${source}${access}      --yes            approve every call; without a terminal, calls that need approval are refused otherwise
+                       default: chosen by the API key that is set, else a local Ollama, else the demo model (not an LLM)
+${source}${access}      --yes            approve every call; without it and without a terminal, calls that need approval are refused
       --image FILE     a PNG, JPEG, GIF or WebP image for the model; may be repeated
       --session NAME   save the conversation under this name, and resume it
       --max-cost USD   stop a run at this cost

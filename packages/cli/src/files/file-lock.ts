@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { PocketError } from '@pocket-agent/kit';
 import { makePrivateFolder } from '@pocket-agent/kit/private-files';
 
-/** A lock file younger than this may still be being written. */
+/** Another process may still be writing a lock file that is younger than this. */
 const YOUNG_MS = 10_000;
 /** Lock files that this process holds. */
 const held = new Set<string>();

@@ -16,7 +16,7 @@ export interface AgentFile {
   limits: AgentLimits;
 }
 
-/** Like the options of an agent: the fields of `agentConfig` may also stand beside the others. */
+/** Like the options of an agent: the fields of `agentConfig` may also be given at the top level. */
 interface FileContent extends Partial<AgentConfig> {
   $schema?: string;
   agentConfig?: Partial<AgentConfig>;

@@ -17,7 +17,7 @@ export async function chooseModel(requested: string | undefined): Promise<Chosen
   }
   const local = await ollamaModel();
   if (local) return { model: `ollama/${local}`, because: 'Ollama runs on this machine' };
-  return { model: 'demo', because: 'no API key is set and Ollama does not run; this is a set of rules, not an LLM' };
+  return { model: 'demo', because: 'no API key is set and Ollama is not running; this is a set of rules, not an LLM' };
 }
 
 /** The first model of a local Ollama, if one runs. */

@@ -1,4 +1,4 @@
-// Matches the tools of a manifest with the methods of the class; each needs the other.
+// Matches the tools of a manifest with the methods of the class: every tool needs a method, and every method an entry.
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';

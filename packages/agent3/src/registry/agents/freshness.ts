@@ -15,7 +15,7 @@ import { inheritedPrice } from './endpoint-prices.ts';
 import type { Registrations } from './registrations.ts';
 
 const RETRY_MS = 60_000;
-/** Minimum time between two refreshes of one card that failed calls cause. */
+/** Minimum time between two refreshes of one card because of failed calls. */
 const RENEW_INTERVAL_MS = 5_000;
 const MAX_RENEWED = 10_000;
 
@@ -82,7 +82,7 @@ export class Freshness {
     return true;
   }
 
-  /** Throws if the card is too old to call by. */
+  /** Throws if the card is too old for a call. */
   #oldCard(row: AgentRow & { card: string }, cause?: unknown): ListedAgent {
     const { now, maxStaleMs } = this.#options;
     if (now() - row.refreshed_at <= maxStaleMs) return listedAgent(row);

@@ -75,7 +75,7 @@ export const migrations: readonly Migration[] = [
         latency double precision, rating_count integer not null, rating_sum double precision not null,
         rating_weight double precision not null)`);
       await run('alter table agent3_feedback add column counts integer not null default 1');
-      // ratings of one's own agents no longer count; sums that also hold ratings of others keep their small share
+      // ratings by owners of their own agents no longer count; sums that include other ratings are not corrected
       await run(`update agent3_feedback set counts = 0 where rater <> 'local' and exists (
         select 1 from agent3_agents where agent3_agents.id = agent_id and owner = rater)`);
       await run(`update agent3_agents set rating_count = (

@@ -4,7 +4,7 @@ import type { RateLimit } from '../../base/agents.ts';
 import { parse } from './listing.ts';
 import type { RegistrySchema } from './schema.ts';
 
-/** A window for more calls than this is stored in this many slots; a use counts until its slot has left the window. */
+/** A window for more calls than this is divided into this many slots; a use counts until its slot leaves the window. */
 const MAX_SLOTS = 1_000;
 
 export interface LimitedUse extends RateLimit {
