@@ -130,7 +130,7 @@ export class Bot {
     // read before new messages arrive, which would hide missed ones
     const checkpoints = await claims.checkpoints({ until: Date.now(), lastMs: catchUpMs });
     const client = await this.#unlessClosed(this.#connection.open());
-    // nothing may be awaited until the bot listens: no one else receives messages that arrive now
+    // do not await anything before the bot listens: messages that arrive now would be lost
     const parts = this.#assemble({ client, db, ownership, claims, ...tools });
     const listeners = this.#listen(parts, { db, catchUpMs, checkpoints });
     if (client.ws.shards.has(0)) await this.#unlessClosed(registerCommands(client));

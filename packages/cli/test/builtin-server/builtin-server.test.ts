@@ -315,7 +315,7 @@ describe('files', () => {
     const piece = await call('read_text_file', { path: 'readme.md', startLine: 2, lineCount: 1 });
     expect(piece.text).toBe('second line with Needle\n[lines 2 to 2 of 3; continue with startLine 3]');
     const beyond = await call('read_text_file', { path: 'readme.md', startLine: 9 });
-    expect(beyond).toMatchObject({ isError: true, text: expect.stringContaining('has 3 line(s), no line 9') });
+    expect(beyond).toMatchObject({ isError: true, text: expect.stringContaining('has 3 line(s); there is no line 9') });
   });
 
   test('a long file is cut at a whole line, with a note where to continue', async () => {

@@ -69,7 +69,7 @@ function withVisibleText(messages: readonly Message[], visibleText: string): Mes
   return [...kept, assistantText(`${visibleText}\n${note}`.trim())];
 }
 
-/** The visible text of the answer being replaced; failed attempts have none. */
+/** The visible text of the answer being replaced. Failed attempts, which show no text, are skipped. */
 export async function previousAnswer({ history }: BotParts, { replaces }: QuestionSource): Promise<string> {
   for (const claim of replaces) {
     const text = shownText(await history.turn(claim));

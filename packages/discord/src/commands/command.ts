@@ -24,7 +24,7 @@ export interface ChatCommand {
   definition: RESTPostAPIApplicationCommandsJSONBody;
   /** Whether all members see the answer. */
   isPublic?: boolean;
-  /** Whether only members may use it whom the bot answers in this channel. */
+  /** Whether it is limited to members whom the bot answers in this channel. */
   needsAccess?: boolean;
   /** Whether it replies itself within three seconds. A returned text is a refusal. */
   repliesItself?: boolean;

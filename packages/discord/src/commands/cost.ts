@@ -1,4 +1,4 @@
-// /cost: spending of today, and the budgets.
+// /cost: today's spending, and the budgets.
 import { SlashCommandBuilder } from 'discord.js';
 import { lowerLimit, type Spent } from '../store/spending.ts';
 import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
@@ -7,7 +7,7 @@ export const costCommand: ChatCommand = {
   name: 'cost',
   definition: new SlashCommandBuilder()
     .setName('cost')
-    .setDescription('Show the spending of today')
+    .setDescription("Show today's spending")
     .setContexts(guildsAndDms)
     .setIntegrationTypes(guildInstall)
     .toJSON(),

@@ -11,8 +11,8 @@ import { completionProblems, type Environment, mcpServersProblem } from './optio
 import { botRules, budgetRules, capabilities, listOfEach } from './option-rules.ts';
 import type { BotOptions, ModelChoice } from './options.ts';
 
-/** Serves no guild, or no direct messages. */
-const NO_ONE = 'nobody';
+/** In place of a list of ids: the bot serves no guild, or no user in direct messages. */
+const EXCLUDE_ALL = 'nobody';
 const snowflakes = listOfEach('a list of ids', {
   expected: 'a Discord id of 15 to 21 digits (Copy ID in developer mode)',
   accepts: (value) => typeof value === 'string' && /^\d{15,21}$/.test(value),
@@ -114,7 +114,7 @@ function isCapability(text: string): text is Capability {
 }
 
 function readIds(variables: EnvironmentVariables, name: string): string[] | undefined {
-  return variables.text(name) === NO_ONE ? [] : variables.list(name, snowflakes);
+  return variables.text(name) === EXCLUDE_ALL ? [] : variables.list(name, snowflakes);
 }
 
 function readToolDirectories(variables: EnvironmentVariables): string[] {

@@ -37,7 +37,7 @@ export class Models {
     this.#choices = this.#choices.filter((_choice, index) => faults[index] === undefined);
   }
 
-  /** Models that a guild allows; all if it names none. Unavailable ones are not replaced. */
+  /** The models that a guild allows; all if its list is empty. Unavailable ones are not replaced. */
   allowed({ models }: GuildSettings): readonly ModelChoice[] {
     return models.length === 0 ? this.#choices : this.#choices.filter(({ name }) => models.includes(name));
   }

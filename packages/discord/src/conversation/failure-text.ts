@@ -11,7 +11,7 @@ interface FailureContext {
   hasChoice: boolean;
 }
 
-/** Errors whose text is ours and about the configuration. */
+/** Errors with a text of our own about the configuration. */
 const SAFE_CODES: readonly PocketErrorCode[] = [
   'CONFIG_INVALID',
   'MODEL_UNKNOWN',
@@ -33,7 +33,7 @@ export function failureText(error: unknown, { id, hasChoice }: FailureContext): 
   if (isPocketError(error)) {
     switch (error.code) {
       case 'BUDGET_REACHED':
-        return 'I stopped, because this answer would have exceeded the budget of today.';
+        return "I stopped, because this answer would have exceeded today's budget.";
       case 'PRICE_UNKNOWN':
         return `There is a budget here, but the price of this model is unknown. ${other}`;
       case 'MODEL_KEY_MISSING':

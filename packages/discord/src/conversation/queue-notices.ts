@@ -16,7 +16,7 @@ interface NoticeOptions {
   client: Client<true>;
   claims: Claims;
   logger: Logger;
-  /** Notices use up the rate limit of the channel too, so short waits get none. */
+  /** Notices use up the rate limit of the channel too, so short waits get no notice. */
   afterMs: number;
 }
 

@@ -17,7 +17,7 @@ export function help(name: string): string {
     '`/model` shows and changes the model of this conversation',
     '`/summarize` summarizes recent messages of this channel, or those of a date',
     '`/sweep` deletes this conversation after a confirmation',
-    '`/cost` shows the spending of today',
+    "`/cost` shows today's spending",
     '`/setup` is for admins: channels, roles, access profiles, models, MCP servers, budgets',
     'The Apps menu of a message can explain it, rephrase it or suggest a reply.',
     '',

@@ -1,6 +1,6 @@
 // Limits images in the history: the newest stay, older ones become a note.
 
-/** Of base64, which is a third longer than the image. */
+/** Characters of base64, which is a third longer than the image. */
 const MAX_CHARACTERS = 6_000_000;
 const NOTE = { type: 'text', text: '(an image that is no longer stored; ask the user to send it again)' };
 

@@ -58,7 +58,7 @@ export class McpServers {
     return [...names].map((name) => ({ id: `${SERVER_PREFIX}${name}`, label: `${name} (MCP)` }));
   }
 
-  /** A connection to the servers among the ids; undefined if there are none. */
+  /** A connection to the servers among the ids; undefined if no id belongs to a server. */
   lease({ place, ids, guild }: LeaseRequest): Lease | undefined {
     const entries = ids.flatMap((id): [string, McpServerEntry][] => {
       const name = id.startsWith(SERVER_PREFIX) ? id.slice(SERVER_PREFIX.length) : '';
@@ -129,10 +129,10 @@ export function parseGuildServer({ url, headers, hosts }: ServerForm): GuildServ
     throw new DiscordBotError('REFUSED', 'That is not the URL of an MCP server. Example: https://example.com/mcp');
   }
   if (!isOnAllowedHost(hosts, new URL(url))) {
-    const allowed = hosts.join(', ') || 'none yet';
+    const allowed = hosts.length > 0 ? `only on these hosts: ${hosts.join(', ')}` : 'on no host';
     throw new DiscordBotError(
       'REFUSED',
-      `The operator of this bot allows MCP servers only on these hosts: ${allowed} (POCKET_DISCORD_MCP_HOSTS).`,
+      `The operator of this bot allows MCP servers ${allowed} (POCKET_DISCORD_MCP_HOSTS).`,
     );
   }
   const lines = headers.split('\n').filter((line) => line.trim() !== '');

@@ -9,7 +9,7 @@ export interface AccessLists {
   denyTeams: readonly string[];
 }
 
-/** Entries that can never match are rejected, because they would leave open what they were meant to close. */
+/** Entries that can never match are rejected: such a deny list would protect nothing. */
 const entry = (pattern: RegExp, description: string) =>
   z
     .string()

@@ -140,7 +140,7 @@ function readOAuth(
   const isMissing = (name: keyof OAuthValues) => name in oauth && oauth[name] === undefined;
   const clientType = oauth.MATTERMOST_OAUTH_CLIENT_TYPE;
   if (clientType === 'confidential' && isMissing('MATTERMOST_OAUTH_CLIENT_SECRET')) {
-    const problem = 'is missing; only a public client has none (MATTERMOST_OAUTH_CLIENT_TYPE=public)';
+    const problem = 'is missing; only a public client needs no secret (MATTERMOST_OAUTH_CLIENT_TYPE=public)';
     problems.add('MATTERMOST_OAUTH_CLIENT_SECRET', problem);
   }
   if (clientType === 'public' && isMissing('MATTERMOST_OAUTH_JWT_SIGNING_KEY')) {
