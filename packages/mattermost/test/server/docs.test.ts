@@ -66,9 +66,9 @@ test('the table lists exactly the variables that are read', () => {
 });
 
 test('documented defaults are the real defaults', () => {
-  const told = variables.filter(({ standard }) => standard !== '');
-  expect(told.length).toBeGreaterThan(15);
-  for (const { name, standard } of told) {
+  const documented = variables.filter(({ standard }) => standard !== '');
+  expect(documented.length).toBeGreaterThan(15);
+  for (const { name, standard } of documented) {
     const base = name.includes('OAUTH') ? oauth : plain;
     expect([name, read({ ...base, [name]: standard })]).toEqual([name, read(base)]);
   }
@@ -89,8 +89,8 @@ test('the table lists every tool in order with its capability', async () => {
   const connection = await connect();
   const { tools } = await connection.client.listTools();
   await connection.close();
-  const told = rowsOf('Tools').map(([name = '', capability]) => [unquoted(name), capability]);
-  expect(told).toEqual(tools.map(({ name, _meta }) => [name, _meta?.capability]));
+  const documented = rowsOf('Tools').map(([name = '', capability]) => [unquoted(name), capability]);
+  expect(documented).toEqual(tools.map(({ name, _meta }) => [name, _meta?.capability]));
   expect(page).toContain(`${tools.length} tools`);
 });
 
@@ -98,8 +98,8 @@ test('client configurations are JSON, and those that start the server are valid'
   const blocks = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
   const entries = blocks.map(({ mcpServers, servers }) => (mcpServers ?? servers).mattermost);
   expect(entries).toHaveLength(3);
-  for (const { command, env } of entries.filter((entry) => 'command' in entry)) {
-    expect(command).toBe('npx');
+  for (const { command, args, env } of entries.filter((entry) => 'command' in entry)) {
+    expect([command, ...args]).toEqual(['npm', '--prefix', '/path/to/checkout', 'run', '--silent', 'mattermost']);
     expect(readConfig(env).transport).toBe('stdio');
   }
 });
