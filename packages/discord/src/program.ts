@@ -1,7 +1,7 @@
 // The program: starts a bot from environment variables, or one process per shard with --shards N.
 import { parseArgs } from 'node:util';
 import { ignoreClosedPipes } from '@pocket-agent/http/output';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, explainArguments } from '@pocket-agent/kit';
 import type { Logger } from 'pocket-agent';
 import { DiscordBotError, errorKind } from './base/errors.ts';
 import { jsonLogger } from './base/logger.ts';
@@ -36,21 +36,31 @@ export async function runProgram(program: string): Promise<number> {
 }
 
 function isConfiguration(error: unknown): boolean {
-  if (error instanceof DiscordBotError) return error.code === 'CONFIG_INVALID';
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+  return error instanceof DiscordBotError && error.code === 'CONFIG_INVALID';
+}
+
+const argumentRules = { shards: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const;
+
+function readArguments() {
+  try {
+    return parseArgs({ options: argumentRules }).values;
+  } catch (error) {
+    const problem = explainArguments(error, { options: argumentRules });
+    throw new DiscordBotError('CONFIG_INVALID', `${problem} See pocket-discord --help.`);
+  }
 }
 
 async function run(program: string): Promise<number> {
-  const { values } = parseArgs({ options: { shards: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
-  if (values.help) {
+  const { help, shards } = readArguments();
+  if (help) {
     process.stdout.write(HELP);
     return 0;
   }
-  const options = readOptions();
-  if (values.shards === undefined) return runBot(options);
+  const bot = readOptions();
+  if (shards === undefined) return runBot(bot);
   const { runShards } = await import('./shards.ts');
-  const { token, apiUrl, logger = jsonLogger() } = options;
-  return runShards({ token, apiUrl, logger, count: values.shards, program });
+  const { token, apiUrl, logger = jsonLogger() } = bot;
+  return runShards({ token, apiUrl, logger, count: shards, program });
 }
 
 /** Without a token, reports all other problems too. */

@@ -1,4 +1,5 @@
 // Suggests the known name that an unknown one was probably meant to be.
+import type { ParseArgsConfig } from 'node:util';
 
 /** Only this many characters of a word are compared, which bounds the work for hostile input. */
 const MAX_COMPARED = 100;
@@ -14,6 +15,17 @@ export function closest(word: string, known: readonly string[]): string | undefi
 export function didYouMean(word: string, known: readonly string[]): string {
   const found = closest(word, known);
   return found === undefined ? '' : ` Did you mean "${found}"?`;
+}
+
+/** Explains an error of `parseArgs` in a sentence, with a suggestion for a misspelt option. */
+export function explainArguments(error: unknown, { options = {}, allowPositionals }: ParseArgsConfig): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const name = /^Unknown option '(-[^']+)'/.exec(text)?.[1];
+  // only some messages of Node end with a full stop
+  if (name === undefined) return /[.!?]$/.test(text) ? text : `${text}.`;
+  const known = Object.keys(options).map((option) => `--${option}`);
+  const advice = allowPositionals ? ' Put arguments that start with a dash after --.' : '';
+  return `Unknown option '${name}'.${didYouMean(name, known)}${advice}`;
 }
 
 /** A sentence that lists the known names; the closest ones if there are many. */

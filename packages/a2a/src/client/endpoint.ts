@@ -34,7 +34,7 @@ export function endpointOf(card: Record<string, unknown>): Endpoint {
   const offered = declared.map(({ binding, version }) => `${shown(binding)} ${shown(version)}`).join(', ');
   throw new A2aError(
     'PROTOCOL',
-    `its card offers no supported interface (${offered || 'none at all'}); supported are JSONRPC and HTTP+JSON in 1.0 and 0.3.`,
+    `its card offers no supported interface${offered && ` (only ${offered})`}; supported are JSONRPC and HTTP+JSON in 1.0 and 0.3.`,
   );
 }
 

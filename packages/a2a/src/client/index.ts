@@ -28,7 +28,6 @@ export {
   type Endpoint,
   endpointOf,
   interfacesOf,
-  MAX_CARD_BYTES,
 } from './endpoint.ts';
 export { type FollowOptions, followTask } from './follow-task.ts';
 export { INPUT_SCHEMA_EXTENSION, inputSchemaOf, makeSchemaCheck, type SchemaCheck } from './input-schema.ts';

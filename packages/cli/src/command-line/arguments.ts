@@ -1,23 +1,17 @@
 // Parses the arguments of a command with Node's own parser.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { didYouMean, errorText, PocketError } from '@pocket-agent/kit';
+import { explainArguments, PocketError } from '@pocket-agent/kit';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
 /** The options and positional arguments of a command. Throws CONFIG_INVALID for unknown options. */
 export function readArguments<const Known extends Options>(args: readonly string[], options: Known) {
+  const allowPositionals = true;
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true });
+    return parseArgs({ args: [...args], options, allowPositionals, strict: true, tokens: true });
   } catch (error) {
-    throw new PocketError('CONFIG_INVALID', explain(error, Object.keys(options)), { cause: error });
+    throw new PocketError('CONFIG_INVALID', explainArguments(error, { options, allowPositionals }), { cause: error });
   }
-}
-
-function explain(error: unknown, known: readonly string[]): string {
-  const [unknown, name = ''] = /^Unknown option '(-[^']+)'/.exec(errorText(error)) ?? [];
-  if (!unknown) return errorText(error);
-  const options = known.map((option) => `--${option}`);
-  return `Unknown option '${name}'.${didYouMean(name, options)} Put arguments that start with a dash after --.`;
 }
 
 export function positiveNumber(name: string, value: string | undefined): number | undefined {

@@ -1,10 +1,10 @@
 // Arguments and environment of the command mattermost-bot.
 import { parseArgs } from 'node:util';
-import { errorText } from '@pocket-agent/kit';
+import { explainArguments } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { type Capability, capabilities, type Profile, profiles } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';
-import { readEnvFile, sentence } from '../config/command-line.ts';
+import { readEnvFile } from '../config/command-line.ts';
 import { configFrom, type MattermostConfig } from '../config/config.ts';
 import { ConfigProblems } from '../config/problems.ts';
 import { list, oneOf, text } from '../config/schemas.ts';
@@ -43,13 +43,13 @@ export interface BotCommand {
 
 /** Also collects problems of the server's variables. */
 export function readBotCommand(args: readonly string[], environment: Environment): 'help' | 'version' | BotCommand {
-  const options = parse(args);
-  if (options.help) return 'help';
-  if (options.version) return 'version';
+  const given = parse(args);
+  if (given.help) return 'help';
+  if (given.version) return 'version';
   const overrides: Record<string, string> = { MCP_TRANSPORT: 'stdio' };
   const labels: Record<string, string> = {};
   for (const name of Object.keys(botVariables) as (keyof typeof botVariables)[]) {
-    const value = options[name];
+    const value = given[name];
     if (value === undefined) continue;
     overrides[botVariables[name]] = value;
     labels[botVariables[name]] = `--${name}`;
@@ -85,22 +85,23 @@ const botSchemas = {
   MATTERMOST_BOT_ALLOW_LINK_HOSTS: list().pipe(z.array(linkHost)).optional(),
 };
 
+const value = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+const options = {
+  agent: value,
+  model: value,
+  profile: value,
+  'default-capability': value,
+  stop: value,
+  'allow-link-hosts': value,
+  version: flag,
+  help: flag,
+};
+
 function parse(args: readonly string[]) {
-  const value = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
   try {
-    const options = {
-      agent: value,
-      model: value,
-      profile: value,
-      'default-capability': value,
-      stop: value,
-      'allow-link-hosts': value,
-      version: flag,
-      help: flag,
-    };
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
-    throw new MattermostError('CONFIG_INVALID', `${sentence(errorText(error))} See mattermost-bot --help.`);
+    throw new MattermostError('CONFIG_INVALID', `${explainArguments(error, { options })} See mattermost-bot --help.`);
   }
 }

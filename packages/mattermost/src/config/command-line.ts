@@ -1,7 +1,7 @@
 // Arguments and environment of the command mcp-server-mattermost.
 import { readFileSync } from 'node:fs';
 import { parseArgs, parseEnv } from 'node:util';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, explainArguments } from '@pocket-agent/kit';
 import { MattermostError } from '../base/errors.ts';
 import type { Environment } from './variables.ts';
 
@@ -36,26 +36,21 @@ export function readCommand(args: readonly string[], environment: Environment): 
   return { kind: 'serve', environment: { ...readEnvFile(), ...environment, ...overrides }, labels };
 }
 
+const options = {
+  http: { type: 'boolean' },
+  host: { type: 'string' },
+  port: { type: 'string' },
+  version: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        http: { type: 'boolean' },
-        host: { type: 'string' },
-        port: { type: 'string' },
-        version: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    });
+    return parseArgs({ args: [...args], options });
   } catch (error) {
-    throw new MattermostError('CONFIG_INVALID', `${sentence(errorText(error))} See mcp-server-mattermost --help.`);
+    const text = `${explainArguments(error, { options })} See mcp-server-mattermost --help.`;
+    throw new MattermostError('CONFIG_INVALID', text);
   }
-}
-
-/** Adds a full stop, which some messages of Node have and others do not. */
-export function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 export function readEnvFile(): Environment {

@@ -166,15 +166,15 @@ test('help, version and invalid settings exit immediately, with all errors and n
   const runs = [
     run(['--version']),
     run(['--help']),
-    run(['--nope']),
+    run(['--prot', '1']),
     run(['--port', 'x'], { MATTERMOST_TOKEN: secret }),
   ];
   const codes = await Promise.all(runs.map(async ({ ended }) => (await ended)[0]));
   expect(codes).toEqual([0, 0, 2, 2]);
-  const [version, help, nope, invalid] = runs;
+  const [version, help, misspelt, invalid] = runs;
   expect(version?.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(help?.output()).toContain('--http');
-  expect(nope?.errors()).toContain('--help');
+  expect(misspelt?.errors()).toContain('Did you mean "--port"? See mcp-server-mattermost --help.');
   expect(invalid?.errors()).toMatch(/MATTERMOST_URL is missing[\s\S]*\n- --port: is "x"/);
   expect(invalid?.errors()).not.toContain('MCP_PORT');
   expect(invalid?.errors()).not.toContain(secret);
