@@ -58,4 +58,12 @@ export { redactData, redactError, redactErrorText, redactSecrets } from './redac
 export { nodeVersionProblem } from './require-node.ts';
 export { retryAfterHeader } from './retry-after.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
-export { closest, describeAvailable, didYouMean, editDistance, explainArguments, httpUrlHint } from './suggest.ts';
+export {
+  closest,
+  describeAvailable,
+  didYouMean,
+  editDistance,
+  explainArguments,
+  httpUrlHint,
+  unknownVariables,
+} from './suggest.ts';

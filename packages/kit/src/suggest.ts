@@ -35,6 +35,24 @@ export function describeAvailable(word: string, known: readonly string[]): strin
   return `The closest of ${known.length}: ${nearest.map(({ candidate }) => candidate).join(', ')}.`;
 }
 
+/** Variables that Kubernetes and Docker set for a service. */
+const SERVICE_VARIABLE = /^\w+(_SERVICE_(HOST|PORT)(_\w+)?=|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?=|_PORT=(tcp|udp|sctp):)/;
+
+/** Environment variables that begin with `prefix` but are not known, each with the known name that was probably meant. */
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  { prefix, known }: { prefix: string; known: readonly string[] },
+): { name: string; meant: string | undefined }[] {
+  // names are compared without their common prefix
+  const endings = known.flatMap((name) => (name.startsWith(prefix) ? name.slice(prefix.length) : []));
+  return Object.entries(environment).flatMap(([name, value = '']) => {
+    if (!name.startsWith(prefix) || known.includes(name) || value.trim() === '') return [];
+    if (SERVICE_VARIABLE.test(`${name}=${value}`)) return [];
+    const ending = closest(name.slice(prefix.length), endings);
+    return [{ name, meant: ending === undefined ? undefined : prefix + ending }];
+  });
+}
+
 /** A sentence that says how to correct a text that is not an HTTP URL; undefined for a valid one. */
 export function httpUrlHint(text: string): string | undefined {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return undefined;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { closest } from '@pocket-agent/kit';
+import { unknownVariables } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { SigningKey } from '../cards/signature.ts';
@@ -123,8 +123,11 @@ export function readSettings(environment: Environment): Agent3Settings {
   );
   const { success, data, error } = environmentSchema.safeParse(given);
   const faults = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
-  const unknown = Object.keys(given).filter((name) => name.startsWith('AGENT3_') && !(name in environmentSchema.shape));
-  faults.push(...unknown.map((name) => `${name} is not a setting of Agent3; ${hintFor(name)}`));
+  const known = Object.keys(environmentSchema.shape);
+  for (const { name, meant } of unknownVariables(environment, { prefix: 'AGENT3_', known })) {
+    const hint = meant ? `did you mean ${meant}?` : 'agent3 --help lists all settings';
+    faults.push(`${name} is not a setting of Agent3; ${hint}`);
+  }
   const trustedKeys = readKeys(given.AGENT3_TRUSTED_KEYS, faults);
   if (given.AGENT3_HUB_TOKEN !== undefined && given.AGENT3_HUB_URL === undefined)
     faults.push('AGENT3_HUB_TOKEN needs AGENT3_HUB_URL');
@@ -166,13 +169,6 @@ export function readSettings(environment: Environment): Agent3Settings {
 function isBounded(perCall: Amounts, perDay: Amounts): boolean {
   if (perDay.forAll !== undefined) return true;
   return perCall.forAll === undefined && [...perCall.byOwner.keys()].every((owner) => perDay.byOwner.has(owner));
-}
-
-/** Compares names without their common prefix. */
-function hintFor(name: string): string {
-  const endings = Object.keys(environmentSchema.shape).flatMap((each) => each.split(/^AGENT3_/)[1] ?? []);
-  const meant = closest(name.slice('AGENT3_'.length), endings);
-  return meant === undefined ? 'agent3 --help lists all settings' : `did you mean AGENT3_${meant}?`;
 }
 
 const keySet = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });

@@ -1,5 +1,5 @@
 // Reads environment variables as text, lists, numbers and JSON, and collects what is wrong with them.
-import { closest, type OptionRule } from '@pocket-agent/kit';
+import { type OptionRule, unknownVariables } from '@pocket-agent/kit';
 import { DiscordBotError } from '../base/errors.ts';
 import type { Environment } from './option-checks.ts';
 import { valueProblems } from './option-rules.ts';
@@ -24,9 +24,7 @@ const KNOWN_NAMES = [
   'PROMPT',
   'HEALTH_PORT',
   'LOG_LEVEL',
-];
-/** Kubernetes sets these for a service named pocket-discord. */
-const SERVICE_VARIABLE = /^POCKET_DISCORD_(SERVICE_|PORT$|PORT_\d)/;
+].map((ending) => PREFIX + ending);
 
 export class EnvironmentVariables {
   readonly problems: string[];
@@ -34,7 +32,7 @@ export class EnvironmentVariables {
 
   constructor(env: Environment) {
     this.#env = env;
-    this.problems = Object.keys(env).flatMap((name) => (env[name] ? unknownNameProblem(name) : []));
+    this.problems = unknownNameProblems(env);
   }
 
   /** Undefined if the variable is not set or blank. */
@@ -83,12 +81,8 @@ export class EnvironmentVariables {
 }
 
 /** A misspelt variable would be ignored silently. */
-function unknownNameProblem(name: string): string[] {
-  if (!name.startsWith(PREFIX) || SERVICE_VARIABLE.test(name)) return [];
-  const ending = name.slice(PREFIX.length);
-  if (KNOWN_NAMES.includes(ending)) return [];
-  const suggestion = closest(ending, KNOWN_NAMES);
-  return [
-    `${name} is not a variable of this bot. ${suggestion ? `Did you mean ${PREFIX}${suggestion}?` : 'Remove it.'}`,
-  ];
+function unknownNameProblems(env: Environment): string[] {
+  return unknownVariables(env, { prefix: PREFIX, known: KNOWN_NAMES }).map(
+    ({ name, meant }) => `${name} is not a variable of this bot. ${meant ? `Did you mean ${meant}?` : 'Remove it.'}`,
+  );
 }

@@ -1,5 +1,5 @@
 // The environment variables of the server and the bot, and how they are read.
-import { closest } from '@pocket-agent/kit';
+import { unknownVariables } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { profiles } from '../base/access.ts';
 import { logFormats, logLevels } from '../base/log.ts';
@@ -115,18 +115,9 @@ export function readVariables<Shape extends z.ZodRawShape>(
   return values as Partial<Values<Shape>>;
 }
 
-/** Variables that Kubernetes and Docker set for a service named mattermost. */
-const SERVICE_VARIABLE = /^\w+(_SERVICE_(HOST|PORT)(_\w+)?=|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?=|_PORT=(tcp|udp|sctp):)/;
-
 /** A misspelt variable would leave in force a default that may allow more. */
 export function rejectUnknownVariables(environment: Environment, problems: ConfigProblems): void {
-  const shapes = [...Object.keys(serverVariables), ...Object.keys(oauthVariables), ...Object.values(botVariables)];
-  const known = shapes.flatMap((name) => (name.startsWith(PREFIX) ? name.slice(PREFIX.length) : []));
-  for (const name of Object.keys(environment)) {
-    if (!name.startsWith(PREFIX) || known.includes(name.slice(PREFIX.length))) continue;
-    const value = environment[name]?.trim();
-    if (!value || SERVICE_VARIABLE.test(`${name}=${value}`)) continue;
-    const suggestion = closest(name.slice(PREFIX.length), known);
-    problems.add(name, `unknown variable${suggestion ? ` (did you mean ${PREFIX}${suggestion}?)` : '; remove it'}`);
-  }
+  const known = [...Object.keys(serverVariables), ...Object.keys(oauthVariables), ...Object.values(botVariables)];
+  for (const { name, meant } of unknownVariables(environment, { prefix: PREFIX, known }))
+    problems.add(name, `unknown variable${meant ? ` (did you mean ${meant}?)` : '; remove it'}`);
 }
