@@ -56,7 +56,7 @@ export { escapeInvisible, PrintableStream, printable, printableJson, printableTe
 export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './records.ts';
 export { redactData, redactError, redactErrorText, redactSecrets } from './redaction.ts';
 export { nodeVersionProblem } from './require-node.ts';
-export { retryAfterHeader } from './retry-after.ts';
+export { backoffMs, retryAfterHeader } from './retry-after.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
 export {
   closest,

@@ -1,12 +1,18 @@
-// Reads how long a server asks clients to wait.
+// How long to wait before a retry: as the server asks, or with exponential backoff.
 
 /** Milliseconds from `retry-after-ms` or `retry-after` (seconds or a date). Header names must be in lower case. */
-export function retryAfterHeader(headers: Record<string, string>): number | undefined {
+export function retryAfterHeader(headers: Readonly<Record<string, string | undefined>>): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
-  const value = headers['retry-after'];
-  if (value === undefined) return undefined;
-  const seconds = Number(value);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+  const value = headers['retry-after']?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000;
+  // HTTP dates contain the name of a month; Date.parse accepts many other strings
+  const date = /[a-z]{3}/i.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** Doubles with every attempt. Half of it is random, so that clients do not all retry at the same moment. */
+export function backoffMs(attempt: number, { firstMs, maxMs }: { firstMs: number; maxMs: number }): number {
+  const full = Math.min(firstMs * 2 ** attempt, maxMs);
+  return full * (0.5 + Math.random() / 2);
 }

@@ -1,4 +1,5 @@
 // Repeats a request with exponential backoff, if that is safe and the deadline leaves time for it.
+import { backoffMs } from '@pocket-agent/kit';
 import { type CallFailure, toFailure } from '../base/call-failure.ts';
 import type { Deadline } from './deadline.ts';
 
@@ -23,8 +24,7 @@ export async function withRetries<Value>(run: () => Promise<Value>, options: Ret
     } catch (error) {
       const failure = toFailure(error);
       if (count >= retries || deadline.signal.aborted || !isSafe(failure)) throw failure;
-      const backoff = Math.min(delayMs * 2 ** count, MAX_DELAY_MS);
-      const wait = Math.max(failure.retryAfterMs ?? 0, backoff * (0.5 + Math.random() / 2));
+      const wait = Math.max(failure.retryAfterMs ?? 0, backoffMs(count, { firstMs: delayMs, maxMs: MAX_DELAY_MS }));
       if (wait >= deadline.remainingMs) throw failure; // no time would be left for the answer
       onRetry();
       await deadline.sleep(wait);

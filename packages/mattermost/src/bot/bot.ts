@@ -167,7 +167,7 @@ class Bot implements MattermostBot {
   }
 
   async #readPost(post: PostRecord): Promise<void> {
-    const { log, closing, options } = this.#parts;
+    const { log } = this.#parts;
     const deadline = Date.now() + POST_RETRY_MS;
     for (let attempt = 0; !this.#isClosed; attempt++) {
       try {
@@ -177,7 +177,7 @@ class Bot implements MattermostBot {
       } catch (error) {
         log.warning('post_not_read', { post_id: post.id, error: errorText(error).slice(0, 200) });
         if (!isTransient(error) || Date.now() > deadline) return;
-        await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {}); // rejects when the bot closes, which ends the loop
+        await this.#pause(attempt);
       }
     }
   }
@@ -192,7 +192,7 @@ class Bot implements MattermostBot {
 
   async #catchUp(): Promise<void> {
     if (this.#isCatchingUp) return;
-    const { context, closing, log, options } = this.#parts;
+    const { context, closing, log } = this.#parts;
     this.#isCatchingUp = true;
     for (let attempt = 0; this.#missedSince !== undefined && !closing.signal.aborted; attempt++) {
       const since = this.#missedSince;
@@ -203,10 +203,16 @@ class Bot implements MattermostBot {
         if (this.#isRefused) break;
         this.#missedSince = since;
         log.warning('catch_up_failed', { code: isMattermostError(error) ? error.code : 'UNEXPECTED' });
-        await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {}); // rejects when the bot closes, which ends the loop
+        await this.#pause(attempt);
       }
     }
     this.#isCatchingUp = false;
+  }
+
+  /** Waits before the next attempt; also ends when the bot closes, which ends the loops. */
+  async #pause(attempt: number): Promise<void> {
+    const { closing, options } = this.#parts;
+    await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {});
   }
 
   #conversationFor(question: Question): Conversation {

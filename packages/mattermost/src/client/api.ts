@@ -1,5 +1,6 @@
 // The Mattermost REST API for one account: JSON requests, safe retries, and every failure as a MattermostError.
 import type { IncomingMessage } from 'node:http';
+import { retryAfterHeader } from '@pocket-agent/kit';
 import { isMattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
@@ -10,7 +11,7 @@ import type { HttpPool } from './http-pool.ts';
 import { path, type Query } from './path.ts';
 import type { PostListRecord, PostRecord, UserRecord } from './records.ts';
 import { canRetry, isOutcomeUnknown, toMattermostError, unexpectedResponse } from './request-errors.ts';
-import { backoff, readRetryAfter } from './retry.ts';
+import { backoff } from './retry.ts';
 import { statusError } from './status-error.ts';
 
 const MAX_JSON_BYTES = 32_000_000;
@@ -172,7 +173,7 @@ export class MattermostApi {
           const status = response.statusCode ?? 0;
           log.debug('mattermost_request', { method: request.method, endpoint: loggablePath(request), status, attempt });
           if (status >= 200 && status < 300) return await read(response);
-          const retryAfter = readRetryAfter(response.headers['retry-after']);
+          const retryAfter = retryAfterHeader({ 'retry-after': response.headers['retry-after'] });
           retryAfterMs = retryAfter ?? 0;
           const body = await readBody(response, MAX_ERROR_BODY_BYTES).catch(() => Buffer.alloc(0));
           throw statusError({ status, body, location: response.headers.location, retryAfterMs: retryAfter });

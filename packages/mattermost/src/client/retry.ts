@@ -1,4 +1,5 @@
 // Which failed requests may be retried, and after how long.
+import { backoffMs } from '@pocket-agent/kit';
 
 /** `read` changes nothing; `idempotent` has the same effect when sent twice; `once` must not be sent twice. */
 export type RetrySafety = 'read' | 'idempotent' | 'once';
@@ -38,19 +39,8 @@ function networkErrorCode(error: unknown): string | undefined {
   return /^ERR_(INVALID|HTTP|STREAM|OUT)/.test(error.code) ? undefined : error.code;
 }
 
-/** Parses Retry-After, in seconds or as a date, to milliseconds from now. */
-export function readRetryAfter(header: string | undefined, now = Date.now()): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
-  // HTTP dates contain the name of a month; Date.parse accepts many other strings
-  const date = /[a-z]{3}/i.test(header) ? Date.parse(header) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
-}
-
 const MAX_BACKOFF_MS = 10_000;
 
-/** Exponential backoff. Half of the delay is random, so that clients do not all retry at the same moment. */
 export function backoff(attempt: number, firstMs: number): number {
-  const full = Math.min(firstMs * 2 ** attempt, MAX_BACKOFF_MS);
-  return full / 2 + (Math.random() * full) / 2;
+  return backoffMs(attempt, { firstMs, maxMs: MAX_BACKOFF_MS });
 }

@@ -60,7 +60,7 @@ test('Retry-After may be a date; a past date means no wait', async () => {
   expect((await connection.call('get_me')).isError).toBe(false);
 });
 
-test.each(['0', '-5', '1.5', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
+test.each(['0', '-5', '0.01', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
   'Retry-After: %s still waits with growing backoff',
   async (header) => {
     const connection = await connectForTest({ config: { backoffMs: 40 } });
