@@ -1,12 +1,11 @@
 // Mattermost as the upstream OAuth server: login URL, code exchange, refresh.
 
 import { createHash } from 'node:crypto';
-import { errorText, isString } from '@pocket-agent/kit';
+import { errorText, isString, retryAfterHeader } from '@pocket-agent/kit';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import { readBody } from '../client/body.ts';
 import type { HttpPool } from '../client/http-pool.ts';
-import { readRetryAfter } from '../client/retry.ts';
 import { statusError } from '../client/status-error.ts';
 import type { OAuthConfig } from '../config/config.ts';
 
@@ -83,7 +82,8 @@ export class Upstream {
         const responseBody = await readBody(response, MAX_RESPONSE_BYTES);
         const { location, 'retry-after': retryAfter } = response.headers;
         if (status !== 200) {
-          throw statusError({ status, body: responseBody, location, retryAfterMs: readRetryAfter(retryAfter) });
+          const retryAfterMs = retryAfterHeader({ 'retry-after': retryAfter });
+          throw statusError({ status, body: responseBody, location, retryAfterMs });
         }
         return this.#readTokens(responseBody);
       });
