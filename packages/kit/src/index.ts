@@ -25,7 +25,7 @@ export {
   type SchemaIssue,
   schemaIssuesText,
 } from './errors.ts';
-export { estimateBytes, fairEvictionKey } from './fair-eviction.ts';
+export { dropOldest, estimateBytes, fairEvictionKey } from './eviction.ts';
 export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';
 export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger } from './logger.ts';
 export {

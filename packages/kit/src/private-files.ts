@@ -1,6 +1,6 @@
-// The data folder of the command `pocket-agent`, and files that only their owner can read.
+// The data folder of the command `pocket-agent`, files that only their owner can read, and a guard against races of links.
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
@@ -30,4 +30,19 @@ export async function writePrivately(file: string, content: string): Promise<voi
 
 export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * Whether an opened file is the one at the checked real path: a folder on the path may have become a link since then.
+ * `resolveAgain` returns the real path once more, for systems without /proc.
+ */
+export async function isOpenedFile(
+  handle: FileHandle,
+  real: string,
+  resolveAgain: () => Promise<string>,
+): Promise<boolean> {
+  const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
+  if (opened !== undefined) return opened === real;
+  const [before, after] = await Promise.all([handle.stat(), resolveAgain().then((path) => lstat(path))]);
+  return before.dev === after.dev && before.ino === after.ino;
 }

@@ -4,7 +4,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorText } from '@pocket-agent/kit';
+import { dropOldest, errorText } from '@pocket-agent/kit';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -144,9 +144,8 @@ class SqliteConnection implements DatabaseConnection {
     if (known) return known;
     const statement = this.#database.prepare(sql);
     const prepared = { statement, reads: statement.columns().length > 0 };
-    const [oldest] = this.#statements.keys();
-    if (this.#statements.size >= MAX_STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
     this.#statements.set(sql, prepared);
+    dropOldest(this.#statements, MAX_STATEMENTS);
     return prepared;
   }
 }

@@ -1,6 +1,6 @@
 // The JSON Schema that an agent declares for its input, and checks of messages against it.
 import { hash } from 'node:crypto';
-import { isRecord, recordsIn } from '@pocket-agent/kit';
+import { dropOldest, isRecord, recordsIn } from '@pocket-agent/kit';
 import { checkForeign } from '@pocket-agent/schema';
 
 /**
@@ -51,9 +51,8 @@ export function makeSchemaCheck({ report, now }: SchemaCheckOptions): (call: Che
       if ('fits' in verdict) return undefined;
       if ('problem' in verdict) return verdict.problem;
       if (isIgnored(key)) return undefined; // reported by a concurrent call
-      const [oldest] = ignoredUntil.keys();
-      if (ignoredUntil.size >= MAX_UNUSABLE && oldest !== undefined) ignoredUntil.delete(oldest);
       ignoredUntil.set(key, 'invalid' in verdict ? Number.POSITIVE_INFINITY : now() + RETRY_MS);
+      dropOldest(ignoredUntil, MAX_UNUSABLE);
       report('invalid' in verdict ? verdict.invalid : verdict.unchecked);
       return undefined;
     };

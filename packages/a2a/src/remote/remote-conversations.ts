@@ -1,5 +1,5 @@
 // The conversations with a remote agent: one for each agent that uses it.
-import { PocketError } from '@pocket-agent/kit';
+import { dropOldest, PocketError } from '@pocket-agent/kit';
 import type { ToolCallContext } from 'pocket-agent';
 
 export interface Conversation {
@@ -19,8 +19,7 @@ export class RemoteConversations {
     const found = this.#conversations.get(key) ?? { waiting: new Map<string, string | undefined>() };
     this.#conversations.delete(key);
     this.#conversations.set(key, found);
-    const [oldest] = this.#conversations.keys();
-    if (this.#conversations.size > MAX_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest);
+    dropOldest(this.#conversations, MAX_CONVERSATIONS);
     return found;
   }
 }

@@ -7,7 +7,7 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
-import { errorText, estimateBytes, sha256 } from '@pocket-agent/kit';
+import { dropOldest, errorText, estimateBytes, sha256 } from '@pocket-agent/kit';
 import type { ImageInput, PocketAgent, UserInput } from 'pocket-agent';
 import { agentResult, servedApproval } from 'pocket-agent/internal';
 import { type Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
@@ -201,8 +201,7 @@ export class Tasks {
 
   #rememberMessage(key: string, taskId: string): void {
     this.#messages.set(key, taskId);
-    const [oldest] = this.#messages.keys();
-    if (this.#messages.size > MAX_MESSAGES && oldest !== undefined) this.#messages.delete(oldest);
+    dropOldest(this.#messages, MAX_MESSAGES);
   }
 }
 

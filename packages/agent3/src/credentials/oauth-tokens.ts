@@ -1,6 +1,6 @@
 // OAuth 2 tokens for the client-credentials grant: fetched once for concurrent calls, cached, renewed before they expire.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
-import { abortable, isRecord } from '@pocket-agent/kit';
+import { abortable, dropOldest, isRecord } from '@pocket-agent/kit';
 import { CallFailure, toFailure } from '../base/call-failure.ts';
 
 interface TokenRequest {
@@ -37,8 +37,7 @@ export class OAuthTokens {
     let kept = this.#kept.get(key);
     if (!kept || kept.renewAt <= performance.now()) {
       kept = this.#renew(key, request);
-      const [oldest] = this.#kept.keys();
-      if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+      dropOldest(this.#kept, MAX_KEPT);
     }
     return abortable(kept.token, signal);
   }

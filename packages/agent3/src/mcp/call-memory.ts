@@ -1,4 +1,5 @@
 // Remembers the last receipt per agent and the agent of each task, so that models need not repeat them.
+import { dropOldest } from '@pocket-agent/kit';
 import type { Caller } from '../base/agent3.ts';
 import type { CallResponse } from '../base/calls.ts';
 
@@ -27,6 +28,5 @@ export class CallMemory {
 function put(map: Map<string, string>, key: string, value: string): void {
   map.delete(key);
   map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > MAX_KEPT && oldest !== undefined) map.delete(oldest);
+  dropOldest(map, MAX_KEPT);
 }

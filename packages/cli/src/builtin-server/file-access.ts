@@ -1,7 +1,8 @@
 // Reads files in one folder; refuses files outside it and files that may contain secrets.
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
+import { lstat, open, realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isOpenedFile } from '@pocket-agent/kit/private-files';
 
 export const MAX_FILE_BYTES = 5_000_000;
 
@@ -49,7 +50,7 @@ export async function readText(root: string, path: string): Promise<string> {
 async function readBytes(root: string, path: string, real: string): Promise<Uint8Array> {
   const handle = await open(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
-    if (!(await isSameFile(handle, real, () => resolveInside(root, path))))
+    if (!(await isOpenedFile(handle, real, () => resolveInside(root, path))))
       throw new Error(`"${path}" changed while it was opened; try again.`);
     const { size } = await handle.stat();
     if (size > MAX_FILE_BYTES) {
@@ -67,15 +68,6 @@ async function readBytes(root: string, path: string, real: string): Promise<Uint
   } finally {
     await handle.close();
   }
-}
-
-/** Whether the opened file is the checked one: a parent folder may have been replaced by a link in between. */
-async function isSameFile(handle: FileHandle, real: string, findAgain: () => Promise<string>): Promise<boolean> {
-  const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
-  if (opened !== undefined) return opened === real;
-  // without /proc: resolve the path again and compare
-  const [before, after] = await Promise.all([handle.stat(), findAgain().then((path) => lstat(path))]);
-  return before.dev === after.dev && before.ino === after.ino;
 }
 
 function decode(path: string, bytes: Uint8Array): string {

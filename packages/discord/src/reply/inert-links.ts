@@ -11,7 +11,7 @@ const UNAMBIGUOUS = /^https?:\/\/[a-z0-9.-]+(?::\d+)?(?:[/?#](?:(?!:\/\/)[\w./?#
 /** Puts links outside of code in `<…>`, which turns previews off. Links to `hosts` stay unchanged. */
 export function inertLinks(text: string, hosts: readonly string[] = []): string {
   return splitCode(text)
-    .map(({ span, hasErrorCode }) => (hasErrorCode ? span : span.replace(LINK, (link) => wrapLink(link, hosts))))
+    .map(({ span, isCode }) => (isCode ? span : span.replace(LINK, (link) => wrapLink(link, hosts))))
     .join('');
 }
 
@@ -61,7 +61,7 @@ function linkEnd(found: string): number {
 
 interface Span {
   span: string;
-  hasErrorCode: boolean;
+  isCode: boolean;
 }
 
 /**
@@ -89,11 +89,11 @@ function splitCode(text: string): Span[] {
     const [start, end] = [ticks[index]?.index ?? 0, ticks[close ?? -1]?.end];
     if (close === undefined || end === undefined) continue;
     spans.push(
-      { span: text.slice(from, start), hasErrorCode: false },
-      { span: text.slice(start, end), hasErrorCode: true },
+      { span: text.slice(from, start), isCode: false },
+      { span: text.slice(start, end), isCode: true },
     );
     from = end;
     index = close;
   }
-  return [...spans, { span: text.slice(from), hasErrorCode: false }];
+  return [...spans, { span: text.slice(from), isCode: false }];
 }

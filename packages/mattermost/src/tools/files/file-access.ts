@@ -1,9 +1,10 @@
 // Local files, only inside the configured folders; safe against symbolic links and races.
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, link, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, open, realpath, rename, unlink } from 'node:fs/promises';
 import { basename, extname, join, resolve, sep } from 'node:path';
 import { errorText } from '@pocket-agent/kit';
+import { isOpenedFile } from '@pocket-agent/kit/private-files';
 import { MattermostError } from '../../base/errors.ts';
 
 interface OpenedFile extends AsyncDisposable {
@@ -23,7 +24,7 @@ export async function openInRoots(roots: readonly string[], path: string, maxByt
   try {
     const opened = await handle.stat();
     if (!opened.isFile()) throw fileError(`"${path}" is not a regular file`);
-    if (!(await isUnchanged(handle, real, () => resolveInRoots(roots, path))))
+    if (!(await isOpenedFile(handle, real, () => resolveInRoots(roots, path))))
       throw fileError(`"${path}" changed while it was being opened`);
     if (opened.size > maxBytes) throw tooLarge(`"${path}" has ${opened.size} bytes`, maxBytes);
     return {
@@ -69,15 +70,6 @@ function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-/** Whether the opened file is the one that was checked: a folder on its path may have become a link since then. */
-async function isUnchanged(handle: FileHandle, real: string, findAgain: () => Promise<string>): Promise<boolean> {
-  const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
-  if (opened !== undefined) return opened === real;
-  // without /proc: resolve the path again and compare the files
-  const [before, after] = await Promise.all([handle.stat(), findAgain().then((path) => stat(path))]);
-  return before.dev === after.dev && before.ino === after.ino;
-}
-
 export const conflictRules = ['error', 'rename', 'overwrite'] as const;
 export type ConflictRule = (typeof conflictRules)[number];
 
@@ -104,7 +96,7 @@ export async function writeInRoots(target: NewFile, write: (file: PartialFile) =
   const handle = await orFileError(folder, open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND, 0o600));
   try {
     try {
-      if (!(await isUnchanged(handle, temporary, async () => temporary)))
+      if (!(await isOpenedFile(handle, temporary, async () => temporary)))
         throw fileError(`"${folder}" changed while it was being used`);
       await write({
         empty: () => orFileError(name, handle.truncate(0)),

@@ -1,9 +1,18 @@
-// Chooses what to evict from memory shared by several owners: the owner that has the most loses its oldest entry.
+// Chooses what to evict from memory of limited size.
 
 /** Approximate memory of an object, or of one of its fields, without the value. */
 const BYTES_PER_VALUE = 50;
 
-/** The key of the entry to evict. Entries come oldest first. `weight` is 1 by default. */
+/** Removes the oldest entry of a map or set that has more than `max`. */
+export function dropOldest<Key>(entries: Map<Key, unknown> | Set<Key>, max: number): void {
+  const [oldest] = entries.keys();
+  if (entries.size > max && oldest !== undefined) entries.delete(oldest);
+}
+
+/**
+ * The key of the entry to evict from memory shared by several owners: the owner that has the most loses its oldest entry.
+ * Entries come oldest first. `weight` is 1 by default.
+ */
 export function fairEvictionKey<Key>(
   entries: Iterable<readonly [key: Key, owner: string, weight?: number]>,
 ): Key | undefined {
