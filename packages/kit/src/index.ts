@@ -9,6 +9,7 @@ export {
   MAX_TIMER_MS,
   neverAborted,
   onAbort,
+  Semaphore,
   settlesWithin,
   startDeadline,
   within,

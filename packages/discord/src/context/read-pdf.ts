@@ -1,6 +1,6 @@
 // Reads a PDF in a child process, so that a malicious file can exhaust only the time and memory of that process.
 import { fork } from 'node:child_process';
-import { onAbort } from '@pocket-agent/kit';
+import { onAbort, Semaphore } from '@pocket-agent/kit';
 import type { PdfMessage } from './pdf-program.ts';
 
 const MAX_MS = 5_000;
@@ -10,35 +10,13 @@ const MAX_MEGABYTES = 256;
 const MAX_READERS = 2;
 const program = new URL(import.meta.url.endsWith('.ts') ? './pdf-program.ts' : './pdf-program.js', import.meta.url);
 
-let activeReaders = 0;
-/** Callers that wait for a slot, in order. */
-const waiting = new Set<() => void>();
+const readers = new Semaphore(MAX_READERS);
 
 /** The text, empty for a scan and cut if very long. Throws if the file is broken, encrypted, or exceeds a limit. */
 export async function readPdf(bytes: Uint8Array, signal: AbortSignal, maxMs = MAX_MS): Promise<string> {
-  if (activeReaders < MAX_READERS) activeReaders++;
-  else await waitForSlot(signal);
+  const release = await readers.acquire(signal);
   try {
     return await read(bytes, signal, maxMs);
-  } finally {
-    const [next] = waiting;
-    if (next) {
-      // hand this slot to the next caller
-      waiting.delete(next);
-      next();
-    } else activeReaders--;
-  }
-}
-
-async function waitForSlot(signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  waiting.add(resolve);
-  const release = onAbort(signal, (reason) => {
-    waiting.delete(resolve);
-    reject(reason);
-  });
-  try {
-    await promise;
   } finally {
     release();
   }
