@@ -4,10 +4,10 @@ import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getCACertificates } from 'node:tls';
+import { Semaphore } from '@pocket-agent/kit';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import { startRequestDeadline } from './deadline.ts';
-import { Semaphore } from './semaphore.ts';
 
 export interface OutgoingRequest {
   method: string;
