@@ -1,7 +1,6 @@
 // The version of this package, from its package.json.
-import { readFileSync } from 'node:fs';
+import { versionIn } from '@pocket-agent/kit';
 
 export function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return String(version);
+  return versionIn(new URL('../../package.json', import.meta.url));
 }

@@ -31,6 +31,12 @@ test('without a token the command prints five steps and all other problems', asy
   expect(output.stdout).toBe('');
 });
 
+test('a misspelt option is refused with a suggestion', async () => {
+  const { output, ended } = spawnProgram({}, { args: ['--shard', '2'] });
+  expect(await ended).toBe(2);
+  expect(output.stderr).toContain('Did you mean "--shards"? See pocket-discord --help.');
+});
+
 test('an old Node version is reported before anything else is loaded', async () => {
   const versions = '{ value: { ...process.versions, node: "20.19.0" } }';
   const old = `data:text/javascript,Object.defineProperty(process, "versions", ${versions})`;
