@@ -83,7 +83,7 @@ class RemoteAgent implements ToolSource {
   async listTools(signal = this.#closing.signal, wait: ListWait = 'all'): Promise<Tool[]> {
     try {
       const opening = this.#open();
-      await abortable<unknown>(wait === 'all' ? opening : this.#arrival(opening), signal);
+      await abortable<unknown>(wait === 'all' ? opening : this.#waitForCard(opening), signal);
     } catch (error) {
       signal.throwIfAborted();
       if (isPocketError(error, 'CONFIG_INVALID')) throw error;
@@ -93,7 +93,7 @@ class RemoteAgent implements ToolSource {
   }
 
   /** Settles with `opening`, or after `waitMs`. */
-  async #arrival(opening: Promise<unknown>): Promise<void> {
+  async #waitForCard(opening: Promise<unknown>): Promise<void> {
     const { waitMs = DEFAULT_WAIT_MS } = this.#options;
     if ((await settlesWithin(this.#isSlow ? 0 : waitMs, opening)) || this.#isSlow) return;
     this.#isSlow = true;

@@ -69,7 +69,7 @@ export class RemoteCall {
   async reply(message: OutgoingMessage): Promise<void> {
     try {
       // the message names its question, so it counts once even if it is sent twice
-      this.#take(await this.#insist(() => this.#link.client.send(message, this.#signal)));
+      this.#take(await this.#withRetries(() => this.#link.client.send(message, this.#signal)));
     } catch (error) {
       if (!(error instanceof A2aError && error.rpcCode !== undefined)) throw error;
       await this.refresh();
@@ -80,7 +80,7 @@ export class RemoteCall {
   async refresh(): Promise<void> {
     const { taskId } = this.collected;
     if (!taskId) return;
-    const task = await this.#insist(() => this.#link.client.getTask(taskId, this.#signal));
+    const task = await this.#withRetries(() => this.#link.client.getTask(taskId, this.#signal));
     this.#take({ kind: 'task', task });
   }
 
@@ -103,7 +103,7 @@ export class RemoteCall {
           await delay(waitAfter(problem, wait), this.#signal);
           wait = nextWait(wait);
         },
-        readTask: (taskId) => this.#insist(() => client.getTask(taskId, this.#signal)),
+        readTask: (taskId) => this.#withRetries(() => client.getTask(taskId, this.#signal)),
         canStreamAfter: (error) => {
           this.#signal.throwIfAborted();
           // an error in the first stream is the answer; an agent that refuses a subscription is polled
@@ -123,7 +123,7 @@ export class RemoteCall {
   }
 
   /** Repeats a request until it is answered: the task goes on even if the agent cannot be reached. */
-  async #insist<Answer>(request: () => Promise<Answer>): Promise<Answer> {
+  async #withRetries<Answer>(request: () => Promise<Answer>): Promise<Answer> {
     let failures = 0;
     for (let wait = FIRST_WAIT_MS; ; wait = nextWait(wait)) {
       try {

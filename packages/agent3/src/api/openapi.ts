@@ -93,7 +93,7 @@ function agentPaths(): Json {
         operationId: 'unregister',
         summary: 'Remove an agent',
         parameters: [id],
-        responses: { '204': { description: 'The agent was removed' }, default: faulty() },
+        responses: { '204': { description: 'The agent was removed' }, default: errorResponse() },
       },
     },
     '/api/agents/{id}/card': {
@@ -191,10 +191,10 @@ function responses(answer: keyof typeof answered, { lines, status = '200' }: Par
     'application/json': { schema: schemaAt(answer) },
     ...(lines ? { [LINES]: { schema: schemaAt(lines) } } : {}),
   };
-  return { [status]: { description: 'The response', content }, default: faulty() };
+  return { [status]: { description: 'The response', content }, default: errorResponse() };
 }
 
-function faulty(): Json {
+function errorResponse(): Json {
   return { description: 'The error', content: { 'application/json': { schema: schemaAt('failure') } } };
 }
 

@@ -25,7 +25,7 @@ import { TaskStore, unknownTask } from './task-store.ts';
 
 export type { ApprovalQuestion, Bridge, BridgeOptions } from './bridge-options.ts';
 
-type Look = Exclude<TaskRequest['action'], 'reply'>;
+type TaskAction = Exclude<TaskRequest['action'], 'reply'>;
 
 const DEFAULT_RETRIES = 1;
 const DEFAULT_RETRY_DELAY_MS = 500;
@@ -130,7 +130,7 @@ class A2aBridge implements Bridge {
     const failure = await this.#attempt(pending, async () => {
       checkRequest(z.object(taskRequest.shape), request);
       if (!known || request.action === 'reply') throw unknownTask();
-      await this.#look(pending, known, request.action);
+      await this.#runTaskAction(pending, known, request.action);
     });
     return this.#settlement.settle(pending, failure, request.action);
   }
@@ -142,7 +142,7 @@ class A2aBridge implements Bridge {
     const whose = { caller: pending.caller.id, agentId };
     const given = request.contextId === undefined ? undefined : this.#signedIds.openContext(request.contextId, whose);
     const found = await this.#admission.find(pending);
-    const check = this.#schemaCheckFor({ origin: partyOf(found), signal: pending.deadline.signal });
+    const check = this.#schemaCheckFor({ origin: schemaOriginOf(found), signal: pending.deadline.signal });
     const parts = await readInput(request, found.agent.card, check);
     pending.inputTokens = estimatedTokens(parts);
     await this.#admission.admit(pending, found, request);
@@ -203,7 +203,7 @@ class A2aBridge implements Bridge {
     }
   }
 
-  async #look(pending: PendingCall, known: KnownTask, action: Look): Promise<void> {
+  async #runTaskAction(pending: PendingCall, known: KnownTask, action: TaskAction): Promise<void> {
     pending.continueTask(known);
     pending.redactor.add([this.#signedIds.pushToken(known.taskHandle)]);
     const found = await this.#admission.find(pending);
@@ -271,6 +271,6 @@ class A2aBridge implements Bridge {
 }
 
 /** Schema checks are limited per owner, who may register many cards. A local registry has one owner, so there the limit is per host. */
-function partyOf({ agent, endpoint }: FoundAgent): string {
+function schemaOriginOf({ agent, endpoint }: FoundAgent): string {
   return agent.owner === localOwner.id ? `host ${endpoint.url.host}` : `owner ${agent.owner}`;
 }

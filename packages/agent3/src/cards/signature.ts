@@ -56,7 +56,7 @@ export async function verifyCard(card: CardJson, findKeys: FindKeys): Promise<Si
     for (const key of (await findKeys(header)).slice(0, MAX_KEYS)) {
       if (verifies(whole, { signature, key, algorithm: header.alg })) return 'valid';
       if (!verifies(compact, { signature, key, algorithm: header.alg })) state = 'invalid';
-      else if (keepsSecurity(content)) return 'valid';
+      else if (keepsSecurityFields(content)) return 'valid';
     }
   }
   return state;
@@ -116,7 +116,7 @@ function withoutEmpty(value: unknown): unknown {
 
 const securityFields = ['securitySchemes', 'securityRequirements', 'security'];
 
-function keepsSecurity(content: CardJson): boolean {
+function keepsSecurityFields(content: CardJson): boolean {
   const skills = Array.isArray(content.skills) ? content.skills : [];
   return [content, ...skills].every((part) =>
     securityFields.every((field) => {

@@ -75,7 +75,7 @@ type Choice = Pick<AuthorizeOptions, 'agent' | 'endpoint' | 'credentials' | 'ski
 
 function choose({ agent, endpoint, credentials, skillId }: Choice): Chosen[] {
   const { schemes, alternatives, isDeclared } = securityOf(agent.card, skillId);
-  const usable = credentials.filter((credential) => isFor(endpoint.url, credential, agent));
+  const usable = credentials.filter((credential) => isForHost(endpoint.url, credential, agent));
   if (!isDeclared) return undeclared(usable);
   for (const requirement of alternatives) {
     const chosen = satisfy(requirement, schemes, usable);
@@ -104,7 +104,7 @@ function unsentReason(
   { agent, endpoint, credentials, skillId }: Choice,
 ): string | undefined {
   if (chosen.length > 0 || credentials.length === 0) return undefined;
-  const usable = credentials.filter((credential) => isFor(endpoint.url, credential, agent));
+  const usable = credentials.filter((credential) => isForHost(endpoint.url, credential, agent));
   if (usable.length === 0) return `they are not registered for the host ${endpoint.url.host}`;
   if (securityOf(agent.card, skillId).isDeclared) return 'they do not match any scheme in its card';
   return usable.some(({ type }) => type === 'apiKey')
@@ -143,7 +143,7 @@ function fits(credential: Credential, scheme: Scheme): boolean {
   }
 }
 
-function isFor(url: URL, { host }: Credential, { cardUrl }: ListedAgent): boolean {
+function isForHost(url: URL, { host }: Credential, { cardUrl }: ListedAgent): boolean {
   if (host !== undefined) return host.toLowerCase() === url.host || host.toLowerCase() === url.hostname;
   return cardUrl === undefined || (URL.canParse(cardUrl) && new URL(cardUrl).host === url.host);
 }

@@ -75,7 +75,7 @@ export async function consentTo(
   if (answer?.approve === true) return { agreed: terms.map((each) => (each.line ? within(each, answer) : each)) };
   const said = inputResponses?.[key];
   if (said) return { refused: isCancel(said) ? NO_ANSWER : 'the user declined.' };
-  if (!canBeAsked(server, context)) return { refused: unaskableText(asked, asking) };
+  if (!canBeAsked(server, context)) return { refused: cannotAskText(asked, asking) };
   const elicitation = inputRequired.elicit({
     message: `May this be sent to ${asked.length === 1 ? 'this agent' : 'these agents'}?\n${asked.map(({ line }) => line).join('\n')}`,
     requestedSchema: asked.some(({ price }) => price?.perToken) ? costSchema : answerSchema,
@@ -160,7 +160,7 @@ function isCancel(said: object): boolean {
   return 'action' in said && said.action === 'cancel';
 }
 
-function unaskableText(asked: readonly Terms[], { confirm, caller, spendingLimit }: Asking): string {
+function cannotAskText(asked: readonly Terms[], { confirm, caller, spendingLimit }: Asking): string {
   if (confirm === 'always')
     return 'a person must approve every call here, and this MCP client cannot ask. Use an MCP client with elicitation, or set AGENT3_CONFIRM=paid.';
   const prices = asked.map(({ name, price }) => `${name} charges ${priceText(price)}`).join('; ');

@@ -192,13 +192,13 @@ async function call(request: CallRequest, work: ToolWork, index = 0): Promise<Ca
 
 /** The lower of the agreed and the requested limits. */
 function bounds(agreed: Agreed = {}, asked: { maxCost?: number; agreedPrice?: Price } = {}) {
-  const agreedPrice = tighter(agreed.price, asked.agreedPrice);
+  const agreedPrice = lowerPrice(agreed.price, asked.agreedPrice);
   const costs = [agreed.maxCost, asked.maxCost].filter((cost) => cost !== undefined);
   return { ...(agreedPrice ? { agreedPrice } : {}), ...(costs.length > 0 ? { maxCost: Math.min(...costs) } : {}) };
 }
 
 /** A price within both; for different currencies that is zero. */
-function tighter(one: Price | undefined, other: Price | undefined): Price | undefined {
+function lowerPrice(one: Price | undefined, other: Price | undefined): Price | undefined {
   if (!one || !other) return one ?? other;
   const { currency } = other;
   if (one.currency.toUpperCase() !== currency.toUpperCase()) return { currency };

@@ -25,7 +25,7 @@ export class FileLock {
     const lock = new FileLock(file);
     await makePrivateFolder(dirname(file));
     if (!(await lock.#create())) {
-      const holder = await lock.#livingHolder();
+      const holder = await lock.#runningHolder();
       if (holder !== undefined || !(await lock.#takeOver())) {
         throw new PocketError(
           'CONFIG_INVALID',
@@ -55,7 +55,7 @@ export class FileLock {
   }
 
   /** The holder, if it still runs. Processes on other machines count as running, because that cannot be checked. */
-  async #livingHolder(): Promise<string | undefined> {
+  async #runningHolder(): Promise<string | undefined> {
     const content = await readFile(this.#file, 'utf8').catch(() => '');
     if (content === '') return (await isYoung(this.#file)) ? 'that is just starting' : undefined;
     const [pid = '', host = '', start = ''] = content.split(' ');
@@ -79,7 +79,7 @@ export class FileLock {
       return false;
     }
     try {
-      if ((await this.#livingHolder()) !== undefined) return false;
+      if ((await this.#runningHolder()) !== undefined) return false;
       await rename(breaking, this.#file);
       return true;
     } finally {

@@ -25,15 +25,15 @@ export class Activity {
 
   /** Undefined if the run waits for nothing. */
   get line(): string | undefined {
-    const doing = this.#doing();
-    if (doing === undefined) return undefined;
-    return activityLine(doing, this.#since);
+    const description = this.#description();
+    if (description === undefined) return undefined;
+    return activityLine(description, this.#since);
   }
 
-  see(event: AgentEvent): void {
-    const before = this.#doing();
+  handle(event: AgentEvent): void {
+    const before = this.#description();
     this.#note(event);
-    const now = this.#doing();
+    const now = this.#description();
     if (now === before) return;
     this.#since = performance.now();
     if (now === undefined) this.#stop();
@@ -72,7 +72,7 @@ export class Activity {
   }
 
   /** A slow server may still be connecting while the model is called without its tools. */
-  #doing(): string | undefined {
+  #description(): string | undefined {
     if (this.#tools.size > 0) return `running ${listNames(this.#tools.values())}`;
     if (!this.#isThinking) return undefined;
     return this.#connecting.size > 0 ? `thinking · connecting to ${listNames(this.#connecting)}` : 'thinking';

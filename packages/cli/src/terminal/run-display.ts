@@ -59,7 +59,7 @@ export class RunDisplay implements Display {
   }
 
   show(event: AgentEvent): void {
-    this.#activity?.see(event);
+    this.#activity?.handle(event);
     if (!event.meta.isSubAgent) this.#showText(event);
     this.#showLine(event, '  '.repeat(event.meta.path.length - 1));
   }

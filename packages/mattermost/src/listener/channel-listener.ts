@@ -20,7 +20,7 @@ import { keepGrantedUris, LISTEN, ListenEvents, requestedUris } from './listen-r
 import { Subscriptions } from './subscriptions.ts';
 
 /** Runs `work` with the account of a request. */
-export type ActAs = <Result>(
+export type RunAs = <Result>(
   authInfo: AuthInfo | undefined,
   work: (account: Account, token: string) => Promise<Result>,
 ) => Promise<Result>;
@@ -30,7 +30,7 @@ interface ListenerOptions {
   log: Log;
   /** Aborted when the server closes. */
   signal: AbortSignal;
-  actAs: ActAs;
+  runAs: RunAs;
 }
 
 const MAX_LISTENERS = 1000;
@@ -59,7 +59,7 @@ export class ChannelListener {
     const authInfoOf = (context: ServerContext) => context.http?.authInfo ?? authInfo;
     server.server.registerCapabilities({ resources: { subscribe: true } });
     server.registerResource('channel', TEMPLATE, RESOURCE_INFO, (uri, _variables, context) =>
-      this.#options.actAs(authInfoOf(context), (account) =>
+      this.#options.runAs(authInfoOf(context), (account) =>
         readChannelResource(
           uri.href,
           account.context(context.mcpReq.signal, () => {}),
@@ -158,7 +158,7 @@ export class ChannelListener {
   }
 
   #watch(authInfo: AuthInfo | undefined, uri: string, watcher: Watcher): Promise<() => void> {
-    return this.#options.actAs(authInfo, async (account, token) => {
+    return this.#options.runAs(authInfo, async (account, token) => {
       const channelId = requireChannelId(uri);
       return this.#feedFor(token, account).watch(channelId, watcher);
     });

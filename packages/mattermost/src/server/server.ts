@@ -9,7 +9,7 @@ import { createLog, type Log } from '../base/log.ts';
 import { packageVersion } from '../base/version.ts';
 import { HttpPool } from '../client/http-pool.ts';
 import { type MattermostConfig, withCheckedLists } from '../config/config.ts';
-import { type ActAs, ChannelListener } from '../listener/channel-listener.ts';
+import { type RunAs, ChannelListener } from '../listener/channel-listener.ts';
 import { createReadinessCheck, healthRoutes, type ReadyState } from './health.ts';
 import { registerTools } from './tool-calls.ts';
 import { createToolCatalogs } from './tool-catalog.ts';
@@ -60,17 +60,17 @@ export function createMattermostServer(
   const accounts = new AsyncCache<Account>({ maxEntries: 500, ttlMs: 1_800_000 });
   const catalogFor = createToolCatalogs(config.defaultTeam !== undefined);
 
-  const actAs: ActAs = async (authInfo, work) => {
+  const runAs: RunAs = async (authInfo, work) => {
     const { token } = resolveIdentity(config, authInfo);
     return work(await accounts.get(token, async () => new Account({ ...parts, token })), token);
   };
-  const listener = new ChannelListener({ config, log, signal: closing.signal, actAs });
+  const listener = new ChannelListener({ config, log, signal: closing.signal, runAs });
 
   const factory: McpServerFactory = async (requestContext) => {
     const { era, authInfo } = requestContext;
     const { profile } = resolveIdentity(config, authInfo);
     const server = new McpServer({ name: 'Mattermost', version }, SERVER_OPTIONS);
-    registerTools(server, { catalog: catalogFor(profile), profile, requestContext, config, log, actAs });
+    registerTools(server, { catalog: catalogFor(profile), profile, requestContext, config, log, runAs });
     listener.extend(server, { era, authInfo });
     return server;
   };

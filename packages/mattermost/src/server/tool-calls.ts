@@ -12,7 +12,7 @@ import { allows, type Profile } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
-import type { ActAs } from '../listener/channel-listener.ts';
+import type { RunAs } from '../listener/channel-listener.ts';
 import type { Tool } from '../tools/base/tool.ts';
 import { logToolCall } from './call-log.ts';
 import { type ToolCatalog, toolsForRequest } from './tool-catalog.ts';
@@ -20,7 +20,7 @@ import { type ToolCatalog, toolsForRequest } from './tool-catalog.ts';
 interface ToolCallOptions {
   config: MattermostConfig;
   log: Log;
-  actAs: ActAs;
+  runAs: RunAs;
 }
 
 interface Registration extends ToolCallOptions {
@@ -56,10 +56,10 @@ interface ToolCall {
   context: ServerContext;
 }
 
-async function runTool(tool: Tool, { args, authInfo, context }: ToolCall, { config, actAs }: ToolCallOptions) {
+async function runTool(tool: Tool, { args, authInfo, context }: ToolCall, { config, runAs }: ToolCallOptions) {
   const { profile } = resolveIdentity(config, authInfo);
   if (!allows(profile, tool.capability)) throw outsideProfile(tool, profile);
-  return actAs(authInfo, (account) => tool.run(args, account.context(context.mcpReq.signal, progressOf(context))));
+  return runAs(authInfo, (account) => tool.run(args, account.context(context.mcpReq.signal, progressOf(context))));
 }
 
 function outsideProfile({ name, capability }: Tool, profile: Profile): MattermostError {

@@ -45,10 +45,10 @@ export class FolderWatcher {
   #add(directory: string): void {
     try {
       const identity = identityOf(directory);
-      const watcher = watch(directory, { persistent: false }, () => this.#soon());
+      const watcher = watch(directory, { persistent: false }, () => this.#scheduleReport());
       watcher.on('error', () => {
         this.#forget(directory);
-        this.#soon();
+        this.#scheduleReport();
       });
       this.#watchers.set(directory, { watcher, identity });
     } catch (error) {
@@ -61,7 +61,7 @@ export class FolderWatcher {
     this.#watchers.delete(directory);
   }
 
-  #soon(): void {
+  #scheduleReport(): void {
     if (this.#isClosed) return;
     const now = performance.now();
     this.#since ??= now;

@@ -51,7 +51,7 @@ export class Candidates {
     const best = sql`select number from agent3_agents where ${allOf(filterConditions(filters))}
       order by standing desc, number limit ${MAX_BEST}`;
     const { rows } = await this.#index.matchesAmong(query, best).execute(this.#db);
-    const found = rows.length > 0 ? rows : await this.#some(query, filters);
+    const found = rows.length > 0 ? rows : await this.#anyMatches(query, filters);
     return found.map(({ number }) => ({ number, text: 1 }));
   }
 
@@ -73,7 +73,7 @@ export class Candidates {
     return rows.map(({ number }) => number);
   }
 
-  async #some(query: TextQuery, filters: Filters): Promise<{ number: number }[]> {
+  async #anyMatches(query: TextQuery, filters: Filters): Promise<{ number: number }[]> {
     const { rows } = await sql<{ number: number }>`select ${this.#index.number} as number from ${this.#source(filters)}
       where ${this.#conditions(query, filters)} limit ${MAX_RESULTS}`.execute(this.#db);
     return rows;

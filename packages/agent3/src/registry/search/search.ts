@@ -81,7 +81,7 @@ export class Search {
   async find(input: SearchQuery): Promise<FoundAgents> {
     const { query, limit, cursor, filters } = inputChecked(searchQuery, input);
     const offset = cursor === undefined ? 0 : readCursor(cursor, { query, filters });
-    const { candidates, total } = await this.#wanted(queryWords(query), filters);
+    const { candidates, total } = await this.#matches(queryWords(query), filters);
     const numbers = await this.#ranked(await this.#withSimilarity(candidates, query, filters));
     const end = offset + limit;
     return {
@@ -91,16 +91,16 @@ export class Search {
     };
   }
 
-  async #wanted(words: readonly string[], filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
+  async #matches(words: readonly string[], filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
     const labels = labelsOf(filters);
     const groups = await this.#vocabulary.corrected(words);
     if (groups.length === 0 && labels.length === 0) return this.#candidates.best(filters);
     const all: TextQuery = { groups, join: 'all', labels };
     const total = await this.#candidates.count(all, filters);
     if (total >= MIN_MATCHES || groups.length < 2)
-      return { candidates: await this.#fitting(all, filters, total), total: Math.min(total, this.#maxRanked) };
+      return { candidates: await this.#bestMatches(all, filters, total), total: Math.min(total, this.#maxRanked) };
     const whole = total > 0 ? await this.#candidates.byText(all, filters) : [];
-    const partly = await this.#partlyFitting({ ...all, join: 'any' }, filters);
+    const partly = await this.#partialMatches({ ...all, join: 'any' }, filters);
     const known = new Set(whole.map(({ number }) => number));
     const others = partly.candidates
       .filter(({ number }) => !known.has(number))
@@ -108,18 +108,18 @@ export class Search {
     return { candidates: [...whole, ...others], total: partly.total };
   }
 
-  async #partlyFitting(query: TextQuery, filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
+  async #partialMatches(query: TextQuery, filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
     let wanted = query;
     let total = await this.#candidates.count(query, filters);
     if (total > this.#maxRanked) {
-      const rarer = await this.#rarer(query, filters);
+      const rarer = await this.#rareWords(query, filters);
       if (rarer.length > 0) wanted = { ...query, groups: rarer };
       total = await this.#candidates.count(wanted, filters);
     }
-    return { candidates: await this.#fitting(wanted, filters, total), total: Math.min(total, this.#maxRanked) };
+    return { candidates: await this.#bestMatches(wanted, filters, total), total: Math.min(total, this.#maxRanked) };
   }
 
-  async #fitting(query: TextQuery, filters: Filters, total: number): Promise<Candidate[]> {
+  async #bestMatches(query: TextQuery, filters: Filters, total: number): Promise<Candidate[]> {
     if (total <= this.#maxRanked)
       return query.groups.length > 0
         ? this.#candidates.byText(query, filters)
@@ -131,7 +131,7 @@ export class Search {
     return this.#candidates.amongBest(query, filters);
   }
 
-  async #rarer({ groups, labels }: TextQuery, filters: Filters): Promise<(readonly string[])[]> {
+  async #rareWords({ groups, labels }: TextQuery, filters: Filters): Promise<(readonly string[])[]> {
     const totals = await Promise.all(
       groups.map((group) => this.#candidates.count({ groups: [group], join: 'all', labels }, filters)),
     );

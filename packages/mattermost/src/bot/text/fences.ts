@@ -25,17 +25,18 @@ export const NO_FENCE = '';
 
 /** The fences that may be open after this line, given those that may be open before it. */
 export function possibleFencesAfter(open: ReadonlySet<string>, line: string): ReadonlySet<string> {
-  return new Set([...open].flatMap((fence) => (fence === NO_FENCE ? openedBy(line) : keptBy(fence, line))));
+  return new Set(
+    [...open].flatMap((fence) => {
+      if (fence === NO_FENCE) return openedBy(line);
+      return isClosing(fence, line) ? NO_FENCE : fence;
+    }),
+  );
 }
 
 function openedBy(line: string): string[] {
   const { indent, fence } = OPENING.exec(line)?.groups ?? {};
   if (fence === undefined) return [NO_FENCE];
   return indent === '' ? [fence] : [fence, NO_FENCE];
-}
-
-function keptBy(fence: string, line: string): string[] {
-  return [isClosing(fence, line) ? NO_FENCE : fence];
 }
 
 /** A closing fence may be longer than the opening one and be followed by white space. */

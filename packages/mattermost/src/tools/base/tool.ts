@@ -81,10 +81,10 @@ export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefiniti
     annotations: annotationsOf[effect],
     meta: { capability, tags: ['mattermost', ...tags] },
     inputSchema: (hasDefaultTeam) =>
-      asStandard(hasDefaultTeam ? listed : withoutDefault, (value) =>
+      toStandardSchema(hasDefaultTeam ? listed : withoutDefault, (value) =>
         readArguments({ name, schema, listed: hasDefaultTeam ? listed : withoutDefault, value: value ?? {} }),
       ),
-    outputSchema: asStandard(definition.output, (value) => ({ value })),
+    outputSchema: toStandardSchema(definition.output, (value) => ({ value })),
     async run(args, context) {
       const result = await definition.run(args as ToolArguments<Shape>, context);
       if (result instanceof ContentResult) return { content: result.content, structuredContent: result.structured };
@@ -122,7 +122,7 @@ function listedSchema(schema: z.ZodType): Record<string, unknown> {
   return listed;
 }
 
-function asStandard(
+function toStandardSchema(
   json: JsonSchema,
   validate: (value: unknown) => { value: unknown } | { issues: Issue[] },
 ): StandardSchemaWithJSON<unknown, unknown> {
