@@ -4,8 +4,8 @@ import {
   AgentCard,
   ListTasksRequest,
   type ListTasksResponse,
-  type StreamResponse,
   type Task as SdkTask,
+  type StreamResponse,
   type TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import { isV1JsonRpcMethod } from '@a2a-js/sdk/compat/v0_3';

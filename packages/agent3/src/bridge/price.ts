@@ -118,7 +118,10 @@ export class Budget {
     const limits = this.#limitsOf(caller);
     if (!this.isLimited(caller)) return () => {};
     if (price && !isInDollars(price))
-      throw new CallFailure('BUDGET', 'the budget needs a price in US dollars, and this agent has another currency. Call another agent.');
+      throw new CallFailure(
+        'BUDGET',
+        'the budget needs a price in US dollars, and this agent has another currency. Call another agent.',
+      );
     if (!isPaid(price)) return () => {};
     const day = new Date(now()).toISOString().slice(0, 10);
     const max = maxCostOf(price, limit);

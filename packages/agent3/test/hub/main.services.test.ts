@@ -185,7 +185,7 @@ test('help and version are printed, and invalid arguments give a one-line error'
     [['call', 'x'], 'agent3 call ID MESSAGE'],
     [['call', 'x', 'hi', '--timeout', '0'], '--timeout: '],
     [['search', '--colour'], "Unknown option '--colour'. Put arguments that start with a dash"],
-    [['hub', '--prt', '1'], "Unknown option '--prt'. Did you mean \"--port\"? See agent3 --help."],
+    [['hub', '--prt', '1'], 'Unknown option \'--prt\'. Did you mean "--port"? See agent3 --help.'],
     [['register', 'https://agent.example/', '--price', 'abc'], '--price must be a number, not "abc"'],
     [['register', 'nota-url'], '"nota-url": must be an absolute http or https URL'],
     [['token', 'Not A Name'], 'lower-case letters'],

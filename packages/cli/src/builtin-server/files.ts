@@ -40,7 +40,8 @@ export async function readTextFile(
   const lines = (await readText(root, request.path)).split('\n');
   if (lines.length > 1 && lines.at(-1) === '') lines.pop();
   const start = request.startLine ?? 1;
-  if (start > lines.length) throw new Error(`"${request.path}" has ${lines.length} line(s); there is no line ${start}.`);
+  if (start > lines.length)
+    throw new Error(`"${request.path}" has ${lines.length} line(s); there is no line ${start}.`);
   const wanted = lines.slice(start - 1, request.lineCount === undefined ? undefined : start - 1 + request.lineCount);
   const shown = fitting(wanted);
   const end = start + shown.length - 1;

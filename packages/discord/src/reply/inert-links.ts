@@ -88,10 +88,7 @@ function splitCode(text: string): Span[] {
     const close = closing.get(index);
     const [start, end] = [ticks[index]?.index ?? 0, ticks[close ?? -1]?.end];
     if (close === undefined || end === undefined) continue;
-    spans.push(
-      { span: text.slice(from, start), isCode: false },
-      { span: text.slice(start, end), isCode: true },
-    );
+    spans.push({ span: text.slice(from, start), isCode: false }, { span: text.slice(start, end), isCode: true });
     from = end;
     index = close;
   }

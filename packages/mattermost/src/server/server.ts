@@ -9,7 +9,7 @@ import { createLog, type Log } from '../base/log.ts';
 import { packageVersion } from '../base/version.ts';
 import { HttpPool } from '../client/http-pool.ts';
 import { type MattermostConfig, withCheckedLists } from '../config/config.ts';
-import { type RunAs, ChannelListener } from '../listener/channel-listener.ts';
+import { ChannelListener, type RunAs } from '../listener/channel-listener.ts';
 import { createReadinessCheck, healthRoutes, type ReadyState } from './health.ts';
 import { registerTools } from './tool-calls.ts';
 import { createToolCatalogs } from './tool-catalog.ts';
