@@ -120,7 +120,7 @@ export class Budget {
     if (price && !isInDollars(price))
       throw new CallFailure(
         'BUDGET',
-        'the budget needs a price in US dollars, and this agent has another currency. Call another agent.',
+        'its price is not in US dollars, and the budget needs one that is. Call another agent.',
       );
     if (!isPaid(price)) return () => {};
     const day = new Date(now()).toISOString().slice(0, 10);
