@@ -4,7 +4,7 @@ const MERGED_BYTES = 16 * 1_024;
 
 export class ByteChunks {
   #chunks: Uint8Array[] = [];
-  /** Holds the last chunk and has room for more; undefined if that chunk was not merged. */
+  /** Memory of the last chunk, with room for more bytes. Undefined while that chunk is as it arrived. */
   #buffer: Buffer | undefined;
   #byteLength = 0;
 
@@ -23,7 +23,7 @@ export class ByteChunks {
     }
   }
 
-  /** Removes and returns the first bytes; undefined if there are none. */
+  /** Removes and returns the first chunk; undefined when nothing is left. */
   shift(): Uint8Array | undefined {
     const chunk = this.#chunks.shift();
     this.#byteLength -= chunk?.byteLength ?? 0;

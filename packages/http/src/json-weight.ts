@@ -1,10 +1,11 @@
-// Limits how much work a JSON text is to parse. Small values cost far more than their bytes: 10 MB of `{}` take seconds and
-// hundreds of megabytes, 10 MB of text a few milliseconds.
+// Limits how much work a JSON text is to parse. Small values cost far more than their bytes: 10 MB of `{}` take
+// seconds and hundreds of megabytes, 10 MB of text a few milliseconds.
+import { ByteChunks } from './byte-chunks.ts';
 
-export const MAX_JSON_VALUES = 250_000;
+const MAX_JSON_VALUES = 250_000;
 /** For requests to our servers. */
-export const MAX_REQUEST_VALUES = 100_000;
-export const MAX_JSON_DEPTH = 1_000;
+const MAX_REQUEST_VALUES = 100_000;
+const MAX_JSON_DEPTH = 1_000;
 /** Messages of a batch, or fields of a message, in JSON-RPC. */
 export const MAX_JSON_PARTS = 100;
 
@@ -20,6 +21,7 @@ const CLOSE_BRACE = 125;
 
 interface JsonLimits {
   maxValues?: number;
+  maxDepth?: number;
   /** Items of the outermost list or object. Default: no limit. */
   maxParts?: number;
 }
@@ -31,23 +33,23 @@ export class JsonWeight {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
-  readonly #maxValues: number;
-  readonly #maxParts: number;
+  readonly #limits: Required<JsonLimits>;
 
-  constructor({ maxValues = MAX_JSON_VALUES, maxParts = Number.POSITIVE_INFINITY }: JsonLimits = {}) {
-    this.#maxValues = maxValues;
-    this.#maxParts = maxParts;
+  constructor(limits: JsonLimits = {}) {
+    const { maxValues = MAX_JSON_VALUES, maxDepth = MAX_JSON_DEPTH, maxParts = Number.POSITIVE_INFINITY } = limits;
+    this.#limits = { maxValues, maxDepth, maxParts };
   }
 
   /** Why the text is too much work, as the end of "it sent a message …". Undefined below the limits. */
   add(bytes: Uint8Array): string | undefined {
+    const { maxDepth } = this.#limits;
     // local variables: with fields this loop would be ten times slower
     let values = this.#values;
     let parts = this.#parts;
     let depth = this.#depth;
     let isInString = this.#isInString;
     let isEscaped = this.#isEscaped;
-    for (let index = 0; index < bytes.length && depth <= MAX_JSON_DEPTH; index++) {
+    for (let index = 0; index < bytes.length && depth <= maxDepth; index++) {
       const byte = bytes[index];
       if (byte === LINE_FEED || byte === CARRIAGE_RETURN) {
         // JSON has no line breaks in strings; other lines of an event stream may have a single quote
@@ -81,9 +83,10 @@ export class JsonWeight {
   }
 
   get #fault(): string | undefined {
-    if (this.#depth > MAX_JSON_DEPTH) return `that exceeds the limit of ${MAX_JSON_DEPTH} nested levels`;
-    if (this.#values > this.#maxValues) return `that exceeds the limit of ${this.#maxValues} values`;
-    if (this.#parts > this.#maxParts) return `that exceeds the limit of ${this.#maxParts} parts`;
+    const { maxValues, maxDepth, maxParts } = this.#limits;
+    if (this.#depth > maxDepth) return `that exceeds the limit of ${maxDepth} nested levels`;
+    if (this.#values > maxValues) return `that exceeds the limit of ${maxValues} values`;
+    if (this.#parts > maxParts) return `that exceeds the limit of ${maxParts} parts`;
     return undefined;
   }
 }
@@ -95,18 +98,16 @@ export function requestFault(body: Uint8Array): string | undefined {
 }
 
 /** Why a text from outside is too much work to parse, as the end of "a message …". */
-export function textFault(json: string): string | undefined {
-  return new JsonWeight().add(Buffer.from(json));
+export function textFault(json: string, limits?: JsonLimits): string | undefined {
+  return new JsonWeight(limits).add(Buffer.from(json));
 }
 
 /** The body of a request; undefined if it has more than `maxBytes`. */
 export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const chunks = new ByteChunks();
   for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > maxBytes) return undefined;
     chunks.push(chunk);
+    if (chunks.byteLength > maxBytes) return undefined;
   }
-  return Buffer.concat(chunks);
+  return chunks.concat();
 }

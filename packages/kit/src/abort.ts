@@ -1,4 +1,5 @@
-// Abort signals, deadlines and a semaphore: waiting that can be aborted, and leaves no listeners behind.
+// Waiting: abort signals, deadlines and a semaphore, which leave no listeners behind, and turns of the event loop.
+import { setImmediate as immediate } from 'node:timers/promises';
 import { PocketError } from './errors.ts';
 
 /** The longest delay of `setTimeout`, which fires immediately after a longer one. */
@@ -27,7 +28,7 @@ export interface DeadlineOptions {
   makeError?(aborted: AbortSignal | undefined): Error;
 }
 
-/** One signal that is aborted by any of `signals` or after `timeoutMs`. Its reason is a PocketError, or that of `makeError`. */
+/** A signal that is aborted by any of `signals` or after `timeoutMs`, with a PocketError or that of `makeError`. */
 export function startDeadline(options: DeadlineOptions): Deadline {
   const {
     signals = [],
@@ -48,7 +49,7 @@ export function startDeadline(options: DeadlineOptions): Deadline {
   };
 }
 
-/** Unlike `onAbort`, leaves no listener on the signal after its release: a caller may use the signal for a long time. */
+/** Unlike `onAbort`, leaves no listener after its release: a caller may use the signal for a long time. */
 function listen(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) listener();
   else if (signal !== neverAborted) signal.addEventListener('abort', listener, { once: true });
@@ -198,5 +199,27 @@ export class Semaphore {
     }
     this.#waiting.delete(next);
     next();
+  }
+}
+
+/** How long work may take before other work of the process gets a turn. */
+const SLICE_MS = 10;
+
+/** Resolves in the next turn of the event loop. */
+export function nextTurn(): Promise<void> {
+  return immediate();
+}
+
+/** For a loop over many items: `if (slices.isOver) await slices.next();`. Begins with the first slice. */
+export class TimeSlices {
+  #startedAt = performance.now();
+
+  get isOver(): boolean {
+    return performance.now() - this.#startedAt > SLICE_MS;
+  }
+
+  async next(): Promise<void> {
+    await nextTurn();
+    this.#startedAt = performance.now();
   }
 }

@@ -8,10 +8,12 @@ export {
   delay,
   MAX_TIMER_MS,
   neverAborted,
+  nextTurn,
   onAbort,
   Semaphore,
   settlesWithin,
   startDeadline,
+  TimeSlices,
   within,
 } from './abort.ts';
 export {
@@ -28,14 +30,16 @@ export {
 } from './errors.ts';
 export { dropOldest, estimateBytes, fairEvictionKey } from './eviction.ts';
 export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';
-export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger } from './logger.ts';
+export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger, warnOnce } from './logger.ts';
 export {
   booleanRule,
   checkValue,
+  functionRule,
   hasMethods,
   isIntegerOrInfinity,
   isString,
   listOf,
+  nonEmptyRule,
   nullable,
   nullableBoolean,
   nullableFunction,
@@ -44,6 +48,7 @@ export {
   type OptionRule,
   type OptionRules,
   OptionSet,
+  objectRule,
   oneOf,
   positiveInteger,
   positiveNumber,

@@ -60,3 +60,30 @@ export function lineLogger<Level extends string, Fields>(
   const methods = levels.filter((name) => name !== 'silent').map((name) => [name, writer(name)]);
   return Object.fromEntries(methods) as LineLogger<Level, Fields>;
 }
+
+/** For each subject. Keys may come from outside, so their number and length are limited. */
+const MAX_WARNINGS = 100;
+const MAX_KEY_LENGTH = 500;
+
+interface Warning {
+  logger: Logger;
+  /** What the warning is about; it is forgotten together with this object. */
+  about: object;
+  /** Tells several warnings about one subject apart. Default: the text. */
+  key?: string;
+  /** A function is called only if the warning is new; undefined: there is nothing to warn of. */
+  text: string | (() => string | undefined);
+}
+
+const logged = new WeakMap<object, Set<string>>();
+
+/** Logs each warning about a subject once, and at most 100 of them. */
+export function warnOnce({ logger, about, text, key = typeof text === 'string' ? text : '' }: Warning): void {
+  const known = logged.get(about) ?? new Set();
+  const shortKey = key.slice(0, MAX_KEY_LENGTH);
+  if (known.has(shortKey) || known.size >= MAX_WARNINGS) return;
+  const warning = typeof text === 'string' ? text : text();
+  if (warning === undefined) return;
+  logged.set(about, known.add(shortKey));
+  logger.warn(warning);
+}

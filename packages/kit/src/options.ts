@@ -31,9 +31,15 @@ export function nullable(expected: string, accepts: OptionRule['accepts']): Opti
 }
 
 export const stringRule: OptionRule = { expected: 'a string', accepts: isString };
+export const nonEmptyRule: OptionRule = {
+  expected: 'a non-empty string',
+  accepts: (value) => typeof value === 'string' && value !== '',
+};
+export const functionRule: OptionRule = { expected: 'a function', accepts: (value) => typeof value === 'function' };
+export const objectRule: OptionRule = { expected: 'an object', accepts: isRecord };
 export const booleanRule: OptionRule = { expected: 'true or false', accepts: (value) => typeof value === 'boolean' };
 export const nullableString = nullable(stringRule.expected, stringRule.accepts);
-export const nullableFunction = nullable('a function', (value) => typeof value === 'function');
+export const nullableFunction = nullable(functionRule.expected, functionRule.accepts);
 export const nullableBoolean = nullable(booleanRule.expected, booleanRule.accepts);
 export const positiveNumber: OptionRule = {
   expected: 'a number greater than 0',

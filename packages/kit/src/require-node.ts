@@ -10,7 +10,7 @@ export function nodeVersionProblem(program: string, version: string = process.ve
   return `${program} needs Node ${MIN_MAJOR}.${MIN_MINOR} or newer; this is v${version}.`;
 }
 
-/** Ends the process with exit code 2 and a message on stderr if Node is too old. Call it before importing anything else. */
+/** Ends the process with exit code 2 and a message on stderr if Node is too old. Call it before any other import. */
 export function requireNode(program: string): void {
   const problem = nodeVersionProblem(program);
   if (problem === undefined) return;

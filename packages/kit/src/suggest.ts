@@ -3,6 +3,8 @@ import type { ParseArgsConfig } from 'node:util';
 
 /** Only this many characters of a word are compared, which bounds the work for hostile input. */
 const MAX_COMPARED = 100;
+/** Only this many known names are compared: a server may list thousands. */
+const MAX_CANDIDATES = 1_000;
 const MAX_LISTED = 10;
 
 /** The known name closest to `word`, if at most a third of the letters differ. */
@@ -67,6 +69,7 @@ export function httpUrlHint(text: string): string | undefined {
 function ranked(word: string, known: readonly string[]): { candidate: string; distance: number }[] {
   const wanted = normalized(word);
   return known
+    .slice(0, MAX_CANDIDATES)
     .map((candidate) => ({ candidate, distance: editDistance(wanted, normalized(candidate)) }))
     .sort((a, b) => a.distance - b.distance);
 }

@@ -10,7 +10,16 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { McpServer } from '@modelcontextprotocol/server';
-import { checkValue, delay, isRecord, listOf, nullableString, type OptionRule, OptionSet } from '@pocket-agent/kit';
+import {
+  checkValue,
+  delay,
+  isRecord,
+  listOf,
+  neverAborted,
+  nullableString,
+  type OptionRule,
+  OptionSet,
+} from '@pocket-agent/kit';
 import type { AgentEvent } from './run/events.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
@@ -71,8 +80,8 @@ function checkAnswer(answer: Scripted, what: string): void {
 }
 
 /**
- * Returns the answers of a script in order. A call too many is an error, and `assertDone()` (also `using`) fails if answers
- * are left over.
+ * Returns the answers of a script in order. A call too many is an error, and `assertDone()` (also `using`) fails if
+ * answers are left over.
  */
 export class ScriptedModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
@@ -130,7 +139,7 @@ export class ScriptedModel implements LanguageModelV4 {
     const made = typeof scripted === 'function' ? scripted(options) : scripted;
     checkAnswer(made, answerName(this.calls.length - 1));
     const answer: ScriptedAnswer = typeof made === 'string' ? { text: made } : made;
-    if (answer.delayMs !== undefined) await delay(answer.delayMs, options.abortSignal ?? new AbortController().signal);
+    if (answer.delayMs !== undefined) await delay(answer.delayMs, options.abortSignal ?? neverAborted);
     if (answer.error !== undefined) throw answer.error;
     const content = answer.content ? [...answer.content] : this.#content(answer);
     const unified = answer.finishReason ?? (content.some((part) => part.type === 'tool-call') ? 'tool-calls' : 'stop');

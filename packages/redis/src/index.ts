@@ -1,5 +1,5 @@
 // redisRateStore(): rate limits of a Router that several processes share through Redis.
-import { checkValue, isRecord, type OptionRule, OptionSet, PocketError } from '@pocket-agent/kit';
+import { checkValue, isRecord, nonEmptyRule, type OptionRule, OptionSet, PocketError } from '@pocket-agent/kit';
 import type { RateStoreFactory } from 'pocket-agent';
 import { RedisRateStore } from './redis-rate-store.ts';
 
@@ -15,11 +15,7 @@ const redisUrl: OptionRule = {
   accepts: (value) => typeof value === 'string' && URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol),
   isSecret: true,
 };
-const nonEmpty: OptionRule = {
-  expected: 'a non-empty string',
-  accepts: (value) => typeof value === 'string' && value !== '',
-};
-const redisOptions = new OptionSet<RedisOptions>('redisRateStore', { url: redisUrl, prefix: nonEmpty });
+const redisOptions = new OptionSet<RedisOptions>('redisRateStore', { url: redisUrl, prefix: nonEmptyRule });
 
 /** For the option `rateStore` of a Router. */
 export function redisRateStore(options: RedisOptions): RateStoreFactory {

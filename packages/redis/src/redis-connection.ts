@@ -86,7 +86,7 @@ export class RedisConnection {
     await this.#run('raise', key, [requests, tokens, Math.min(resetMs, this.#settings.shape.windowMs)]);
   }
 
-  /** Adds slots to the shared count, if any, and reads all of it. */
+  /** Adds slots to the shared count and reads the whole count. */
   async merge(key: string, slots: readonly SlotUse[]): Promise<SharedCount> {
     // one slot younger: the slots of Redis may start at other times than ours
     const added = slots.flatMap(({ age, requests, tokens }) => [Math.max(0, age - 1), requests, tokens]);

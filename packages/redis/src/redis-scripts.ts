@@ -43,7 +43,10 @@ local function countPeers()
 end
 `;
 
-/** ARGV: tokens, limit of requests, limit of tokens ('' for no limit). Returns 1 and the slot or 0 and the wait, peers, requests, tokens. */
+/**
+ * ARGV: tokens, limit of requests, limit of tokens ('' for no limit).
+ * Returns 1 and the slot or 0 and the wait, then peers, requests, tokens.
+ */
 const reserve = `
 local tokens = tonumber(ARGV[5])
 local requestsOver = total.r + 1 - (tonumber(ARGV[6]) or math.huge)

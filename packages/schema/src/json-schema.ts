@@ -1,4 +1,4 @@
-// Compiles JSON Schemas with the validator of the MCP SDK. Imports nothing of kit: the checker process must start quickly.
+// Compiles JSON Schemas with the validator of the MCP SDK. Without kit, so that the checker process starts quickly.
 import { isDeepStrictEqual } from 'node:util';
 import type {
   JsonSchemaType,

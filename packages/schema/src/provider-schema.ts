@@ -9,17 +9,35 @@ export interface RepairedSchema {
   ownNames?: ReadonlyMap<string, string>;
 }
 
-/** Larger schemas are ignored: they are foreign, and are read on the main thread. */
+/** Larger schemas are replaced: they are foreign, and are read on the main thread. */
+const MAX_VALUES = 50_000;
+/** The rest of a schema with more nodes is ignored. */
 const MAX_NODES = 5_000;
 const MAX_DEPTH = 40;
 
 /** The same object when there is nothing to repair. */
 export function repairSchema(given: Schema): RepairedSchema {
+  if (isTooLarge(given)) return { schema: { type: 'object', properties: {} } };
   const root = flatRoot(given);
   const node = repairNode(root, { left: MAX_NODES, root }, 0);
   const schema = isSchema(node) ? node : {};
   const whole = schema.properties && schema.type === 'object' ? schema : { properties: {}, ...schema, type: 'object' };
   return withValidKeys(whole);
+}
+
+/** Counts values of any kind, also those of enums and of unknown keywords. */
+function isTooLarge(schema: Schema): boolean {
+  let left = MAX_VALUES;
+  const open: unknown[] = [schema];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const items = Object.values(value);
+    left -= items.length;
+    if (left < 0) return true;
+    for (const item of items) open.push(item);
+  }
+  return false;
 }
 
 /** Arguments as the tool calls them; the same object when no name was changed. */
@@ -39,16 +57,23 @@ const MAX_COMBINATION_DEPTH = 5;
 /** Branches of all combinations at the root together, each counted with its properties. */
 const MAX_BRANCHES = 2_000;
 const MAX_ALTERNATIVES = 50;
+/** Of the properties that are compared. Further ones count as different. */
+const MAX_COMPARED_CHARACTERS = 1_000_000;
 
 /** Bounds the work on combinations: a branch may be referred to by many others, which multiplies at each level. */
 interface Flattening {
   left: number;
   /** JSON of the schemas that were compared, each written once. */
   texts: Map<unknown, string>;
+  charactersLeft: number;
+}
+
+function newFlattening(): Flattening {
+  return { left: MAX_BRANCHES, texts: new Map(), charactersLeft: MAX_COMPARED_CHARACTERS };
 }
 
 /** No provider takes combinations at the root: their properties move into one object. */
-function flatRoot(given: Schema, state: Flattening = { left: MAX_BRANCHES, texts: new Map() }, depth = 0): Schema {
+function flatRoot(given: Schema, state: Flattening = newFlattening(), depth = 0): Schema {
   if (!refusedAtRoot.some((key) => key in given)) return given;
   if (depth > MAX_COMBINATION_DEPTH) return plain(given);
   const flatBranches = (listed: unknown) =>
@@ -82,11 +107,10 @@ function branchesOf(root: Schema, listed: unknown, state: Flattening): Schema[] 
 }
 
 /** Where several have the same keyword, the first counts. */
-function merged(schemas: readonly Schema[], { texts }: Flattening): Schema {
+function merged(schemas: readonly Schema[], state: Flattening): Schema {
   const found = new Map<string, Map<string, unknown>>();
   for (const [name, schema] of schemas.flatMap((each) => Object.entries(propertiesOf(each)))) {
-    const text = texts.get(schema) ?? JSON.stringify(schema);
-    texts.set(schema, text);
+    const text = textOf(schema, state);
     const different = found.get(name) ?? new Map<string, unknown>();
     if (different.size < MAX_ALTERNATIVES) different.set(text, schema);
     found.set(name, different);
@@ -103,6 +127,14 @@ function merged(schemas: readonly Schema[], { texts }: Flattening): Schema {
     ...(required.length > 0 ? { required } : {}),
     ...(description.length > 0 ? { description: description.join(' ') } : {}),
   };
+}
+
+function textOf(schema: unknown, state: Flattening): string {
+  const { texts, charactersLeft } = state;
+  const text = texts.get(schema) ?? (charactersLeft > 0 ? (JSON.stringify(schema) ?? '') : `different ${texts.size}`);
+  if (!texts.has(schema)) state.charactersLeft -= text.length;
+  texts.set(schema, text);
+  return text;
 }
 
 /** Required only if every alternative requires it; the description names the rest. */
@@ -225,9 +257,13 @@ function isUnchanged(before: Schema, after: Schema): boolean {
   return keys.length === Object.keys(after).length && keys.every((key) => key in after && isSame(key));
 }
 
+/** Longer patterns take long to compile. */
+const MAX_PATTERN_LENGTH = 10_000;
+
 /** Without JavaScript-only syntax: Unicode property classes, named groups. */
 function isPortablePattern(value: unknown): boolean {
-  if (typeof value !== 'string' || /\\[pPkcuC]|\(\?<[^=!]/.test(value)) return false;
+  if (typeof value !== 'string' || value.length > MAX_PATTERN_LENGTH) return false;
+  if (/\\[pPkcuC]|\(\?<[^=!]/.test(value)) return false;
   try {
     return new RegExp(value) instanceof RegExp;
   } catch {
@@ -239,7 +275,7 @@ const validKey = /^[a-zA-Z0-9_.-]{1,64}$/;
 /** Leaves room for a number. */
 const MAX_STEM_LENGTH = 56;
 
-/** Claude accepts only root keys that match `validKey`; other keys are renamed, and restored in the arguments of a call. */
+/** Claude accepts only root keys that match `validKey`; others are renamed, and restored in the arguments of a call. */
 function withValidKeys(schema: Schema): RepairedSchema {
   const properties = propertiesOf(schema);
   const names = Object.keys(properties);

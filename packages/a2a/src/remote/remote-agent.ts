@@ -5,10 +5,12 @@ import {
   abortable,
   errorText,
   isPocketError,
+  type Logger,
   PocketError,
   settlesWithin,
   startDeadline,
   stderrLogger,
+  warnOnce,
 } from '@pocket-agent/kit';
 import type { Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
 import { currentRun, DEFAULT_WAIT_MS, validToolName } from 'pocket-agent/internal';
@@ -33,7 +35,7 @@ export function remoteAgent(where: string | RemoteAgentOptions): ToolSource {
 
 class RemoteAgent implements ToolSource {
   readonly name: string;
-  readonly #options: RemoteAgentOptions;
+  readonly #options: RemoteAgentOptions & { logger: Logger };
   readonly #conversations = new RemoteConversations();
   /** Calls, and cancellations after them. */
   readonly #pending = new Set<Promise<unknown>>();
@@ -47,11 +49,10 @@ class RemoteAgent implements ToolSource {
   /** The card took longer than `waitMs` and has not arrived yet; runs do not wait for it. */
   #isSlow = false;
   #revision = 0;
-  readonly #warned = new Set<string>();
 
   constructor(options: RemoteAgentOptions) {
     checkRemoteAgentOptions(options);
-    this.#options = { logger: stderrLogger(), ...options };
+    this.#options = { ...options, logger: options.logger ?? stderrLogger() };
     this.name = options.name ?? new URL(options.url).host;
   }
 
@@ -87,7 +88,7 @@ class RemoteAgent implements ToolSource {
     } catch (error) {
       signal.throwIfAborted();
       if (isPocketError(error, 'CONFIG_INVALID')) throw error;
-      this.#options.logger?.warn(errorText(error));
+      this.#options.logger.warn(errorText(error));
     }
     return this.#tool ? [this.#tool] : [];
   }
@@ -99,8 +100,8 @@ class RemoteAgent implements ToolSource {
     this.#isSlow = true;
     const { logger } = this.#options;
     const reason = `The A2A agent ${this.#label} has not sent its card within ${waitMs} ms`;
-    logger?.warn(`${reason}. Runs continue without it ("waitMs"); its tool joins when the card arrives.`);
-    opening.catch((error) => logger?.warn(errorText(error)));
+    logger.warn(`${reason}. Runs continue without it ("waitMs"); its tool joins when the card arrives.`);
+    opening.catch((error) => logger.warn(errorText(error)));
   }
 
   judge(): Judgement {
@@ -230,8 +231,7 @@ class RemoteAgent implements ToolSource {
   }
 
   #warnOnce(text: string): void {
-    if (!this.#warned.has(text)) this.#options.logger?.warn(text);
-    this.#warned.add(text);
+    warnOnce({ logger: this.#options.logger, about: this, text });
   }
 
   #track<Value>(work: Promise<Value>): Promise<Value> {

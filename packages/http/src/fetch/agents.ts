@@ -2,7 +2,7 @@
 import type { ClientRequest, Agent as HttpAgent, RequestOptions } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { nextTurn } from '@pocket-agent/kit';
 
 export interface TlsOptions {
   /** Certificates to trust instead of the usual ones. */
@@ -61,8 +61,8 @@ export class Agents {
    * the event loop may come before anything is read from the network, the second does not.
    */
   async dropClosed(): Promise<void> {
-    await setImmediate();
-    await setImmediate();
+    await nextTurn();
+    await nextTurn();
   }
 
   noteUse({ url: { origin } }: Target): void {

@@ -19,7 +19,7 @@ export interface FetchOptions {
   guard?: 'public' | 'none';
   /** Hosts that may have a private address: `name`, `name:port`, `*.name` or an address. */
   allowHosts?: readonly string[];
-  /** Default refuse. Each one is checked like the first address; headers that may hold a secret stay with their origin. */
+  /** Default refuse. Each is checked like the first address; headers that may hold a secret stay with their origin. */
   redirects?: 'refuse' | 'follow';
   /** From the call to the last byte of the body. Default: no limit but that of the signal. */
   timeoutMs?: number;

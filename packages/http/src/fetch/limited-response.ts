@@ -24,7 +24,7 @@ export function limitedResponse(response: Response, limits: ResponseLimits = {})
   const makeCheck = () => checkOf(limits, maxParts);
   const split = isStream ? eventSplitter(makeCheck) : checkedWhole(makeCheck());
   if (response instanceof HttpResponse) {
-    response.pass(split);
+    response.passThrough(split);
     return response;
   }
   if (!response.body) return response;

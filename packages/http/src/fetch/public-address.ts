@@ -59,7 +59,7 @@ export const lookupPublic: NonNullable<RequestOptions['lookup']> = (hostname, op
   });
 };
 
-/** Whether all addresses of the host of a URL are public. False if it has none. */
+/** Whether the host of a URL has addresses, and all of them are public. */
 export async function isPublicHost(hostname: string): Promise<boolean> {
   try {
     const found = await lookupAll(hostname.replace(/^\[|\]$/g, ''), { all: true });

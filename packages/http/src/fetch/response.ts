@@ -1,7 +1,7 @@
 // A `Response` over an answer of node:http. Web streams and Headers cost more than the rest of a small call, so they
 // are made only when they are used.
 import type { IncomingMessage } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
+import { TimeSlices } from '@pocket-agent/kit';
 import { ByteChunks } from '../byte-chunks.ts';
 import type { Body } from './body.ts';
 
@@ -17,8 +17,6 @@ export type Split = (chunk: Uint8Array) => Iterable<Uint8Array>;
 type ReadChunk = () => Promise<Uint8Array | undefined>;
 
 const BYTE_ORDER_MARK = '\uFEFF';
-/** Pieces are passed on for this long at a time; then other work of the process gets a turn. */
-const SLICE_MS = 10;
 
 export class HttpResponse implements Response {
   readonly status: number;
@@ -58,7 +56,7 @@ export class HttpResponse implements Response {
   }
 
   /** Passes the chunks of the body through `split`. Must be called before the body is read. */
-  pass(split: Split): void {
+  passThrough(split: Split): void {
     this.#read = splitting(this.#read, split, (error) => this.#parts.body?.destroy(error));
   }
 
@@ -163,12 +161,9 @@ export function streamOf(read: ReadChunk, cancel: (reason: unknown) => unknown):
 /** Reads pieces of chunks, and lets other work run in between when that takes long. */
 export function splitting(read: ReadChunk, split: Split, onRefused: (error: unknown) => void): ReadChunk {
   let pieces: Iterator<Uint8Array> | undefined;
-  let startedAt = performance.now();
+  const slices = new TimeSlices();
   return async () => {
-    if (performance.now() - startedAt > SLICE_MS) {
-      await setImmediate();
-      startedAt = performance.now();
-    }
+    if (slices.isOver) await slices.next();
     try {
       for (;;) {
         const next = pieces?.next();

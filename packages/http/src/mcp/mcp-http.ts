@@ -37,8 +37,9 @@ export interface McpHttpOptions {
   /** A session of the 2025 era ends after this time without a request. Default 30 minutes. */
   sessionIdleMs?: number;
   /**
-   * Most sessions of the 2025 era at a time. A new one ends the session that was idle longest, or is refused (503) if all
-   * are in use. A client with fewer sessions than another one is not refused: a session of the other one ends. Default 1,000.
+   * Most sessions of the 2025 era at a time. A new one ends the session that was idle longest, or is refused (503) if
+   * all are in use. A client with fewer sessions than another one is not refused: a session of the other one ends.
+   * Default 1,000.
    */
   maxSessions?: number;
   /** Most bytes of a request; a longer one is refused (413). Default 4 MiB. */
@@ -72,11 +73,11 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
       return (await routes?.(request)) ?? new Response('Not found', { status: 404 });
     const auth = await authorize?.(request);
     if (auth instanceof Response) return auth;
-    const body = await jsonOf(request);
+    const body = await readJson(request);
     if (body instanceof Response) return body;
-    const passed = { ...(auth ? { authInfo: auth } : {}), ...body };
+    const parsed = { ...(auth ? { authInfo: auth } : {}), ...body };
     const isLegacy = await isLegacyRequest(request, body.parsedBody);
-    return isLegacy ? sessions.handle(request, passed) : modern.fetch(request, passed);
+    return isLegacy ? sessions.handle(request, parsed) : modern.fetch(request, parsed);
   };
   const fetch = async (request: Request): Promise<Response> =>
     guard(request) ?? answerPreflight(request) ?? letOriginRead(request, await answer(request));
@@ -124,19 +125,19 @@ export async function startListening(server: NodeServer, host: string, port: num
   try {
     await started.promise;
   } catch (error) {
-    throw new Error(`Cannot listen on ${host} port ${port}: ${whyNot(error)}`, { cause: error });
+    throw new Error(`Cannot listen on ${host} port ${port}: ${listenProblem(error)}`, { cause: error });
   }
   server.off('error', started.reject);
 }
 
-function whyNot(error: unknown): string {
+function listenProblem(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!('code' in error) || error.code !== 'EADDRINUSE') return error.message;
   return 'the port is in use (EADDRINUSE). Choose another port; 0 takes one that is free.';
 }
 
 /** Parses the body once, for all handlers. */
-async function jsonOf(request: Request): Promise<{ parsedBody?: unknown } | Response> {
+async function readJson(request: Request): Promise<{ parsedBody?: unknown } | Response> {
   // other types are refused without reading the body
   if (request.method !== 'POST' || !isJsonContentType(request.headers.get('content-type'))) return {};
   try {
@@ -169,8 +170,8 @@ function refusal(status: number, error: { code: number; message: string }): Resp
 }
 
 /** Refuses a body before it is read. Its rest may still arrive, so the connection is closed. */
-function refuseBody(response: ServerResponse, most: number): void {
-  const message = `The request is larger than ${most} bytes, the maxRequestBodySize of this server`;
+function refuseBody(response: ServerResponse, maxBytes: number): void {
+  const message = `The request is larger than ${maxBytes} bytes, the maxRequestBodySize of this server`;
   response.writeHead(413, { 'content-type': 'application/json', connection: 'close' });
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }));
 }

@@ -19,7 +19,7 @@ interface HttpSessionsOptions {
   onError(error: Error): void;
 }
 
-interface Passed {
+interface ParsedRequest {
   authInfo?: AuthInfo;
   /** The body of the request, if it was parsed already. */
   parsedBody?: unknown;
@@ -57,16 +57,16 @@ export class HttpSessions {
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref();
   }
 
-  async handle(request: Request, passed: Passed): Promise<Response> {
+  async handle(request: Request, parsed: ParsedRequest): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : this.#sessions.get(id);
-    if (id !== null && (!known || known.clientId !== passed.authInfo?.clientId)) return sessionNotFound();
-    if (known) return this.#pass(known, request, passed);
-    if (!beginsSession(passed.parsedBody)) return this.#refuse(request, passed);
-    if (!this.#hasRoom(passed.authInfo?.clientId)) return tooManySessions();
+    if (id !== null && (!known || known.clientId !== parsed.authInfo?.clientId)) return sessionNotFound();
+    if (known) return this.#pass(known, request, parsed);
+    if (!beginsSession(parsed.parsedBody)) return this.#refuse(request, parsed);
+    if (!this.#hasRoom(parsed.authInfo?.clientId)) return tooManySessions();
     this.#arriving++;
     try {
-      return await this.#pass(await this.#open(passed.authInfo), request, passed);
+      return await this.#pass(await this.#open(parsed.authInfo), request, parsed);
     } finally {
       this.#arriving--;
     }
@@ -83,34 +83,35 @@ export class HttpSessions {
     await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
   }
 
-  async #pass(session: Session, request: Request, passed: Passed): Promise<Response> {
+  async #pass(session: Session, request: Request, parsed: ParsedRequest): Promise<Response> {
     session.open++;
-    const over = () => {
+    const onEnd = () => {
       session.open--;
       session.lastUsed = Date.now();
     };
     try {
-      const response = await session.transport.handleRequest(request, passed);
+      const response = await session.transport.handleRequest(request, parsed);
       // `initialize` was refused, so the client has no session id
       if (session.transport.sessionId === undefined) await session.server.close();
-      return untilGone(response, request.signal, { over, left: () => cancelRequests(session, passed.parsedBody) });
+      const onDisconnect = () => cancelRequests(session, parsed.parsedBody);
+      return observed(response, request.signal, { onEnd, onDisconnect });
     } catch (error) {
-      over();
+      onEnd();
       throw error;
     }
   }
 
   /** Lets the SDK refuse the request: its transport accepts only `initialize` without a session. */
-  #refuse(request: Request, passed: Passed): Promise<Response> {
+  #refuse(request: Request, parsed: ParsedRequest): Promise<Response> {
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => randomUUID() });
     transport.onerror = this.#options.onError;
-    return transport.handleRequest(request, passed);
+    return transport.handleRequest(request, parsed);
   }
 
   /**
    * Ends a session if there is no room for another one. A client takes room only from clients with at least as many
-   * sessions as itself, and first from the one with the most, so that a flood of sessions ends only its own. Idle sessions
-   * end first; one in use ends only if its client has at least two more.
+   * sessions as itself, and first from the one with the most, so that a flood of sessions ends only its own. Idle
+   * sessions end first; one in use ends only if its client has at least two more.
    */
   #hasRoom(clientId: string | undefined): boolean {
     if (this.#sessions.size + this.#arriving < this.#options.maxSessions) return true;
@@ -176,8 +177,8 @@ function beginsSession(body: unknown): boolean {
 }
 
 /**
- * Cancels requests whose client has closed the connection: these streams cannot be resumed, and some clients (the AI SDK)
- * cancel a call in no other way.
+ * Cancels requests whose client has closed the connection: these streams cannot be resumed, and some clients (the AI
+ * SDK) cancel a call in no other way.
  */
 function cancelRequests({ transport }: Session, body: unknown): void {
   const messages: unknown[] = Array.isArray(body) ? body : [body];
@@ -188,25 +189,31 @@ function cancelRequests({ transport }: Session, body: unknown): void {
   }
 }
 
+interface ResponseObserver {
+  onEnd(): void;
+  /** The client closed the connection. */
+  onDisconnect(): void;
+}
+
 /**
- * The response, with callbacks for its end and for a client that closes the connection. Without this the SDK would keep
- * an event stream until its next write, and refuse a new one from the same client. An event stream starts with a comment,
- * because Node sends the headers only together with a part of the body.
+ * The response, with callbacks for its end and for a client that closes the connection. Without this the SDK would
+ * keep an event stream until its next write, and refuse a new one from the same client. An event stream starts with a
+ * comment, because Node sends the headers only together with a part of the body.
  */
-function untilGone(response: Response, signal: AbortSignal, { over, left }: { over(): void; left(): void }): Response {
+function observed(response: Response, signal: AbortSignal, { onEnd, onDisconnect }: ResponseObserver): Response {
   if (!response.body) {
-    over();
+    onEnd();
     return response;
   }
   const reader = response.body.getReader();
   const cancel = async () => {
-    left();
+    onDisconnect();
     await reader.cancel().catch(() => {}); // it has failed or ended already
   };
   const removeListener = onAbort(signal, () => void cancel());
   const done = () => {
     removeListener();
-    over();
+    onEnd();
   };
   reader.closed.then(done, done);
   const isStream = response.headers.get('content-type') === 'text/event-stream';

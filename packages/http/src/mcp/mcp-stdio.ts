@@ -1,4 +1,4 @@
-// An MCP server on stdin and stdout, for both protocol eras, until the client disconnects or a signal stops the process.
+// An MCP server on stdin and stdout, in both protocol eras, until the client disconnects or a signal ends the process.
 import type { JSONRPCMessage, McpServerFactory } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio';
 

@@ -10,6 +10,7 @@ import {
   positiveNumber,
   snapshot,
   stringRule,
+  warnOnce,
 } from '@pocket-agent/kit';
 import { type ConfirmPolicy, confirmRule, type Remember } from './approval.ts';
 import { AuditFile } from './audit.ts';
@@ -23,7 +24,7 @@ export interface AccessOptions {
   filter?: (tool: FilteredTool) => boolean;
   /** Which calls need an approval. Default never: `approve` alone asks nothing. */
   confirm?: ConfirmPolicy;
-  /** How long an approval lasts that does not say so itself. Default: for that one call. */
+  /** How long an approval lasts if the answer does not say. Default: for that one call. */
   remember?: Remember;
   /** Without an answer within this time the call is denied. Default 300,000. */
   approvalTimeoutMs?: number;
@@ -55,11 +56,14 @@ export type FilteredTool = Omit<Tool, 'name'> & JudgedTool & { meta: Record<stri
 interface Shared {
   fingerprints: Fingerprints;
   audit: AuditFile | undefined;
-  /** Whether the developer was warned that `approve` is missing. */
-  isWarned: boolean;
 }
 
-const sharedWithForks = new WeakMap<AccessOptions, Shared>();
+interface RulesOptions {
+  logger: Logger;
+  hasApprover: boolean;
+  /** The rules of the agent that a fork was made from. */
+  forkOf?: AccessRules | undefined;
+}
 
 export class AccessRules {
   readonly logger: Logger;
@@ -68,20 +72,16 @@ export class AccessRules {
   readonly #shared: Shared;
   /** Approvals that last longer than a call, by the rules of the agent that calls. */
   #remembered: WeakMap<AccessRules, Set<string>> | undefined;
-
   readonly #hasApprover: boolean;
 
-  constructor(given: AccessOptions | undefined, { logger, hasApprover }: { logger: Logger; hasApprover: boolean }) {
+  constructor(given: AccessOptions | undefined, { logger, hasApprover, forkOf }: RulesOptions) {
     this.logger = logger;
     this.#hasApprover = hasApprover;
     this.options = snapshot(given ?? {});
-    const { profile, fingerprintFile, auditFile } = this.options;
+    const { profile } = this.options;
     this.profile = profile === undefined ? undefined : readProfile(profile);
-    this.#shared = sharedWithForks.get(this.options) ?? {
-      fingerprints: new Fingerprints(fingerprintFile),
-      audit: auditFile === undefined ? undefined : new AuditFile(auditFile),
-      isWarned: false,
-    };
+    const shared = forkOf ? forkOf.#sharedWith(this.options) : undefined;
+    this.#shared = shared ?? newShared(this.options);
   }
 
   get fingerprints(): Fingerprints {
@@ -125,20 +125,26 @@ export class AccessRules {
 
   /** The model reads why its call was denied; the developer who forgot `approve` reads the log. */
   warnOnce(text: string): void {
-    if (!this.#shared.isWarned) this.logger.warn(text);
-    this.#shared.isWarned = true;
-  }
-
-  /** Options for a fork: it knows the same tools and writes to the same audit file. */
-  optionsOfFork(): AccessOptions {
-    sharedWithForks.set(this.options, this.#shared);
-    return this.options;
+    warnOnce({ logger: this.logger, about: this.#shared, key: 'approve', text });
   }
 
   /** Resolves when every audit record is in the file. */
   async close(): Promise<void> {
     await this.audit?.written();
   }
+
+  /** A fork knows the same tools and writes to the same audit file, unless its options name other files. */
+  #sharedWith({ fingerprintFile, auditFile }: AccessOptions): Shared | undefined {
+    const isSame = this.options.fingerprintFile === fingerprintFile && this.options.auditFile === auditFile;
+    return isSame ? this.#shared : undefined;
+  }
+}
+
+function newShared({ fingerprintFile, auditFile }: AccessOptions): Shared {
+  return {
+    fingerprints: new Fingerprints(fingerprintFile),
+    audit: auditFile === undefined ? undefined : new AuditFile(auditFile),
+  };
 }
 
 function filteredTool({ name, tool, capability, from, ownName }: JudgedTool): FilteredTool {

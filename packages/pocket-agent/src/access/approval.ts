@@ -10,6 +10,7 @@ import {
   sha256,
   snapshot,
   startDeadline,
+  warnOnce,
 } from '@pocket-agent/kit';
 import type { Capability, JudgedTool } from './capabilities.ts';
 
@@ -17,7 +18,7 @@ export const NO_APPROVER = 'it needs approval, and there is no approver';
 
 export const confirmWords = ['never', 'destructive', 'write', 'always'] as const;
 
-/** destructive: tools that can delete. write: all tools that do more than read. A function asks unless it returns false. */
+/** destructive: tools that can delete. write: tools that do more than read. A function asks unless it returns false. */
 export type ConfirmPolicy =
   | (typeof confirmWords)[number]
   | ((tool: JudgedTool, args: Record<string, unknown>) => boolean);
@@ -102,7 +103,7 @@ export function callHash({ path, tool, arguments: args }: Pick<CallToApprove, 'p
   return sha256(JSON.stringify([path, tool, sorted(args)]));
 }
 
-export interface Question {
+interface Question {
   about: CallToApprove;
   approve: Approve | undefined;
   signal: AbortSignal;
@@ -120,8 +121,11 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
     const decision = readApproval(answer, hash, about.arguments);
     if (decision) return decision;
-    if (isNewMistake(approve, answer)) logger.warn(`"${about.tool}" was not called: ${invalidAnswerText(answer)}.`);
-    return denial(`it was not approved: ${invalidAnswerText(answer)}`);
+    const problem = invalidAnswerText(answer);
+    // once for each type of answer
+    const key = answer === null ? 'null' : typeof answer;
+    warnOnce({ logger, about: approve, key, text: `"${about.tool}" was not called: ${problem}.` });
+    return denial(`it was not approved: ${problem}`);
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.signal.aborted) return denial(`it was not approved within ${timeoutMs} ms`, 'timeout');
@@ -152,18 +156,6 @@ function denial(reason: string, by: Denial['by'] = 'approver'): Denial {
 function invalidAnswerText(answer: unknown): string {
   const given = JSON.stringify(answer)?.slice(0, 80);
   return `approve() returned ${given}; it must return 'allow', 'deny', { allow: true } or { deny: 'why' }`;
-}
-
-/** The types of invalid answers that an approver gave so far: the developer is warned once for each. */
-const mistakes = new WeakMap<Approve, Set<string>>();
-
-function isNewMistake(approve: Approve, answer: unknown): boolean {
-  const known = mistakes.get(approve) ?? new Set();
-  mistakes.set(approve, known);
-  const type = answer === null ? 'null' : typeof answer;
-  if (known.has(type)) return false;
-  known.add(type);
-  return true;
 }
 
 /** With sorted keys: the order of arguments does not matter. */

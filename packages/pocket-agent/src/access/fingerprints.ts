@@ -1,10 +1,10 @@
 // Fingerprints of tools as they were first seen: a tool that changes later needs a new approval.
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import { fileSystem, isRecord, PocketError, sha256 } from '@pocket-agent/kit';
+import { fileSystem, isRecord, PocketError, sha256, TimeSlices } from '@pocket-agent/kit';
 import { dropAbsent, MAX_ABSENT_NAMES } from '../base/absent-names.ts';
 
-export interface ListedTools {
+interface ListedTools {
   readonly entries: readonly { name: string; tool: Tool }[];
   find(name: string): { tool: Tool } | undefined;
 }
@@ -18,6 +18,18 @@ export class Fingerprints {
   constructor(path: string | undefined) {
     this.#path = path;
     this.#known = new Map(path === undefined ? [] : Object.entries(read(path)));
+  }
+
+  /** Computes what `remember` compares, in slices: a server may list thousands of tools, and new ones every time. */
+  async prepare(listed: ListedTools): Promise<void> {
+    const slices = new TimeSlices();
+    const isKept = this.#path !== undefined;
+    const added = listed.entries.filter(({ name, tool }) => isKept || (this.#known.get(name) ?? tool) !== tool);
+    const gone = [...this.#known].filter(([name, tool]) => listed.find(name)?.tool !== tool);
+    for (const tool of [...added.map(({ tool }) => tool), ...gone.map(([, tool]) => tool)]) {
+      fingerprint(tool);
+      if (slices.isOver) await slices.next();
+    }
   }
 
   /** Remembers new tools and returns the names of changed ones. The tools must not be modified afterwards. */
@@ -48,7 +60,7 @@ export class Fingerprints {
 
   #write(): void {
     if (this.#path === undefined) return;
-    // other agents may use the same file
+    // other agents may use the same file: without a pause between reading and replacing it, their entries are kept
     const others = Object.entries(read(this.#path)).filter(([name]) => !this.#known.has(name));
     const own = [...this.#known].map(([name, tool]) => [name, fingerprint(tool)] as const);
     const { mkdirSync, renameSync, writeFileSync } = fileSystem();
@@ -59,9 +71,17 @@ export class Fingerprints {
   }
 }
 
+const computed = new WeakMap<Tool, string>();
+
 /** A string is a fingerprint already. */
 export function fingerprint(tool: Tool | string): string {
   if (typeof tool === 'string') return tool;
+  const known = computed.get(tool) ?? newFingerprint(tool);
+  computed.set(tool, known);
+  return known;
+}
+
+function newFingerprint(tool: Tool): string {
   const { name, title, description, inputSchema, outputSchema, annotations, _meta } = tool;
   return sha256(JSON.stringify([name, title, description, inputSchema, outputSchema, annotations, _meta?.capability]));
 }

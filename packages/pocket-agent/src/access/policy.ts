@@ -1,6 +1,6 @@
 // May this call be made? The policy of one run: the rules of its agent, of its parent agents, and of the run itself.
 import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
-import { checkForeign, checkHere } from '@pocket-agent/schema';
+import { checkForeign, checkHere, type Verdict as SchemaVerdict } from '@pocket-agent/schema';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { AccessRules } from './access-rules.ts';
 import {
@@ -19,7 +19,7 @@ import { fingerprint } from './fingerprints.ts';
 const DEFAULT_APPROVAL_TIMEOUT_MS = 300_000;
 
 /** A tool, and the source that calls it. */
-export interface CallableTool extends JudgedTool {
+interface CallableTool extends JudgedTool {
   /** The name that the model uses, if `name` is that of a choice. */
   listedAs?: string;
   source: { readonly hasOwnSchemas?: boolean | undefined };
@@ -83,8 +83,8 @@ export class Policy {
   }
 
   /**
-   * Why a tool may not be called, by the profiles and filters of this agent, of its parent agents, and of the run. It also
-   * decides what the model sees and is cached, so it must not depend on a call, a count or the time.
+   * Why a tool may not be called, by the profiles and filters of this agent, of its parent agents, and of the run. It
+   * also decides what the model sees and is cached, so it must not depend on a call, a count or the time.
    */
   refusal(tool: JudgedTool): string | undefined {
     if (this.isOpen) return undefined;
@@ -137,7 +137,7 @@ export class Policy {
     const remembered = this.#chain().at(-1)?.rules.approvalsFor(this.rules);
     if (!changed && (remembered?.has(once) || remembered?.has(always)))
       return { decision: 'allowed', by: 'memory', call };
-    const invalid = await checkArguments(call, entry, signal);
+    const invalid = await this.#checkArguments(call, entry, signal);
     if (invalid) return invalid;
     if (!this.approver) {
       const who = this.path.join(' → ');
@@ -159,7 +159,7 @@ export class Policy {
     return ask({ about, approve, signal, timeoutMs, logger: rules.logger });
   }
 
-  /** The approver of the outermost agent, which people talk to; if it has none, of the next agent further in. */
+  /** The approver of the outermost agent that has one: people talk to that agent. */
   get approver(): Approve | undefined {
     const { approve, approveFallback } = approversIn(this.#chain());
     return approve ?? approveFallback;
@@ -217,6 +217,20 @@ export class Policy {
     return { parent, ...approversIn(finished) };
   }
 
+  /** People are not asked about a call that its tool would reject. */
+  async #checkArguments(
+    call: ToolCall,
+    { tool, source }: CallableTool,
+    signal: AbortSignal,
+  ): Promise<Refused | undefined> {
+    const check = { schema: tool.inputSchema, value: call.arguments, defaults: true };
+    // the rules as the origin: forks share a source, and must not wait for the checks of each other
+    const verdict = await (source.hasOwnSchemas
+      ? checkHere(check)
+      : checkForeign({ ...check, origin: this.rules, signal }));
+    return refusalOfArguments(call, verdict);
+  }
+
   /** This policy and those of the runs around it, innermost first. */
   #chain(): Policy[] {
     const chain: Policy[] = [];
@@ -249,14 +263,7 @@ export function denied(call: ToolCall, by: AuditRecord['by'], reason: string): R
   return { decision: 'denied', by, reason, error };
 }
 
-/** People are not asked about a call that its tool would reject. */
-async function checkArguments(
-  call: ToolCall,
-  { tool, source }: CallableTool,
-  signal: AbortSignal,
-): Promise<Refused | undefined> {
-  const check = { schema: tool.inputSchema, value: call.arguments, defaults: true };
-  const verdict = await (source.hasOwnSchemas ? checkHere(check) : checkForeign({ ...check, origin: source, signal }));
+function refusalOfArguments(call: ToolCall, verdict: SchemaVerdict): Refused | undefined {
   const refused = { decision: 'refused' as const, by: 'policy' as const };
   if ('problem' in verdict) {
     const error = new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${call.name}": ${verdict.problem}`);

@@ -1,6 +1,6 @@
 // The MCP client of an agent: requests of servers are answered by the run that they belong to.
 import type { Tool } from '@modelcontextprotocol/client';
-import { errorText, isPocketError, type Logger, PocketError, publicErrorText } from '@pocket-agent/kit';
+import { errorText, isPocketError, type Logger, PocketError, publicErrorText, warnOnce } from '@pocket-agent/kit';
 import type { Budget } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { PocketAgentClient } from '../mcp/client.ts';
@@ -14,7 +14,7 @@ import { inputFormatOf } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
 import { clientOptions, type NestedAgentOptions } from './agent-config.ts';
 
-export interface ClientOwner {
+interface ClientOwner {
   options: NestedAgentOptions;
   logger: Logger;
   emit(event: UnsignedEvent): void;
@@ -73,7 +73,7 @@ function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHan
     const sampled = last.then(async () => {
       run.budget.checkModelCall();
       if (run.budget.limitsCost) await ledger.requirePrice(run, own);
-      return sample(own, params, signal, async (answer) => ledger.record({ run, model: own, answer }));
+      return sample({ model: own, params, signal, onAnswer: (answer) => ledger.record({ run, model: own, answer }) });
     });
     samples.set(run.budget, { count: count + 1, last: sampled.catch(() => {}) });
     return sampled.catch((error) => {
@@ -92,25 +92,25 @@ function forServer(error: unknown, server: string, logger: Logger): unknown {
 }
 
 /** Approval questions of another Pocket Agent go to this agent's approver. */
-function elicit({ options, client, logger }: ClientOwner): ElicitationHandler {
-  const warned = new Set<string>();
+function elicit(owner: ClientOwner): ElicitationHandler {
+  const { options, client, logger } = owner;
   return async (params, from) => {
     const run = currentRun();
-    const isOfOthers = !run && client().isCalledForOthers(from.server);
+    // a question that names no call may be for a run with its own `elicit`
+    const isAmbiguous = !run && client().isCalledWithElicit(from.server);
     const isForwarded = client().asksApproval(from.server);
     const { answerApproval, notForwardedText, unanswered } = await import('../access/remote-approval.ts');
-    const answer = isForwarded ? await answerApproval(params, from.server, run) : undefined;
+    const asking = run && { policy: run.policy, signal: AbortSignal.any([run.signal, from.signal]) };
+    const answer = isForwarded ? await answerApproval(params, from.server, asking) : undefined;
     if (answer) return answer;
-    const ask = run?.elicit ?? (isOfOthers ? undefined : options.elicitationHandler);
+    const ask = run?.elicit ?? (isAmbiguous ? undefined : options.elicitationHandler);
     if (ask) return ask(params, from);
     const { isApproval, result } = unanswered(params, isForwarded);
-    if (!warned.has(from.server)) {
-      warned.add(from.server);
-      const who = `MCP server "${from.server}"`;
-      if (!isApproval)
-        logger.warn(`${who} asked something and got no answer: ${run ? NO_ELICITATION_HANDLER : AMBIGUOUS}`);
-      else if (!isForwarded) logger.warn(notForwardedText(who));
-    }
+    const who = `MCP server "${from.server}"`;
+    const text = isApproval
+      ? notForwardedText(who)
+      : `${who} asked something and got no answer: ${run ? NO_ELICITATION_HANDLER : AMBIGUOUS}`;
+    if (!isApproval || !isForwarded) warnOnce({ logger, about: owner, key: from.server, text });
     return result;
   };
 }

@@ -1,15 +1,6 @@
 // The options of an agent, and the settings read from them: copied, so that the caller's objects are never modified.
-import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import {
-  deepCopy,
-  errorText,
-  isPocketError,
-  type Logger,
-  PocketError,
-  snapshot,
-  withoutUndefined,
-} from '@pocket-agent/kit';
-import type { AccessOptions } from '../access/access-rules.ts';
+import { errorText, isPocketError, type Logger, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
+import type { AccessOptions, AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
@@ -26,7 +17,6 @@ import { checkModelName, type LanguageModel } from '../model/model-names.ts';
 import type { ModelSettings } from '../model/providers.ts';
 import type { FunctionTool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
-import type { ToolTable } from '../tools/tool-table.ts';
 import type { PocketAgent } from './agent.ts';
 import { checkAgentOptions, nestOptions } from './agent-options.ts';
 import type { AgentHooks } from './hooks.ts';
@@ -143,10 +133,24 @@ export function readOptions(options: PocketAgentOptions, isSubclass: boolean): N
   return nestOptions(options ?? {});
 }
 
-/** Clients that forks share with their agent, also where a subclass always passes `mcpConfig` to its base class. */
-export const clientsOfForks = new WeakSet<PocketAgentClient>();
+/** What a fork has from the agent it was made from. */
+interface ForkOrigin {
+  access: AccessRules;
+  client: PocketAgentClient;
+}
 
-export function readSettings(options: NestedAgentOptions): AgentSettings {
+/** Set by `fork()` only. A symbol keeps it out of the public types, and subclasses pass it on with the options. */
+const forkOrigin = Symbol('fork origin');
+
+export function withForkOrigin(options: PocketAgentOptions, origin: ForkOrigin): PocketAgentOptions {
+  return Object.assign(options, { [forkOrigin]: origin });
+}
+
+export function forkOriginOf(options: PocketAgentOptions & { [forkOrigin]?: ForkOrigin }): ForkOrigin | undefined {
+  return options?.[forkOrigin];
+}
+
+export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | undefined): AgentSettings {
   const { agentConfig: config, limits = {} } = options;
   if (!config.llmModel) {
     throw new PocketError(
@@ -162,7 +166,8 @@ export function readSettings(options: NestedAgentOptions): AgentSettings {
       'llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
-  if (options.mcpClient && options.mcpConfig && !clientsOfForks.has(options.mcpClient)) {
+  // a subclass may name its own servers and pass on the client of the agent that it is forked from
+  if (options.mcpClient && options.mcpConfig && options.mcpClient !== origin?.client) {
     throw new PocketError(
       'CONFIG_INVALID',
       'An agent takes mcpConfig or mcpClient, not both: the client brings the servers it was made with.',
@@ -212,21 +217,4 @@ export function clientOptions(options: NestedAgentOptions): PocketAgentClientOpt
   const all = { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo };
   const handlers = { elicitationHandler, logHandler, progressHandler, messageHandler, roots };
   return withoutUndefined({ ...all, ...handlers });
-}
-
-/** The options of one model call. */
-export function modelOptions(
-  prompt: LanguageModelV4CallOptions['prompt'],
-  defaults: CompletionOptions | undefined,
-  overrides: CompletionOptions,
-  tools: ToolTable['definitions'],
-): LanguageModelV4CallOptions {
-  const options = { ...deepCopy(defaults), ...overrides };
-  if (tools.length === 0) {
-    const { toolChoice: _ofNothing, ...others } = options;
-    return { ...others, prompt };
-  }
-  const { toolChoice: choice = 'auto' } = options;
-  const toolChoice = typeof choice === 'string' ? { type: choice } : choice;
-  return { ...options, prompt, tools, toolChoice };
 }

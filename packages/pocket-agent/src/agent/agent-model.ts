@@ -1,6 +1,6 @@
 // The model of one agent: found at first use, and what one call of it in the loop needs.
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { type Logger, withoutUndefined } from '@pocket-agent/kit';
+import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { deepCopy, type Logger, withoutUndefined } from '@pocket-agent/kit';
 import type { Ledger } from '../cost/ledger.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import type { ModelCall } from '../model/model-call.ts';
@@ -8,7 +8,7 @@ import { type LanguageModel, providerOf, resolveModel } from '../model/model-nam
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { ToolTable } from '../tools/tool-table.ts';
-import { type AgentSettings, type ModelRouter, modelOptions } from './agent-config.ts';
+import type { AgentSettings, ModelRouter } from './agent-config.ts';
 
 interface ModelOwner {
   readonly logger: Logger;
@@ -21,13 +21,14 @@ interface AgentModelOptions {
   ledger: Ledger;
 }
 
-interface Request {
+/** What one step asks of the model. */
+interface StepRequest {
   model: LanguageModel;
   context: RunContext;
   prompt: LanguageModelV4Prompt;
   hasUrls: boolean;
   table: ToolTable;
-  /** Those of the step, in addition to those of the agent. */
+  /** Options of this step; they override those of the agent. */
   completion: CompletionOptions;
 }
 
@@ -72,7 +73,7 @@ export class AgentModel {
   }
 
   /** A call that writes a summary. It is not streamed: its text is not an answer. */
-  summaryCall({ model, context, prompt }: Pick<Request, 'model' | 'context' | 'prompt'>): ModelCall {
+  summaryCall({ model, context, prompt }: Pick<StepRequest, 'model' | 'context' | 'prompt'>): ModelCall {
     const { headers, providerOptions } = this.#options.settings.completionOptions ?? {};
     const own = model === this.#known ? withoutUndefined({ headers, providerOptions }) : {};
     const call = this.call({ model, context, prompt, hasUrls: false, table: noTools, completion: {} });
@@ -80,12 +81,13 @@ export class AgentModel {
   }
 
   /** Retries are logged and shown as events; failed answers that are billed are recorded. */
-  call({ model, context, prompt, hasUrls, table, completion }: Request): ModelCall {
+  call(request: StepRequest): ModelCall {
+    const { model, context, hasUrls } = request;
     const { settings, ledger } = this.#options;
     const { logger } = this.#agent;
     return {
       model,
-      options: modelOptions(prompt, settings.completionOptions, completion, table.definitions),
+      options: callOptions(request, settings.completionOptions),
       signal: context.signal,
       hasUrls,
       maxRetries: settings.modelRetries,
@@ -98,4 +100,16 @@ export class AgentModel {
       onDelta: context.streaming ? (type, delta) => this.#agent.emit({ type, data: { delta } }) : undefined,
     };
   }
+}
+
+function callOptions(
+  { prompt, table, completion }: StepRequest,
+  defaults: CompletionOptions | undefined,
+): LanguageModelV4CallOptions {
+  const options = { ...deepCopy(defaults), ...completion };
+  const { definitions: tools } = table;
+  const { toolChoice: choice = 'auto', ...withoutChoice } = options;
+  if (tools.length === 0) return { ...withoutChoice, prompt };
+  const toolChoice = typeof choice === 'string' ? { type: choice } : choice;
+  return { ...withoutChoice, prompt, tools, toolChoice };
 }

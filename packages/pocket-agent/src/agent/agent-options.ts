@@ -13,6 +13,7 @@ import {
   nullableString,
   type OptionRules,
   OptionSet,
+  objectRule,
   PocketError,
   positiveInteger,
   positiveNumber,
@@ -142,7 +143,7 @@ export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: bo
   for (const [path, inner] of Object.entries(groups)) {
     const value = path.split('.').reduce<unknown>((outer, key) => (isRecord(outer) ? outer[key] : undefined), options);
     if (value === undefined) continue;
-    checkValue(path, value, { expected: 'an object', accepts: isRecord });
+    checkValue(path, value, objectRule);
     inner.check(value as object);
   }
   const fault = options && agentOptions.findErrorInKnown(options, '');

@@ -23,6 +23,8 @@ interface ToolsOwner extends RunAgent {
 
 interface AgentToolsOptions {
   sources: readonly (FunctionTool | ToolSource)[];
+  /** The one of them that belongs to another agent or to the program, which closes it. */
+  borrowed: ToolSource | undefined;
   access: AccessRules;
   settings: ToolRun['settings'];
   keepResults: KeepResultsOptions | boolean | undefined;
@@ -49,7 +51,7 @@ export class AgentTools {
   constructor(agent: ToolsOwner, options: AgentToolsOptions) {
     this.#agent = agent;
     this.#options = options;
-    this.#toolbox = new Toolbox(options.sources);
+    this.#toolbox = new Toolbox(options.sources, options.borrowed);
     const keepResults = readKeepResults(options.keepResults);
     if (!keepResults) return;
     this.kept = new KeptResults({
@@ -71,14 +73,15 @@ export class AgentTools {
     const { logger, name } = this.#agent;
     const { access } = this.#options;
     const table = await this.#toolbox.collect((change) => this.renamed(change), signal, wait);
+    await access.fingerprints.prepare(table);
     // a changed tool may be malicious
     for (const tool of access.fingerprints.remember(table)) {
       logger.warn(`Tool "${tool}" has changed since it was first seen.`);
       this.#agent.emit({ type: 'tool_changed', data: { tool } });
     }
     const allowed = table.allowed((tool) => access.refusal(tool));
-    warnOfVolume(name, allowed, logger);
-    if (access.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter(name, table, logger);
+    warnOfVolume({ agent: name, table: allowed, logger });
+    if (access.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter({ agent: name, table, logger });
     return table;
   }
 

@@ -52,12 +52,13 @@ import type { ToolTable } from '../tools/tool-table.ts';
 import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,
-  clientsOfForks,
+  forkOriginOf,
   type NestedAgentOptions,
   type PocketAgentOptions,
   readHistory,
   readOptions,
   readSettings,
+  withForkOrigin,
 } from './agent-config.ts';
 import { AgentModel } from './agent-model.ts';
 import { type StepOptions, stepOptions } from './agent-options.ts';
@@ -109,7 +110,8 @@ export class PocketAgent<Answer = string> {
 
   constructor(given: PocketAgentOptions) {
     const options = readOptions(given, new.target !== PocketAgent);
-    this.#settings = readSettings(options);
+    const origin = forkOriginOf(given);
+    this.#settings = readSettings(options, origin);
     this.#isFlat = !('agentConfig' in given);
     const messages = readHistory(options.agentConfig);
     this.#history = new History(messages);
@@ -118,22 +120,27 @@ export class PocketAgent<Answer = string> {
     this.logger = options.logger ?? stderrLogger();
     this.subAgents = Object.freeze([...(options.subAgents ?? [])]);
     this.approve = options.approve;
-    this.#access = new AccessRules(options.access, { logger: this.logger, hasApprover: Boolean(options.approve) });
-    this.#ledger = new Ledger({ name: this.name, prices: options.prices ?? {}, logger: this.logger });
+    const { logger } = this;
+    this.#access = new AccessRules(options.access, {
+      logger,
+      hasApprover: Boolean(options.approve),
+      forkOf: origin?.access,
+    });
+    this.#ledger = new Ledger({ name: this.name, prices: options.prices ?? {}, logger });
     this.#queue = new RunQueue(this, { limits: this.#settings, ledger: this.#ledger, rules: this.#access });
     this.#client = options.mcpClient;
     const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
-    const servers = options.mcpClient ? withoutClose(options.mcpClient) : client;
     // servers are last: of several tools with one name, the first keeps it
     const sources = [
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
       ...(options.tools ?? []),
-      ...(servers && client && client.serverNames.length > 0 ? [servers] : []),
+      ...(client && client.serverNames.length > 0 ? [client] : []),
     ];
     const settings = this.#settings;
     this.#model = new AgentModel(this, { settings, router: options.router, ledger: this.#ledger });
     this.#tools = new AgentTools(this, {
       sources,
+      borrowed: options.mcpClient,
       access: this.#access,
       settings,
       keepResults: options.keepResults,
@@ -195,12 +202,12 @@ export class PocketAgent<Answer = string> {
   }
 
   /**
-   * Asks until the model calls no more tools, and returns its last text. Override it for a loop of your own: it takes its
-   * turn in the queue too, with limits, abort and events (see `overridden-run.ts`).
+   * Asks until the model calls no more tools, and returns its last text. Override it for a loop of your own: it takes
+   * its turn in the queue too, with limits, abort and events (see `overridden-run.ts`).
    */
   async run(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
     runOptions.checkSpelling(options);
-    // `super.run()` of an overridden run may narrow it; the events of the run are those of the overridden one
+    // inside an overridden run this is `super.run()`: it may have options of its own, but emits no run events
     const text = this.#overriddenRun.isCurrent() ? undefined : textOfInput(input);
     return this.#queue.enter({ ...options, input: text }, (context) => this.#loop(context, input));
   }
@@ -279,18 +286,17 @@ export class PocketAgent<Answer = string> {
   fork(): this {
     const { mcpConfig: _shared, agentConfig, ...options } = this.#options;
     const { agentId: _own, ...config } = { ...agentConfig, name: this.name };
-    clientsOfForks.add(this.mcpClient);
     const forked: PocketAgentOptions = {
       ...options,
       ...(this.#isFlat ? config : { agentConfig: config }),
-      access: this.#access.optionsOfFork(),
+      access: this.#access.options,
       mcpClient: this.mcpClient,
       tools: (this.#options.tools ?? []).map((entry) =>
         isFunctionTool(entry) ? (entry.fork?.() ?? entry) : withoutClose(entry),
       ),
       subAgents: this.subAgents.map((agent) => agent.fork()),
     };
-    return this.#construct(forked);
+    return this.#construct(withForkOrigin(forked, { access: this.#access, client: this.mcpClient }));
   }
 
   /** This agent as one tool, `{name}-message`: for the `tools` of another agent, or to register on an MCP server. */
@@ -304,7 +310,7 @@ export class PocketAgent<Answer = string> {
   }
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
-  async listTools(signal: AbortSignal = new AbortController().signal): Promise<JudgedTool[]> {
+  async listTools(signal: AbortSignal = neverAborted): Promise<JudgedTool[]> {
     const table = await this.#tools.collect(signal, 'all');
     return [...table.allowed((tool) => this.#access.refusal(tool)).entries];
   }
@@ -315,7 +321,7 @@ export class PocketAgent<Answer = string> {
     return () => this.#closedTogether.delete(part);
   }
 
-  /** Aborts runs and closes servers, connections, child processes and sub-agents. The agent cannot be used afterwards. */
+  /** Aborts runs and closes servers, connections, child processes and sub-agents. The agent cannot be used again. */
   async close(): Promise<void> {
     this.#queue.close();
     const closing = [...this.#closedTogether, this.#tools, ...this.subAgents].map((part) => part.close());
@@ -448,7 +454,7 @@ export class PocketAgent<Answer = string> {
 
   /** Inserts each result right after the previous one: a message may have been added while the tools ran. */
   #addResults(context: RunContext, { llmMessage, requested, results }: AnsweredCalls): void {
-    this.#ledger.toolResults(context, results);
+    this.#ledger.recordToolResults(context, results);
     let before: Message = llmMessage;
     for (const [index, result] of results.entries()) {
       // a hook may have called another tool; the model knows the call by its own name

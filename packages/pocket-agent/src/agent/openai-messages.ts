@@ -20,7 +20,7 @@ interface OpenAiCall {
   function: { name: string; arguments: string };
 }
 
-/** For `agentConfig.messages` and `addMessage`. A system message is refused: it belongs in `agentConfig.systemPrompt`. */
+/** For the option `messages` and for `addMessage`. A system message is refused: it belongs in `systemPrompt`. */
 export function fromOpenAiMessages(messages: readonly OpenAiMessage[]): Message[] {
   if (!Array.isArray(messages)) throw refusal('A conversation must be a list of messages.');
   const toolNames = new Map<string, string>();

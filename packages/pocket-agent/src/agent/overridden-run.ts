@@ -1,5 +1,5 @@
-// Puts a `run` that is not the one of PocketAgent into the queue: that of a subclass, or one assigned to an agent. It has
-// the same turn, limits, abort, option checks and events as the run of PocketAgent.
+// Puts a `run` that is not the one of PocketAgent into the queue: that of a subclass, or one assigned to an agent. It
+// has the same turn, limits, abort, option checks and events as the run of PocketAgent.
 import { abortableAfter } from '@pocket-agent/kit';
 import { textOfInput, type UserInput } from '../base/messages.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';

@@ -12,7 +12,7 @@ import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 
-export interface QueuedAgent extends RunAgent {
+interface QueuedAgent extends RunAgent {
   readonly approve: Approve | undefined;
 }
 
@@ -25,7 +25,7 @@ interface QueueOptions {
 type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
 
 /** What enters the queue. */
-export interface Entry extends Optional<RunOptions> {
+interface Entry extends Optional<RunOptions> {
   /** The text of a run, for `run_started`. Undefined for work without events of its own: a step, or `super.run()`. */
   input?: string | undefined;
 }

@@ -6,12 +6,15 @@ import { callModel, type ModelResponse } from '../model/model-call.ts';
 
 type SamplingParams = CreateMessageRequest['params'];
 
-export async function sample(
-  model: LanguageModelV4,
-  params: SamplingParams,
-  signal: AbortSignal,
-  onAnswer: (response: ModelResponse) => Promise<unknown> = async () => {},
-): Promise<CreateMessageResult> {
+interface Sampling {
+  model: LanguageModelV4;
+  params: SamplingParams;
+  signal: AbortSignal;
+  /** Called with every answer, also one that is of no use to the server: it is billed. */
+  onAnswer(response: ModelResponse): Promise<unknown>;
+}
+
+export async function sample({ model, params, signal, onAnswer }: Sampling): Promise<CreateMessageResult> {
   const { systemPrompt, messages, maxTokens, temperature, stopSequences } = params;
   const system: LanguageModelV4Message[] = systemPrompt ? [{ role: 'system', content: systemPrompt }] : [];
   const response = await callModel({

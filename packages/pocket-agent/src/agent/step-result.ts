@@ -8,7 +8,7 @@ import type { ModelResponse } from '../model/model-call.ts';
 
 export interface StepResult {
   llmMessage: AssistantMessage;
-  /** Undefined when the model called nothing: `while (result.toolCalls) result = await agent.step()` is a loop that ends. */
+  /** Undefined when the model called nothing, so that `while (result.toolCalls) result = await agent.step()` ends. */
   toolCalls: ToolCall[] | undefined;
   /** In the order of the calls; undefined when the model called nothing. */
   toolExecutionResults: ToolResult[] | undefined;

@@ -9,8 +9,8 @@ interface Listed {
 }
 
 /**
- * Drops the newest names that are not listed, beyond the limit: a server that keeps inventing names cannot push out older
- * names of other servers. Every listed name must be known.
+ * Drops the newest names that are not listed, beyond the limit: a server that keeps inventing names cannot push out
+ * older names of other servers. Every listed name must be known.
  */
 export function dropAbsent(known: Map<string, unknown>, listed: Listed): void {
   const excess = known.size - listed.size - MAX_ABSENT_NAMES;

@@ -16,7 +16,7 @@ export interface RunTotals {
   byTool: Record<string, ToolUsage>;
 }
 
-export interface BudgetOptions {
+interface BudgetOptions {
   /** The agent, for errors. */
   name: string;
   limits?: BudgetLimits;

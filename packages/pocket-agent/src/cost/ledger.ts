@@ -28,7 +28,7 @@ interface SpendingRun {
   readonly pathKey: string;
 }
 
-export interface PaidCall {
+interface PaidCall {
   run: SpendingRun;
   model: LanguageModelV4;
   answer: Answer;
@@ -94,7 +94,7 @@ export class Ledger {
   }
 
   /** Records tool results with estimated tokens; the next model call corrects them. */
-  toolResults({ budget }: SpendingRun, results: readonly ToolResult[]): void {
+  recordToolResults({ budget }: SpendingRun, results: readonly ToolResult[]): void {
     for (const { toolCallName: tool, toolResultContent, isError = false } of results) {
       let characters = 1;
       for (const part of toolResultContent) if (part.type === 'text') characters += part.text.length;

@@ -1,4 +1,4 @@
-// What a model call costs: by the given prices, else by the table of @pydantic/genai-prices. An unknown price is not zero.
+// What a model call costs, by the given prices or by the table of @pydantic/genai-prices. Unknown prices are not zero.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import {
   checkValue,
@@ -111,7 +111,9 @@ function lookUp(model: Identity, tokens: Record<string, number>): PriceCalculati
   let found: PriceCalculationResult = null;
   try {
     found = table?.calcPrice(tokens, model.modelId, { providerId: prefixOf(model.provider) }) ?? null;
-  } catch {}
+  } catch {
+    // plain Errors, for entries that have no price for a kind of token: such a model counts as not listed
+  }
   if (!found) unlisted.add(modelName(model));
   return found;
 }

@@ -21,8 +21,8 @@ export function wordsOf(text: string): string[] {
 export const stem = (word: string) => word.replace(/(?<=.{3})(?:ations?|ates?|ies|ying|ing|ed|es|s|e|y)$/, '');
 
 /** Cuts between words. */
-export const shortened = (text: string, most: number) =>
-  text.length <= most ? text : `${text.slice(0, most).replace(/\s+\S*$/, '')} …`;
+export const shortened = (text: string, maxLength: number) =>
+  text.length <= maxLength ? text : `${text.slice(0, maxLength).replace(/\s+\S*$/, '')} …`;
 
 /** The longest arithmetic expression in a text: `17% of 2380`, or `12 * 4` for "12 times 4". */
 export function arithmeticIn(text: string): string | undefined {

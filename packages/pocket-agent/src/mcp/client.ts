@@ -20,6 +20,7 @@ import {
   snapshot,
   stderrLogger,
   stringRule,
+  warnOnce,
 } from '@pocket-agent/kit';
 import { expectedCapability, isCapability, type Judgement, judge } from '../access/capabilities.ts';
 import { packageVersion } from '../base/version.ts';
@@ -32,14 +33,14 @@ import type { McpConnection } from './connection.ts';
 import { type McpServerEntry, readMcpConfig } from './mcp-config.ts';
 import { logTo, notifyListener, type ServerLog } from './server-requests.ts';
 
+const METHOD_NOT_FOUND = -32_601;
+
 type WithServer<Item> = Item & { server: string };
 
 interface FoundTool {
   connection: McpConnection;
   tool: Tool;
 }
-
-const MAX_CAPABILITY_WARNINGS = 100;
 
 export class PocketAgentClient implements ToolSource {
   readonly name = 'mcp';
@@ -51,8 +52,6 @@ export class PocketAgentClient implements ToolSource {
   readonly #renamed = new WeakMap<Tool, Tool>();
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
-  /** Warnings about capabilities of tools that were logged already. */
-  #warnedOf: Set<string> | undefined;
   #isClosed = false;
 
   constructor(options: PocketAgentClientOptions = {}) {
@@ -124,9 +123,9 @@ export class PocketAgentClient implements ToolSource {
     return this.#entries.get(server)?.approvals === true;
   }
 
-  /** Whether calls to a server are in progress for runs that answer its questions themselves. */
-  isCalledForOthers(server: string): boolean {
-    return this.#open.some(({ name, pending }) => name === server && pending.areForOthers);
+  /** Whether a server is called by runs with an `elicit` of their own. */
+  isCalledWithElicit(server: string): boolean {
+    return this.#open.some(({ name, pending }) => name === server && pending.haveElicit);
   }
 
   judge(tool: Tool): Judgement {
@@ -222,25 +221,22 @@ export class PocketAgentClient implements ToolSource {
   /** Warns of unknown capabilities in the meta of tools, and of configured tools that the server does not list. */
   #warnOfCapabilities(server: string, tools: readonly Tool[]): void {
     if (tools.length === 0) return; // an unavailable server lists nothing
+    const warning = { logger: this.#logger, about: this };
     const names = tools.map((tool) => tool.name);
     for (const named of Object.keys(this.#entries.get(server)?.capabilities ?? {})) {
       if (names.includes(named)) continue;
       const text = `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list.`;
-      this.#warnOnce(`${server} ${named}`, `${text} ${describeAvailable(named, names)}`);
+      warnOnce({ ...warning, key: `${server} ${named}`, text: () => `${text} ${describeAvailable(named, names)}` });
     }
     for (const { name, _meta: meta } of tools) {
       const claimed = meta?.capability;
       if (typeof claimed !== 'string' || isCapability(claimed)) continue;
-      if (this.#warnedOf && this.#warnedOf.size >= MAX_CAPABILITY_WARNINGS) return;
-      const text = `the capability "${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}`;
-      this.#warnOnce(`${server} ${name} ${claimed}`, `MCP server "${server}": ${text}, so the tool counts as delete.`);
+      const text = () => {
+        const problem = `"${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}`;
+        return `MCP server "${server}": the capability ${problem}, so the tool counts as delete.`;
+      };
+      warnOnce({ ...warning, key: `${server} ${name} ${claimed}`, text });
     }
-  }
-
-  #warnOnce(key: string, text: string): void {
-    if (this.#warnedOf?.has(key)) return;
-    this.#warnedOf = (this.#warnedOf ?? new Set()).add(key);
-    this.#logger.warn(text);
   }
 
   /** Loads the MCP SDK when a server is first used, because that takes long. */
@@ -311,5 +307,3 @@ export class PocketAgentClient implements ToolSource {
     return (await Promise.all(lists)).flat();
   }
 }
-
-const METHOD_NOT_FOUND = -32_601;

@@ -10,10 +10,10 @@ import {
 } from '@modelcontextprotocol/client';
 import { errorText, isPocketError, PocketError } from '@pocket-agent/kit';
 import { expandVariables, type StdioEntry } from './mcp-config.ts';
-import { attempt, type Connected, type ConnectRequest } from './sdk-client.ts';
+import { type Connected, type ConnectRequest, connectClient } from './sdk-client.ts';
 import { type ChildCommand, ChildTransport } from './transports/child-transport.ts';
 
-// A 2025 server that ignores unknown requests would otherwise delay the connection for the whole timeout.
+/** A 2025 server that ignores unknown requests would otherwise delay the connection for the whole timeout. */
 const STDIO_PROBE_MS = 10_000;
 /** Share of the timeout that the probe may take, so that there is time for the handshake. */
 const STDIO_PROBE_PART = 1 / 3;
@@ -34,8 +34,8 @@ export async function connectChild(request: ConnectRequest, entry: StdioEntry): 
     if (signal.aborted || isMissingCommand(error)) throw error;
   }
   signal.throwIfAborted();
-  // A 2026 server that started too slowly for the probe gets more time now. Otherwise it is a 2025 server that exits when
-  // the first request is not `initialize`.
+  // A 2026 server that started too slowly for the probe gets more time now. Otherwise it is a 2025 server that exits
+  // when the first request is not `initialize`.
   return new Start(request, entry, command).connect(timeoutMs, first.wasLate ? {} : { prior: { kind: 'legacy' } });
 }
 
@@ -60,7 +60,7 @@ class Start {
       if (isConnecting) this.wasLate ||= isDiscovery(message);
     };
     try {
-      return await attempt({ ...this.#request, probeMs }, transport, options);
+      return await connectClient({ ...this.#request, probeMs }, transport, options);
     } catch (error) {
       const { name, timeoutMs } = this.#request;
       const { closeReason } = transport;
@@ -72,7 +72,8 @@ class Start {
 }
 
 function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioEntry): ChildCommand {
-  const expand = (text: string | number) => expandVariables(server, String(text)); // configuration files may contain numbers
+  // configuration files may contain numbers
+  const expand = (text: string | number) => expandVariables(server, String(text));
   return {
     command: expand(command),
     args: args.map(expand),

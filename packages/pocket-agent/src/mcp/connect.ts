@@ -16,7 +16,7 @@ import { authorizationOf, loginFetch } from './login/authorization.ts';
 import type { OAuthLogin } from './login/oauth.ts';
 import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry } from './mcp-config.ts';
 import { isUnreachable } from './retry-safety.ts';
-import { attempt, type Connected, type ConnectRequest, inTime } from './sdk-client.ts';
+import { type Connected, type ConnectRequest, connectClient, inTime } from './sdk-client.ts';
 import { limitedFetch } from './transports/flood-limits.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 import { inProcessTransport } from './transports/in-process.ts';
@@ -43,7 +43,9 @@ async function connectOnce(request: ConnectRequest): Promise<Connected> {
   const { entry } = request;
   if ('server' in entry) {
     const prior = { kind: 'legacy' } as const;
-    return inTime(request, async (bounded) => attempt(bounded, await inProcessTransport(entry.server), { prior }));
+    return inTime(request, async (bounded) =>
+      connectClient(bounded, await inProcessTransport(entry.server), { prior }),
+    );
   }
   if ('command' in entry) return inTime(request, (bounded) => connectChild(bounded, entry));
   return connectHttp(request, entry);
@@ -66,10 +68,10 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
     : {};
   try {
     const overSse = () =>
-      withLogin(request, login, () => new SseTransport(url, options), { prior: { kind: 'legacy' } });
+      withLogin({ request, login, make: () => new SseTransport(url, options), options: { prior: { kind: 'legacy' } } });
     if (entry.type === 'sse') return await overSse();
     try {
-      return await withLogin(request, login, () => new HttpTransport(url, { ...options, ...renewing }));
+      return await withLogin({ request, login, make: () => new HttpTransport(url, { ...options, ...renewing }) });
     } catch (error) {
       if (entry.type !== undefined || !isOldServer(error)) throw error;
       return await overSse().catch((ofSse) => {
@@ -84,9 +86,7 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
     throw new PocketError(
       'MCP_CONNECT_FAILED',
       `Could not reach MCP server "${request.name}" at ${where}: ${httpReason(error, url).replaceAll(url.href, where)}`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
 }
@@ -102,17 +102,20 @@ function fetchWithHeaders({ fetch, headers, url }: ServerFetch): FetchLike {
   return loginFetch(url, createFetchWithInit(fetch, { headers }), fetch);
 }
 
+interface LoginAttempts {
+  request: ConnectRequest;
+  login: OAuthLogin | undefined;
+  /** Makes a transport for each attempt. */
+  make(): HttpTransport | SseTransport;
+  options?: ConnectOptions;
+}
+
 /** Connects. When the server requires a login, takes a person through it and connects again. */
-async function withLogin(
-  request: ConnectRequest,
-  login: OAuthLogin | undefined,
-  make: () => HttpTransport | SseTransport,
-  options: ConnectOptions = {},
-): Promise<Connected> {
+async function withLogin({ request, login, make, options = {} }: LoginAttempts): Promise<Connected> {
   for (let logins = 0; ; logins++) {
     const transport = make();
     try {
-      return await inTime(request, (bounded) => attempt(bounded, transport, options));
+      return await inTime(request, (bounded) => connectClient(bounded, transport, options));
     } catch (error) {
       if (!isUnauthorized(error)) throw error;
       if (!login || logins >= MAX_LOGINS) throw authorizationNeeded(request.name, request.entry, error);

@@ -89,7 +89,7 @@ export class McpConnection {
     return this.#failure !== undefined && (this.#failure.failedListing || !this.session);
   }
 
-  /** Called at every step: marks an old list as stale, and retries an unavailable server when it is due or a run starts. */
+  /** Called at every step: drops an old list, and retries an unavailable server when it is due or a run starts. */
   refresh(isRunStart: boolean): void {
     this.tools.changeIfStale();
     if (!this.isUnavailable || this.signal.aborted) return;

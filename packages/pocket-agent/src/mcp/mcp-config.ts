@@ -5,8 +5,10 @@ import {
   booleanRule,
   checkValue,
   didYouMean,
+  functionRule,
   httpUrlHint,
   isRecord,
+  nonEmptyRule,
   type OptionRule,
   OptionSet,
   PocketError,
@@ -80,7 +82,7 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   maxTimeoutMs: positiveNumber,
   connectTimeoutMs: positiveNumber,
   waitMs: positiveNumber,
-  command: { expected: 'a non-empty string', accepts: (value) => typeof value === 'string' && value !== '' },
+  command: nonEmptyRule,
   args: secretStringList,
   env: secretStringMap,
   cwd: stringRule,
@@ -88,7 +90,7 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   headers: secretStringMap,
   type: stringRule,
   auth: { expected: 'what fileOAuth gives, or a provider of the MCP SDK', accepts: isLogin, isSecret: true },
-  fetch: { expected: 'a function', accepts: (value) => typeof value === 'function' },
+  fetch: functionRule,
   server: { expected: 'an McpServer or a function', accepts: isInProcessServer },
 });
 
@@ -152,10 +154,10 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   const copy = Object.fromEntries(
     Object.entries(entry).filter(([key, value]) => value !== undefined && !(key === 'auth' && isCursorLogin(value))),
   ) as unknown as McpServerEntry;
-  if (!('server' in copy) && !('command' in copy) && !('url' in copy)) throw nowhereToGo(name, copy);
+  if (!('server' in copy) && !('command' in copy) && !('url' in copy)) throw noCommandOrUrl(name, copy);
   const own = Object.fromEntries(Object.entries(copy).filter(([key]) => !ofOtherHosts.includes(key)));
-  const misspelt = entryKeys.findErrorOrMisspelling(own, `MCP server "${name}"`);
-  if (misspelt) throw misspelt;
+  const fault = entryKeys.findErrorOrMisspelling(own, `MCP server "${name}"`);
+  if (fault) throw fault;
   const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
   if (wrong) {
     throw invalid(
@@ -174,7 +176,7 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   return { ...copy, ...(type ? { type } : {}) };
 }
 
-function nowhereToGo(name: string, entry: object): PocketError {
+function noCommandOrUrl(name: string, entry: object): PocketError {
   const meant = (key: string) => {
     const other = Object.hasOwn(otherNames, key) ? otherNames[key] : undefined;
     return other ? ` Did you mean "${other}"?` : didYouMean(key, ['command', 'url']);

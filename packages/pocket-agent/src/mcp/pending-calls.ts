@@ -1,5 +1,5 @@
-// The tool calls in progress on one server: their clocks, which progress and questions extend, and the runs they are part
-// of, which the server may ask something.
+// The tool calls in progress on one server: their clocks, which progress and questions extend, and the runs they are
+// part of, which the server may ask something.
 import type { JSONRPCMessage, JSONRPCRequest, ProgressNotification } from '@modelcontextprotocol/client';
 import { abortable, startDeadline } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
@@ -27,7 +27,7 @@ export class PendingCalls {
   /** By progress token. */
   readonly #calls = new Map<unknown, PendingCall>();
   /** Cancelled before the server answered: it may still ask something about them. */
-  #abandoned: { owner: WeakRef<RunAgent> | undefined; isForOther: boolean; until: number }[] = [];
+  #abandoned: { owner: WeakRef<RunAgent> | undefined; hasElicit: boolean; until: number }[] = [];
   readonly #questions = new Set<Question>();
   #count = 0;
 
@@ -46,11 +46,11 @@ export class PendingCalls {
   }
 
   /** For a call that was cancelled: its server may not have noticed yet. */
-  abandon({ run }: PendingCall): void {
+  abandon({ run, hasElicit }: PendingCall): void {
     this.#forgetOld();
     const root = rootOf(run);
     const until = performance.now() + ABANDONED_MS;
-    this.#abandoned.push({ owner: root && new WeakRef(root), isForOther: run?.elicit !== undefined, until });
+    this.#abandoned.push({ owner: root && new WeakRef(root), hasElicit, until });
   }
 
   progress({ progressToken, progress, total, message }: ProgressNotification['params']): void {
@@ -82,16 +82,15 @@ export class PendingCalls {
     inRun(call.run, handle);
   }
 
-  /** Whether calls are in progress for runs that answer the questions of servers themselves. */
-  get areForOthers(): boolean {
+  /** Whether a run that made one of the calls has an `elicit` of its own. */
+  get haveElicit(): boolean {
     this.#forgetOld();
-    const isForOther = ({ run }: PendingCall) => run?.elicit !== undefined;
-    return [...this.#calls.values()].some(isForOther) || this.#abandoned.some((call) => call.isForOther);
+    return [...this.#calls.values(), ...this.#abandoned].some((call) => call.hasElicit);
   }
 
   /**
-   * Answers a question of the server, as part of the run whose call it is about if that is known. No call counts as idle
-   * while a person takes time to answer. The question ends with its calls, and when the server cancels it.
+   * Answers a question of the server, as part of the run whose call it is about if that is known. No call counts as
+   * idle while a person takes time to answer. The question ends with its calls, and when the server cancels it.
    */
   async whileAsked<Answer>(
     cancelled: AbortSignal,
@@ -160,7 +159,7 @@ export class PendingCalls {
 }
 
 /** The SDK's own timeouts cannot wait for a person who answers a question, so calls have a clock of ours. */
-export class PendingCall {
+class PendingCall {
   /** The progress token of its requests. */
   readonly token: string;
   readonly clock: CallClock;
@@ -176,6 +175,11 @@ export class PendingCall {
     this.token = token;
     this.clock = new CallClock(options);
     this.onProgress = options.onProgress;
+  }
+
+  /** Its run answers the questions of servers itself. */
+  get hasElicit(): boolean {
+    return this.run?.elicit !== undefined;
   }
 }
 

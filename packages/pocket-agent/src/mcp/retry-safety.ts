@@ -3,6 +3,8 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '
 import { errorText, isPocketError } from '@pocket-agent/kit';
 import { STREAM_ENDED } from './transports/http-transport.ts';
 
+const HEADER_MISMATCH = -32_020;
+
 /** no-loss: an ordinary error. repeat: the call did not run, or is harmless to run twice. unsafe: it may have run. */
 type RetrySafety = 'no-loss' | 'repeat' | 'unsafe';
 
@@ -31,13 +33,11 @@ function wasRefused(error: unknown): boolean {
     // some servers answer 400 for a session from before their restart
     return status === 400 && /session/i.test(String(text));
   }
-  if (isPocketError(error, 'MCP_CONNECT_FAILED')) return true; // a child process that ended before the request was written
+  // a child process that ended before the request was written
+  if (isPocketError(error, 'MCP_CONNECT_FAILED')) return true;
   // an error that the server sends is an answer, whatever its text
   if (!(error instanceof Error) || error instanceof ProtocolError) return false;
-  return (
-    /ECONNREFUSED/.test(errorText(error)) ||
-    /^Not connected$|^Error POSTing to endpoint \(HTTP 404\)/.test(error.message)
-  );
+  return /ECONNREFUSED/.test(errorText(error)) || error.message === 'Not connected';
 }
 
 /** Nothing listens at the address, or the server has just closed the connection. */
@@ -62,5 +62,3 @@ function isOfGateway(status: number): boolean {
 export function isHeaderMismatch(error: unknown): boolean {
   return error instanceof ProtocolError && error.code === HEADER_MISMATCH;
 }
-
-const HEADER_MISMATCH = -32_020;

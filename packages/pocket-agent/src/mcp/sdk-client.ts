@@ -89,7 +89,7 @@ export async function inTime(
 }
 
 /** One attempt to connect. Closes the transport if it fails. */
-export async function attempt(
+export async function connectClient(
   request: ConnectRequest,
   transport: Transport,
   options: ConnectOptions,

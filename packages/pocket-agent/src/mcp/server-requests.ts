@@ -9,7 +9,7 @@ import type {
 } from '@modelcontextprotocol/client';
 import { errorText, type Logger } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
-import type { ElicitationHandler } from '../run/run-context.ts';
+import type { ElicitationHandler, QuestionOrigin } from '../run/run-context.ts';
 
 interface From {
   server: string;
@@ -37,7 +37,7 @@ export interface ServerHandlers {
   /** A server asks for a model call. Default: refused. */
   samplingHandler?: (
     params: CreateMessageRequest['params'],
-    from: From & { signal: AbortSignal },
+    from: QuestionOrigin,
   ) => CreateMessageResult | Promise<CreateMessageResult>;
   /** Gets every request and notification of every server, in addition to the other handlers. */
   messageHandler?: (message: ServerMessage, from: From) => void;
@@ -82,7 +82,7 @@ interface RequestsOf {
   server: string;
   handlers: ServerHandlers;
   logger: Logger;
-  /** Runs a handler that may take long, until the server cancels its question; calls do not time out meanwhile. */
+  /** Runs a handler that may take long, until its question ends. Calls do not time out while it runs. */
   whileAsked<Answer>(
     cancelled: AbortSignal,
     answer: (signal: AbortSignal) => Answer | Promise<Answer>,
@@ -99,7 +99,7 @@ export function registerServerRequests(client: Client, { server, handlers, logge
   if (elicitationHandler) {
     client.setRequestHandler('elicitation/create', async ({ method, params }, { mcpReq }) => {
       show({ method, params });
-      return whileAsked(mcpReq.signal, () => elicitationHandler(params, { server }));
+      return whileAsked(mcpReq.signal, (signal) => elicitationHandler(params, { server, signal }));
     });
   }
   if (samplingHandler) {

@@ -1,5 +1,5 @@
-// One session with an MCP server: the SDK's client, its transport, and the requests in progress. It dies as a whole, and
-// `McpConnection` replaces it.
+// One session with an MCP server: the SDK's client, its transport, and the requests in progress. It dies as a whole,
+// and `McpConnection` replaces it.
 import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client';
 import { abortable, errorText, MAX_TIMER_MS, startDeadline } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';

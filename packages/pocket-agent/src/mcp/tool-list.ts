@@ -17,6 +17,7 @@ import {
   PocketError,
   schemaIssuesText,
   startDeadline,
+  TimeSlices,
 } from '@pocket-agent/kit';
 import { retrySafety } from './retry-safety.ts';
 import { HttpTransport } from './transports/http-transport.ts';
@@ -183,7 +184,7 @@ export class ToolList {
       // calls pass the tool on, so the SDK need not cache the list; its own timeout is for each page
       const options = { cacheMode: 'bypass', signal, timeout: MAX_TIMER_MS } as const;
       const { tools, ttlMs } = await client.listTools(undefined, options);
-      return { tools: deepFreeze(tools), ttlMs };
+      return { tools: await frozen(tools), ttlMs };
     } catch (cause) {
       const error = signal.aborted ? signal.reason : this.#explained(cause);
       if (!isRefreshed || retrySafety(error) !== 'no-loss') throw error;
@@ -202,6 +203,16 @@ export class ToolList {
     const text = `The list of tools of MCP server "${this.#options.name}" exceeds the limit of ${MAX_PAGES} pages.`;
     return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
   }
+}
+
+/** A long list is frozen in slices. */
+async function frozen(tools: Tool[]): Promise<readonly Tool[]> {
+  const slices = new TimeSlices();
+  for (const tool of tools) {
+    deepFreeze(tool);
+    if (slices.isOver) await slices.next();
+  }
+  return deepFreeze(tools);
 }
 
 /** The first of the problems that the SDK found in a list. It reports them as JSON on many lines. */

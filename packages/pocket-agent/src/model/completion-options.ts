@@ -5,7 +5,16 @@ import type {
   LanguageModelV4ToolChoice,
   SharedV4Warning,
 } from '@ai-sdk/provider';
-import { isRecord, isString, type Logger, type OptionRule, type OptionRules, oneOf } from '@pocket-agent/kit';
+import {
+  isRecord,
+  isString,
+  type Logger,
+  type OptionRule,
+  type OptionRules,
+  objectRule,
+  oneOf,
+  warnOnce,
+} from '@pocket-agent/kit';
 import { modelName } from './model-names.ts';
 
 type ModelOptions = Omit<
@@ -47,24 +56,20 @@ export const completionOptions: OptionRules<CompletionOptions> = {
     expected: 'an object of strings',
     isSecret: true,
   },
-  responseFormat: { accepts: isRecord, expected: 'an object' },
+  responseFormat: objectRule,
   providerOptions: {
     accepts: (value) => isRecord(value) && Object.values(value).every(isRecord),
     expected: 'an object with an object for each provider',
   },
 };
 
-const logged = new WeakMap<LanguageModelV4, Set<string>>();
-
 /** Logs each option that a provider package leaves out of requests, once per model. */
 export function logWarnings(model: LanguageModelV4, warnings: readonly SharedV4Warning[], logger: Logger): void {
-  if (warnings.length === 0) return;
-  const known = logged.get(model) ?? new Set();
-  logged.set(model, known);
   for (const warning of warnings) {
-    if (warning.type !== 'unsupported' || known.has(warning.feature)) continue;
-    known.add(warning.feature);
+    if (warning.type !== 'unsupported') continue;
+    const { feature } = warning;
     const details = warning.details ? `: ${warning.details}` : '';
-    logger.warn(`Model ${modelName(model)} does not support ${warning.feature}, which is left out${details}`);
+    const text = `Model ${modelName(model)} does not support ${feature}, which is left out${details}`;
+    warnOnce({ logger, about: model, key: feature, text });
   }
 }

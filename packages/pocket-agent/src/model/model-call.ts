@@ -1,6 +1,6 @@
 // One call of a model, whole or streamed, with retries. The answer is the same either way.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
-import { abortable, delay, errorText, PocketError, redactError } from '@pocket-agent/kit';
+import { abortable, delay, errorText, onAbort, PocketError, redactError } from '@pocket-agent/kit';
 import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { adviceAfterRejection, modelName } from './model-names.ts';
@@ -14,7 +14,7 @@ export type ModelResponse = Pick<
   'content' | 'finishReason' | 'usage' | 'warnings' | 'providerMetadata' | 'response'
 >;
 
-export interface ModelRetry {
+interface ModelRetry {
   attempt: number;
   delayMs: number;
   reason: string;
@@ -107,7 +107,7 @@ async function streamed(
   const collected = new StreamCollector();
   // cancelling the reader also ends a stream whose model ignores the signal
   const stop = () => void reader.cancel(call.signal.reason).catch(() => {});
-  call.signal.addEventListener('abort', stop, { once: true });
+  const release = onAbort(call.signal, stop);
   let failure: unknown;
   let usageTimer: NodeJS.Timeout | undefined;
   try {
@@ -133,7 +133,7 @@ async function streamed(
     throw failure ?? error;
   } finally {
     clearTimeout(usageTimer);
-    call.signal.removeEventListener('abort', stop);
+    release();
     stop();
   }
   const result = collected.result(response?.headers);

@@ -1,6 +1,6 @@
-// fetch for models that are given by name: it fails within 5 s if no connection can be made, and limits what a server may
-// send. Node itself waits at least 10 s for a connection, and its fetch has no option for that, but it reports connections
-// in diagnostics channels. Provider packages read a whole body, however long it is.
+// fetch for models that are given by name: it fails within 5 s if no connection can be made, and limits what a server
+// may send. Node itself waits at least 10 s for a connection, and its fetch has no option for that, but it reports
+// connections in diagnostics channels. Provider packages read a whole body, however long it is.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 

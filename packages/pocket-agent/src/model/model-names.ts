@@ -97,7 +97,7 @@ export function checkModelName(model: string): void {
   findProvider(model);
 }
 
-/** The provider in a model name; undefined if there is none, as in "demo". */
+/** The provider that a model name stands for. Undefined for names without a provider, such as "demo". */
 export function providerOf(model: string): string | undefined {
   const slash = model.indexOf('/');
   return slash > 0 ? model.slice(0, slash) : bareNames.find(([pattern]) => pattern.test(model))?.[1];

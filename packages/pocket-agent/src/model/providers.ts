@@ -147,7 +147,7 @@ function withAzurePath(settings: ModelSettings): ModelSettings {
   return isAzure ? { ...settings, baseUrl: withPath(baseUrl, '/openai') } : settings;
 }
 
-/** Adds what to do when Ollama is not running. The AI SDK recognises a network error by its message and shows its cause. */
+/** Adds what to do if Ollama is not running. The AI SDK knows network errors by their message and shows the cause. */
 function fetchFromOllama(urlAdvice: string): typeof globalThis.fetch {
   return async (input, init) => {
     try {

@@ -8,7 +8,7 @@ import { providerCounts } from './rate-headers.ts';
 import type { Lease, RateLimitQueue } from './rate-limit-queue.ts';
 import type { RouterEvent } from './router-options.ts';
 
-export interface DeploymentCallOptions {
+interface DeploymentCallOptions {
   lease: Lease;
   queue: RateLimitQueue;
   inputEstimate: number;

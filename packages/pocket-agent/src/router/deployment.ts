@@ -52,7 +52,7 @@ const INITIAL_OUTPUT_TOKENS = 256;
 /** Keeps one unusual prompt from distorting later estimates. */
 const MAX_RATIO = 4;
 
-export interface DeploymentOptions {
+interface DeploymentOptions {
   id: string;
   modelName: string;
   params: DeploymentParams & { weight: number };
@@ -62,7 +62,7 @@ export interface DeploymentOptions {
 }
 
 /** What decides how many tokens a call counts for. */
-export interface ExpectedCall {
+interface ExpectedCall {
   inputEstimate: number;
   maxOutputTokens: number | undefined;
 }

@@ -12,7 +12,7 @@ interface ReportedLimits {
   now?: number;
 }
 
-/** Leaves as much room in our limits as remains at the provider. Reports that leave more room than our limits are dropped. */
+/** Leaves as much room in our limits as remains at the provider. Reports of more room than we allow are dropped. */
 export function providerCounts({ headers, limits, ageMs, now = Date.now() }: ReportedLimits): ProviderCount[] {
   return (['requests', 'tokens'] as const).flatMap((kind) => {
     const limit = limits[kind];

@@ -1,5 +1,5 @@
 // The queue of one model: calls wait in order until one of its deployments has room.
-import { onAbort, PocketError } from '@pocket-agent/kit';
+import { nextTurn, onAbort, PocketError } from '@pocket-agent/kit';
 import type { Deployment } from './deployment.ts';
 import type { Reservation } from './rate-window.ts';
 import { choose, type StrategyName } from './strategy.ts';
@@ -11,7 +11,7 @@ export interface Lease {
   waitedMs: number;
 }
 
-export interface LeaseRequest {
+interface LeaseRequest {
   inputEstimate: number;
   maxOutputTokens: number | undefined;
   signal: AbortSignal | undefined;
@@ -31,7 +31,7 @@ interface Waiter extends LeaseRequest {
   reject(error: unknown): void;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   modelName: string;
   deployments: readonly Deployment[];
   strategy: StrategyName;
@@ -232,8 +232,4 @@ export class RateLimitQueue {
     const text = `No deployment of "${this.modelName}" is available. ${failures.join('; ')}`;
     return new PocketError('MODEL_FAILED', text);
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

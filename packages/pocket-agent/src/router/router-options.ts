@@ -2,11 +2,14 @@
 import {
   booleanRule,
   didYouMean,
+  functionRule,
   isRecord,
   type Logger,
+  nonEmptyRule,
   type OptionRule,
   type OptionRules,
   OptionSet,
+  objectRule,
   PocketError,
   positiveNumber,
   withoutUndefined,
@@ -56,13 +59,6 @@ export type RouterEvent =
   | { type: 'failed'; modelName: string; deployment: string; kind: FailureKind; reason: string; cooldownMs: number }
   | { type: 'fallback'; from: string; to: string; reason: string };
 
-const isFunction = (value: unknown) => typeof value === 'function';
-const callback: OptionRule = { expected: 'a function', accepts: isFunction };
-const object: OptionRule = { expected: 'an object', accepts: isRecord };
-const nonEmpty: OptionRule = {
-  expected: 'a non-empty string',
-  accepts: (value) => typeof value === 'string' && value !== '',
-};
 const zeroOrMore = atLeast(0);
 const oneOrMore = atLeast(1);
 
@@ -83,15 +79,15 @@ const routerRules: OptionRules<RouterOptions> = {
   retries: zeroOrMore,
   cooldownMs: zeroOrMore,
   allowedFailures: zeroOrMore,
-  fallbacks: object,
-  contextWindowFallbacks: object,
+  fallbacks: objectRule,
+  contextWindowFallbacks: objectRule,
   sticky: booleanRule,
-  rateStore: { expected: 'a function such as redisRateStore({ url }) of @pocket-agent/redis', accepts: isFunction },
+  rateStore: { ...functionRule, expected: 'a function such as redisRateStore({ url }) of @pocket-agent/redis' },
   logger: true,
-  onEvent: callback,
+  onEvent: functionRule,
   windowMs: positiveNumber,
   arrivalMarginMs: zeroOrMore,
-  random: callback,
+  random: functionRule,
 };
 const routerOptions = new OptionSet<RouterOptions>('Router', routerRules, (key) =>
   key.startsWith('redis') ? REDIS_HINT : undefined,
@@ -108,7 +104,7 @@ const deploymentParams = new OptionSet<DeploymentParams>('Router: params', {
   maxParallel: oneOrMore,
   timeoutMs: positiveNumber,
   price: true,
-  id: nonEmpty,
+  id: nonEmptyRule,
 });
 
 const defaults = {

@@ -54,8 +54,8 @@ export function nextListenerCall(): number {
 }
 
 /**
- * Resolves when async listeners have handled the events since `first`; undefined if they have. Earlier calls may wait for
- * the step that asks.
+ * Resolves when async listeners have handled the events since `first`; undefined if they have. Earlier calls may wait
+ * for the step that asks.
  */
 export function pendingListeners(agent: RunAgent, first: number): Promise<unknown> | undefined {
   const calls = pending.get(agent);

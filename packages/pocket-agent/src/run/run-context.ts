@@ -16,10 +16,17 @@ export interface RunAgent {
   readonly hooks: { onEvent?(event: AgentEvent): void | Promise<void> };
 }
 
+/** Where a question comes from. */
+export interface QuestionOrigin {
+  server: string;
+  /** Aborted when no answer is needed any more: its call or run has ended, or the server has gone or cancelled it. */
+  signal: AbortSignal;
+}
+
 /** Answers a question that an MCP server asks the user. */
 export type ElicitationHandler = (
   params: ElicitRequest['params'],
-  from: { server: string },
+  from: QuestionOrigin,
 ) => ElicitResult | Promise<ElicitResult>;
 
 export interface RunContext {
@@ -32,7 +39,7 @@ export interface RunContext {
   readonly pathKey: string;
   readonly signal: AbortSignal;
   readonly budget: Budget;
-  /** Includes those of parent agents. */
+  /** Prices that this agent and its parent agents were given. */
   readonly prices: Prices;
   readonly policy: Policy;
   readonly elicit: ElicitationHandler | undefined;
@@ -49,7 +56,7 @@ export interface RunContext {
   open: number;
   /** Called when `open` is back at 0. */
   onAllClosed: (() => void) | undefined;
-  /** Code that a finished run left behind, such as a timer, is no longer part of it; after an abort it starts no runs. */
+  /** Code that a finished run left behind, such as a timer, is not part of it; after an abort it starts no runs. */
   finished: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Serves one agent over MCP: one tool, `{name}-message`, in both protocol eras. Loaded with the first use of AgentServer.
+// Serves one agent over MCP: one tool, `{name}-message`, in both protocol eras. Loaded when AgentServer is first used.
 import { randomUUID } from 'node:crypto';
 import {
   type CallToolResult,

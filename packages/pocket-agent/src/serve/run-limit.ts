@@ -4,7 +4,7 @@ const DEFAULT_MAX_RUNS = 1_000;
 /** The share of the limits that each of several callers may use. */
 const CALLER_SHARE = 1 / 4;
 
-export interface RunLimitOptions {
+interface RunLimitOptions {
   /** The agent, for the text of a refusal. */
   name: string;
   maxRuns?: number | undefined;
@@ -50,9 +50,9 @@ export class RunLimit {
   #tooManyRuns({ caller, isOneOfMany }: RunRequest): string | undefined {
     const { name, maxRuns = DEFAULT_MAX_RUNS } = this.#options;
     const { maxRunsPerCaller = isOneOfMany ? Math.ceil(maxRuns * CALLER_SHARE) : maxRuns } = this.#options;
-    if (this.#total.runs >= maxRuns) return `${name} already has ${maxRuns} runs, its limit; try again later.`;
+    if (this.#total.runs >= maxRuns) return `${name} already has ${runsText(maxRuns)}, its limit; try again later.`;
     if (this.#usageOf(caller).runs < maxRunsPerCaller) return undefined;
-    return `You already have ${maxRunsPerCaller} runs of ${name}, the limit for one caller; try again when one has ended.`;
+    return `You already have ${runsText(maxRunsPerCaller)} of ${name}, the limit for one caller; try again when one has ended.`;
   }
 
   /** A message that exceeds the limit by itself may run alone; `maxBodyBytes` limits single messages. */
@@ -78,4 +78,8 @@ export class RunLimit {
     if (usage.runs > 0) this.#callers.set(caller, usage);
     else this.#callers.delete(caller);
   }
+}
+
+function runsText(count: number): string {
+  return count === 1 ? '1 run' : `${count} runs`;
 }

@@ -6,7 +6,7 @@ import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } f
 import type { ToolCallContext, ToolSource } from './tool-source.ts';
 
 /** An agent that can be called as a tool. */
-export interface CallableAgent {
+interface CallableAgent {
   readonly name: string;
   readonly roleDescription: string | undefined;
   run(message: string, options: { signal: AbortSignal }): Promise<unknown>;

@@ -7,7 +7,7 @@ import { checkHere } from '@pocket-agent/schema';
 export type JsonSchema = { type?: string; [keyword: string]: unknown };
 
 /** A schema as its tool needs it. */
-export interface InputSchema {
+interface InputSchema {
   json: Tool['inputSchema'];
   /** Returns the arguments as the schema parsed them; throws if they do not match. */
   parse(args: Record<string, unknown>): Promise<unknown>;

@@ -1,6 +1,7 @@
 // Reads the tool calls in a model's answer: models write broken JSON, and some repeat or omit ids.
 
-import { deepFreeze, isRecord, PocketError } from '@pocket-agent/kit';
+import { textFault } from '@pocket-agent/http/json-weight';
+import { deepFreeze, errorText, isRecord, PocketError } from '@pocket-agent/kit';
 import {
   type AssistantMessage,
   generatedPart,
@@ -15,12 +16,12 @@ import type { ToolTable } from './tool-table.ts';
 /** Accepted by every provider, so that a conversation can continue with another one. */
 const acceptedId = /^[a-zA-Z0-9_-]{1,64}$/;
 
-export interface ReadAnswer {
+interface ReadAnswer {
   message: AssistantMessage;
   requested: RequestedCall[];
 }
 
-/** `ids` are those in the history; those of this answer are added. */
+/** `ids` holds the call ids in the history; those of the answer are added to it. */
 export function readModelAnswer(
   { content, finishReason }: Pick<ModelResponse, 'content' | 'finishReason'>,
   ids: Set<string>,
@@ -86,56 +87,29 @@ function unfinished(tool: string): ReadArguments {
   return { arguments: {}, malformed: new PocketError('TOOL_ARGUMENTS_INVALID', text) };
 }
 
-export interface ReadArguments {
+interface ReadArguments {
   arguments: Record<string, unknown>;
   malformed?: PocketError;
 }
 
+/** More values take minutes to check and copy. Deeper nesting is a mistake and may overflow the stack. */
+const LIMITS = { maxValues: 50_000, maxDepth: 100 };
+
 /** The arguments of a call as a model wrote them. */
 export function readArguments(tool: string, input: string): ReadArguments {
   if (input.trim() === '') return { arguments: {} }; // some models write nothing for a tool without arguments
-  let problem = 'it is not an object';
+  // deep nesting needs long text
+  const fault = input.length > LIMITS.maxDepth ? textFault(input, LIMITS) : undefined;
+  let problem = fault ? `it is JSON ${fault}` : 'it is not an object';
   try {
-    if (input.length > MAX_VALUES && valuesIn(input) > MAX_VALUES)
-      throw new Error(`it has more than ${MAX_VALUES} values`);
-    const value: unknown = JSON.parse(input);
-    // deep nesting needs long text
-    if (input.length > MAX_DEPTH && isTooDeep(value)) problem = `it is nested more than ${MAX_DEPTH} levels deep`;
-    else if (isRecord(value)) return { arguments: value };
+    const value: unknown = fault ? undefined : JSON.parse(input);
+    if (isRecord(value)) return { arguments: value };
   } catch (error) {
-    problem = error instanceof Error ? error.message : String(error);
+    problem = errorText(error);
   }
   const malformed = new PocketError(
     'TOOL_ARGUMENTS_INVALID',
     `The arguments of "${tool}" must be a JSON object: ${problem}. You wrote: ${input.slice(0, 500)}`,
   );
   return { arguments: {}, malformed };
-}
-
-/** Checking and copying millions of values would block this thread for minutes. */
-const MAX_VALUES = 50_000;
-const QUOTE = 34;
-const COMMA = 44;
-const OPEN_BRACKET = 91;
-const BACKSLASH = 92;
-const OPEN_BRACE = 123;
-
-function valuesIn(json: string): number {
-  let values = 0;
-  let isInString = false;
-  for (let index = 0; index < json.length; index++) {
-    const code = json.charCodeAt(index);
-    if (isInString && code === BACKSLASH) index++;
-    else if (code === QUOTE) isInString = !isInString;
-    else if (!isInString && (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE)) values++;
-  }
-  return values;
-}
-
-/** Deeper arguments are a mistake, and recursive code would overflow the stack. */
-const MAX_DEPTH = 100;
-
-function isTooDeep(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return depth >= MAX_DEPTH || Object.values(value).some((item) => isTooDeep(item, depth + 1));
 }

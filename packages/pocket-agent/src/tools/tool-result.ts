@@ -1,7 +1,7 @@
-// Converts the result of a tool into text and files for the model: every MCP content type, limited in size, never empty.
+// Converts tool results into text and files for the model: every MCP content type, limited in size, never empty.
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import { isRecord, PocketError, redactData, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
+import { errorText, isRecord, PocketError, redactData, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
 import type { ToolCall, ToolContentPart, ToolResult } from '../base/tool-call.ts';
 import { base64Bytes, capped, leftOut, textToCut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
@@ -60,15 +60,18 @@ export function returnedIn({ extra, isError }: ToolResult): CallToolResult | und
   };
 }
 
+interface FailedCall {
+  error: Error;
+  /** What the model reads. Default: the text of the error. */
+  message?: string;
+  settings: Pick<ToolResultOptions, 'maxToolResultBytes'>;
+}
+
 /** Redacts secrets in `error` itself, since the result is in events. */
-export function errorToolResult(
-  call: ToolCall,
-  message: string,
-  error: Error,
-  { maxToolResultBytes }: Pick<ToolResultOptions, 'maxToolResultBytes'>,
-): ToolResult {
+export function errorToolResult(call: ToolCall, { error, message, settings }: FailedCall): ToolResult {
   redactError(error);
-  const toolResultContent = capped([text(message || 'The tool failed without saying why.')], maxToolResultBytes);
+  const shown = (message ?? errorText(error)) || 'The tool failed without saying why.';
+  const toolResultContent = capped([text(shown)], settings.maxToolResultBytes);
   return { toolCallId: call.id, toolCallName: call.name, toolResultContent, isError: true, extra: { error } };
 }
 

@@ -1,6 +1,5 @@
-// The tool calls of one step, in parallel. Each passes preToolCall, policy, approval and budget, is made, passes the result
-// hooks, and is recorded. Each has exactly one result.
-import { setImmediate as nextTurn } from 'node:timers/promises';
+// The tool calls of one step, in parallel. Each passes preToolCall, policy, approval and budget, is made, passes the
+// result hooks, and is recorded. Each has exactly one result.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import {
   abortable,
@@ -9,6 +8,7 @@ import {
   errorText,
   isPocketError,
   isRecord,
+  nextTurn,
   PocketError,
   snapshot,
   within,
@@ -58,7 +58,7 @@ export interface KeptResult {
   discard(): Promise<void>;
 }
 
-export interface ToolRunOutcome {
+interface ToolRunOutcome {
   /** In the order of the calls. */
   results: ToolResult[];
   /** Why the run must stop, after the results are in the history. */
@@ -66,6 +66,15 @@ export interface ToolRunOutcome {
 }
 
 type Stop = (failure: unknown) => void;
+
+/** A call between the request of the model and its result. */
+interface ActiveCall {
+  run: ToolRun;
+  request: RequestedCall;
+  record: CallRecord;
+  /** Ends the run after this step. */
+  stop: Stop;
+}
 
 /** A model may ask for thousands of calls in one answer. After this many, other work of the process gets a turn. */
 const CALLS_PER_TURN = 50;
@@ -78,7 +87,7 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
   let turn: Promise<void> | undefined;
   const worker = async () => {
     for (const [index, request] of waiting) {
-      if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(() => nextTurn()) : nextTurn();
+      if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(nextTurn) : nextTurn();
       if (turn) await turn;
       if (failures.length > 0) {
         results[index] = notRun(run, request);
@@ -100,14 +109,15 @@ async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Pr
   const { signal } = run.context;
   const startedAt = performance.now();
   const record = newRecord(request.call);
+  const active: ActiveCall = { run, request, record, stop };
   emitCall(run, request.call);
   let result: ToolResult;
   try {
     signal.throwIfAborted();
-    const denial = run.hooks.preToolCall && (await preToolCall(run, request, record));
+    const denial = run.hooks.preToolCall && (await preToolCall(active));
     if (denial) result = denial;
     else {
-      const permission = await permit(run, request, record);
+      const permission = await permit(active);
       let outcome: Outcome;
       if (permission.error) outcome = permission;
       else {
@@ -115,18 +125,18 @@ async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Pr
         const { call } = record;
         try {
           const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(run, call));
-          outcome = readToolAnswer(run, record, permission.entry, await abortable(calling, signal));
+          outcome = readToolAnswer(active, permission.entry, await abortable(calling, signal));
           if (outcome.whole !== undefined) await keepWhole(run, call, outcome);
         } catch (error) {
           signal.throwIfAborted();
           outcome = { entry: permission.entry, error: asError(error) };
         }
       }
-      result = await resultOf(run, record, outcome, stop);
+      result = await resultOf(active, outcome);
     }
   } catch (error) {
     stop(signal.aborted ? signal.reason : error);
-    result = errorToolResult(request.call, errorText(error), asError(error), run.settings);
+    result = errorToolResult(request.call, { error: asError(error), settings: run.settings });
   }
   emitResult(run, result);
   run.audit?.({ ...record, durationMs: Math.round((performance.now() - startedAt) * 10) / 10 });
@@ -136,7 +146,7 @@ async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Pr
 /** A call that was still waiting when the run was stopped. */
 function notRun(run: ToolRun, { call }: RequestedCall): ToolResult {
   const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
-  const result = errorToolResult(call, error.message, error, run.settings);
+  const result = errorToolResult(call, { error, settings: run.settings });
   emitCall(run, call);
   emitResult(run, result);
   run.audit?.({ ...newRecord(call), reason: error.message });
@@ -170,18 +180,16 @@ function emitResult(run: ToolRun, result: ToolResult): void {
 }
 
 /** The result of a call that the hook denies. A call that the hook changes goes into the record. */
-async function preToolCall(
-  { context, hooks, hookContext, settings }: ToolRun,
-  { call, malformed }: RequestedCall,
-  record: CallRecord,
-): Promise<ToolResult | undefined> {
+async function preToolCall({ run, request, record }: ActiveCall): Promise<ToolResult | undefined> {
+  const { context, hooks, hookContext, settings } = run;
+  const { call, malformed } = request;
   if (malformed) return undefined;
   const changed = await within(context.signal, hooks.preToolCall?.(hookContext, deepCopy(call)));
   if (!changed) return undefined;
   if (typeof changed === 'object' && 'deny' in changed) {
     note(record, { decision: 'denied', by: 'hook', reason: changed.deny });
     const error = new PocketError('TOOL_DENIED', `This call was denied: ${changed.deny}`);
-    return errorToolResult(call, error.message, error, settings);
+    return errorToolResult(call, { error, settings });
   }
   checkChangedCall(call, changed);
   record.call = snapshot({ ...changed, id: call.id }); // the model knows the call by its id
@@ -206,8 +214,10 @@ function checkChangedCall(call: ToolCall, { name, arguments: args }: ToolCall): 
 type Permission = { error?: undefined; entry: ToolEntry } | Failure;
 
 /** Whether a call may be made: its tool exists, and neither policy nor approver nor budget refuses. */
-async function permit(run: ToolRun, { malformed }: RequestedCall, record: CallRecord): Promise<Permission> {
+async function permit(active: ActiveCall): Promise<Permission> {
+  const { run, request, record } = active;
   const { policy, budget, pathKey, signal } = run.context;
+  const { malformed } = request;
   const { name } = record.call;
   const table = run.knownTable() ?? (await abortable(run.collectTools(), signal));
   const entry = table.find(name);
@@ -221,7 +231,7 @@ async function permit(run: ToolRun, { malformed }: RequestedCall, record: CallRe
   record.capability = judged.capability;
   const refused = policy.checkRules(record.call, judged) ?? (malformed && unreadable(malformed));
   if (!refused && !policy.mayAsk) policy.rules.noteUnasked(judged);
-  const verdict = refused ?? (policy.mayAsk ? await approval(run, record, { entry, judged }) : allowed(record.call));
+  const verdict = refused ?? (policy.mayAsk ? await approval(active, { entry, judged }) : allowed(record.call));
   note(record, verdict);
   const { error } = verdict;
   // the schema of a tool that may not be called is not shown
@@ -246,7 +256,7 @@ interface CalledTool {
   judged: JudgedTool;
 }
 
-async function approval(run: ToolRun, record: CallRecord, { entry, judged }: CalledTool): Promise<Verdict> {
+async function approval({ run, record }: ActiveCall, { entry, judged }: CalledTool): Promise<Verdict> {
   const { policy, signal } = run.context;
   const { call } = record;
   note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
@@ -298,7 +308,7 @@ interface Failure {
 }
 
 /** Throws for an answer that cannot be read: that is a failure of the tool, not of the run. */
-function readToolAnswer(run: ToolRun, record: CallRecord, entry: ToolEntry, answer: CallToolResult): Outcome {
+function readToolAnswer({ run, record }: ActiveCall, entry: ToolEntry, answer: CallToolResult): Outcome {
   const { call } = record;
   if (!answer.isError) {
     const read = run.hooks.onToolResult ? undefined : toToolResult(call, answer, run.settings);
@@ -317,12 +327,13 @@ async function keepWhole({ keepResult, context }: ToolRun, call: ToolCall, outco
 }
 
 /** What the model reads, after the hooks. */
-async function resultOf(run: ToolRun, record: CallRecord, outcome: Outcome, stop: Stop): Promise<ToolResult> {
+async function resultOf(active: ActiveCall, outcome: Outcome): Promise<ToolResult> {
+  const { run, record } = active;
   const { hooks, hookContext } = run;
   const { signal } = run.context;
   const { call } = record;
   let result: ToolResult;
-  if (outcome.error) result = await failedResult(run, call, outcome, stop);
+  if (outcome.error) result = await failedResult(active, outcome);
   else if (outcome.result) result = outcome.result;
   else {
     const made = await within(signal, hooks.onToolResult?.(hookContext, call, outcome.answer));
@@ -339,23 +350,21 @@ function editedNote({ arguments: args }: ToolCall): { type: 'text'; text: string
   return { type: 'text', text: `[The approver changed the arguments of this call to ${JSON.stringify(args)}]` };
 }
 
-async function failedResult(
-  run: ToolRun,
-  call: ToolCall,
-  { error, entry, result: ownResult }: Failure,
-  stop: Stop,
-): Promise<ToolResult> {
+async function failedResult({ run, record, stop }: ActiveCall, failure: Failure): Promise<ToolResult> {
+  const { settings } = run;
+  const { call } = record;
+  const { error, entry, result: ownResult } = failure;
   const decision = await within(run.context.signal, run.hooks.onToolError?.(run.hookContext, call, error));
-  if (typeof decision === 'string') return errorToolResult(call, decision, error, run.settings);
+  if (typeof decision === 'string') return errorToolResult(call, { error, message: decision, settings });
   if (decision === false) {
     const text = `Tool "${call.name}" failed and the run was stopped: ${errorText(error)}`;
     stop(new PocketError('TOOL_FAILED', text, { cause: error }));
   }
-  const result = ownResult ?? errorToolResult(call, errorText(error), error, run.settings);
+  const result = ownResult ?? errorToolResult(call, { error, settings });
   const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));
   const schema = entry && isBadArguments ? JSON.stringify(entry.tool.inputSchema) : undefined;
   // schemas of servers may be huge, and the model has this one already
-  if (schema !== undefined && Buffer.byteLength(schema) <= run.settings.maxToolResultBytes) {
+  if (schema !== undefined && Buffer.byteLength(schema) <= settings.maxToolResultBytes) {
     const text = `Call it again with arguments that fit this JSON Schema: ${schema}`;
     result.toolResultContent.push({ type: 'text', text });
   }

@@ -1,7 +1,8 @@
 // All tools that an agent may call, by the names that the model uses.
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { Tool } from '@modelcontextprotocol/client';
-import { ownArguments, repairSchema } from '@pocket-agent/schema';
+import { TimeSlices } from '@pocket-agent/kit';
+import { ownArguments, type RepairedSchema, repairSchema } from '@pocket-agent/schema';
 import { type JudgedTool, judge, type Profile } from '../access/capabilities.ts';
 import type { Policy } from '../access/policy.ts';
 import type { ToolCall } from '../base/tool-call.ts';
@@ -73,6 +74,7 @@ export async function collectTools(
   { names, renamed, signal, wait }: Collecting,
 ): Promise<ToolTable> {
   const lists = await Promise.all(sources.map((source) => source.listTools(signal, wait)));
+  await repairAll(lists.flat());
   const entries = new Map<string, ToolEntry>();
   for (const [index, source] of sources.entries()) {
     for (const tool of lists[index] ?? []) {
@@ -91,14 +93,25 @@ interface ConvertedTool {
   ownNames: ReadonlyMap<string, string> | undefined;
 }
 
-/** A tool that several agents have, or that is listed again, is converted once. */
+/** A schema that several agents have, or that is listed again, is repaired and converted once. */
+const repairs = new WeakMap<Tool, RepairedSchema>();
 const conversions = new WeakMap<Tool, ConvertedTool>();
+
+/** Repairing takes long for the tools of a hostile server, so it is done in slices. */
+async function repairAll(tools: readonly Tool[]): Promise<void> {
+  const slices = new TimeSlices();
+  for (const tool of tools) {
+    if (repairs.has(tool)) continue;
+    repairs.set(tool, repairSchema(tool.inputSchema));
+    if (slices.isOver) await slices.next();
+  }
+}
 
 function converted({ name, tool }: ToolEntry): ConvertedTool {
   const known = conversions.get(tool);
   if (known?.definition.name === name) return known;
   const description = tool.description ?? tool.title ?? tool.annotations?.title;
-  const { schema, ownNames } = repairSchema(tool.inputSchema);
+  const { schema, ownNames } = repairs.get(tool) ?? repairSchema(tool.inputSchema);
   const inputSchema: LanguageModelV4FunctionTool['inputSchema'] = schema;
   const about = description ? { description } : {};
   // frozen, because all agents share it with models and their middleware

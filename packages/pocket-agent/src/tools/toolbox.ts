@@ -7,15 +7,18 @@ import { collectTools, type ToolTable } from './tool-table.ts';
 
 export class Toolbox {
   readonly #sources: ToolSource[];
+  readonly #borrowed: ToolSource | undefined;
   #names: NameRegistry<ToolSource> | undefined;
   #known: { table: ToolTable; revisions: (number | undefined)[] } | undefined;
 
-  constructor(tools: readonly (FunctionTool | ToolSource)[]) {
+  /** `borrowed` is not closed. */
+  constructor(tools: readonly (FunctionTool | ToolSource)[], borrowed?: ToolSource) {
     for (const entry of tools) checkEntry(entry);
     const functions = tools.filter(isFunctionTool);
     const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
     // the first source with a name keeps it: no other source takes the name of a function, and with it its access rules
     this.#sources = functions.length > 0 ? [functionTools(functions), ...sources] : sources;
+    this.#borrowed = borrowed;
   }
 
   /** Its tools are in the next table. */
@@ -46,7 +49,8 @@ export class Toolbox {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#sources.map(async (source) => source.close?.()));
+    const own = this.#sources.filter((source) => source !== this.#borrowed);
+    await Promise.all(own.map(async (source) => source.close?.()));
   }
 }
 

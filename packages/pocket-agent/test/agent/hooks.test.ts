@@ -8,6 +8,7 @@ import {
   PocketError,
   type ToolCall,
   type ToolContentPart,
+  type ToolResult,
   tool,
 } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
@@ -462,4 +463,79 @@ describe('events', () => {
     expect(ofTool.map(({ type }) => type)).toEqual(['tool_call', 'tool_progress', 'tool_result']);
     for (const { data } of ofTool) expect(data).toMatchObject({ toolName: 'count', toolCallId: 'c1' });
   });
+});
+
+describe('hooks of a run', () => {
+  test.each(['preStep', 'onLlmResponse', 'preToolCall', 'postToolCall'] as const)(
+    'a %s that never ends is bounded by the deadline',
+    async (name) => {
+      const { agent } = scriptedAgent([callAdd, 'ok'], {
+        tools: [add],
+        hooks: { [name]: () => new Promise(() => {}) },
+      });
+      await expect(agent.run('x', { timeoutMs: 30 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+      expectValidHistory(agent);
+    },
+  );
+
+  test('are told by their signal that the run has ended', async () => {
+    let aborted = false;
+    const { agent } = scriptedAgent([callAdd, 'ok'], {
+      tools: [add],
+      hooks: {
+        preToolCall: ({ signal }) =>
+          new Promise((resolve) => {
+            signal.addEventListener('abort', () => {
+              aborted = true;
+              resolve(undefined);
+            });
+          }),
+      },
+    });
+    await expect(agent.run('x', { timeoutMs: 20 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+    expect(aborted).toBe(true);
+  });
+
+  test('cannot change which call a result answers', async () => {
+    const { agent } = scriptedAgent([callAdd, 'ok'], {
+      tools: [add],
+      hooks: { postToolCall: (_context, _call, result) => ({ ...result, toolCallId: 'other', toolCallName: 'other' }) },
+    });
+    await agent.run('x');
+    expectValidHistory(agent);
+  });
+
+  test.each([undefined, {}, { toolResultContent: [] }, { toolResultContent: [{ type: 'nonsense' }] }])(
+    'that return %j for a result stop the run with every call answered',
+    async (value) => {
+      const { agent } = scriptedAgent([{ toolCalls: [...callAdd.toolCalls, ...callAdd.toolCalls] }], {
+        tools: [add],
+        hooks: { onToolResult: () => value as unknown as ToolResult },
+      });
+      await expect(agent.run('x')).rejects.toThrow(/toolResultContent/);
+      expectValidHistory(agent);
+    },
+  );
+});
+
+test('onToolError: false also stops calls that have not started', async () => {
+  let paid = 0;
+  const pay = tool({ name: 'pay', description: '', run: () => ++paid });
+  const events: string[] = [];
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'fail' }, { name: 'pay' }, { name: 'pay' }] }], {
+    tools: [fail, pay],
+    limits: { maxParallelToolCalls: 1 },
+    hooks: {
+      onToolError: () => false,
+      onEvent: ({ type, data }) => {
+        if (type === 'tool_call') events.push(`call ${data.toolName}`);
+        if (type === 'tool_result') events.push(`result ${data.toolName} ${data.isError ? 'failed' : 'done'}`);
+      },
+    },
+  });
+  await expect(agent.run('x')).rejects.toMatchObject({ code: 'TOOL_FAILED' });
+  expect(paid).toBe(0);
+  const notRun = ['call pay', 'result pay failed'];
+  expect(events).toEqual(['call fail', 'result fail failed', ...notRun, ...notRun]);
+  expectValidHistory(agent);
 });

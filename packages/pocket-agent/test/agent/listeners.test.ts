@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type AgentEvent, type PocketAgent, tool } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
+import { stdio } from '../fixtures/world.ts';
 import { add, expectValidHistory, scriptedAgent } from '../helpers.ts';
 
 /** An agent whose listener does something once, at the first event of a type, and waits for it. */
@@ -140,3 +141,35 @@ function heapInUse(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
+
+describe('a listener cannot break a run', () => {
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('listener');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('listener'))],
+  ])('a watcher that %s', async (_how, onEvent) => {
+    const call = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] };
+    const { agent } = scriptedAgent([call, 'ok'], { tools: [add] });
+    expect(await agent.run('x', { onEvent })).toBe('ok');
+    expectValidHistory(agent);
+  });
+});
+
+test('progress and logs of a child process reach the listener of every run, not only of the first', async () => {
+  const call = { toolCalls: [{ name: 'progress', arguments: { everyMs: 0, count: 3 } }, { name: 'log' }] };
+  const { agent } = scriptedAgent([call, 'one', call, 'two'], {
+    mcpConfig: { mcpServers: { child: stdio('stdio-server.ts') } },
+  });
+  const seen: number[] = [];
+  for (const input of ['first', 'second']) {
+    const types: string[] = [];
+    for await (const event of agent.stream(input)) types.push(event.type);
+    seen.push(types.filter((type) => type === 'tool_progress' || type === 'server_log').length);
+  }
+  await agent.close();
+  expect(seen).toEqual([4, 4]);
+});

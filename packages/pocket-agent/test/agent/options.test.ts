@@ -11,6 +11,7 @@ import {
 } from 'pocket-agent';
 import { recordEvents, ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { add, scriptedAgent, silent } from '../helpers.ts';
 
 const agentConfig = { llmModel: new ScriptedModel([]), name: 'Tester' };
@@ -393,4 +394,83 @@ test('a fork of a subclass with a different constructor fails with a hint', () =
   const agent = new Labelled('first', { llmModel: 'demo', logger: silent });
   expect(() => agent.fork()).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   expect(() => agent.fork()).toThrow(/^fork\(\) calls new Labelled\(options\), .* override fork\(\) in Labelled /);
+});
+
+describe('tools that cannot work are refused with advice', () => {
+  const given = (value: unknown) => value as never;
+  test.each([
+    ['no run', () => tool(given({ name: 'x', description: '' })), /"x" needs a function "run"/],
+    [
+      'a schema of something else',
+      () => tool({ name: 'x', description: '', inputSchema: { type: 'string' }, run: () => 1 }),
+      /must describe an object/,
+    ],
+    [
+      'a zod schema of something else',
+      // @ts-expect-error: the compiler refuses it too
+      () => tool({ name: 'x', description: '', inputSchema: z.string(), run: () => 1 }),
+      /must describe an object/,
+    ],
+    [
+      'a zod shape instead of a schema',
+      () => tool({ name: 'x', description: '', inputSchema: { city: z.string() }, run: () => 1 }),
+      /inputSchema of tool "x" must be a zod schema, z\.object\(\{ … \}\), or a JSON Schema/,
+    ],
+    [
+      'a shape with a property that is called type',
+      () => tool({ name: 'x', description: '', inputSchema: given({ type: z.string() }), run: () => 1 }),
+      /must be a zod schema/,
+    ],
+    [
+      'names of types',
+      () => tool({ name: 'x', description: '', inputSchema: { city: 'string' }, run: () => 1 }),
+      /must be a zod schema/,
+    ],
+    [
+      'a schema that is a text',
+      () => tool({ name: 'x', description: '', inputSchema: given('string'), run: () => 1 }),
+      /must be a zod schema/,
+    ],
+    [
+      'a schema without JSON',
+      () => tool({ name: 'x', description: '', inputSchema: z.object({ d: z.date() }), run: () => 1 }),
+      /tool "x" cannot be converted to JSON Schema/,
+    ],
+    ['a bare function', () => scriptedAgent([], { tools: [given(() => 1)] }), /must be made by tool\(\{ … \}\)/],
+    [
+      'a tool of another library',
+      () => scriptedAgent([], { tools: [given({ name: 'look', execute() {} })] }),
+      /"look" is neither\. Wrap a function: tool\(\{ name, description, inputSchema, run \}\)\.$/,
+    ],
+    ['one tool, not in a list', () => scriptedAgent([], { tools: given(add) }), /^tools must be a list, also of one/],
+    ['no options at all', () => new PocketAgent(given(undefined)), /llmModel is missing/],
+    [
+      'a model of an older AI SDK',
+      () => new PocketAgent({ agentConfig: { llmModel: given({ specificationVersion: 'v2', doGenerate() {} }) } }),
+      /AI SDK 7/,
+    ],
+  ])('%s', (_what, make, text) => {
+    expect(make).toThrow(text);
+  });
+});
+
+describe('numbers in limits', () => {
+  test.each([
+    [{ modelRetries: Number.NaN }],
+    [{ modelRetries: -1 }],
+    [{ maxParallelToolCalls: 0.5 }],
+    [{ maxSteps: 1.5 }],
+    [{ timeoutMs: Number.NaN }],
+    [{ maxTokens: 0 }],
+  ])('%j is refused', (limits) => {
+    expect(() => scriptedAgent([], { limits })).toThrow(/must be a/);
+  });
+
+  test('an infinite timeout means no timeout, and 0 is refused', async () => {
+    const { agent } = scriptedAgent([{ text: 'ok', delayMs: 5 }, 'x'], {
+      limits: { timeoutMs: Number.POSITIVE_INFINITY },
+    });
+    expect(await agent.run('x')).toBe('ok');
+    await expect(agent.run('x', { timeoutMs: 0 })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
 });

@@ -288,3 +288,15 @@ describe('abort and deadline', () => {
     await expect(child.run('x')).rejects.toMatchObject({ code: 'AGENT_CLOSED' });
   });
 });
+
+test('a history is valid as soon as the reader has left the stream', async () => {
+  const slow = tool({
+    name: 'slow',
+    description: '',
+    run: (_args, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => setTimeout(reject, 5, signal.reason))),
+  });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'slow' }] }], { tools: [slow] });
+  for await (const event of agent.stream('x')) if (event.type === 'tool_call') break;
+  expectValidHistory(agent);
+});

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
@@ -197,4 +198,82 @@ test('a served agent is the mcpConfig of another agent of the same process', asy
   expect(model.calls[0]?.tools?.map(({ name }) => name)).toEqual(['Inner-message']);
   await Promise.all([agent.close(), other.close()]);
   await inner.close();
+});
+
+test('two agents that call each other at the same time get an error, not a deadlock', async () => {
+  const agents: Record<string, PocketAgent> = {};
+  const make = (name: string, other: string) => {
+    const call = tool({
+      name: 'call',
+      description: '',
+      run: (_args, { signal }) => agents[other]?.run('hi', { signal }),
+    });
+    const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'call' }] }, `${name} done`, `${name} answers`]);
+    agents[name] = new PocketAgent({ agentConfig: { llmModel, name }, tools: [call], logger: silent });
+    return agents[name];
+  };
+  const [a, b] = [make('A', 'B'), make('B', 'A')];
+  const answers = await Promise.all([a.run('x'), b.run('x')]);
+  expect(answers).toContain('A done');
+  expect(`${JSON.stringify(a.messages)}${JSON.stringify(b.messages)}`).toContain('waits for it already');
+});
+
+test('an agent that waits for another twice still waits for it when one of the two calls is over', async () => {
+  const outside = AsyncLocalStorage.snapshot();
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const agents: { above?: PocketAgent; fromOutside?: Promise<string> } = {};
+  const hold = tool({
+    name: 'hold',
+    description: '',
+    run: () => {
+      held.resolve();
+      return release.promise;
+    },
+  });
+  const callAbove = tool({ name: 'call_above', description: '', run: () => agents.above?.run('hi') });
+  const shared = new PocketAgent({
+    agentConfig: {
+      llmModel: new ScriptedModel([
+        { toolCalls: [{ name: 'hold' }] },
+        'first',
+        { toolCalls: [{ name: 'call_above' }] },
+        'from outside',
+        'second',
+      ]),
+      name: 'Shared',
+    },
+    tools: [hold, callAbove],
+    logger: silent,
+  });
+  const later = tool({
+    name: 'later',
+    description: '',
+    run: async () => {
+      await held.promise;
+      agents.fromOutside = outside(() => shared.run('from somebody else'));
+      const second = shared.run('2');
+      release.resolve();
+      return second;
+    },
+  });
+  const message = { name: 'Shared-message', arguments: { message: '1' } };
+  const { agent } = scriptedAgent([{ toolCalls: [message, { name: 'later' }] }, 'done'], {
+    subAgents: [shared],
+    tools: [later],
+  });
+  agents.above = agent;
+  expect(await agent.run('x', { timeoutMs: 60_000 })).toBe('done');
+  expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['first', 'second']);
+  expect(await agents.fromOutside).toBe('from outside');
+  expect(resultText(shared, 1)).toContain('waits for it already');
+});
+
+test('a fork has its own conversation with an agent among its tools', async () => {
+  const helper = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel(['first', 'second']), name: 'Helper' } });
+  const call = { toolCalls: [{ name: 'Helper-message', arguments: { message: 'SECRET of one client' } }] };
+  const { agent } = scriptedAgent([call, 'a', call, 'b'], { tools: [helper.asMcpTool()] });
+  await agent.fork().run('x');
+  await agent.fork().run('y');
+  expect(helper.messages).toHaveLength(0);
 });

@@ -4,6 +4,7 @@ import { recordEvents, ScriptedModel, scriptedServer } from 'pocket-agent/testin
 import { describe, expect, test } from 'vitest';
 import { add, scriptedAgent, silent } from '../helpers.ts';
 
+const callAdd = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 1 } }] };
 const agentConfig = () => ({ llmModel: new ScriptedModel(['One.', 'Two.']), name: 'Tester' });
 
 describe('an agent that overrides run()', () => {
@@ -146,4 +147,41 @@ describe('mcpClient', () => {
       expect((await fork.listTools()).map(({ name }) => name)).toEqual(['add']);
     },
   );
+});
+
+class Endless extends PocketAgent {
+  override async run(input: string): Promise<string> {
+    this.addUserMessage(input);
+    for (;;) await this.step({ timeoutMs: 10_000 });
+  }
+}
+
+describe('an overridden run(), called directly', () => {
+  const make = (limits: object) =>
+    new Endless({
+      agentConfig: { llmModel: new ScriptedModel(Array.from({ length: 60 }, () => callAdd)) },
+      tools: [add],
+      limits,
+    });
+
+  test('is limited by maxSteps, also when its steps have deadlines of their own', async () => {
+    const agent = make({ maxSteps: 3 });
+    await expect(agent.run('x')).rejects.toMatchObject({ code: 'MAX_STEPS' });
+    expect(agent.messages.filter(({ role }) => role === 'assistant')).toHaveLength(3);
+  });
+
+  test('stops at its signal and waits for its turn', async () => {
+    class Slow extends PocketAgent {
+      override async run(input: string, _options?: RunOptions): Promise<string> {
+        this.addUserMessage(input);
+        await this.step();
+        return input;
+      }
+    }
+    const llmModel = new ScriptedModel([{ text: 'a', delayMs: 15 }, 'b', { text: 'late', delayMs: 60_000 }]);
+    const agent = new Slow({ agentConfig: { llmModel }, logger: silent });
+    expect(await Promise.all([agent.run('one'), agent.run('two')])).toEqual(['one', 'two']);
+    expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    await expect(agent.run('three', { timeoutMs: 20 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+  });
 });

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { refuse, startUntoldHost } from '../fixtures/servers/http-hosts.ts';
+import { forward, listen, refuse, startOldSseHost, startUntoldHost } from '../fixtures/servers/http-hosts.ts';
 import { modernServer } from '../fixtures/servers/modern-tools.ts';
 import { type Answer, json, listing, plainHost, streamed } from '../fixtures/servers/plain-host.ts';
 import { eventually, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
@@ -16,6 +16,53 @@ async function clientOf(answers: Record<string, Answer>, entry: object = {}) {
   const host = await open(plainHost(answers));
   return { host, ...testClient({ mcpConfig: { mcpServers: { it: { url: host.url, ...entry } } } }) };
 }
+
+/** A server over the SSE transport of 2024 that refuses calls as given. */
+async function oldClientOf(refuseCall: (response: ServerResponse, id: unknown, call: number) => boolean) {
+  const host = await open(startOldSseHost());
+  let calls = 0;
+  const proxy = await open(
+    listen(undefined, (request, response, body) => {
+      const { method, id } = Object(body);
+      if (method === 'tools/call' && refuseCall(response, id, ++calls)) return;
+      return forward(host.port, { request, response, body });
+    }),
+  );
+  const made = testClient({ mcpConfig: { mcpServers: { it: { url: proxy.url, type: 'sse' } } } });
+  return { ...made, calls: () => calls };
+}
+
+describe('a refusal over the old SSE transport', () => {
+  const say = (response: ServerResponse, status: number, message: object) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', ...message }));
+    return true;
+  };
+
+  test('with status 404 and an error for the call is an answer: the tool is not run again', async () => {
+    const error = { code: -32_000, message: 'paid, but the receipt was not found' };
+    const { client, statuses, calls } = await oldClientOf((response, id) => say(response, 404, { id, error }));
+    await expect(client.callTool('meta', {})).rejects.toThrow(error.message);
+    expect([calls(), statuses]).toEqual([1, ['it: connected']]);
+  });
+
+  test.each([
+    [404, 'Could not find session'],
+    [400, 'No transport found for sessionId'],
+  ])('with status %i, because the session is unknown, repeats the call', async (status, text) => {
+    const { client, statuses, calls } = await oldClientOf((response, _id, call) => {
+      if (call === 1) response.writeHead(status).end(text);
+      return call === 1;
+    });
+    expect(JSON.parse(textOfResult(await client.callTool('meta', {})))).toHaveProperty('progressToken');
+    expect([calls(), statuses]).toEqual([2, ['it: connected', 'it: lost', 'it: connected']]);
+  });
+
+  test('with status 502, as proxies send it, leaves the outcome unknown', async () => {
+    const { client } = await oldClientOf((response) => say(response, 502, { id: null, error: {} }));
+    await expect(client.callTool('meta', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+  });
+});
 
 describe('an answer over HTTP', () => {
   test('whose text mentions a refused connection is still an answer: the tool is not run again', async () => {

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
-import { PocketAgent, type ToolSource } from 'pocket-agent';
+import { functionTools, PocketAgent, type ToolSource, tool } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { startLegacyHost } from '../fixtures/servers/http-hosts.ts';
 import { eventually, folder, open, testClient, textOfResult } from '../fixtures/world.ts';
-import { silent } from '../helpers.ts';
+import { resultText, scriptedAgent, silent } from '../helpers.ts';
 
 /** A server whose tools answer with its label. */
 function serverOf(label: string, ...tools: string[]): { server: () => McpServer } {
@@ -176,4 +176,16 @@ test('a source that keeps renaming its tools does not fill the memory, and does 
   expect(await list('first_')).not.toEqual(['first_']);
   expect(Object.keys(JSON.parse(readFileSync(fingerprintFile, 'utf8'))).length).toBeLessThan(26_002);
   await agent.close();
+});
+
+test('two sources with the same name and the same tool name both keep their tool', async () => {
+  const one = tool({ name: 'same', description: '', run: () => 'one' });
+  const two = tool({ name: 'same', description: '', run: () => 'two' });
+  const script = [
+    ({ tools = [] }: { tools?: { name: string }[] }) => ({ toolCalls: tools.map(({ name }) => ({ name })) }),
+    'ok',
+  ];
+  const { agent } = scriptedAgent(script, { tools: [functionTools([one]), functionTools([two])] });
+  await agent.run('x');
+  expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['one', 'two']);
 });

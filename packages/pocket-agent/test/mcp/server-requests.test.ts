@@ -57,6 +57,25 @@ describe.each(places)('a server of %s', (_name, place) => {
     expect(heard).toHaveLength(wanted.length + 1);
   });
 
+  test('asks a question whose signal is aborted when its call is cancelled', async () => {
+    const asked = Promise.withResolvers<AbortSignal>();
+    const { client } = testClient({
+      mcpConfig: { mcpServers: { it: await place() } },
+      elicitationHandler: (_params, { signal }) => {
+        asked.resolve(signal);
+        return new Promise(() => {});
+      },
+    });
+    const controller = new AbortController();
+    const call = client.callTool('ask', {}, { signal: controller.signal });
+    const outcome = expect(call).rejects.toThrow('enough');
+    const signal = await asked.promise;
+    expect(signal.aborted).toBe(false);
+    controller.abort(new Error('enough'));
+    await outcome;
+    expect(signal.aborted).toBe(true);
+  });
+
   test('gets an error if there is no handler for its question', async () => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: await place() } } });
     for (const tool of ['ask', 'sample', 'roots']) {

@@ -611,7 +611,7 @@ describe('the end of conversations and servers', () => {
     const refused = await greedy.say('me too', { contextId: 'b' });
     expect(refused.isError).toBe(true);
     expect(textOf(refused)).toBe(
-      'You already have 1 runs of Tester, the limit for one caller; try again when one has ended.',
+      'You already have 1 run of Tester, the limit for one caller; try again when one has ended.',
     );
     expect(textOf(await modest.say('Hi', { contextId: 'a' }))).toBe('Hello.');
     controller.abort();

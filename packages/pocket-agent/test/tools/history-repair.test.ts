@@ -6,6 +6,8 @@ import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { add, expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
 
+const callAdd = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] };
+const again = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 1 } }] };
 const broken = (call: object) => [{ type: 'tool-call', ...call } as LanguageModelV4Content];
 
 describe('a call of a model', () => {
@@ -60,8 +62,8 @@ const answers = (...ids: string[]): Message => ({
 });
 
 test.each([
-  ['values', `{"a":[${'1,'.repeat(50_000)}1]}`, 'it has more than 50000 values'],
-  ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, 'it is nested more than 100 levels deep'],
+  ['values', `{"a":[${'1,'.repeat(50_000)}1]}`, 'it is JSON that exceeds the limit of 50000 values'],
+  ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, 'it is JSON that exceeds the limit of 100 nested levels'],
 ])('a call with too many %s in its arguments is not made', async (_what, input, problem) => {
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: input }] }, 'Well.'], { tools: [add] });
   expect(await agent.run('Add.')).toBe('Well.');
@@ -128,4 +130,81 @@ describe('a history from outside', () => {
       { numRuns: 300 },
     );
   });
+});
+
+test('a history keeps a Buffer as base64, and a URL as text', () => {
+  const { agent } = scriptedAgent([], { agentConfig: { allowImages: true } });
+  const data = { type: 'data' as const, data: Buffer.from([1, 2, 3]) };
+  agent.addMessage({ role: 'user', content: [{ type: 'file', mediaType: 'image/png', data }] });
+  agent.addUserMessage('look', { images: [new URL('https://example.com/cat.png')] });
+  expect(JSON.stringify(agent.messages)).toContain('"AQID"');
+  expectValidHistory(agent);
+});
+
+test('a history has unique call ids, across steps and after a restart', async () => {
+  const same = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 1 }, id: 'call_0' }] };
+  const first = scriptedAgent([same, same, 'ok'], { tools: [add] });
+  await first.agent.run('x');
+  const messages = JSON.parse(JSON.stringify(first.agent.messages));
+  const second = scriptedAgent([same, 'ok'], { tools: [add], agentConfig: { messages } });
+  await second.agent.run('y');
+  const ids = second.agent.messages.flatMap((message) =>
+    message.role === 'assistant'
+      ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []))
+      : [],
+  );
+  expect(new Set(ids).size).toBe(3);
+});
+
+test('a call of the provider that gets a new id keeps its result', async () => {
+  const { agent } = scriptedAgent([
+    {
+      content: [
+        { type: 'tool-call', toolCallId: 'odd id!', toolName: 'web', input: '{}', providerExecuted: true },
+        { type: 'tool-result', toolCallId: 'odd id!', toolName: 'web', result: 'found' },
+        { type: 'text', text: 'ok' },
+      ],
+      finishReason: 'stop',
+    },
+  ]);
+  await agent.run('x');
+  const [call, result] = agent.messages[1]?.content ?? [];
+  if (call?.type !== 'tool-call' || result?.type !== 'tool-result') throw new Error('parts are missing');
+  expect(result.toolCallId).toBe(call.toolCallId);
+  expect(call.toolCallId).toMatch(/^[\w-]+$/);
+});
+
+test('a history that ends in the middle of tool calls is completed', async () => {
+  const { agent } = scriptedAgent([{ toolCalls: [...callAdd.toolCalls, ...callAdd.toolCalls] }, 'ok'], {
+    tools: [add],
+  });
+  await agent.run('x');
+  const [user, assistant, first] = JSON.parse(JSON.stringify(agent.messages));
+  const orphan = {
+    role: 'tool',
+    content: [{ type: 'tool-result', toolCallId: 'nobody', toolName: 'add', output: { type: 'text', value: '1' } }],
+  };
+  const resumed = scriptedAgent(['going on'], { agentConfig: { messages: [orphan, user, assistant, first] as never } });
+  expectValidHistory(resumed.agent);
+  expect(resultText(resumed.agent, 1)).toContain('No result of this call was recorded');
+  expect(await resumed.agent.run('y')).toBe('going on');
+});
+
+test('a result that follows other messages moves to its call', async () => {
+  const { agent } = scriptedAgent([{ toolCalls: [...callAdd.toolCalls, ...again.toolCalls] }, 'ok'], { tools: [add] });
+  await agent.run('x');
+  const [user, assistant, first, second, ok] = JSON.parse(JSON.stringify(agent.messages));
+  const messages = [user, assistant, user, second, ok, first];
+  const resumed = scriptedAgent([], { agentConfig: { messages } }).agent;
+  expect(resumed.messages).toEqual([user, assistant, first, second, user, ok]);
+});
+
+test('a late result belongs to the call before it, not to an earlier one of the same id', async () => {
+  const { agent } = scriptedAgent([callAdd, 'ok'], { tools: [add] });
+  await agent.run('x');
+  const [user, assistant, result] = JSON.parse(JSON.stringify(agent.messages));
+  const messages = [user, assistant, user, assistant, user, result];
+  const resumed = scriptedAgent([], { agentConfig: { messages } }).agent;
+  expectValidHistory(resumed);
+  expect([resultText(resumed, 0), resultText(resumed, 1)]).toEqual(['No result of this call was recorded.', '3']);
 });

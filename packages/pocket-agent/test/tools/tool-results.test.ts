@@ -2,7 +2,7 @@ import { type JsonSchema, PocketAgent, type ToolResult, type ToolSource, tool } 
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { expectValidHistory, resultText, silent } from '../helpers.ts';
+import { expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
 
 const png = 'iVBORw0KGgo=';
 
@@ -344,4 +344,27 @@ describe('ScriptedModel', () => {
     await expect(over.run('x')).rejects.toThrow(/called 1 times, but the script has 0/);
     expect(() => new ScriptedModel(['unused']).assertDone()).toThrow(/1 of 1 answers were not used/);
   });
+});
+
+test('the text of an error that a tool throws is limited in length', async () => {
+  const loud = tool({ name: 'loud', description: '', run: () => Promise.reject(new Error('x'.repeat(1_000_000))) });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'loud' }] }, 'ok'], {
+    tools: [loud],
+    maxToolResultBytes: 1_000,
+  });
+  await agent.run('x');
+  expect(resultText(agent).length).toBeLessThan(1_200);
+});
+
+test('a tool may throw a value without a text', async () => {
+  const odd = tool({
+    name: 'odd',
+    description: 'Throws',
+    run: () => {
+      throw Object.create(null);
+    },
+  });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'odd' }] }, 'ok'], { tools: [odd] });
+  expect(await agent.run('x')).toBe('ok');
+  expect(resultText(agent)).toBe('a thrown value that cannot be shown as text');
 });

@@ -39,7 +39,7 @@ export function authorizationOf(provider: OAuthClientProvider, login: OAuthLogin
   return made;
 }
 
-/** The SDK would renew the tokens for each refused request, and each renewal would revoke the tokens of the one before. */
+/** The SDK would renew the tokens for each refused request, and each renewal would revoke the tokens before it. */
 class Authorization {
   readonly #provider: OAuthClientProvider;
   readonly #login: OAuthLogin | undefined;
@@ -72,7 +72,7 @@ class Authorization {
     };
   }
 
-  /** Takes a person through the login page that the last renewal asked for. Does nothing if there is none. */
+  /** Takes a person through the login page that the last renewal asked for, if it asked for one. */
   logIn(): Promise<void> {
     if (!this.#page || !this.#login) return Promise.resolve();
     this.#loggingIn ??= this.#finish(this.#login, this.#page).finally(() => {

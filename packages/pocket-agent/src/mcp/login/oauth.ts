@@ -1,4 +1,4 @@
-// OAuth for remote MCP servers: a provider for the SDK that keeps its tokens in a private file, and the login of a person.
+// OAuth for remote MCP servers: a provider for the SDK with its tokens in a private file, and the login of a person.
 import { readFile } from 'node:fs/promises';
 import type {
   OAuthClientInformationMixed,
@@ -40,70 +40,103 @@ interface Stored {
 
 /** OAuth with dynamic registration, PKCE and refresh, whose tokens outlive the process. */
 export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
-  const store = new PrivateFile(options.file);
-  const { clientInformation: given } = options;
-  let authorizationUrl: URL | undefined;
-  let state = crypto.randomUUID();
-  // kept from the login page to the tokens, so that both come from the same authorization server
-  let discovery: OAuthDiscoveryState | undefined;
-  const clientMetadata: OAuthClientMetadata = {
-    client_name: options.clientName ?? 'Pocket Agent',
-    redirect_uris: [options.redirectUrl],
+  const provider = new FileProvider(options);
+  return { provider, waitForRedirect: () => provider.waitForRedirect() };
+}
+
+class FileProvider implements OAuthClientProvider {
+  readonly redirectUrl: string;
+  readonly clientMetadata: OAuthClientMetadata;
+  readonly clientMetadataUrl?: string;
+  readonly clientInformation: Registration['clientInformation'];
+  readonly saveClientInformation?: NonNullable<Registration['saveClientInformation']>;
+  readonly #options: FileOAuthOptions;
+  readonly #store: PrivateFile;
+  /** The login page, from the redirect to the tokens. */
+  #authorizationUrl: URL | undefined;
+  /** Kept from the login page to the tokens, so that both come from the same authorization server. */
+  #discovery: OAuthDiscoveryState | undefined;
+  #state: string = crypto.randomUUID();
+
+  constructor(options: FileOAuthOptions) {
+    const { file, redirectUrl, clientMetadataUrl, clientInformation: given } = options;
+    this.#options = options;
+    this.#store = new PrivateFile(file);
+    this.redirectUrl = redirectUrl;
+    this.clientMetadata = metadataOf(options);
+    if (clientMetadataUrl) this.clientMetadataUrl = clientMetadataUrl;
+    const registration = given ? registeredBefore(given, this.#store) : registeredIn(this.#store);
+    this.clientInformation = registration.clientInformation;
+    if (registration.saveClientInformation) this.saveClientInformation = registration.saveClientInformation;
+  }
+
+  state(): string {
+    this.#state = crypto.randomUUID();
+    return this.#state;
+  }
+
+  async tokens(): Promise<OAuthTokens | undefined> {
+    return (await this.#store.read()).tokens;
+  }
+
+  async saveTokens(tokens: OAuthTokens): Promise<void> {
+    await this.#store.update({ tokens });
+    this.#authorizationUrl = undefined;
+    this.#discovery = undefined;
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.#authorizationUrl = url;
+  }
+
+  saveDiscoveryState(found: OAuthDiscoveryState): void {
+    this.#discovery = found;
+  }
+
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#authorizationUrl ? this.#discovery : undefined;
+  }
+
+  saveCodeVerifier(verifier: string): Promise<void> {
+    return this.#store.update({ verifier });
+  }
+
+  async codeVerifier(): Promise<string> {
+    const { verifier } = await this.#store.read();
+    if (!verifier) throw noLogin();
+    return verifier;
+  }
+
+  async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
+    const isMeant = (part: typeof scope) => scope === 'all' || scope === part;
+    // a registered client stays with its authorization server
+    if (isMeant('client') && !this.#options.clientInformation) await this.#store.update({ client: undefined });
+    if (isMeant('tokens')) await this.#store.update({ tokens: undefined });
+    if (isMeant('verifier')) await this.#store.update({ verifier: undefined });
+    if (isMeant('discovery')) this.#discovery = undefined;
+  }
+
+  /** Shows the login page to a person. */
+  async waitForRedirect(): Promise<URL> {
+    if (!this.#authorizationUrl) throw noLogin();
+    const back = await this.#options.authorize(this.#authorizationUrl).catch((error) => {
+      this.#authorizationUrl = undefined; // the login is over
+      throw error;
+    });
+    if (back.searchParams.get('state') === this.#state) return back;
+    const text = 'The login returned a "state" that does not belong to it, so it was refused.';
+    throw new PocketError('MCP_AUTHORIZATION_NEEDED', text);
+  }
+}
+
+function metadataOf({ clientName = 'Pocket Agent', redirectUrl, scope }: FileOAuthOptions): OAuthClientMetadata {
+  return {
+    client_name: clientName,
+    redirect_uris: [redirectUrl],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
-    ...(options.scope ? { scope: options.scope } : {}),
-  };
-  const provider: OAuthClientProvider = {
-    redirectUrl: options.redirectUrl,
-    ...(options.clientMetadataUrl ? { clientMetadataUrl: options.clientMetadataUrl } : {}),
-    clientMetadata,
-    state: () => {
-      state = crypto.randomUUID();
-      return state;
-    },
-    ...(given ? registeredBefore(given, store) : registeredIn(store)),
-    tokens: async () => (await store.read()).tokens,
-    saveTokens: async (tokens) => {
-      await store.update({ tokens });
-      authorizationUrl = undefined;
-      discovery = undefined;
-    },
-    redirectToAuthorization: (url) => {
-      authorizationUrl = url;
-    },
-    saveDiscoveryState: (found) => {
-      discovery = found;
-    },
-    discoveryState: () => (authorizationUrl ? discovery : undefined),
-    saveCodeVerifier: (verifier) => store.update({ verifier }),
-    codeVerifier: async () => {
-      const { verifier } = await store.read();
-      if (!verifier) throw noLogin();
-      return verifier;
-    },
-    invalidateCredentials: async (scope) => {
-      // a registered client stays with its authorization server
-      if (!given && (scope === 'all' || scope === 'client')) await store.update({ client: undefined });
-      if (scope === 'all' || scope === 'tokens') await store.update({ tokens: undefined });
-      if (scope === 'all' || scope === 'verifier') await store.update({ verifier: undefined });
-      if (scope === 'all' || scope === 'discovery') discovery = undefined;
-    },
-  };
-  return {
-    provider,
-    waitForRedirect: async () => {
-      if (!authorizationUrl) throw noLogin();
-      const back = await options.authorize(authorizationUrl).catch((error) => {
-        authorizationUrl = undefined; // the login is over
-        throw error;
-      });
-      if (back.searchParams.get('state') !== state) {
-        const text = 'The login returned a "state" that does not belong to it, so it was refused.';
-        throw new PocketError('MCP_AUTHORIZATION_NEEDED', text);
-      }
-      return back;
-    },
+    ...(scope ? { scope } : {}),
   };
 }
 
@@ -121,8 +154,8 @@ function registeredIn(store: PrivateFile): Registration {
 }
 
 /**
- * The secret belongs to the authorization server that it is first used with. The SDK does not send it to another one, and
- * does not register a new client there either, because that could not be saved.
+ * The secret belongs to the authorization server that it is first used with. The SDK does not send it to another one,
+ * and does not register a new client there either, because that could not be saved.
  */
 function registeredBefore(given: OAuthClientInformationMixed, store: PrivateFile): Registration {
   return {

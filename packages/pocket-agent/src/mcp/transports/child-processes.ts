@@ -4,7 +4,7 @@ interface Child {
   kill(): void;
 }
 
-// One set of listeners for all children.
+/** One set of listeners serves all children. */
 const running = new Set<Child>();
 const killAll = () => running.forEach((child) => void child.kill());
 const fatalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -37,7 +37,7 @@ export function hasEnded(child: Child): void {
   for (const signal of fatalSignals) process.removeListener(signal, endWithChildren);
 }
 
-/** The package signal-exit, part of many programs, also leaves the decision to other listeners, so its listeners do not count. */
+/** The package signal-exit, part of many programs, leaves the decision to other listeners too: its own do not count. */
 function signalExitListeners(): number {
   const places = [
     Reflect.get(process, '__signal_exit_emitter__'),

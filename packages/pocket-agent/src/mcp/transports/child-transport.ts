@@ -2,10 +2,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
-import { PocketError } from '@pocket-agent/kit';
+import { PocketError, settlesWithin, TimeSlices } from '@pocket-agent/kit';
 import spawn from 'cross-spawn';
 import { hasEnded, killAtExit } from './child-processes.ts';
-import { PendingAnswers, SLICE_MS } from './flood-limits.ts';
+import { PendingAnswers } from './flood-limits.ts';
 import { MessageLines, readMessage } from './message-lines.ts';
 
 export interface ChildCommand {
@@ -84,7 +84,8 @@ export class ChildTransport implements Transport {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
     if (stdin.writableLength > MAX_UNREAD_MB * 1_024 * 1_024) throw this.#tooMuchUnread();
-    const write = (done?: () => void) => stdin.write(serializeMessage(message), done); // the stream buffers what the pipe has no room for
+    // the stream buffers what the pipe has no room for
+    const write = (done?: () => void) => stdin.write(serializeMessage(message), done);
     if ('method' in message) write();
     else await this.#answers.send(() => new Promise<void>((resolve) => write(() => resolve())));
   }
@@ -94,9 +95,9 @@ export class ChildTransport implements Transport {
     if (!child) return;
     child.stdin?.end();
     // a child that has not answered yet has nothing to finish
-    if (!(await this.#exitsWithin(this.#hasAnswered ? CLOSE_GRACE_MS : 0))) {
+    if (!(await settlesWithin(this.#hasAnswered ? CLOSE_GRACE_MS : 0, this.#exited))) {
       this.#signalGroup('SIGTERM');
-      await this.#exitsWithin(CLOSE_GRACE_MS);
+      await settlesWithin(CLOSE_GRACE_MS, this.#exited);
     }
     this.kill();
     await this.#exited;
@@ -127,10 +128,10 @@ export class ChildTransport implements Transport {
 
   /** Pauses the child when its messages take long, so that a flood of them does not block this process. */
   #deliver(lines: readonly string[]): void {
-    const startedAt = performance.now();
+    const slices = new TimeSlices();
     for (const [index, line] of lines.entries()) {
       if (this.#closed || this.closeReason) return;
-      this.#isBehind = index > 0 && performance.now() - startedAt > SLICE_MS;
+      this.#isBehind = index > 0 && slices.isOver;
       if (this.#isBehind) {
         this.#child?.stdout?.pause();
         setImmediate(() => this.#deliver(lines.slice(index)));
@@ -167,16 +168,6 @@ export class ChildTransport implements Transport {
 
   #report(error: unknown): void {
     this.onerror?.(error instanceof Error ? error : new Error(String(error)));
-  }
-
-  async #exitsWithin(ms: number): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), ms);
-    });
-    const ended = await Promise.race([this.#exited.then(() => true), timeout]);
-    clearTimeout(timer);
-    return ended;
   }
 
   #finish(): void {

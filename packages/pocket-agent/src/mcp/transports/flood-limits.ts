@@ -3,8 +3,6 @@ import type { FetchLike } from '@modelcontextprotocol/client';
 import { limitedResponse } from '@pocket-agent/http/fetch';
 import { MAX_MESSAGE_BYTES } from './message-lines.ts';
 
-/** Messages are handled for this long at a time; then other work of the process gets a turn. */
-export const SLICE_MS = 10;
 const MAX_PENDING_ANSWERS = 250;
 /** Servers may ask us to reconnect after any time, also 0. */
 const MIN_RECONNECT_MS = 100;

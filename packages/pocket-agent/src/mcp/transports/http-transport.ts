@@ -7,19 +7,18 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
-  SdkHttpError,
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { isEventStream, limitedResponse } from '@pocket-agent/http/fetch';
+import { onAbort } from '@pocket-agent/kit';
 import { PendingAnswers, scheduleReconnect } from './flood-limits.ts';
-import { MAX_MESSAGE_BYTES, readMessage } from './message-lines.ts';
+import { MAX_MESSAGE_BYTES } from './message-lines.ts';
+import { answerIn } from './refused-call.ts';
 
 /** The error code of a call whose response ended without an answer: the tool may or may not have run. */
 export const STREAM_ENDED = -32_097;
-/** Of the official servers, with status 404. */
-const SESSION_NOT_FOUND = -32_001;
 
 interface HttpTransportOptions extends StreamableHTTPClientTransportOptions {
   fetch: FetchLike;
@@ -90,13 +89,13 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  /** The signal of a request. In the 2026 era the SDK aborts the given one to close the connection of a cancelled call. */
+  /** The signal of a request. In the 2026 era the SDK aborts the given one when the call is cancelled. */
   #start(id: RequestId, given: AbortSignal | undefined): AbortSignal {
     const controller = new AbortController();
     this.#unanswered.add(id);
     this.#open.set(id, { controller });
     // made for this request alone, so the listener needs no removal
-    given?.addEventListener('abort', () => this.#abort(id), { once: true });
+    if (given) onAbort(given, () => this.#abort(id));
     return controller.signal;
   }
 
@@ -153,30 +152,4 @@ function noteStreams(fetch: FetchLike, onTooLarge: (error: Error) => void): Fetc
     if (sending) sending.isStream = response.ok && isEventStream(response);
     return response;
   };
-}
-
-/**
- * The answer to a tool call in a response with status 400 or 404, which servers also send for an unknown session.
- * With the id of the call it is an answer: the tool may have run.
- */
-function answerIn(error: unknown, { id, method }: JSONRPCRequest): JSONRPCMessage | undefined {
-  if (method !== 'tools/call' || !(error instanceof SdkHttpError)) return undefined;
-  const { status, text } = error.data;
-  if (status !== 400 && status !== 404) return undefined;
-  const message = messageIn(String(text));
-  if (!message || !('id' in message) || 'method' in message || `${message.id}` !== `${id}`) return undefined;
-  return status === 404 && 'error' in message && isUnknownSession(message.error) ? undefined : { ...message, id };
-}
-
-function messageIn(text: string): JSONRPCMessage | undefined {
-  try {
-    return readMessage(text);
-  } catch {
-    return undefined; // JSON, but not JSON-RPC
-  }
-}
-
-/** Some servers send this with the id of the call. */
-function isUnknownSession({ code, message }: { code: number; message: string }): boolean {
-  return code === SESSION_NOT_FOUND || /^session not found/i.test(message);
 }

@@ -4,8 +4,8 @@ import type { McpServer, McpServerFactory, Server } from '@modelcontextprotocol/
 import { PocketError } from '@pocket-agent/kit';
 
 /**
- * An MCP server of this process. A factory, or the result of `asMcpServer()`, can be used by many agents; one server object
- * by one agent.
+ * An MCP server of this process. A factory, or the result of `asMcpServer()`, can be used by many agents; one server
+ * object by one agent.
  */
 export type InProcessServer = AnyServer | (() => AnyServer) | { createServer(): AnyServer | Promise<AnyServer> };
 

@@ -2,11 +2,14 @@
 import {
   type FetchLike,
   type JSONRPCMessage,
+  SdkErrorCode,
+  SdkHttpError,
   SSEClientTransport,
   type SSEClientTransportOptions,
   SseError,
 } from '@modelcontextprotocol/client';
 import { limitedFetch, PendingAnswers } from './flood-limits.ts';
+import { answerIn } from './refused-call.ts';
 
 /** Closes when its stream breaks. The SDK would open another one, on which the server does not know our session. */
 export class SseTransport extends SSEClientTransport {
@@ -29,7 +32,15 @@ export class SseTransport extends SSEClientTransport {
   }
 
   override async send(message: JSONRPCMessage): Promise<void> {
-    await ('method' in message ? super.send(message) : this.#answers.send(() => super.send(message)));
+    if (!('method' in message)) return this.#answers.send(() => super.send(message));
+    try {
+      await super.send(message);
+    } catch (cause) {
+      const error = httpError(cause);
+      const answer = answerIn(error, message);
+      if (!answer) throw error;
+      this.onmessage?.(answer);
+    }
   }
 
   override async start(): Promise<void> {
@@ -40,4 +51,13 @@ export class SseTransport extends SSEClientTransport {
   #closeBroken(): void {
     this.close().catch(() => {}); // the connection is gone already
   }
+}
+
+/** A refused request as the error of streamable HTTP. Over SSE the SDK puts the status only into the text. */
+function httpError(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : '';
+  const [, status, text] = /^Error POSTing to endpoint \(HTTP (\d+)\): (.*)$/s.exec(message) ?? [];
+  if (status === undefined) return error;
+  const data = { status: Number(status), statusText: '', text };
+  return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, message, data, { cause: error });
 }

@@ -1,0 +1,31 @@
+// Answers to tool calls in responses with status 400 or 404, which servers also send for an unknown session.
+import { type JSONRPCMessage, SdkHttpError } from '@modelcontextprotocol/client';
+import { readMessage } from './message-lines.ts';
+
+/** Of the official servers, with status 404. */
+const SESSION_NOT_FOUND = -32_001;
+
+/** The answer in the response to a call. With the id of the call it is an answer: the tool may have run. */
+export function answerIn(error: unknown, call: JSONRPCMessage): JSONRPCMessage | undefined {
+  if (!('id' in call) || !('method' in call) || call.method !== 'tools/call') return undefined;
+  if (!(error instanceof SdkHttpError)) return undefined;
+  const { status, text } = error.data;
+  if (status !== 400 && status !== 404) return undefined;
+  const { id } = call;
+  const message = messageIn(String(text));
+  if (!message || !('id' in message) || 'method' in message || `${message.id}` !== `${id}`) return undefined;
+  return status === 404 && 'error' in message && isUnknownSession(message.error) ? undefined : { ...message, id };
+}
+
+function messageIn(text: string): JSONRPCMessage | undefined {
+  try {
+    return readMessage(text);
+  } catch {
+    return undefined; // JSON, but not JSON-RPC
+  }
+}
+
+/** Some servers send this with the id of the call. */
+function isUnknownSession({ code, message }: { code: number; message: string }): boolean {
+  return code === SESSION_NOT_FOUND || /^session not found/i.test(message);
+}
