@@ -51,3 +51,13 @@ export class ByteChunks {
     return this.#buffer.subarray(0, size);
   }
 }
+
+/** The body of a request; undefined if it has more than `maxBytes`. */
+export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks = new ByteChunks();
+  for await (const chunk of request.body ?? []) {
+    chunks.push(chunk);
+    if (chunks.byteLength > maxBytes) return undefined;
+  }
+  return chunks.concat();
+}

@@ -1,6 +1,5 @@
 // Limits how much work a JSON text is to parse. Small values cost far more than their bytes: 10 MB of `{}` take
 // seconds and hundreds of megabytes, 10 MB of text a few milliseconds.
-import { ByteChunks } from './byte-chunks.ts';
 
 const MAX_JSON_VALUES = 250_000;
 /** For requests to our servers. */
@@ -100,14 +99,4 @@ export function requestFault(body: Uint8Array): string | undefined {
 /** Why a text from outside is too much work to parse, as the end of "a message …". */
 export function textFault(json: string, limits?: JsonLimits): string | undefined {
   return new JsonWeight(limits).add(Buffer.from(json));
-}
-
-/** The body of a request; undefined if it has more than `maxBytes`. */
-export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks = new ByteChunks();
-  for await (const chunk of request.body ?? []) {
-    chunks.push(chunk);
-    if (chunks.byteLength > maxBytes) return undefined;
-  }
-  return chunks.concat();
 }

@@ -6,7 +6,8 @@ import {
   localhostAllowedOrigins,
   originValidationResponse,
 } from '@modelcontextprotocol/server';
-import { readBody, requestFault } from '@pocket-agent/http/json-weight';
+import { readBody } from '@pocket-agent/http/byte-chunks';
+import { requestFault } from '@pocket-agent/http/json-weight';
 import { isRecord, PocketError, sha256 } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';

@@ -1,6 +1,6 @@
 // Push notifications of agents: offers a URL with a token per task, checks the token, stores the update, wakes waiting calls.
 import { isOver, type PushAddress, readUpdate, type Task, type Update } from '@pocket-agent/a2a/client';
-import { readBody } from '@pocket-agent/http/json-weight';
+import { readBody } from '@pocket-agent/http/byte-chunks';
 import { Redactor } from '../base/clean-text.ts';
 import type { Directory, KnownTask } from './directory.ts';
 import type { SignedIds } from './signed-ids.ts';

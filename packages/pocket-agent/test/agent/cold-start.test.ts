@@ -29,7 +29,7 @@ function modulesOf(program: string): string[] {
   return urls.map(String).filter((url) => !url.startsWith('data:'));
 }
 
-const isOurs = (url: string) => /\/packages\/(pocket-agent|kit|schema)\/src\//.test(url);
+const isOurs = (url: string) => /\/packages\/((pocket-agent|kit|schema)\/src\/|http\/src\/json-weight\.)/.test(url);
 
 test('import "pocket-agent" loads no package from outside this repository', () => {
   const urls = modulesOf(`await import('pocket-agent');`);
