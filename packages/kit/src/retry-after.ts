@@ -5,7 +5,7 @@ export function retryAfterHeader(headers: Readonly<Record<string, string | undef
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
   const value = headers['retry-after']?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000;
+  if (/^-?\d+(\.\d+)?$/.test(value)) return Math.max(0, Number(value) * 1000);
   // HTTP dates contain the name of a month; Date.parse accepts many other strings
   const date = /[a-z]{3}/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
