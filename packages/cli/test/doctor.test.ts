@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { dataFolder } from '../../kit/src/private-files.ts';
+import { dataFolder } from '../../kit/src/files/private-files.ts';
 import { SEED_MANIFEST, SEED_TOOLS } from '../../tool-folder/test/fixtures/seed-manifest.ts';
 import { checkNode } from '../src/commands/doctor.ts';
 import { configPlaces } from '../src/setup/found-configs.ts';

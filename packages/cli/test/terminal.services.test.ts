@@ -438,6 +438,33 @@ describe('a chat', () => {
     expect(third.code).toBe(0);
   });
 
+  test('AGENTS.md of the folder is followed only after "yes", and asked about again when it changes', async () => {
+    const home = await mkdtemp(join(folder.path, 'home-'));
+    const write = (text: string) => folder.file(join(home.slice(folder.path.length + 1), 'AGENTS.md'), text);
+    const options = { args: [...SCRIPTED, '--mcp', servers], cwd: home, env: scriptedBy(providers) };
+    const asked = 'AGENTS.md of this folder has instructions for agents';
+    const talk = async (...steps: Step[]) => {
+      providers.script('Hello.');
+      const { screen } = await typing(
+        folder,
+        [...steps, [PROMPT, 'Hi\r'], ['Hello.', ''], [PROMPT, '/exit\r']],
+        options,
+      );
+      return { screen, isFollowed: sent('system').join().includes('pirate') };
+    };
+    await write('Speak like a pirate.');
+    expect(await talk([asked, ''], ['y(es) / n(o)? ', 'n\r'])).toMatchObject({ isFollowed: false });
+    const again = await talk();
+    expect(again.isFollowed).toBe(false);
+    expect(again.screen).not.toContain(asked);
+    await write('Speak like a pirate, always.');
+    expect(await talk([asked, ''], ['y(es) / n(o)? ', 'y\r'])).toMatchObject({ isFollowed: true });
+    expect(await talk()).toMatchObject({
+      isFollowed: true,
+      screen: expect.stringContaining('instructions from AGENTS.md'),
+    });
+  });
+
   test('approval works as in a single prompt, and Ctrl-C at a question returns to the prompt', async () => {
     providers.script({ toolCalls: [call('first')] }, 'Done.', { toolCalls: [call('second')] });
     const { code } = await chat([

@@ -73,7 +73,7 @@ describe('pocket-agent tools', () => {
     const printed: string[] = [];
     const state = {
       agent,
-      folders: [],
+      sources: [],
       signal: new AbortController().signal,
       print: (...lines: string[]) => void printed.push(...lines),
       connecting: <Value>(work: Promise<Value>) => work,

@@ -1,5 +1,5 @@
-// Helpers that every package uses. `/private-files` and `/require-node` are separate entry points: the first loads
-// more of Node, the second loads nothing.
+// Helpers that every package uses. `/confined-files`, `/private-files` and `/require-node` are separate entry points: the
+// first two load more of Node, the last loads nothing.
 export {
   abortable,
   abortableAfter,

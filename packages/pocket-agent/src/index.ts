@@ -85,7 +85,14 @@ export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
 export type { AgentServerOptions } from './serve/server-options.ts';
 export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './tools/function-tool.ts';
 export type { ToolDenial } from './tools/tool-hooks.ts';
-export type { ListWait, ToolCallContext, ToolSource } from './tools/tool-source.ts';
+export type {
+  ListWait,
+  SourceResource,
+  SourceResources,
+  ToolCallContext,
+  ToolChoices,
+  ToolSource,
+} from './tools/tool-source.ts';
 
 // fail on import if Node is too old
 const { node, bun, deno } = globalThis.process?.versions ?? {};

@@ -9,9 +9,17 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { errorText, isPocketError, isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
-import type { HttpServer, HttpServerOptions, Judgement, Profile } from 'pocket-agent';
-import { packageVersion, refusalBy } from 'pocket-agent/internal';
-import { serveHttp } from 'pocket-agent/internal/serve';
+import type {
+  HttpServer,
+  HttpServerOptions,
+  JudgedTool,
+  Judgement,
+  Profile,
+  SourceResources,
+  ToolChoices,
+} from 'pocket-agent';
+import { allowedTool, judgedCall, packageVersion, refusalBy } from 'pocket-agent/internal';
+import { type ResourceService, serveHttp, serveResources } from 'pocket-agent/internal/serve';
 import type { FolderCallContext } from './running/running-folder.ts';
 
 /** The part of a ToolFolder that is served. */
@@ -22,6 +30,8 @@ export interface ServedTools {
   listTools(signal?: AbortSignal): Promise<readonly Tool[]>;
   callTool(name: string, args: Record<string, unknown>, context: FolderCallContext): Promise<CallToolResult>;
   judge(tool: Tool): Judgement;
+  choices(tool: Tool): ToolChoices | undefined;
+  readonly resources: SourceResources;
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
 }
@@ -44,6 +54,7 @@ export class FolderService {
   createServer(): Server {
     const { serverInfo = { name: this.#tools.name, version: packageVersion() } } = this.#options;
     const server = new Server(serverInfo, { capabilities: { tools: { listChanged: true }, logging: {} } });
+    serveResources(server, this.#resources, (served) => served);
     server.setRequestHandler('tools/list', async (_request, context) => ({ tools: await this.#offered(context) }));
     server.setRequestHandler('tools/call', ({ params }, context) => {
       return this.#call(params.name, params.arguments ?? {}, context);
@@ -106,8 +117,9 @@ export class FolderService {
       log: (level, data) => void log(level === 'warn' ? 'warning' : level, data, name).catch(ignore),
     };
     try {
-      const tool = (await this.#offered(served)).find((offered) => offered.name === name);
-      if (tool) return await this.#tools.callTool(name, args, context);
+      const tool = (await this.#tools.listTools(signal)).find((listed) => listed.name === name);
+      const judged = tool && judgedCall(this.#tools, this.#judged(tool), args);
+      if (judged && this.#allows(judged, served)) return await this.#tools.callTool(name, args, context);
     } catch (error) {
       return { isError: true, content: [{ type: 'text', text: this.#errorTextFor(name, error) }] };
     }
@@ -122,14 +134,33 @@ export class FolderService {
   }
 
   /** The tools that this client may see and call. */
-  async #offered({ http, mcpReq: { signal } }: ServerContext): Promise<Tool[]> {
+  async #offered(served: ServerContext): Promise<Tool[]> {
+    const tools = await this.#tools.listTools(served.mcpReq.signal);
+    const isAllowed = (judged: JudgedTool) => this.#allows(judged, served);
+    return tools.flatMap((tool) => allowedTool(this.#tools, this.#judged(tool), isAllowed) ?? []);
+  }
+
+  /** The skills that a client may read. */
+  readonly #resources: ResourceService<ServerContext> = {
+    list: async (served) => {
+      const all = await this.#tools.resources.list();
+      return all.flatMap(({ resource, judged }) => (this.#allows(judged, served) ? resource : []));
+    },
+    templates: () => this.#tools.resources.templates(),
+    read: async (uri, served) => {
+      const found = await this.#tools.resources.find(uri);
+      return found && this.#allows(found.judged, served) ? found.read() : undefined;
+    },
+  };
+
+  #judged(tool: Tool): JudgedTool {
+    return { name: tool.name, tool, ...this.#tools.judge(tool) };
+  }
+
+  #allows(judged: JudgedTool, { http }: ServerContext): boolean {
     const ofToken = http?.authInfo?.extra?.profile as Profile | undefined;
     const profiles = [this.#options.profile, ofToken].filter((profile) => profile !== undefined);
-    const tools = await this.#tools.listTools(signal);
-    return tools.filter((tool) => {
-      const judged = { name: tool.name, ...this.#tools.judge(tool) };
-      return profiles.every((profile) => refusalBy(profile, judged) === undefined);
-    });
+    return profiles.every((profile) => refusalBy(profile, judged) === undefined);
   }
 
   #logError(error: unknown): void {

@@ -1,14 +1,25 @@
-// ToolFolder: folders with manifest.yaml and tool.ts as one ToolSource. Folders can be activated at any time.
+// ToolFolder: folders with manifest.yaml and tool.ts, or with SKILL.md, as one ToolSource. Folders can be activated at any time.
 import { basename, resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { didYouMean, errorText, type Logger, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
-import { type Capability, type Judgement, judge, type ListWait, type ToolSource } from 'pocket-agent';
+import {
+  type Capability,
+  type Judgement,
+  judge,
+  type ListWait,
+  type SourceResources,
+  type ToolChoices,
+  type ToolSource,
+} from 'pocket-agent';
 import { checkCapability } from 'pocket-agent/internal';
 import { problemText } from './manifest/problem.ts';
 import { OfferedNames } from './offered-names.ts';
 import type { FolderSet, FolderState } from './running/folder-set.ts';
 import type { FolderCallContext, RunningFolder } from './running/running-folder.ts';
 import type { HostContext } from './running/tool-context.ts';
+import type { Skill } from './skills/skill.ts';
+import { skillResources } from './skills/skill-resources.ts';
+import { SkillTools } from './skills/skill-tools.ts';
 import { ToolFolderServer, type ToolFolderServerOptions } from './tool-folder-server.ts';
 
 export interface ToolFolderOptions {
@@ -41,9 +52,13 @@ export function loadToolFolder(path: string, options: ToolFolderOptions = {}): T
 }
 
 interface Route {
-  folder: string;
+  /** Undefined for the tools of skills. */
+  folder: string | undefined;
   tool: string;
 }
+
+/** Stands for a folder in the names of tools. */
+const SKILLS = 'skills';
 
 export class ToolFolder implements ToolSource {
   readonly name: string;
@@ -51,6 +66,15 @@ export class ToolFolder implements ToolSource {
   readonly logger: Logger;
   readonly #options: ToolFolderOptions;
   readonly #names: OfferedNames;
+  readonly #skillTools = new SkillTools({ showsPath: false });
+  /** The skills of the active folders, for clients of an agent that is served over MCP. */
+  readonly resources: SourceResources = skillResources({
+    list: async () => {
+      await this.load();
+      return this.skills;
+    },
+    judged: (skill) => this.#skillTools.judged(skill),
+  });
   readonly #listeners = new Set<() => void>();
   #set: FolderSet | undefined;
   #active: readonly string[] | 'all';
@@ -75,6 +99,11 @@ export class ToolFolder implements ToolSource {
   /** The folders as last read; empty before the first `load()`. */
   get folders(): readonly FolderState[] {
     return this.#set?.states ?? [];
+  }
+
+  /** The skills of the active folders. */
+  get skills(): readonly Skill[] {
+    return this.#set?.running.flatMap(({ folder }) => folder.skill ?? []) ?? [];
   }
 
   get revision(): number {
@@ -119,13 +148,13 @@ export class ToolFolder implements ToolSource {
     const lists = await Promise.all(running.map((folder) => folder.listTools(signal, wait)));
     const routes = new Map<string, Route>();
     const tools: Tool[] = [];
-    for (const [index, { folder }] of running.entries()) {
-      for (const tool of lists[index] ?? []) {
-        const name = this.#names.nameFor(folder.name, tool.name);
-        routes.set(name, { folder: folder.name, tool: tool.name });
-        tools.push(name === tool.name ? tool : { ...tool, name });
-      }
-    }
+    const add = (folder: string | undefined, tool: Tool) => {
+      const name = this.#names.nameFor(folder ?? SKILLS, tool.name);
+      routes.set(name, { folder, tool: tool.name });
+      tools.push(name === tool.name ? tool : { ...tool, name });
+    };
+    for (const [index, { folder }] of running.entries()) for (const tool of lists[index] ?? []) add(folder.name, tool);
+    for (const tool of this.#skillTools.offer(this.skills)) add(undefined, tool);
     this.#routes = routes;
     this.#routedAt = revision;
     return tools;
@@ -138,6 +167,8 @@ export class ToolFolder implements ToolSource {
   ): Promise<CallToolResult> {
     this.#assertOpen();
     if (this.#routedAt !== this.revision) await this.listTools(context.signal, 'ready');
+    const skillTool = this.#skillToolOf(name);
+    if (skillTool !== undefined) return this.#skillTools.call(skillTool, args);
     const { running, tool } = this.#find(name);
     if (!running) {
       const known = [...this.#routes.keys()].join(', ') || 'none';
@@ -157,6 +188,11 @@ export class ToolFolder implements ToolSource {
     if (!running) return judge(tool);
     const judgement = running.judge({ ...tool, name: ownName });
     return ownName === tool.name ? judgement : { ownName, ...judgement };
+  }
+
+  choices(tool: Tool): ToolChoices | undefined {
+    const own = this.#skillToolOf(tool.name);
+    return own === undefined ? undefined : this.#skillTools.choices(tool, own);
   }
 
   /** Calls `listener` when a folder is reloaded, added, removed or (de)activated. Returns a function to unsubscribe. */
@@ -232,8 +268,14 @@ export class ToolFolder implements ToolSource {
   }
 
   #find(name: string): { running: RunningFolder | undefined; tool: string } {
+    const { folder, tool = name } = this.#routes.get(name) ?? {};
+    return { running: folder === undefined ? undefined : this.#set?.runningFolder(folder), tool };
+  }
+
+  /** Its own name if the tool is one of skills. */
+  #skillToolOf(name: string): string | undefined {
     const route = this.#routes.get(name);
-    return { running: route && this.#set?.runningFolder(route.folder), tool: route?.tool ?? name };
+    return route && route.folder === undefined ? route.tool : undefined;
   }
 
   #assertOpen(): void {

@@ -85,10 +85,10 @@ export function completeCommand(line: string, state: ChatState | undefined): [st
   return [candidates.filter((candidate) => candidate.startsWith(word)), word];
 }
 
-async function listTools({ agent, folders, profile, signal, print, connecting }: ChatState): Promise<void> {
+async function listTools({ agent, sources, profile, signal, print, connecting }: ChatState): Promise<void> {
   const checked = profile === undefined ? undefined : readProfile(profile);
-  const sources = [agent.mcpClient, ...folders];
-  const rows = await connecting(toolRows({ sources, profile: checked, signal, wait: 'ready' }));
+  const all = [agent.mcpClient, ...sources];
+  const rows = await connecting(toolRows({ sources: all, profile: checked, signal, wait: 'ready' }));
   for (const [server, { status, reason }] of agent.mcpClient.status) {
     if (status !== 'connected') print(`server ${server}: ${reason ?? status}`);
   }

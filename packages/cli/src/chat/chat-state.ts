@@ -1,6 +1,6 @@
 // The state of a chat that its slash commands read and change.
 import type { ToolFolder } from '@pocket-agent/tool-folder';
-import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
+import type { PocketAgent, Profile, ProfileName, ToolSource } from 'pocket-agent';
 import type { Session } from '../files/sessions.ts';
 import type { Approver } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
@@ -11,6 +11,8 @@ export interface ChatState {
   readonly request: AgentRequest;
   readonly model: SwitchableModel;
   readonly folders: readonly ToolFolder[];
+  /** The tool folders and the skills. */
+  readonly sources: readonly ToolSource[];
   readonly approver: Approver;
   readonly signal: AbortSignal;
   modelName: string;

@@ -9,12 +9,13 @@ import { packageVersion } from '../command-line/version.ts';
 import { countedMessages, Session } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
+import { offerAgentsMd } from '../setup/agents-md.ts';
 import { chooseModel } from '../setup/choose-model.ts';
-import { offerFoundConfigs } from '../setup/found-configs.ts';
+import { type OfferOptions, offerFoundConfigs } from '../setup/found-configs.ts';
 import { makeAgent } from '../setup/make-agent.ts';
 import { settingsFor } from '../setup/model-settings.ts';
 import { SwitchableModel } from '../setup/switchable-model.ts';
-import { loadFolders } from '../setup/tool-sources.ts';
+import { loadSources } from '../setup/tool-sources.ts';
 import { whileConnecting } from '../terminal/activity.ts';
 import { RunDisplay } from '../terminal/run-display.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -49,15 +50,15 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
   let state: ChatState | undefined;
   const session = options.session === undefined ? undefined : await Session.open(options.session);
   try {
-    const request = await offerFoundConfigs(options.request, {
+    const offer: OfferOptions = {
       ask: (question) => input.confirm(question, interrupts.signal),
       tell: (line) => screen.answer(`${line}\n`),
-    });
+    };
+    const request = await offerAgentsMd(await offerFoundConfigs(options.request, offer), offer);
     const chosen = await chooseModel(request.model);
     const model = new SwitchableModel(await resolveModel(chosen.model, settingsFor(request, chosen.model)));
     const logger = screenLogger((line) => screen.line(line));
-    const loading = { ...request.folderOptions, logger, signal: interrupts.signal };
-    const { folders, problems, warnings } = await loadFolders(request.toolFolders, loading);
+    const { folders, sources, problems, warnings } = await loadSources(request, { logger, signal: interrupts.signal });
     for (const line of [...problems, ...warnings]) screen.line(printable(line));
     const approver = makeApprover({ screen, interrupts, yes: options.yes });
     const { profile, ...access } = request.access;
@@ -65,7 +66,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
       { ...request, access },
       {
         model,
-        folders,
+        sources,
         allowImages: request.config.allowImages ?? true,
         ...(session ? { messages: session.messages } : {}),
         approver,
@@ -77,6 +78,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
       request,
       model,
       folders,
+      sources,
       approver,
       get signal() {
         return interrupts.signal;

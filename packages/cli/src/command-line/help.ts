@@ -5,10 +5,11 @@ interface Help {
   about: string;
 }
 
-const source = `      --agent FILE     an agent in one JSON file: llmModel, systemPrompt, mcpServers, tools, access, limits, …
+const source = `      --agent FILE     an agent in one JSON file: llmModel, systemPrompt, mcpServers, tools, skills, access, …
       --mcp FILE       JSON with "mcpServers", as in Claude Desktop, Cursor and VS Code; may be repeated; --config is
                        the same. Without --agent, --mcp and --tools, the built-in server is used
       --tools DIR      a folder of tools; may be repeated; web, github and notes are included
+      --skills DIR     a skill (a folder with SKILL.md), or a folder of skills; may be repeated
       --default-capability NAME  read, write, create or delete: the capability of folder tools whose manifest does not
                        declare one; default: delete
 `;
@@ -47,6 +48,7 @@ Options:
                        default: chosen by the API key that is set, else a local Ollama, else the demo model (not an LLM)
 ${source}${access}      --yes            approve every call; without it and without a terminal, calls that need approval are refused
       --image FILE     a PNG, JPEG, GIF or WebP image for the model; may be repeated
+      --agents-md      follow AGENTS.md of this folder; a chat asks if neither this nor --no-agents-md is given
       --session NAME   save the conversation under this name, and resume it
       --max-cost USD   stop a run at this cost
       --max-steps N    stop a run after this many model calls; default: 50

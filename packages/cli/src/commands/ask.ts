@@ -9,9 +9,10 @@ import { readImage } from '../files/images.ts';
 import { countedMessages, Session } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
 import { type AgentRequest, agentFlags, readAgentRequest } from '../setup/agent-request.ts';
+import { requiredAgentsMd } from '../setup/agents-md.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { makeAgent } from '../setup/make-agent.ts';
-import { loadFolders } from '../setup/tool-sources.ts';
+import { loadSources } from '../setup/tool-sources.ts';
 import { JsonEvents } from '../terminal/json-events.ts';
 import { type Display, RunDisplay } from '../terminal/run-display.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -37,7 +38,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   try {
     const first = tokens.find(({ kind }) => kind !== 'option');
     if (first?.kind === 'positional') refuseCommand(first.value, args.toSpliced(first.index, 1));
-    const request = await readAgentRequest(values);
+    const request = await requiredAgentsMd(await readAgentRequest(values));
     const words = positionals.filter((word) => word !== '-').join(' ');
     const isNeeded = words === '' || positionals.includes('-');
     const prompt = joinPrompt(words, await readPipedInput({ isNeeded, signal }));
@@ -101,11 +102,7 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
   const session = values.session === undefined ? undefined : await Session.open(values.session);
   try {
     const chosen = await chooseModel(request.model);
-    const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
-      ...request.folderOptions,
-      logger,
-      signal,
-    });
+    const { sources, problems, warnings } = await loadSources(request, { logger, signal });
     for (const line of [...problems, ...warnings]) tell(line);
     const meant = word !== undefined && /^[a-z-]+$/.test(word) && didYouMean(word, commandNames);
     const chatCommand = await chatCommandIn(prompt);
@@ -116,7 +113,7 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
     if (session && session.messages.length > 0) tell(`session ${session.name}: ${countedMessages(session)}`);
     await using agent = makeAgent(request, {
       model: chosen.model,
-      folders,
+      sources,
       ...(images.length > 0 ? { allowImages: true } : {}),
       ...(session ? { messages: session.messages } : {}),
       approver: makeApprover({ screen, interrupts, yes }),

@@ -19,7 +19,7 @@ import type { Interrupts } from '../command-line/interrupts.ts';
 import { type Approver, makeApprover } from '../questions/approver.ts';
 import { type AgentRequest, accessFlags, readAgentRequest, sourceFlags } from '../setup/agent-request.ts';
 import { builtinServer } from '../setup/servers.ts';
-import { loadFolders } from '../setup/tool-sources.ts';
+import { closeFolders, loadSources } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { ProgressBars } from '../terminal/progress-bars.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -130,12 +130,12 @@ async function findSource(name: string, { request, approver, signal, logger, tel
     const onServerStatus = reportSlowServer(tell);
     return new PocketAgentClient({ mcpConfig, toolPrefix, ...elicit, logger, onServerStatus });
   }
-  const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
-    ...request.folderOptions,
-    logger,
-    signal,
-  });
+  const { folders, skills, problems, warnings } = await loadSources(request, { logger, signal });
   for (const line of [...problems, ...warnings]) tell(line);
+  if (skills && name === skills.name) {
+    await closeFolders(folders);
+    return skills;
+  }
   const names = folders.map((folder) => folder.folders.map((state) => state.name));
   const found = folders.find((_folder, index) => names[index]?.includes(name));
   await Promise.all(folders.filter((folder) => folder !== found).map((folder) => folder.close()));

@@ -15,7 +15,7 @@ import { type AgentRequest, readAgentRequest, sourceFlags } from '../setup/agent
 import { chooseModel } from '../setup/choose-model.ts';
 import { findConfigs } from '../setup/found-configs.ts';
 import { settingsFor } from '../setup/model-settings.ts';
-import { closeFolders, loadFolders, toolFolderPath } from '../setup/tool-sources.ts';
+import { closeFolders, loadFolders, loadSkills, toolFolderPath } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { Screen } from '../terminal/screen.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
@@ -52,6 +52,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     for (const finding of await checkServers(request, signal)) report(finding);
     for (const name of request.toolFolders)
       for (const finding of await checkFolder(name, request, signal)) report(finding);
+    for (const path of request.skills) for (const finding of await checkSkills(path, signal)) report(finding);
   }
   report(await checkDataFolder());
   report(checkTerminal());
@@ -172,6 +173,20 @@ async function checkFolder(name: string, { folderOptions }: AgentRequest, signal
     ];
   } catch (error) {
     return [{ state: 'broken', text: errorText(error), fix: 'pocket-agent new-tool NAME creates a working folder.' }];
+  }
+}
+
+async function checkSkills(path: string, signal: AbortSignal): Promise<Finding[]> {
+  try {
+    const { skills, problems, warnings } = await loadSkills([path], { logger: screenLogger(() => {}), signal });
+    const found = skills?.skills ?? [];
+    return [
+      ...found.map(({ name }): Finding => ({ state: 'ok', text: `skill ${name}` })),
+      ...warnings.map((text): Finding => ({ state: 'note', text })),
+      ...problems.map((text): Finding => ({ state: 'broken', text, fix: 'Fix that line and run doctor again.' })),
+    ];
+  } catch (error) {
+    return [{ state: 'broken', text: errorText(error), fix: 'Check the path given with --skills.' }];
   }
 }
 

@@ -31,7 +31,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const profile = values.profile === undefined ? undefined : readProfile(values.profile as ProfileName);
   const { folders, problems, warnings } = await loadFolders(positionals, { ...options, signal: interrupts.signal });
   for (const line of [...problems, ...warnings]) tell(printable(line));
-  const { JoinedFolders } = await import('../setup/joined-folders.ts');
+  const { JoinedFolders } = await import('@pocket-agent/tool-folder');
   const [only, ...others] = folders;
   const served = only && others.length === 0 ? only : new JoinedFolders(folders, options);
   const states = served.folders;

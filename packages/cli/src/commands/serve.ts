@@ -7,7 +7,7 @@ import type { Interrupts } from '../command-line/interrupts.ts';
 import { accessFlags, readAgentRequest } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { makeAgent } from '../setup/make-agent.ts';
-import { loadFolders } from '../setup/tool-sources.ts';
+import { loadSources } from '../setup/tool-sources.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
 
 const serveOptions = {
@@ -44,14 +44,10 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   // stdout carries the protocol
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
   const logger = screenLogger(tell);
-  const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
-    ...request.folderOptions,
-    logger,
-    signal: interrupts.signal,
-  });
+  const { sources, problems, warnings } = await loadSources(request, { logger, signal: interrupts.signal });
   for (const line of [...problems, ...warnings]) tell(printable(line));
   const { model } = await chooseModel(request.model);
-  const agent = makeAgent(request, { model, folders, logger });
+  const agent = makeAgent(request, { model, sources, logger });
   if (!address) {
     explainStdio();
     await agent.asMcpServer(conversation).serveStdio();

@@ -7,14 +7,14 @@ import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { type AgentRequest, accessFlags, readAgentRequest, sourceFlags } from '../setup/agent-request.ts';
-import { closeFolders, loadFolders } from '../setup/tool-sources.ts';
+import { closeFolders, loadSources } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { Screen } from '../terminal/screen.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
 import { toolDetails, toolRows, toolTable } from '../terminal/tool-table.ts';
 
-function noToolsText({ servers, toolFolders }: AgentRequest): string {
-  const sources = [...servers.keys(), ...toolFolders].join(', ');
+function noToolsText({ servers, toolFolders, skills }: AgentRequest): string {
+  const sources = [...servers.keys(), ...toolFolders, ...skills].join(', ');
   return sources ? `No working tools in ${sources}.` : 'No servers and no tool folders.';
 }
 
@@ -30,11 +30,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const screen = new Screen(process.stdout, process.stderr);
   const tell = (line: string) => screen.line(printable(line));
   const logger = screenLogger(tell);
-  const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
-    ...request.folderOptions,
-    logger,
-    signal,
-  });
+  const { folders, skills, sources, problems, warnings } = await loadSources(request, { logger, signal });
   for (const line of [...problems, ...warnings]) tell(line);
   const client = new PocketAgentClient({
     mcpConfig: { mcpServers: Object.fromEntries(request.servers) },
@@ -45,8 +41,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   });
   try {
     const profile = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
-    const sources = [client, ...folders];
-    const listing = toolRows({ sources, profile, signal });
+    const all = [client, ...sources];
+    const listing = toolRows({ sources: all, profile, signal });
     const rows = (await whileConnecting(screen, () => client.status, listing)).filter(
       ({ tool }) => positionals.length === 0 || positionals.includes(tool),
     );
@@ -55,13 +51,14 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       if (status !== 'connected') tell(`server ${server}: ${reason ?? status}`);
     }
     const works = folders.flatMap((folder) => folder.folders).some((folder) => folder.problems.length === 0);
-    const isConnected = states.some(([, { status }]) => status === 'connected') || works;
+    const hasSkills = skills !== undefined && skills.skills.length > 0;
+    const isConnected = states.some(([, { status }]) => status === 'connected') || works || hasSkills;
     const hasAnswer = rows.length > 0 || (isConnected && positionals.length === 0);
     if (!hasAnswer && isConnected) tell(`There is no tool ${positionals.map((name) => `"${name}"`).join(' or ')}.`);
     else if (!hasAnswer) tell(noToolsText(request));
     else {
       const lines = values.json ? rows.map(printableJson) : toolTable(rows);
-      const details = positionals.length > 0 && !values.json ? await toolDetails(sources, positionals, signal) : [];
+      const details = positionals.length > 0 && !values.json ? await toolDetails(all, positionals, signal) : [];
       process.stdout.write([...lines, ...details].map((line) => `${line}\n`).join(''));
     }
     return hasAnswer && problems.length === 0 ? exitCodes.answered : exitCodes.failed;

@@ -1,4 +1,4 @@
-// Reads an agent file: configuration, servers, tool folders, access and limits. Paths are relative to the file.
+// Reads an agent file: configuration, servers, tool folders, skills, access and limits. Paths are relative to the file.
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { checkValue, errorText, isRecord, OptionSet, PocketError, stringList, stringRule } from '@pocket-agent/kit';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
@@ -12,6 +12,7 @@ export interface AgentFile {
   agentConfig: Partial<AgentConfig>;
   servers: ReadonlyMap<string, McpServerEntry>;
   tools: readonly string[];
+  skills: readonly string[];
   access: AccessOptions;
   limits: AgentLimits;
 }
@@ -22,6 +23,7 @@ interface FileContent extends Partial<AgentConfig> {
   agentConfig?: Partial<AgentConfig>;
   mcpServers?: Record<string, unknown>;
   tools?: readonly string[];
+  skills?: readonly string[];
   access?: AccessOptions;
   limits?: AgentLimits;
 }
@@ -33,6 +35,7 @@ const fileOptions = new OptionSet<FileContent>('An agent file', {
   agentConfig: true,
   mcpServers: { expected: 'an object', accepts: isRecord },
   tools: stringList,
+  skills: stringList,
   access: true,
   limits: true,
 });
@@ -41,7 +44,7 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
   const content = await readJsonFile(file, 'write JSON such as { "llmModel": "demo" }');
   if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
   fileOptions.check(content, `The agent file ${file}`);
-  const { $schema: _ofEditors, mcpServers, tools, ...options } = content as FileContent;
+  const { $schema: _ofEditors, mcpServers, tools, skills = [], ...options } = content as FileContent;
   const { agentConfig, access = {}, limits = {} } = inFile(file, () => readParts(options as PocketAgentOptions));
   const folder = dirname(resolve(file));
   const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
@@ -51,6 +54,7 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
     tools: (tools ?? []).map((entry) =>
       bundledFolderPath(entry) ? entry : inFile(file, () => toolFolderPath(pathFrom(folder, entry))),
     ),
+    skills: skills.map((entry) => pathFrom(folder, entry)),
     access: accessFrom(folder, access),
     limits,
   };

@@ -13,6 +13,7 @@ export const sourceFlags = {
   mcp: { type: 'string', multiple: true },
   config: { type: 'string', multiple: true },
   tools: { type: 'string', multiple: true },
+  skills: { type: 'string', multiple: true },
   'default-capability': { type: 'string' },
 } as const;
 
@@ -28,6 +29,8 @@ export const agentFlags = {
   model: { type: 'string', short: 'm' },
   'max-cost': { type: 'string' },
   'max-steps': { type: 'string' },
+  'agents-md': { type: 'boolean' },
+  'no-agents-md': { type: 'boolean' },
 } as const;
 
 export type AgentValues = Partial<ReturnType<typeof readArguments<typeof agentFlags>>['values']>;
@@ -43,6 +46,12 @@ export interface AgentRequest {
   /** True if no source of tools was given, so the built-in server is used. */
   isBuiltIn: boolean;
   toolFolders: readonly string[];
+  /** Skills, or folders of skills. */
+  skills: readonly string[];
+  /** Whether AGENTS.md of the working folder is followed; `ask` does so only in a chat. */
+  agentsMd: 'use' | 'ask' | 'ignore';
+  /** The text of AGENTS.md, once it is to be followed. */
+  instructions?: string;
   /** The capability of folder tools whose manifest does not declare one. */
   folderOptions: { defaultCapability?: Capability };
   access: AccessOptions;
@@ -65,6 +74,8 @@ export async function readAgentRequest(values: AgentValues): Promise<AgentReques
     servers: isBuiltIn ? new Map([['builtin', builtinServer()]]) : servers,
     isBuiltIn,
     toolFolders,
+    skills: [...file.skills, ...(values.skills ?? [])],
+    agentsMd: readAgentsMdFlags(values),
     folderOptions: readFolderOptions(values),
     access,
     limits: {
@@ -82,7 +93,13 @@ export function readFolderOptions(values: { 'default-capability'?: string }): { 
   return { defaultCapability: capability };
 }
 
-const emptyFile: AgentFile = { agentConfig: {}, servers: new Map(), tools: [], access: {}, limits: {} };
+function readAgentsMdFlags(values: AgentValues): AgentRequest['agentsMd'] {
+  if (values['agents-md'] && values['no-agents-md'])
+    throw new PocketError('CONFIG_INVALID', 'Give --agents-md or --no-agents-md, not both.');
+  return values['agents-md'] ? 'use' : values['no-agents-md'] ? 'ignore' : 'ask';
+}
+
+const emptyFile: AgentFile = { agentConfig: {}, servers: new Map(), tools: [], skills: [], access: {}, limits: {} };
 
 function readAccess({ profile, confirm }: AgentValues, fromFile: AccessOptions): AccessOptions {
   return {

@@ -2,11 +2,11 @@
 import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { isRecord, printable, sha256 } from '@pocket-agent/kit';
-import { dataFolder, writePrivately } from '@pocket-agent/kit/private-files';
+import { join } from 'node:path';
+import { printable } from '@pocket-agent/kit';
 import { parseJson } from '../files/json-file.ts';
 import type { AgentRequest } from './agent-request.ts';
+import { askOnce } from './remembered-answers.ts';
 import { readServerFiles, readServers } from './servers.ts';
 
 export interface FoundConfig {
@@ -65,38 +65,16 @@ export interface OfferOptions {
 /** Asks once about each file, and only if no other source of tools was given. */
 export async function offerFoundConfigs(request: AgentRequest, { ask, tell }: OfferOptions): Promise<AgentRequest> {
   if (!request.isBuiltIn) return request;
-  const answers = await readAnswers();
   const accepted: Record<string, ReturnType<typeof readServers>> = {};
   for (const { program, file, content } of await findConfigs()) {
-    const key = sha256(`${resolve(file)}\0${sha256(content)}`);
-    let answer = answers[key];
-    if (answer === undefined) {
-      answer = await ask(`${printable(file)} (${program}) lists MCP servers. Start and use them?`);
-      if (answer === undefined) continue;
-      answers[key] = answer;
-      await writePrivately(answersFile(), `${JSON.stringify(answers)}\n`);
-      if (!answer) tell(`Not used; you are asked again if the file changes. To use it: --mcp ${printable(file)}`);
-    }
+    const question = `${printable(file)} (${program}) lists MCP servers. Start and use them?`;
+    const { answer, isNew } = await askOnce({ file, content, ask: () => ask(question) });
+    if (answer === false && isNew)
+      tell(`Not used; you are asked again if the file changes. To use it: --mcp ${printable(file)}`);
     if (answer) accepted[file] = readServers(file, parseJson(file, content));
   }
   const files = Object.keys(accepted);
   if (files.length === 0) return request;
   tell(`servers from ${printable(files.join(', '))}`);
   return { ...request, isBuiltIn: false, servers: await readServerFiles([], accepted) };
-}
-
-function answersFile(): string {
-  return join(dataFolder(), 'offered-configs.json');
-}
-
-async function readAnswers(): Promise<Record<string, boolean>> {
-  try {
-    const saved: unknown = JSON.parse(await readFile(answersFile(), 'utf8'));
-    if (!isRecord(saved)) return {};
-    return Object.fromEntries(
-      Object.entries(saved).filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean'),
-    );
-  } catch {
-    return {}; // no answers yet
-  }
 }

@@ -8,8 +8,8 @@ import { settingsFor } from './model-settings.ts';
 
 export interface AgentParts {
   model: string | LanguageModel;
-  /** Closed with the agent. */
-  folders: readonly ToolSource[];
+  /** Tool folders and skills; closed with the agent. */
+  sources: readonly ToolSource[];
   allowImages?: boolean;
   messages?: readonly Message[];
   approver?: Pick<Approver, 'approve' | 'elicit'>;
@@ -21,23 +21,23 @@ const systemPrompt =
 
 export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent {
   const { config, servers, access, limits } = request;
-  const { model, folders, messages, approver, logger } = parts;
+  const { model, sources, messages, approver, logger } = parts;
   const { modelSettings: _fromFile, allowImages: allowedByFile, ...rest } = config;
   const allowImages = parts.allowImages ?? allowedByFile;
   const modelSettings = typeof model === 'string' ? settingsFor(request, model) : undefined;
   const options: PocketAgentOptions = {
     agentConfig: {
       name: 'Pocket',
-      systemPrompt,
       compaction: true,
       ...rest,
+      systemPrompt: promptWith(rest.systemPrompt ?? systemPrompt, request.instructions),
       llmModel: model,
       ...(modelSettings ? { modelSettings } : {}),
       ...(allowImages === undefined ? {} : { allowImages }),
       ...(messages && messages.length > 0 ? { messages } : {}),
     },
     ...(servers.size > 0 ? { mcpConfig: { mcpServers: Object.fromEntries(servers) } } : {}),
-    tools: folders,
+    tools: sources,
     access,
     limits,
     ...(approver?.approve ? { approve: approver.approve } : {}),
@@ -52,4 +52,9 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
     if (request.file === undefined || !isPocketError(error, 'CONFIG_INVALID')) throw error;
     throw new PocketError('CONFIG_INVALID', `${request.file}: ${error.message}`, { cause: error });
   }
+}
+
+function promptWith(prompt: string, instructions: string | undefined): string {
+  if (instructions === undefined) return prompt;
+  return `${prompt}\n\nAGENTS.md of the working folder says:\n\n${instructions.trim()}`;
 }

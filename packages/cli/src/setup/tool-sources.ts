@@ -1,7 +1,15 @@
-// Loads the tool folders of a command: included ones by name, others by path.
+// Loads the tool folders and the skills of a command. Included folders are given by name, others by path.
 import { existsSync } from 'node:fs';
-import { abortable, PocketError } from '@pocket-agent/kit';
-import { bundledFolderPath, bundledFolders, type ToolFolder, type ToolFolderOptions } from '@pocket-agent/tool-folder';
+import { abortable, type Logger, PocketError } from '@pocket-agent/kit';
+import {
+  bundledFolderPath,
+  bundledFolders,
+  type SkillFolders,
+  type ToolFolder,
+  type ToolFolderOptions,
+} from '@pocket-agent/tool-folder';
+import type { ToolSource } from 'pocket-agent';
+import type { AgentRequest } from './agent-request.ts';
 
 /** `web` is the included folder; `./web` is your own. */
 export function toolFolderPath(name: string): string {
@@ -53,6 +61,50 @@ export async function loadFolders(
     if (!signal.aborted) await closeFolders(folders);
     throw error;
   }
+}
+
+export interface LoadedSources extends LoadedFolders {
+  skills: SkillFolders | undefined;
+  /** The folders and the skills. */
+  sources: ToolSource[];
+}
+
+/** The tool folders and skills that a request names. */
+export async function loadSources(
+  { toolFolders, folderOptions, skills: paths }: AgentRequest,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<LoadedSources> {
+  const loaded = await loadFolders(toolFolders, { ...folderOptions, logger, signal });
+  try {
+    const { skills, problems, warnings } = await loadSkills(paths, { logger, signal });
+    return {
+      folders: loaded.folders,
+      skills,
+      sources: [...loaded.folders, ...(skills ? [skills] : [])],
+      problems: [...loaded.problems, ...problems],
+      warnings: [...loaded.warnings, ...warnings],
+    };
+  } catch (error) {
+    if (!signal.aborted) await closeFolders(loaded.folders);
+    throw error;
+  }
+}
+
+/** A broken skill does not hide the others. A path without any skill is an error. */
+export async function loadSkills(
+  paths: readonly string[],
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<{ skills: SkillFolders | undefined; problems: string[]; warnings: string[] }> {
+  if (paths.length === 0) return { skills: undefined, problems: [], warnings: [] };
+  const { problemText, skills: skillsOf } = await import('@pocket-agent/tool-folder');
+  const skills = skillsOf(paths, { logger });
+  await abortable(skills.load(), signal);
+  const { emptyPaths } = skills;
+  if (emptyPaths.length > 0) {
+    const text = `There are no skills in ${emptyPaths.join(', ')}: a skill is a folder with a SKILL.md.`;
+    throw new PocketError('CONFIG_INVALID', text);
+  }
+  return { skills, problems: skills.problems.map(problemText), warnings: skills.warnings.map(problemText) };
 }
 
 export async function closeFolders(folders: readonly ToolFolder[]): Promise<void> {

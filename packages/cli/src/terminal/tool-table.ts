@@ -1,7 +1,7 @@
 // Tables of tools: capability, its origin, and whether a profile allows the tool.
 
 import { printable, printableText } from '@pocket-agent/kit';
-import { type Judgement, judge, type ListWait, type Profile, type ToolSource } from 'pocket-agent';
+import { type JudgedTool, type Judgement, judge, type ListWait, type Profile, type ToolSource } from 'pocket-agent';
 import { refusalBy } from 'pocket-agent/internal';
 import { columnWidths } from './markdown-table.ts';
 import { padded } from './text-width.ts';
@@ -23,13 +23,22 @@ export async function toolRows({ sources, profile, signal, wait = 'all' }: ToolL
   const lists = await Promise.all(
     sources.map(async (source) => ({ source, tools: await source.listTools(signal, wait) })),
   );
-  return lists.flatMap(({ source, tools }) =>
-    tools.map((tool): ToolRow => {
-      const judgement = source.judge?.(tool) ?? judge(tool);
-      const reason = profile && refusalBy(profile, { name: tool.name, ...judgement });
-      return { tool: tool.name, ...judgement, allowed: reason === undefined, ...(reason ? { reason } : {}) };
-    }),
-  );
+  const refusalOf = (judged: JudgedTool) => profile && refusalBy(profile, judged);
+  return lists.flatMap(({ source, tools }) => {
+    const rows = tools.map((tool) => {
+      const judged = { name: tool.name, tool, ...(source.judge?.(tool) ?? judge(tool)) };
+      const choices = source.choices?.(tool)?.all;
+      // a tool that offers choices can be called if one of them is allowed
+      const reasons = (choices ?? [judged]).map(refusalOf);
+      return { row: rowOf(judged, reasons.includes(undefined) ? undefined : reasons[0]), choices };
+    });
+    const choices = rows.find((each) => each.choices)?.choices ?? [];
+    return [...rows.map(({ row }) => row), ...choices.map((choice) => rowOf(choice, refusalOf(choice)))];
+  });
+}
+
+function rowOf({ name, tool: _definition, ...judgement }: JudgedTool, reason: string | undefined): ToolRow {
+  return { tool: name, ...judgement, allowed: reason === undefined, ...(reason ? { reason } : {}) };
 }
 
 export function toolTable(rows: readonly ToolRow[]): string[] {

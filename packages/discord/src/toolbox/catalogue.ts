@@ -175,5 +175,6 @@ function sharedSource(source: ToolFolder, { logger, onClose }: { logger: Logger;
       }
     },
     judge: (tool) => source.judge(tool),
+    choices: (tool) => source.choices(tool),
   };
 }

@@ -83,6 +83,8 @@ export interface NestedAgentOptions extends ClientOptions {
   subAgents?: readonly PocketAgent<unknown>[];
   /** Tools in addition to those of MCP servers: functions and other sources. */
   tools?: readonly (FunctionTool | ToolSource)[];
+  /** Skills, or folders of skills, relative to the working folder. Needs the package @pocket-agent/tool-folder. */
+  skills?: readonly string[];
   limits?: AgentLimits;
   /** Longer tool results keep their beginning and end. Default 262,144. */
   maxToolResultBytes?: number;

@@ -42,12 +42,14 @@ import type { RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 import { AgentServer } from '../serve/agent-server.ts';
 import type { AgentServerOptions } from '../serve/server-options.ts';
+import { agentSkills } from '../skills/agent-skills.ts';
+import { ServedResources } from '../skills/served-resources.ts';
 import { agentTool, subAgentTools } from '../tools/agent-tool.ts';
 import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import { readModelAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
 import { type RequestedCall, runToolCalls } from '../tools/tool-runner.ts';
-import { withoutClose } from '../tools/tool-source.ts';
+import { type ToolSource, withoutClose } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
 import { AgentClient } from './agent-client.ts';
 import {
@@ -101,6 +103,7 @@ export class PocketAgent<Answer = string> {
   readonly #model: AgentModel;
   readonly #tools: AgentTools;
   readonly #access: AccessRules;
+  readonly #sources: readonly (FunctionTool | ToolSource)[];
   readonly #queue: RunQueue;
   readonly #ledger: Ledger;
   readonly #closedTogether = new Set<{ close(): Promise<void> }>();
@@ -115,7 +118,12 @@ export class PocketAgent<Answer = string> {
     this.#isFlat = !('agentConfig' in given);
     const messages = readHistory(options.agentConfig);
     this.#history = new History(messages);
-    this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...messages] } };
+    const skills = options.skills?.length ? frozenList(options.skills) : undefined;
+    this.#options = {
+      ...options,
+      ...(skills ? { skills } : {}),
+      agentConfig: { ...options.agentConfig, messages: [...messages] },
+    };
     this.hooks = options.hooks ?? {};
     this.logger = options.logger ?? stderrLogger();
     this.subAgents = Object.freeze([...(options.subAgents ?? [])]);
@@ -134,8 +142,10 @@ export class PocketAgent<Answer = string> {
     const sources = [
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
       ...(options.tools ?? []),
+      ...(skills ? [agentSkills(skills, this.logger)] : []),
       ...(client && client.serverNames.length > 0 ? [client] : []),
     ];
+    this.#sources = sources;
     const settings = this.#settings;
     this.#model = new AgentModel(this, { settings, router: options.router, ledger: this.#ledger });
     this.#tools = new AgentTools(this, {
@@ -315,6 +325,12 @@ export class PocketAgent<Answer = string> {
     return [...table.allowed((tool) => this.#access.refusal(tool)).entries];
   }
 
+  /** What clients may list and read when this agent is served over MCP. */
+  get resources(): ServedResources {
+    const sources = this.#sources.filter((source): source is ToolSource => !isFunctionTool(source));
+    return new ServedResources(this, this.#access, sources);
+  }
+
   /** Closes `part` when this agent closes. Call the returned function when `part` was closed before. */
   closeTogether(part: { close(): Promise<void> }): () => void {
     this.#closedTogether.add(part);
@@ -468,4 +484,9 @@ export class PocketAgent<Answer = string> {
   #append(message: Message, meta?: Record<string, unknown>, before?: Message): void {
     if (this.#history.add(message, before)) this.emit({ type: 'new_message', data: message }, meta);
   }
+}
+
+/** Forks find the skills of their agent by the list of paths. */
+function frozenList(paths: readonly string[]): readonly string[] {
+  return Object.isFrozen(paths) ? paths : Object.freeze([...paths]);
 }

@@ -12,11 +12,13 @@ import {
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { errorText, isPublicError, isRecord, PocketError, publicErrorText } from '@pocket-agent/kit';
 import { servedApproval } from '../access/approval.ts';
-import type { Profile, ProfileName } from '../access/capabilities.ts';
+import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
+import type { ResourceCaller } from '../skills/served-resources.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { errorResult } from '../tools/tool-result.ts';
 import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';
 import { progressReporter } from './progress.ts';
+import { serveResources } from './resources.ts';
 import { RunLimit } from './run-limit.ts';
 import type { ServedAgent } from './served-agent.ts';
 import { ConversationMemory, Conversations, MAX_ID_LENGTH } from './served-conversations.ts';
@@ -79,6 +81,8 @@ export class AgentService {
     const takesId = isStateless && (this.#options.conversation ?? 'per-client') === 'per-client';
     const properties = { ...inputSchema.properties, ...(takesId ? { conversation_id: conversationId } : {}) };
     const schema = fromJsonSchema<Message>({ ...inputSchema, properties } as JsonSchemaType);
+    const resources = this.#agent.resources;
+    if (resources && !resources.isEmpty) serveResources(server.server, resources, (context) => this.#callerOf(context));
     server.registerTool(name, { description, inputSchema: schema }, (message, context) =>
       this.#call(message, context, connection),
     );
@@ -159,6 +163,15 @@ export class AgentService {
       if (!isPublicError(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
       return errorResult(publicErrorText(error));
     }
+  }
+
+  #callerOf({ http, mcpReq: { signal } }: ServerContext): ResourceCaller {
+    const { authInfo } = http ?? {};
+    const ofToken = authInfo?.extra?.profile as Profile | undefined;
+    const profiles = [ofToken, this.#options.profile].flatMap((given) =>
+      given === undefined ? [] : readProfile(given),
+    );
+    return { profiles, caller: authInfo?.clientId, signal };
   }
 
   async serveStdio(): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Logger } from '@pocket-agent/kit';
 import type { UserInput } from '../base/messages.ts';
 import type { RunOptions } from '../run/run-options.ts';
+import type { ServedResources } from '../skills/served-resources.ts';
 
 export interface ServedAgent {
   readonly name: string;
@@ -12,6 +13,8 @@ export interface ServedAgent {
   run(input: string | UserInput, options: RunOptions): Promise<unknown>;
   /** An agent like this one with a conversation of its own. */
   fork(): ServedAgent;
+  /** What clients may list and read. */
+  readonly resources?: ServedResources;
   close(): Promise<void>;
   /** Closes `part` with the agent. Call the returned function when `part` was closed before. */
   closeTogether(part: { close(): Promise<void> }): () => void;

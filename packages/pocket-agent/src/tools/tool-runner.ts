@@ -1,6 +1,6 @@
 // The tool calls of one step, in parallel. Each passes preToolCall, policy, approval and budget, is made, passes the
 // result hooks, and is recorded. Each has exactly one result.
-import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import {
   abortable,
   deepCopy,
@@ -21,7 +21,7 @@ import type { UnsignedEvent } from '../run/events.ts';
 import { inRun, type RunContext, toolCallContext } from '../run/run-context.ts';
 import type { ToolHooks } from './tool-hooks.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
-import { judgedCall, type ToolCallContext } from './tool-source.ts';
+import { allowedTool, judgedCall, type ToolCallContext } from './tool-source.ts';
 import type { ToolEntry, ToolTable } from './tool-table.ts';
 
 /** A call as the model wrote it, or the reason why it cannot be read. */
@@ -362,13 +362,19 @@ async function failedResult({ run, record, stop }: ActiveCall, failure: Failure)
   }
   const result = ownResult ?? errorToolResult(call, { error, settings });
   const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));
-  const schema = entry && isBadArguments ? JSON.stringify(entry.tool.inputSchema) : undefined;
+  const tool = entry && isBadArguments ? visibleTool(run, entry) : undefined;
+  const schema = tool && JSON.stringify(tool.inputSchema);
   // schemas of servers may be huge, and the model has this one already
   if (schema !== undefined && Buffer.byteLength(schema) <= settings.maxToolResultBytes) {
     const text = `Call it again with arguments that fit this JSON Schema: ${schema}`;
     result.toolResultContent.push({ type: 'text', text });
   }
   return result;
+}
+
+/** Without the choices that the model may not see. */
+function visibleTool({ context: { policy } }: ToolRun, entry: ToolEntry): Tool | undefined {
+  return allowedTool(entry.source, entry, (tool) => policy.refusal(tool) === undefined);
 }
 
 /** How MCP servers in several languages word a complaint about arguments. */

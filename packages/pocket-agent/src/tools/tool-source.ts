@@ -1,5 +1,11 @@
 // The one interface behind MCP servers, sub-agents, plain functions and tool folders: list tools, call one.
-import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import type {
+  CallToolResult,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+  Tool,
+} from '@modelcontextprotocol/client';
 import { type JudgedTool, type Judgement, judge } from '../access/capabilities.ts';
 import type { ToolProgress } from '../base/tool-call.ts';
 
@@ -29,6 +35,20 @@ export interface ToolChoices {
   limitedTo(choices: readonly JudgedTool[]): Tool;
 }
 
+/** A file that clients of a served agent can read as an MCP resource. Rules judge it like a tool. */
+export interface SourceResource {
+  readonly resource: Resource;
+  readonly judged: JudgedTool;
+  read(): Promise<ReadResourceResult>;
+}
+
+export interface SourceResources {
+  list(): Promise<readonly SourceResource[]>;
+  templates(): Promise<readonly ResourceTemplateType[]>;
+  /** Also finds resources that are not listed. */
+  find(uri: string): Promise<SourceResource | undefined>;
+}
+
 export interface ToolSource {
   readonly name: string;
   /** True if the program itself wrote the schemas of the tools; others are checked in another process. */
@@ -48,6 +68,8 @@ export interface ToolSource {
   judge?(tool: Tool): Judgement;
   /** For a tool whose calls choose between several things. They are judged instead of the tool. */
   choices?(tool: Tool): ToolChoices | undefined;
+  /** What an agent with this source offers to its clients when it is served over MCP. */
+  readonly resources?: SourceResources | undefined;
   close?(): void | Promise<void>;
 }
 
@@ -64,6 +86,7 @@ export function withoutClose(source: ToolSource): ToolSource {
     callTool: (name, args, context) => source.callTool(name, args, context),
     judge: (tool) => source.judge?.(tool) ?? judge(tool),
     choices: (tool) => source.choices?.(tool),
+    resources: source.resources,
   };
 }
 

@@ -34,6 +34,7 @@ const layers = [
   'run',
   'tools',
   'compaction',
+  'skills',
   'mcp',
   'serve',
   'agent',

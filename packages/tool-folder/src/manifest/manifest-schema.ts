@@ -2,6 +2,7 @@
 
 import { capabilities } from 'pocket-agent/internal';
 import { z } from 'zod';
+import { describedSchema, type Path } from './described-schema.ts';
 
 export const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
@@ -86,34 +87,7 @@ export function manifestJsonSchema(): Record<string, unknown> {
   return { title: 'Tool folder manifest', ...z.toJSONSchema(manifestSchema, { target: 'draft-7' }) };
 }
 
-interface Described {
-  description?: string;
-  properties?: Record<string, Described>;
-  items?: Described;
-  additionalProperties?: Described | boolean;
-}
+/** Headers and variables of an MCP server may contain secrets. */
+const isSecret = (path: Path) => path[0] === 'mcp_servers' && path.length > 2;
 
-let described: Described | undefined;
-
-function schemasAlong(path: readonly PropertyKey[]): Described[] {
-  described ??= manifestJsonSchema();
-  const passed = [described];
-  for (const step of path) {
-    const { properties, items, additionalProperties }: Described = passed.at(-1) ?? {};
-    const other = typeof additionalProperties === 'object' ? additionalProperties : undefined;
-    const next = typeof step === 'number' ? items : (properties?.[String(step)] ?? other);
-    if (!next) break;
-    passed.push(next);
-  }
-  return passed;
-}
-
-/** A description of the value that is expected at a path of a manifest. */
-export function expectedAt(path: readonly PropertyKey[]): string {
-  return schemasAlong(path).findLast(({ description }) => description)?.description ?? 'another value';
-}
-
-/** The allowed keys of the mapping at a path of a manifest. */
-export function keysAt(path: readonly PropertyKey[]): string[] {
-  return Object.keys(schemasAlong(path).at(-1)?.properties ?? {});
-}
+export const describedManifest = describedSchema(manifestSchema, isSecret);

@@ -1,146 +1,15 @@
 // Reads manifest.yaml and reports every problem with its line and column.
-
-import { closest, errorText } from '@pocket-agent/kit';
-import { expectedCapability } from 'pocket-agent/internal';
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-  visit,
-} from 'yaml';
-import { expectedAt, keysAt, type Manifest, manifestSchema } from './manifest-schema.ts';
-import { type ManifestProblem, shown } from './problem.ts';
-
-type Path = readonly PropertyKey[];
+import { describedManifest, type Manifest } from './manifest-schema.ts';
+import { YamlFile } from './yaml-file.ts';
 
 /** A parsed manifest that knows the position of every value. */
-export class ManifestFile {
-  readonly file: string;
-  readonly problems: ManifestProblem[] = [];
-  /** Undefined if the manifest does not match its schema. */
-  readonly manifest: Manifest | undefined;
-  readonly #lines = new LineCounter();
-  readonly #document: Document | undefined;
-
+export class ManifestFile extends YamlFile<Manifest> {
   constructor(file: string, text: string) {
-    this.file = file;
-    this.#document = this.#parse(text);
-    const value = this.#document ? this.#plain(this.#document) : undefined;
-    if (value !== undefined) this.manifest = this.#check(value);
+    super({ file, text, schema: describedManifest });
   }
 
-  /** Reports a problem at the value or the key of `path`. If it is missing, the position is that of its parent. */
-  report(path: Path, { found, expected }: { found: string; expected: string }, of: 'key' | 'value' = 'value'): void {
-    this.#addProblem(this.#offset(path, of), found, expected);
+  /** Undefined if the manifest does not match its schema. */
+  get manifest(): Manifest | undefined {
+    return this.value;
   }
-
-  #addProblem(offset: number, found: string, expected: string): void {
-    const { line, col } = this.#lines.linePos(offset);
-    this.problems.push({ file: this.file, line: Math.max(line, 1), column: Math.max(col, 1), found, expected });
-  }
-
-  #parse(text: string): Document | undefined {
-    const options = { lineCounter: this.#lines, prettyErrors: false, merge: true };
-    const documents = [...parseAllDocuments(text, options)];
-    const [first, second] = documents;
-    for (const { errors, warnings } of documents) {
-      for (const fault of [...errors, ...warnings]) {
-        this.#addProblem(fault.pos[0], `invalid YAML (${fault.message})`, 'YAML');
-      }
-    }
-    if (this.problems.length > 0) return undefined;
-    if (!first || (!second && first.contents === null)) this.#addProblem(0, 'an empty file', expectedAt([]));
-    else if (second) this.#addProblem(second.range[0], 'a second YAML document', 'one document; remove the ---');
-    else this.#findUnquotedCommas(first);
-    return this.problems.length > 0 ? undefined : first;
-  }
-
-  /** Finds unquoted commas: `{ description: one, or more }` parses as a description and a key without a value. */
-  #findUnquotedCommas(document: Document): void {
-    visit(document, {
-      Pair: (_index, { key, value }, path) => {
-        const map = path.at(-1);
-        const isEmptyKey =
-          isMap(map) &&
-          map.flow &&
-          isScalar(key) &&
-          (value === null || (isScalar(value) && value.value === null && value.source === ''));
-        if (isEmptyKey)
-          this.#addProblem(
-            startOf(key) ?? 0,
-            `${shown(key.value)} without a value`,
-            'a value; put a string with a comma in quotes',
-          );
-      },
-    });
-  }
-
-  #plain(document: Document): unknown {
-    try {
-      return document.toJS({ maxAliasCount: 100 });
-    } catch (error) {
-      this.#addProblem(0, `aliases that cannot be resolved (${errorText(error)})`, 'fewer aliases');
-      return undefined;
-    }
-  }
-
-  #check(value: unknown): Manifest | undefined {
-    const read = manifestSchema.safeParse(value, { reportInput: true });
-    for (const issue of read.error?.issues ?? []) {
-      if (issue.code === 'unrecognized_keys') this.#reportKeys(issue.path, issue.keys);
-      else this.#reportValue(issue.path, issue.input);
-    }
-    return read.success ? read.data : undefined;
-  }
-
-  #reportKeys(path: Path, keys: readonly string[]): void {
-    const known = keysAt(path);
-    for (const key of keys) {
-      const meant = closest(key, known);
-      const expected = meant ? `"${meant}" (did you mean that?)` : `one of ${known.join(', ')}`;
-      this.report([...path, key], { found: `the unknown key ${shown(key)}`, expected }, 'key');
-    }
-  }
-
-  #reportValue(path: Path, input: unknown): void {
-    const expected = path.at(-1) === 'capability' ? expectedCapability(input) : expectedAt(path);
-    if (input === undefined) {
-      this.report(path, { found: `no "${String(path.at(-1) ?? '')}"`, expected });
-      return;
-    }
-    // headers and variables of an MCP server may contain secrets
-    const isSecret = path[0] === 'mcp_servers' && path.length > 2;
-    this.report(path, { found: isSecret ? `a ${typeof input}` : shown(input), expected });
-  }
-
-  #offset(path: Path, of: 'key' | 'value'): number {
-    let node: unknown = this.#document?.contents;
-    let offset = startOf(node) ?? 0;
-    for (const [index, step] of path.entries()) {
-      if (isAlias(node) && this.#document) node = node.resolve(this.#document);
-      const isLast = index === path.length - 1;
-      const next = isMap(node)
-        ? node.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === String(step))
-        : isSeq(node)
-          ? node.items[Number(step)]
-          : undefined;
-      if (next === undefined) return offset;
-      const key = isPair(next) ? startOf(next.key) : undefined;
-      node = isPair(next) ? next.value : next;
-      offset = (isLast && of === 'key' ? key : startOf(node)) ?? key ?? offset;
-    }
-    return offset;
-  }
-}
-
-function startOf(node: unknown): number | undefined {
-  const range = isNode(node) ? (node as Node).range : undefined;
-  return range ? range[0] : undefined;
 }

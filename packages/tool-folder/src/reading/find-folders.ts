@@ -5,11 +5,11 @@ import { basename, dirname, join, relative } from 'node:path';
 import { errorText, PocketError } from '@pocket-agent/kit';
 import { folderFiles } from './read-folder.ts';
 
-const CODE = /^manifest\.ya?ml$|\.[cm]?[jt]s$/;
+const CODE = /^manifest\.ya?ml$|^SKILL\.md$|\.[cm]?[jt]s$/;
 /** Protects against watching a whole disk by mistake. */
 const MAX_DIRECTORIES = 1_000;
 
-/** `root` itself if it has a manifest or a tool module, else its subdirectories that have one. */
+/** `root` itself if it has a manifest, a tool module or a skill, else its subdirectories that have one. */
 export async function findFolders(root: string): Promise<string[]> {
   if (await isToolFolder(root)) return [root];
   const directories = await directoriesIn(root);
@@ -18,8 +18,8 @@ export async function findFolders(root: string): Promise<string[]> {
 }
 
 async function isToolFolder(path: string): Promise<boolean> {
-  const { manifests, modules } = await folderFiles(path);
-  return manifests.length + modules.length > 0;
+  const { manifests, modules, hasSkill } = await folderFiles(path);
+  return manifests.length + modules.length > 0 || hasSkill;
 }
 
 async function directoriesIn(root: string): Promise<string[]> {
@@ -67,7 +67,7 @@ export async function directoriesToWatch(root: string): Promise<string[]> {
   return (await isDirectory(root)) ? directoriesUnder(root) : [dirname(root)];
 }
 
-/** A digest of the manifest and the code of a folder; other files, which tools may write, are ignored. */
+/** A digest of the manifest, the skill and the code of a folder; other files, which tools may write, are ignored. */
 export async function digestOf(folder: string): Promise<string> {
   const hash = createHash('sha256');
   for (const directory of await directoriesUnder(folder)) {

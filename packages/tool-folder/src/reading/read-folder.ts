@@ -9,6 +9,9 @@ import { readMcpConfig } from 'pocket-agent/internal';
 import { ManifestFile } from '../manifest/manifest.ts';
 import type { Manifest } from '../manifest/manifest-schema.ts';
 import { type ManifestProblem, shown } from '../manifest/problem.ts';
+import { hasSkillFile } from '../skills/find-skills.ts';
+import { type ReadSkill, readSkill } from '../skills/read-skill.ts';
+import type { Skill } from '../skills/skill.ts';
 import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
 import type { ImportOptions, ToolsClass } from './tools-module.ts';
 
@@ -26,7 +29,11 @@ export interface ReadFolder {
   /** The tools that declare no capability and count as `delete`. */
   undeclared: string[];
   mcpServers: Record<string, McpServerEntry>;
+  /** From a SKILL.md in the folder. */
+  skill: Skill | undefined;
   problems: ManifestProblem[];
+  /** Reported, but the folder works. */
+  warnings: ManifestProblem[];
 }
 
 export interface ReadOptions extends ImportOptions {
@@ -40,8 +47,14 @@ const MODULES = ['tool.ts', 'tool.js', 'tool.mjs'];
 /** In bytes. A hostile manifest of this size takes about two seconds to parse; normal ones have a few kilobytes. */
 const MAX_MANIFEST = 250_000;
 
-/** The manifests and modules in a folder. A folder without any is not a tool folder. */
-export async function folderFiles(path: string): Promise<{ manifests: string[]; modules: string[] }> {
+interface FolderFiles {
+  manifests: string[];
+  modules: string[];
+  hasSkill: boolean;
+}
+
+/** The manifests and modules in a folder. A folder without any of them and without a skill is not a tool folder. */
+export async function folderFiles(path: string): Promise<FolderFiles> {
   const present = async (names: readonly string[]) => {
     const found = await Promise.all(names.map((name) => isFile(join(path, name))));
     return names.filter((_name, index) => found[index]);
@@ -49,6 +62,7 @@ export async function folderFiles(path: string): Promise<{ manifests: string[]; 
   return {
     manifests: await present(MANIFESTS),
     modules: await present(isInstalled(path) ? MODULES.toReversed() : MODULES),
+    hasSkill: await hasSkillFile(path),
   };
 }
 
@@ -67,37 +81,49 @@ async function isFile(path: string): Promise<boolean> {
 
 /** Never throws: a folder that cannot be read has a problem. */
 export async function readFolder(path: string, options: ReadOptions): Promise<ReadFolder> {
-  const name = basename(path);
   const file = join(path, 'manifest.yaml');
   const failed = (found: string, expected: string): ReadFolder => {
-    const problems = [{ file, line: 1, column: 1, found, expected }];
-    const codeFile = join(path, 'tool.ts');
-    return {
-      name,
-      humanName: name,
-      path,
-      env: {},
-      Tools: undefined,
-      codeFile,
-      tools: new Map(),
-      undeclared: [],
-      mcpServers: {},
-      problems,
-    };
+    return { ...emptyFolder(path), problems: [{ file, line: 1, column: 1, found, expected }] };
   };
   try {
-    const { manifests, modules } = await folderFiles(path);
+    const { manifests, modules, hasSkill } = await folderFiles(path);
     const [first, second] = manifests;
+    const isSkillOnly = hasSkill && manifests.length + modules.length === 0;
+    const skill = hasSkill ? await readSkill(path, { isNameFree: !isSkillOnly }) : undefined;
+    if (skill && isSkillOnly) return withSkill(emptyFolder(path), skill);
     if (!first) return failed('no manifest.yaml', 'a manifest.yaml beside tool.ts');
     if (second) return failed(`both ${first} and ${second}`, 'one of them');
     const { size } = await stat(join(path, first));
     if (size > MAX_MANIFEST) return failed(`${size} bytes`, `at most ${MAX_MANIFEST}`);
     const source = new ManifestFile(join(path, first), await readFile(join(path, first), 'utf8'));
     if (!source.manifest) return { ...failed('', ''), problems: source.problems };
-    return await readManifest(source, source.manifest, { path, module: modules[0], options });
+    const folder = await readManifest(source, source.manifest, { path, module: modules[0], options });
+    return skill ? withSkill(folder, skill) : folder;
   } catch (error) {
     return failed(`an error: ${errorText(error)}`, 'a folder that can be read');
   }
+}
+
+function emptyFolder(path: string): ReadFolder {
+  const name = basename(path);
+  return {
+    name,
+    humanName: name,
+    path,
+    env: {},
+    Tools: undefined,
+    codeFile: join(path, 'tool.ts'),
+    tools: new Map(),
+    undeclared: [],
+    mcpServers: {},
+    skill: undefined,
+    problems: [],
+    warnings: [],
+  };
+}
+
+function withSkill(folder: ReadFolder, { skill, problems, warnings }: ReadSkill): ReadFolder {
+  return { ...folder, skill, problems: [...folder.problems, ...problems], warnings };
 }
 
 async function readManifest(
@@ -117,7 +143,9 @@ async function readManifest(
   const undeclared = [...tools.values()].flatMap(({ definition: { name, annotations, _meta } }) =>
     annotations || _meta ? [] : name,
   );
-  return { name, humanName, path, env, Tools, codeFile, tools, undeclared, mcpServers, problems: source.problems };
+  const { problems } = source;
+  const folder = { ...emptyFolder(path), name, humanName, env, Tools, codeFile, tools, undeclared };
+  return { ...folder, mcpServers, problems };
 }
 
 function checkManifest(source: ManifestFile, manifest: Manifest): void {

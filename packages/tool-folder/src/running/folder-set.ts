@@ -21,6 +21,8 @@ export interface FolderState {
   readonly tools: readonly Tool[];
   /** The tools that declare no capability and count as `delete`. */
   readonly undeclared: readonly string[];
+  /** The skill of its SKILL.md, if it has one. */
+  readonly skill: { readonly name: string; readonly description: string } | undefined;
   /** The problems of the current files. After an edit that broke the folder, `tools` are those from before. */
   readonly problems: readonly ManifestProblem[];
 }
@@ -69,10 +71,11 @@ export class FolderSet {
   get states(): FolderState[] {
     return [...this.#slots].map(([name, { read, running, ...slot }]) => {
       const problems = slot.failure ? [...slot.problems, slot.failure] : slot.problems;
-      const { humanName, path, tools, undeclared } = running?.folder ?? read;
+      const { humanName, path, tools, undeclared, ...folder } = running?.folder ?? read;
       const isUsable = running !== undefined || problems.length === 0;
       const definitions = isUsable ? [...tools.values()].map(({ definition }) => definition) : [];
-      return { name, humanName, path, active: this.#isActive(name), tools: definitions, undeclared, problems };
+      const skill = isUsable ? folder.skill : undefined;
+      return { name, humanName, path, active: this.#isActive(name), tools: definitions, undeclared, skill, problems };
     });
   }
 
@@ -136,7 +139,7 @@ export class FolderSet {
 
   #take(read: ReadFolder, digest: string): void {
     const { problems } = read;
-    for (const problem of problems) this.#options.logger.warn(problemText(problem));
+    for (const problem of [...problems, ...read.warnings]) this.#options.logger.warn(problemText(problem));
     const slot = this.#slots.get(read.name);
     const undeclared = problems.length > 0 ? undefined : undeclaredText(read);
     if (undeclared && undeclared !== (slot && undeclaredText(slot.read))) this.#options.logger.warn(undeclared);

@@ -1,16 +1,17 @@
 // Joins several tool folder paths into one, for a server with one list of tools.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
-import {
-  type FolderCallContext,
-  type FolderState,
-  ToolFolder,
-  type ToolFolderOptions,
-} from '@pocket-agent/tool-folder';
-import type { Judgement, ListWait } from 'pocket-agent';
+import type { Judgement, ListWait, ToolChoices } from 'pocket-agent';
+import type { FolderState } from './running/folder-set.ts';
+import type { FolderCallContext } from './running/running-folder.ts';
+import type { Skill } from './skills/skill.ts';
+import { SkillTools } from './skills/skill-tools.ts';
+import { ToolFolder, type ToolFolderOptions } from './tool-folder.ts';
 
 export class JoinedFolders extends ToolFolder {
   readonly #parts: readonly ToolFolder[];
+  /** The skills of all parts have one list, so the tools of each part for its own are left out. */
+  readonly #skillTools = new SkillTools({ showsPath: false });
   /** Tool name to folder, from the last listing. */
   #owners: ReadonlyMap<string, ToolFolder> = new Map();
 
@@ -23,14 +24,19 @@ export class JoinedFolders extends ToolFolder {
     return this.#parts.flatMap((part) => part.folders);
   }
 
+  override get skills(): readonly Skill[] {
+    return this.#parts.flatMap((part) => part.skills);
+  }
+
   override async load(): Promise<readonly FolderState[]> {
     await Promise.all(this.#parts.map((part) => part.load()));
     return this.folders;
   }
 
   override async listTools(signal?: AbortSignal, wait?: ListWait): Promise<readonly Tool[]> {
-    const lists = await Promise.all(this.#parts.map((part) => part.listTools(signal, wait)));
-    const owners = new Map<string, ToolFolder>();
+    const lists = await Promise.all(this.#parts.map((part) => ownTools(part, signal, wait)));
+    const skillTools = this.#skillTools.offer(this.skills);
+    const owners = new Map<string, ToolFolder>(skillTools.map(({ name }) => [name, this]));
     for (const [index, part] of this.#parts.entries()) {
       for (const { name } of lists[index] ?? []) {
         const other = owners.get(name);
@@ -44,7 +50,7 @@ export class JoinedFolders extends ToolFolder {
       }
     }
     this.#owners = owners;
-    return lists.flat();
+    return [...lists.flat(), ...skillTools];
   }
 
   override async callTool(
@@ -54,13 +60,19 @@ export class JoinedFolders extends ToolFolder {
   ): Promise<CallToolResult> {
     await this.listTools(context.signal, 'ready');
     const owner = this.#owners.get(name);
+    if (owner === this) return this.#skillTools.call(name, args);
     if (owner) return owner.callTool(name, args, context);
     const known = [...this.#owners.keys()].join(', ') || 'none';
     throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}". Available: ${known}.`);
   }
 
   override judge(tool: Tool): Judgement {
-    return this.#owners.get(tool.name)?.judge(tool) ?? super.judge(tool);
+    const owner = this.#owners.get(tool.name);
+    return owner && owner !== this ? owner.judge(tool) : super.judge(tool);
+  }
+
+  override choices(tool: Tool): ToolChoices | undefined {
+    return this.#owners.get(tool.name) === this ? this.#skillTools.choices(tool, tool.name) : undefined;
   }
 
   override onChange(listener: () => void): () => void {
@@ -73,4 +85,9 @@ export class JoinedFolders extends ToolFolder {
   override async close(): Promise<void> {
     await Promise.all(this.#parts.map((part) => part.close()));
   }
+}
+
+/** Without the tools of skills. */
+async function ownTools(part: ToolFolder, signal?: AbortSignal, wait?: ListWait): Promise<Tool[]> {
+  return (await part.listTools(signal, wait)).filter((tool) => part.choices(tool) === undefined);
 }

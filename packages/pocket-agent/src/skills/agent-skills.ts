@@ -1,0 +1,92 @@
+// The option `skills` of an agent: folders of skills as a tool source. @pocket-agent/tool-folder reads them; it is loaded with
+// the first use.
+import { resolve } from 'node:path';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { type Logger, PocketError } from '@pocket-agent/kit';
+import { type Judgement, judge } from '../access/capabilities.ts';
+import type { SourceResources, ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
+
+const PACKAGE = '@pocket-agent/tool-folder';
+
+/** The part of the package that is used here. */
+interface SkillsModule {
+  skills(paths: readonly string[], options: { logger: Logger }): ToolSource & { readonly resources: SourceResources };
+}
+
+type Source = ReturnType<SkillsModule['skills']>;
+
+class AgentSkills implements ToolSource {
+  readonly name = 'skills';
+  readonly hasOwnSchemas = true;
+  readonly resources: SourceResources;
+  readonly #paths: readonly string[];
+  readonly #logger: Logger;
+  #loading: Promise<Source> | undefined;
+  #loaded: Source | undefined;
+
+  constructor(paths: readonly string[], logger: Logger) {
+    // relative to the folder that is current now
+    this.#paths = paths.map((path) => resolve(path));
+    this.#logger = logger;
+    this.resources = {
+      list: async () => (await this.#load()).resources.list(),
+      templates: async () => (await this.#load()).resources.templates(),
+      find: async (uri) => (await this.#load()).resources.find(uri),
+    };
+  }
+
+  async listTools(): Promise<readonly Tool[]> {
+    return (await this.#load()).listTools();
+  }
+
+  async callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
+    return (await this.#load()).callTool(name, args, context);
+  }
+
+  judge(tool: Tool): Judgement {
+    return this.#loaded?.judge?.(tool) ?? judge(tool);
+  }
+
+  choices(tool: Tool): ToolChoices | undefined {
+    return this.#loaded?.choices?.(tool);
+  }
+
+  async #load(): Promise<Source> {
+    this.#loading ??= this.#import();
+    try {
+      this.#loaded = await this.#loading;
+      return this.#loaded;
+    } catch (error) {
+      this.#loading = undefined;
+      throw error;
+    }
+  }
+
+  async #import(): Promise<Source> {
+    const { skills }: SkillsModule = await import(PACKAGE).catch((error: unknown) => {
+      if (isInstalled()) throw error;
+      const text = `The option "skills" needs the package ${PACKAGE}: npm install ${PACKAGE}`;
+      throw new PocketError('CONFIG_INVALID', text, { cause: error });
+    });
+    return skills(this.#paths, { logger: this.#logger });
+  }
+}
+
+function isInstalled(): boolean {
+  try {
+    import.meta.resolve(PACKAGE);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** By the frozen list of paths: forks get the same list, so skills are read once for all conversations. */
+const shared = new WeakMap<readonly string[], ToolSource>();
+
+/** `paths` must be frozen. */
+export function agentSkills(paths: readonly string[], logger: Logger): ToolSource {
+  const known = shared.get(paths) ?? new AgentSkills(paths, logger);
+  shared.set(paths, known);
+  return known;
+}

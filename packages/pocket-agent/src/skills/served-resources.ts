@@ -1,0 +1,120 @@
+// The resources that clients of a served agent may list and read, under the same rules as its tools.
+import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/client';
+import type { AccessRules } from '../access/access-rules.ts';
+import type { Approve } from '../access/approval.ts';
+import type { CallRecord } from '../access/audit.ts';
+import type { Profile } from '../access/capabilities.ts';
+import { denied, Policy, type Verdict } from '../access/policy.ts';
+import type { ToolCall } from '../base/tool-call.ts';
+import type { SourceResource, ToolSource } from '../tools/tool-source.ts';
+
+/** On whose behalf resources are listed or read. */
+export interface ResourceCaller {
+  profiles: readonly Profile[];
+  caller: string | undefined;
+  signal: AbortSignal;
+}
+
+interface Owner {
+  readonly name: string;
+  readonly agentId: string;
+  readonly approve: Approve | undefined;
+}
+
+interface FoundResource {
+  source: ToolSource;
+  resource: SourceResource;
+}
+
+export class ServedResources {
+  readonly #agent: Owner;
+  readonly #rules: AccessRules;
+  readonly #sources: readonly ToolSource[];
+
+  constructor(agent: Owner, rules: AccessRules, sources: readonly ToolSource[]) {
+    this.#agent = agent;
+    this.#rules = rules;
+    this.#sources = sources.filter(({ resources }) => resources);
+  }
+
+  /** Whether there can be any. */
+  get isEmpty(): boolean {
+    return this.#sources.length === 0;
+  }
+
+  async list(from: ResourceCaller): Promise<Resource[]> {
+    const policy = this.#policy(from);
+    const lists = await Promise.all(this.#sources.map(({ resources }) => resources?.list() ?? []));
+    const all = new Map(lists.flat().map((each) => [each.resource.uri, each]));
+    return [...all.values()].flatMap(({ resource, judged }) => (policy.refusal(judged) ? [] : resource));
+  }
+
+  async templates(): Promise<ResourceTemplateType[]> {
+    const lists = await Promise.all(this.#sources.map(({ resources }) => resources?.templates() ?? []));
+    return lists.flat();
+  }
+
+  /** Undefined if there is no such resource, or rules hide it. Throws if approval is denied. */
+  async read(uri: string, from: ResourceCaller): Promise<ReadResourceResult | undefined> {
+    const found = await this.#find(uri);
+    if (!found) return undefined;
+    const policy = this.#policy(from);
+    const startedAt = performance.now();
+    const call = callOf(uri);
+    const record: CallRecord = { ...undecided, call, capability: found.resource.judged.capability, durationMs: 0 };
+    try {
+      const { decision, by, reason, error } = await decide(policy, { ...found, call, signal: from.signal });
+      Object.assign(record, { decision, by, reason });
+      if (by === 'profile') return undefined;
+      if (error) throw error;
+      record.outcome = 'failed';
+      const contents = await found.resource.read();
+      record.outcome = 'done';
+      return contents;
+    } finally {
+      record.durationMs = Math.round(performance.now() - startedAt);
+      if (policy.keepsRecords) policy.record(this.#agent.agentId, record);
+    }
+  }
+
+  async #find(uri: string): Promise<FoundResource | undefined> {
+    for (const source of this.#sources) {
+      const resource = await source.resources?.find(uri);
+      if (resource) return { source, resource };
+    }
+    return undefined;
+  }
+
+  #policy({ profiles, caller }: ResourceCaller): Policy {
+    const { name, approve } = this.#agent;
+    const policy = { rules: this.#rules, parent: undefined, path: [name], profiles, approve };
+    return new Policy({ ...policy, approveFallback: undefined, caller });
+  }
+}
+
+const undecided = {
+  decision: 'refused',
+  by: 'policy',
+  reason: 'the request ended before it was decided',
+  outcome: 'not run',
+} as const;
+
+function callOf(uri: string): ToolCall {
+  return { id: `resource-${crypto.randomUUID()}`, name: 'resources/read', arguments: { uri } };
+}
+
+interface Request extends FoundResource {
+  call: ToolCall;
+  signal: AbortSignal;
+}
+
+/** Rules, then approval, as for a tool call. */
+async function decide(policy: Policy, { call, source, resource, signal }: Request): Promise<Verdict> {
+  const { judged } = resource;
+  const refused = policy.checkRules(call, judged);
+  if (refused || !policy.mayAsk) return refused ?? { decision: 'allowed', by: 'policy', call };
+  // the schema of the tool says nothing about a URI
+  const tool = { ...judged.tool, inputSchema: { type: 'object' as const } };
+  const verdict = await policy.checkApproval(call, { ...judged, source, tool }, signal);
+  return verdict.decision === 'edited' ? denied(call, verdict.by, 'the approver changed the arguments') : verdict;
+}

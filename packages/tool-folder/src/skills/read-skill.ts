@@ -1,0 +1,104 @@
+// Reads and checks SKILL.md of one folder.
+import { realpath } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { errorText } from '@pocket-agent/kit';
+import { decodeText, readConfined } from '@pocket-agent/kit/confined-files';
+import { type ManifestProblem, shown } from '../manifest/problem.ts';
+import { YamlFile } from '../manifest/yaml-file.ts';
+import { SKILL_FILE, type Skill } from './skill.ts';
+import { type FrontMatter, skillSchema } from './skill-schema.ts';
+
+/** In bytes. A tool result has at most about as many. */
+const MAX_SKILL = 250_000;
+/** In characters. Bounds the time that hostile YAML takes. */
+const MAX_FRONT_MATTER = 20_000;
+
+export interface ReadSkill {
+  /** Undefined if there are problems. */
+  skill: Skill | undefined;
+  /** The Markdown after the front matter. */
+  body: string;
+  problems: ManifestProblem[];
+  /** Keys that the specification does not know; other programs may. */
+  warnings: ManifestProblem[];
+  /** Reports that another skill has this name. */
+  reportDuplicate(other: Skill): void;
+}
+
+interface ReadOptions {
+  /** True: the name need not be that of the folder, as in a tool folder. */
+  isNameFree?: boolean;
+  /** True: `folder` was a real path when it was found. If it has become a symbolic link since, it is not read. */
+  isReal?: boolean;
+}
+
+/** Never throws: a skill that cannot be read has a problem. */
+export async function readSkill(folder: string, options: ReadOptions = {}): Promise<ReadSkill> {
+  const { isNameFree = false, isReal = false } = options;
+  const file = join(folder, SKILL_FILE);
+  const failed = (found: string, expected: string): ReadSkill => {
+    const problems = [{ file, line: 1, column: 1, found, expected }];
+    return { skill: undefined, body: '', problems, warnings: [], reportDuplicate: () => {} };
+  };
+  try {
+    const path = isReal ? folder : await realpath(folder);
+    const read = { root: path, isRootReal: true, path: SKILL_FILE, maxBytes: MAX_SKILL, rootName: 'the skill' };
+    const parts = splitFrontMatter(decodeText(SKILL_FILE, await readConfined(read)));
+    if (parts === 'missing')
+      return failed('no front matter', 'a first line "---", then name and description, then a line "---"');
+    if (parts === 'unclosed') return failed('front matter without an end', 'a line "---" after name and description');
+    const { yaml, body } = parts;
+    if (yaml.length > MAX_FRONT_MATTER)
+      return failed(`front matter of ${yaml.length} characters`, `at most ${MAX_FRONT_MATTER}`);
+    // the empty line stands for the first "---", so that line numbers are those of the file
+    const source = new YamlFile({ file, text: `\n${yaml}`, schema: skillSchema, kind: 'front matter' });
+    const names = isNameFree ? undefined : [basename(folder), basename(path)];
+    return checked({ source, body, path, names });
+  } catch (error) {
+    return failed(`an error: ${errorText(error)}`, 'a text file of at most 250 kB in the folder');
+  }
+}
+
+interface Source {
+  source: YamlFile<FrontMatter>;
+  body: string;
+  path: string;
+  /** Names of the folder; undefined if the skill may have another name. */
+  names: readonly string[] | undefined;
+}
+
+function checked({ source, body, path, names }: Source): ReadSkill {
+  const { value, problems } = source;
+  if (value && names && !names.some((name) => name.normalize('NFKC') === value.name)) {
+    const [folder = ''] = names;
+    source.report(['name'], { found: shown(value.name), expected: `the name of its folder, ${shown(folder)}` });
+  }
+  const known = skillSchema.keysAt([]);
+  const others = Object.keys(value ?? {}).filter((key) => !known.includes(key));
+  return {
+    skill: value && problems.length === 0 ? skillOf(value, path) : undefined,
+    body,
+    problems,
+    warnings: source.unknownKeys([], others),
+    reportDuplicate: (other) =>
+      source.report(['name'], {
+        found: `${shown(other.name)} again, as in ${other.path}`,
+        expected: 'a different name for each skill',
+      }),
+  };
+}
+
+function skillOf(frontMatter: FrontMatter, path: string): Skill {
+  const { name, description, metadata } = frontMatter;
+  return Object.freeze({ name, description, path, capability: metadata?.capability ?? 'read', frontMatter });
+}
+
+/** The lines between the first "---" and the next, and the text after them. */
+function splitFrontMatter(text: string): { yaml: string; body: string } | 'missing' | 'unclosed' {
+  const [opening] = /^\uFEFF?---[ \t]*\r?\n/.exec(text) ?? [];
+  if (opening === undefined) return 'missing';
+  const rest = text.slice(opening.length);
+  const end = /^---[ \t]*\r?$/m.exec(rest);
+  if (!end) return 'unclosed';
+  return { yaml: rest.slice(0, end.index), body: rest.slice(end.index + end[0].length).trim() };
+}

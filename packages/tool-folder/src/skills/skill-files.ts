@@ -1,0 +1,117 @@
+// Lists and reads the files of one skill. Nothing outside its folder can be read.
+import type { Dirent } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { isAbsolute, join, relative, sep } from 'node:path';
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { escapeInvisible } from '@pocket-agent/kit';
+import { decodeText, looksSecret, readConfined } from '@pocket-agent/kit/confined-files';
+import { isSkipped } from './find-skills.ts';
+import { SKILL_FILE, type Skill } from './skill.ts';
+
+const MAX_LISTED = 100;
+const MAX_VISITED = 1_000;
+const MAX_DEPTH = 6;
+const MAX_FILE = 5_000_000;
+/** In characters of text. */
+const MAX_TEXT = 200_000;
+
+export interface SkillFiles {
+  /** Paths below the skill, with `/`, sorted. */
+  paths: string[];
+  /** True if there may be more. */
+  isCutOff: boolean;
+}
+
+export interface SkillFile {
+  bytes: Uint8Array;
+  /** The type of an image; undefined for text and other files. */
+  imageType: string | undefined;
+}
+
+/** The files beside SKILL.md, without hidden ones, links, and names that cannot be shown. */
+export async function listSkillFiles({ path: root }: Skill): Promise<SkillFiles> {
+  const paths: string[] = [];
+  let level = [root];
+  let visited = 0;
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+    const next: string[] = [];
+    for (const directory of level) {
+      for (const entry of await entriesOf(directory)) {
+        if (++visited > MAX_VISITED || paths.length >= MAX_LISTED) return { paths: paths.sort(), isCutOff: true };
+        const path = join(directory, entry.name);
+        const shown = relative(root, path).split(sep).join('/');
+        if (escapeInvisible(shown) !== shown || looksSecret(relative(root, path))) continue;
+        if (entry.isDirectory()) next.push(path);
+        else if (entry.isFile() && shown !== SKILL_FILE) paths.push(shown);
+      }
+    }
+    level = next;
+  }
+  return { paths: paths.sort(), isCutOff: level.length > 0 };
+}
+
+async function entriesOf(directory: string): Promise<Dirent[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  return entries.filter(({ name }) => !isSkipped(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Throws for a path that leads out of the skill, also through a symbolic link, and for what is not a regular file. */
+export async function readSkillFile(skill: Skill, path: string): Promise<SkillFile> {
+  if (path === '' || isAbsolute(path) || path.includes('\\') || path.split('/').includes('..')) {
+    throw new Error(`${JSON.stringify(path)} must be a path below the skill, such as references/guide.md.`);
+  }
+  const rootName = `the skill "${skill.name}"`;
+  const file = { root: skill.path, isRootReal: true, path, maxBytes: MAX_FILE, rootName };
+  const bytes = await readConfined(file).catch((error: NodeJS.ErrnoException) => {
+    // messages of Node contain the whole path
+    throw error.code === undefined ? error : new Error(`"${path}" cannot be read (${error.code}).`);
+  });
+  return { bytes, imageType: imageTypeOf(bytes) };
+}
+
+export interface Lines {
+  /** Counted from 1. */
+  startLine?: number | undefined;
+  lineCount?: number | undefined;
+}
+
+/** A file for the model: an image, or lines of text with a note if some are left out. Throws for other files. */
+export function fileResult(
+  path: string,
+  { bytes, imageType }: SkillFile,
+  { startLine = 1, lineCount }: Lines,
+): CallToolResult {
+  if (imageType !== undefined) {
+    return { content: [{ type: 'image', data: Buffer.from(bytes).toString('base64'), mimeType: imageType }] };
+  }
+  const lines = decodeText(path, bytes).split('\n');
+  if (startLine > lines.length) throw new Error(`"${path}" has ${lines.length} lines, so it has no line ${startLine}.`);
+  const wanted = lines.slice(startLine - 1, lineCount === undefined ? undefined : startLine - 1 + lineCount);
+  const fits = fitting(wanted);
+  const text = fits.join('\n').slice(0, MAX_TEXT);
+  const last = startLine + fits.length - 1;
+  const note =
+    last < lines.length
+      ? `\n[lines ${startLine} to ${last} of ${lines.length}; continue with startLine ${last + 1}]`
+      : '';
+  return { content: [{ type: 'text', text: text + note }] };
+}
+
+/** As many whole lines as fit into one result, but at least one. */
+function fitting(lines: string[]): string[] {
+  let length = 0;
+  const end = lines.findIndex((line, index) => {
+    length += line.length + 1;
+    return index > 0 && length > MAX_TEXT;
+  });
+  return end === -1 ? lines : lines.slice(0, end);
+}
+
+/** By the first bytes, because a name can be wrong. */
+function imageTypeOf(bytes: Uint8Array): string | undefined {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 12)).toString('latin1');
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (start.startsWith('GIF87a') || start.startsWith('GIF89a')) return 'image/gif';
+  return start.startsWith('RIFF') && start.slice(8) === 'WEBP' ? 'image/webp' : undefined;
+}

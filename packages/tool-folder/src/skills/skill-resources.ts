@@ -1,0 +1,80 @@
+// Skills as MCP resources: skill://<name>/SKILL.md, and skill://<name>/<path> for the files beside it.
+import { isUtf8 } from 'node:buffer';
+import { extname } from 'node:path';
+import type { ReadResourceResult } from '@modelcontextprotocol/client';
+import { errorText, PocketError } from '@pocket-agent/kit';
+import type { JudgedTool, SourceResource, SourceResources } from 'pocket-agent';
+import { SKILL_FILE, type Skill } from './skill.ts';
+import { readSkillFile } from './skill-files.ts';
+
+const SCHEME = 'skill://';
+const MARKDOWN = 'text/markdown';
+const types: Readonly<Record<string, string>> = { '.md': MARKDOWN, '.json': 'application/json', '.html': 'text/html' };
+
+const template = {
+  uriTemplate: `${SCHEME}{skill}/{+path}`,
+  name: 'skill-file',
+  description: `A file of a skill: ${SKILL_FILE} has the instructions, which name the other files`,
+};
+
+interface OfferedSkills {
+  /** The skills that there are now. */
+  list(): Promise<readonly Skill[]>;
+  judged(skill: Skill): JudgedTool;
+}
+
+/** Only SKILL.md is listed; other files are found by their URI. */
+export function skillResources({ list, judged }: OfferedSkills): SourceResources {
+  const found = (skill: Skill, path: string): SourceResource => {
+    const uri = uriOf(skill, path);
+    const isMain = path === SKILL_FILE;
+    return {
+      resource: {
+        uri,
+        name: isMain ? skill.name : path,
+        ...(isMain ? { description: skill.description, mimeType: MARKDOWN } : {}),
+      },
+      judged: judged(skill),
+      read: () => read(skill, path, uri),
+    };
+  };
+  return {
+    list: async () => (await list()).map((skill) => found(skill, SKILL_FILE)),
+    templates: async () => [template],
+    async find(uri) {
+      const { name, path } = parse(uri) ?? {};
+      const skill = name === undefined ? undefined : (await list()).find((each) => each.name === name);
+      return skill && path ? found(skill, path) : undefined;
+    },
+  };
+}
+
+async function read(skill: Skill, path: string, uri: string): Promise<ReadResourceResult> {
+  try {
+    const { bytes, imageType } = await readSkillFile(skill, path);
+    if (imageType === undefined && isUtf8(bytes) && !bytes.includes(0)) {
+      const mimeType = types[extname(path).toLowerCase()] ?? 'text/plain';
+      return { contents: [{ uri, mimeType, text: new TextDecoder().decode(bytes) }] };
+    }
+    const mimeType = imageType ?? 'application/octet-stream';
+    return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString('base64') }] };
+  } catch (error) {
+    throw new PocketError('TOOL_ARGUMENTS_INVALID', errorText(error), { cause: error });
+  }
+}
+
+function uriOf({ name }: Skill, path: string): string {
+  return `${SCHEME}${[name, ...path.split('/')].map(encodeURIComponent).join('/')}`;
+}
+
+/** Not with `URL`, which would resolve ".." and change letters. */
+function parse(uri: string): { name: string; path: string } | undefined {
+  if (!uri.startsWith(SCHEME)) return undefined;
+  try {
+    const [name = '', ...path] = uri.slice(SCHEME.length).split('/').map(decodeURIComponent);
+    // a decoded slash would be a path inside a segment
+    return path.some((segment) => segment.includes('/')) ? undefined : { name, path: path.join('/') };
+  } catch {
+    return undefined;
+  }
+}

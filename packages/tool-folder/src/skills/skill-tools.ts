@@ -1,0 +1,205 @@
+// The tools of skills: load_skill returns the instructions of one, read_skill_file a file beside them.
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { errorText, PocketError, printable, snapshot } from '@pocket-agent/kit';
+import type { JudgedTool, ToolChoices } from 'pocket-agent';
+import { problemText } from '../manifest/problem.ts';
+import type { Skill } from './skill.ts';
+import { fileResult, type Lines, listSkillFiles, readSkillFile } from './skill-files.ts';
+
+const LOAD = 'load_skill';
+const READ = 'read_skill_file';
+
+/** In characters. With more, descriptions are shortened. */
+const MAX_CATALOGUE = 30_000;
+/** Providers limit the number of values in an enum. */
+const MAX_ENUM = 200;
+
+interface SkillToolsOptions {
+  /** Whether the model is told the path of a skill, which it needs to run scripts with other tools. */
+  showsPath: boolean;
+}
+
+export class SkillTools {
+  readonly #options: SkillToolsOptions;
+  #skills: ReadonlyMap<string, Skill> = new Map();
+  #tools: readonly Tool[] = [];
+  /** The limited tools made last, by tool; runs with the same rules get the same object. */
+  readonly #limited = new Map<string, { names: string; tool: Tool }>();
+
+  constructor(options: SkillToolsOptions) {
+    this.#options = options;
+  }
+
+  get skills(): readonly Skill[] {
+    return [...this.#skills.values()];
+  }
+
+  /** The tools of these skills; none if there are no skills. Of several skills with one name, the first counts. */
+  offer(skills: readonly Skill[]): readonly Tool[] {
+    const byName = new Map<string, Skill>();
+    for (const skill of skills) if (!byName.has(skill.name)) byName.set(skill.name, skill);
+    const known = this.#skills;
+    const isSame = known.size === byName.size && [...byName].every(([name, skill]) => known.get(name) === skill);
+    if (isSame) return this.#tools;
+    this.#skills = byName;
+    this.#limited.clear();
+    const all = [...byName.values()];
+    this.#tools = all.length === 0 ? [] : [loadTool(all), readTool(all)];
+    return this.#tools;
+  }
+
+  /** The choices of a tool made by `offer`; it may have another name there. */
+  choices(tool: Tool, ownName: string): ToolChoices {
+    const all = () => this.skills.map((skill) => choice(tool, skill));
+    return {
+      get all() {
+        return all();
+      },
+      chosenBy: ({ skill: name }) => (typeof name === 'string' ? this.#choice(tool, name) : undefined),
+      limitedTo: (choices) => this.#limitedTo(tool, ownName, choices),
+    };
+  }
+
+  /** How rules judge a skill that is read as a resource. */
+  judged(skill: Skill): JudgedTool {
+    return choice(this.#tools[0] ?? loadTool([skill]), skill);
+  }
+
+  async call(ownName: string, args: Record<string, unknown>): Promise<CallToolResult> {
+    const skill = this.#find(args.skill);
+    return ownName === LOAD ? this.#load(skill) : readFile(skill, args);
+  }
+
+  #find(name: unknown): Skill {
+    const found = typeof name === 'string' ? this.#skills.get(name.normalize('NFKC')) : undefined;
+    if (found) return found;
+    // without a list: the model may not know all skills
+    const given = typeof name === 'string' ? `skill ${JSON.stringify(name.slice(0, 100))}` : 'skill without a name';
+    const advice = 'The parameter "skill" lists the names.';
+    throw new PocketError('TOOL_ARGUMENTS_INVALID', `There is no ${given}. ${advice}`);
+  }
+
+  /** A name that is not known is judged too, so that rules for all skills apply. */
+  #choice(tool: Tool, name: string): JudgedTool {
+    const known = this.#skills.get(name.normalize('NFKC'));
+    return known ? choice(tool, known) : { name: `skill:${name}`, capability: 'read', from: 'nothing', tool };
+  }
+
+  #limitedTo({ name }: Tool, ownName: string, choices: readonly JudgedTool[]): Tool {
+    const allowed = new Set(choices.map((each) => each.name));
+    const names = [...allowed].join('\n');
+    const known = this.#limited.get(name);
+    if (known?.names === names) return known.tool;
+    const skills = this.skills.filter((skill) => allowed.has(ruleName(skill)));
+    const tool = snapshot({ ...(ownName === LOAD ? loadTool(skills) : readTool(skills)), name });
+    this.#limited.set(name, { names, tool });
+    return tool;
+  }
+
+  /** Reads the file again: it may have been edited since it was listed. */
+  async #load(skill: Skill): Promise<CallToolResult> {
+    const { readSkill } = await import('./read-skill.ts');
+    const { skill: now, body, problems } = await readSkill(skill.path, { isNameFree: true, isReal: true });
+    if (now?.name !== skill.name) {
+      const reason = problems.map(problemText).join('\n') || `its name is now "${now?.name}"`;
+      throw new PocketError('TOOL_FAILED', `The skill "${skill.name}" cannot be loaded: ${reason}`);
+    }
+    const { paths, isCutOff } = await listSkillFiles(skill);
+    const { compatibility } = now.frontMatter;
+    const notes = [
+      typeof compatibility === 'string' ? `Compatibility: ${printable(compatibility)}` : '',
+      this.#options.showsPath ? `Folder of this skill: ${skill.path}` : '',
+      paths.length > 0 ? `Files of this skill, for ${READ}:\n${paths.join('\n')}` : '',
+      isCutOff ? '[there are more files]' : '',
+    ].filter(Boolean);
+    const texts = [body || '(this skill has no instructions besides its description)', ...notes];
+    return { content: [{ type: 'text', text: texts.join('\n\n') }] };
+  }
+}
+
+/** What profiles, filters and audit records call a skill. */
+export function ruleName({ name }: Skill): string {
+  return `skill:${name}`;
+}
+
+function choice(tool: Tool, skill: Skill): JudgedTool {
+  const { capability, description } = skill;
+  const from = Object.hasOwn((skill.frontMatter.metadata as object) ?? {}, 'capability') ? 'meta' : 'annotations';
+  return { name: ruleName(skill), capability, from, tool: { ...tool, description } };
+}
+
+async function readFile(skill: Skill, args: Record<string, unknown>): Promise<CallToolResult> {
+  const { path } = args;
+  if (typeof path !== 'string') throw wrong(READ, '"path" must be a string');
+  const lines: Lines = { startLine: positive(args, 'startLine'), lineCount: positive(args, 'lineCount') };
+  try {
+    return fileResult(path, await readSkillFile(skill, path), lines);
+  } catch (error) {
+    throw new PocketError('TOOL_FAILED', errorText(error), { cause: error });
+  }
+}
+
+function positive(args: Record<string, unknown>, key: string): number | undefined {
+  const value = args[key];
+  if (value === undefined || value === null) return undefined;
+  if (Number.isInteger(value) && Number(value) > 0) return Number(value);
+  throw wrong(READ, `"${key}" must be a whole number, 1 or more`);
+}
+
+function wrong(tool: string, problem: string): PocketError {
+  return new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${tool}": ${problem}`);
+}
+
+type Properties = NonNullable<Tool['inputSchema']['properties']>;
+
+const reads = { annotations: { readOnlyHint: true, openWorldHint: false } } as const;
+
+function loadTool(skills: readonly Skill[]): Tool {
+  return snapshot({
+    name: LOAD,
+    description:
+      'Returns the instructions of a skill. When a task fits the description of a skill, call this first and follow the instructions. The parameter "skill" lists the skills.',
+    inputSchema: objectOf({ skill: nameSchema(skills, `One of these skills:\n${catalogue(skills)}`) }, ['skill']),
+    ...reads,
+  });
+}
+
+function readTool(skills: readonly Skill[]): Tool {
+  const line = (description: string) => ({ type: 'integer', minimum: 1, description });
+  return snapshot({
+    name: READ,
+    description: `Reads a text file or an image of a skill that its instructions mention. ${LOAD} lists the files.`,
+    inputSchema: objectOf(
+      {
+        skill: nameSchema(skills, 'The name of the skill'),
+        path: { type: 'string', description: 'The path below the skill, such as references/guide.md' },
+        startLine: line('The first line to read; default: 1'),
+        lineCount: line('How many lines to read; default: all that fit'),
+      },
+      ['skill', 'path'],
+    ),
+    ...reads,
+  });
+}
+
+function objectOf(properties: Properties, required: string[]): Tool['inputSchema'] {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** The list is in the schema, because OpenAI refuses tools with a description of more than 1,024 characters. */
+function nameSchema(skills: readonly Skill[], description: string): Properties[string] {
+  const names = skills.map(({ name }) => name);
+  return { type: 'string', ...(names.length <= MAX_ENUM ? { enum: names } : {}), description };
+}
+
+/** One line for each skill. Descriptions are shortened equally if all would be too long together. */
+function catalogue(skills: readonly Skill[]): string {
+  const lines = skills.map(({ name, description }) => ({ name, description: printable(description) }));
+  const length = lines.reduce((sum, { name, description }) => sum + name.length + description.length + 5, 0);
+  const namesLength = lines.reduce((sum, { name }) => sum + name.length + 6, 0);
+  const each = Math.max(20, Math.floor((MAX_CATALOGUE - namesLength) / Math.max(lines.length, 1)));
+  const shortened = (text: string) => (text.length > each ? `${text.slice(0, each)}…` : text);
+  return lines
+    .map(({ name, description }) => `- ${name}: ${length > MAX_CATALOGUE ? shortened(description) : description}`)
+    .join('\n');
+}
