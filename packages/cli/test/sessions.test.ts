@@ -1,11 +1,9 @@
+// Sessions: saved conversations of the command, and the session files of earlier versions.
 import { spawn } from 'node:child_process';
-import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { FileLock } from '../src/files/file-lock.ts';
-import { Session } from '../src/files/sessions.ts';
 import { CommandFolder, commandLine, SCRIPTED, scriptedBy } from './fixtures/command.ts';
 
 const folder = new CommandFolder();
@@ -20,49 +18,39 @@ beforeEach(() => providers.reset());
 
 const args = (...more: string[]) => [...SCRIPTED, '--mcp', servers, ...more];
 const ask = (...more: string[]) => folder.command(args(...more), { env: scriptedBy(providers) });
-const sessionFile = (name: string) => join(folder.path, 'data', 'pocket-agent', 'sessions', name);
+const sessions = (...more: string[]) => folder.command(['sessions', ...more]);
 const sentTexts = () =>
   providers.lastBody.at('messages').list.map((message) => {
     const content = message.at('content');
     return content.text || content.at(0, 'text').text;
   });
 
+/** The data folder of one test, with session files of an earlier version. */
+async function oldData(name: string, files: Record<string, object | string>) {
+  const env = { XDG_DATA_HOME: join(folder.path, name) };
+  const path = join(folder.path, name, 'pocket-agent', 'sessions');
+  await mkdir(path, { recursive: true });
+  for (const [file, content] of Object.entries(files))
+    await writeFile(join(path, file), typeof content === 'string' ? content : JSON.stringify(content));
+  const command = (...more: string[]) => folder.command(more, { env: { ...env, ...scriptedBy(providers) } });
+  return { path, command };
+}
+
+const turn = (question: string, answer: string) => [
+  { role: 'user', content: [{ type: 'text', text: question }] },
+  { role: 'assistant', content: [{ type: 'text', text: answer }] },
+];
+
 describe('--session', () => {
-  test('saves and resumes a conversation in a file that only its owner can read', async () => {
+  test('saves and resumes a conversation in a database that only its owner can read', async () => {
     providers.script('Hello Ada.', 'You are Ada.');
     expect((await ask('--session', 'first', 'I am Ada')).code).toBe(0);
     const second = await ask('--session', 'first', 'Who am I?');
     expect(second.stdout).toBe('You are Ada.\n');
     expect(second.stderr).toContain('session first: 2 messages');
     expect(sentTexts().slice(1)).toEqual(['I am Ada', 'Hello Ada.', 'Who am I?']);
-    expect((await stat(sessionFile('first.json'))).mode & 0o777).toBe(0o600);
-    const saved = JSON.parse(await readFile(sessionFile('first.json'), 'utf8'));
-    expect(saved).toMatchObject({ format: 1, name: 'first', savedAt: expect.any(String) });
-    expect(saved.messages).toHaveLength(4);
-    expect(await readdir(join(sessionFile('.')))).not.toContainEqual(expect.stringMatching(/lock|tmp/));
-  });
-
-  test('sessions are listed newest first, including one that cannot be read', async () => {
-    const env = { XDG_DATA_HOME: join(folder.path, 'listed') };
-    const list = () => folder.command(['sessions'], { env });
-    expect(await list()).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('--session NAME') });
-    providers.script('Hello.', 'Hi.');
-    const save = (name: string, text: string) =>
-      folder.command(args('--session', name, text), { env: { ...env, ...scriptedBy(providers) } });
-    await save('older', 'I am Ada\u001b[2J');
-    await save('newer', 'I am Bob');
-    const sessions = join(folder.path, 'listed', 'pocket-agent', 'sessions');
-    await utimes(join(sessions, 'older.json'), 1_000, 1_000);
-    await writeFile(join(sessions, 'broken.json'), '{');
-    await utimes(join(sessions, 'broken.json'), 500, 500);
-    const { stdout } = await list();
-    expect(stdout.split('\n')).toEqual([
-      expect.stringMatching(/^newer {3}2 messages {6}\d{4}-\d\d-\d\d \d\d:\d\d {2}I am Bob$/),
-      'older   2 messages      1970-01-01 00:16  I am Ada�[2J',
-      expect.stringMatching(/^broken {2}cannot be read {2}1970-01-01 00:08 {2}Session "broken" cannot be read/),
-      '',
-    ]);
-    expect((await folder.command(['sessions', 'newer'], { env })).code).toBe(2);
+    const database = join(folder.path, 'data', 'pocket-agent', 'conversations.sqlite');
+    expect((await stat(database)).mode & 0o777).toBe(0o600);
   });
 
   test('is saved after a failed or stopped run and can be resumed', async () => {
@@ -80,74 +68,125 @@ describe('--session', () => {
     expect(JSON.stringify(providers.lastBody.value)).toMatch(/One.*Two.*Go on/s);
   });
 
-  test('is locked for other processes; the lock of a killed process is taken over', async () => {
+  test('a run waits for that of another process, and takes over from one that was killed', async () => {
     providers.script({ hang: 'immediately' });
-    const [node = '', ...rest] = [...commandLine, ...args('--session', 'locked', 'Wait')];
+    const [node = '', ...rest] = [...commandLine, ...args('--session', 'shared', 'Wait')];
     const child = spawn(node, rest, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
     const ended = new Promise((resolve) => child.once('exit', resolve));
     await providers.arrived;
-    const other = await ask('--session', 'locked', 'Me too');
-    expect(other.code).toBe(2);
-    expect(other.stderr).toMatch(
-      new RegExp(`Session "locked" is in use by process ${child.pid} on .*delete .*locked\\.json\\.lock`),
-    );
+    const other = await ask('--session', 'shared', 'Me too');
+    expect(other.code).toBe(1);
+    expect(other.stderr).toContain('The conversation "shared" is still in use by another run after 5000 ms.');
     child.kill('SIGKILL');
     await ended;
-    expect(await readdir(sessionFile('.'))).toContain('locked.json.lock');
     providers.script('Mine now.');
-    expect((await ask('--session', 'locked', 'And now?')).stdout).toBe('Mine now.\n');
-    expect(await readdir(sessionFile('.'))).not.toContain('locked.json.lock');
+    expect((await ask('--session', 'shared', 'And now?')).stdout).toBe('Mine now.\n');
+    expect(sentTexts().slice(1)).toEqual(['Wait', 'And now?']);
   });
 
-  test('a lock is taken over if another process has the same id now', async () => {
-    const stranger = `${process.pid} ${hostname()} 1`;
-    (await FileLock.take(await folder.file('again.lock', stranger), 'It')).release();
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], { stdio: 'ignore' });
-    const file = await folder.file('reused.lock', `${child.pid} ${hostname()} 1`);
-    const lock = await FileLock.take(file, 'It');
-    await expect(FileLock.take(file, 'It')).rejects.toThrow(`in use by process ${process.pid}`);
-    lock.release();
-    child.kill('SIGKILL');
+  test.each(['a/b', 'a\\b', '.hidden', 'con', 'x'.repeat(65)])('the name %j is refused', async (name) => {
+    const outcome = await ask('--session', name, 'Hi');
+    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a valid session name') });
+  });
+});
+
+describe('pocket-agent sessions', () => {
+  test('lists sessions newest first, and those that contain a text', async () => {
+    const { command } = await oldData('listed', {});
+    const empty = await command('sessions');
+    expect(empty).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('--session NAME') });
+    providers.script('Hello.', 'Hi.');
+    await command(...args('--session', 'older', 'I am Ada\u001b[2J'));
+    await command(...args('--session', 'newer', 'I am Bob'));
+    const { stdout } = await command('sessions', 'list');
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^newer {2}2 messages {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}I am Bob$/),
+      expect.stringMatching(/^older {2}2 messages {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}I am Ada�\[2J$/),
+      '',
+    ]);
+    expect((await command('sessions', '--search', 'am BOB')).stdout).toMatch(/^newer .*\n$/);
+    expect(await command('sessions', '--search', 'nobody')).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('an empty lock file counts while it is new, not when it is old', async () => {
-    const file = await folder.file('empty.lock', '');
-    await expect(FileLock.take(file, 'It')).rejects.toThrow('It is in use');
-    await utimes(file, new Date(0), new Date(0));
-    const lock = await FileLock.take(file, 'It');
-    expect(await readFile(file, 'utf8')).toContain(String(process.pid));
-    lock.release();
+  test('shows, renames, exports and deletes a session', async () => {
+    providers.script('Hello Ada.', 'Again.');
+    await ask('--session', 'mine', 'I am Ada\u001b[2J');
+    expect((await sessions('show', 'mine')).stdout).toBe('> I am Ada�[2J\n\nHello Ada.\n\n');
+    expect((await sessions('rename', 'mine', 'ours')).code).toBe(0);
+    await ask('--session', 'ours', 'And?');
+    const exported = JSON.parse((await sessions('export', 'ours')).stdout);
+    expect(exported).toMatchObject({ id: 'ours', title: expect.stringContaining('I am Ada'), messages: { length: 4 } });
+    expect(JSON.parse((await sessions('export', '--openai', 'ours')).stdout)).toEqual([
+      { role: 'user', content: 'I am Ada\u001b[2J' },
+      { role: 'assistant', content: 'Hello Ada.' },
+      { role: 'user', content: 'And?' },
+      { role: 'assistant', content: 'Again.' },
+    ]);
+    expect((await sessions('delete', 'ours')).code).toBe(0);
+    const missing = await sessions('show', 'ours');
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no session "ours".') });
   });
 
-  test.each(['a/b', 'a\\b', '.hidden', 'con', 'x'.repeat(65)])(
-    'the name %j is refused because it is not a plain file name',
-    async (name) => {
-      await expect(Session.open(name)).rejects.toMatchObject({
-        code: 'CONFIG_INVALID',
-        message: expect.stringContaining('is not a valid session name'),
-      });
-    },
-  );
+  test('refuses a name that is taken, missing arguments and unknown actions', async () => {
+    providers.script('a', 'b');
+    await ask('--session', 'one', 'Hi');
+    await ask('--session', 'two', 'Hi');
+    for (const [given, text] of [
+      [['rename', 'one', 'two'], 'Session "two" already exists'],
+      [['rename', 'onne', 'three'], 'There is no session "onne". Did you mean "one"?'],
+      [['rename', 'one'], 'Usage: pocket-agent sessions rename NAME NEW_NAME'],
+      [['show', '--openai', 'one'], 'Usage: pocket-agent sessions show NAME'],
+      [['delete'], 'Usage: pocket-agent sessions delete NAME...'],
+      [['shw'], 'There is no command "sessions shw". Did you mean "show"?'],
+    ] as const)
+      expect(await sessions(...given)).toMatchObject({ code: 2, stderr: expect.stringContaining(text) });
+  });
+});
 
-  test('a broken file or one of a newer version is refused and left unchanged', async () => {
-    vi.stubEnv('XDG_DATA_HOME', folder.env.XDG_DATA_HOME);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    const session = await Session.open('newer');
-    await session.save([]);
-    session.close();
-    for (const [content, message] of [
-      ['{"format":2,"messages":[]}', 'was written by a newer pocket-agent (format 2; this version reads 1)'],
-      ['{"format":1,', 'cannot be read'],
-      ['[]', 'the field "format" is missing'],
-      ['{"format":1,"messages":[{"role":"system"}]}', 'needs a role'],
-    ] as const) {
-      await writeFile(sessionFile('newer.json'), content);
-      const opening = Session.open('newer');
-      await expect(opening).rejects.toMatchObject({
-        code: 'CONFIG_INVALID',
-        message: expect.stringContaining(message),
-      });
-      expect(await readFile(sessionFile('newer.json'), 'utf8')).toBe(content);
-    }
+describe('session files of earlier versions', () => {
+  const file = (name: string, messages: object[]) => ({ format: 1, name, savedAt: new Date(0), messages });
+
+  test('are moved into the database once, with their time, and can be continued', async () => {
+    const { path, command } = await oldData('moved', { 'trip.json': file('trip', turn('To Ghent', 'By train.')) });
+    await utimes(join(path, 'trip.json'), 1_000, 1_000);
+    providers.script('At nine.');
+    expect((await command('sessions')).stdout).toBe('trip  2 messages  1970-01-01 00:16  To Ghent\n');
+    expect(await readdir(path)).toEqual(['trip.json.moved']);
+    expect((await command(...args('--session', 'trip', 'When?'))).stdout).toBe('At nine.\n');
+    expect(sentTexts().slice(1)).toEqual(['To Ghent', 'By train.', 'When?']);
+    // a crash before the file was renamed
+    await writeFile(join(path, 'trip.json'), await readFile(join(path, 'trip.json.moved')));
+    expect((await command('sessions')).stdout).toMatch(/^trip {2}4 messages .*\n$/);
+    expect(await readdir(path)).toEqual(['trip.json.moved']);
+  });
+
+  test('that cannot be read are listed, stay unchanged, and their names are refused', async () => {
+    const files = {
+      'broken.json': '{"format":1,',
+      'newer.json': '{"format":2,"messages":[]}',
+      'list.json': '[]',
+      'role.json': '{"format":1,"messages":[{"role":"system"}]}',
+    };
+    const { path, command } = await oldData('broken', files);
+    const { stdout } = await command('sessions');
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^broken {2}cannot be read .*Session "broken" cannot be read/),
+      expect.stringMatching(/^list {4}cannot be read .*Session "list" cannot be read: the field "format"/),
+      expect.stringMatching(/^newer {3}cannot be read .*Session "newer" was written by a newer/),
+      expect.stringMatching(/^role {4}cannot be read .*Session "role" cannot be read/),
+      '',
+    ]);
+    for (const [name, content] of Object.entries(files)) expect(await readFile(join(path, name), 'utf8')).toBe(content);
+    const refused = await command(...args('--session', 'newer', 'Hi'));
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('update pocket-agent') });
+  });
+
+  test('stay if the database has another session of that name', async () => {
+    const { path, command } = await oldData('twice', {});
+    providers.script('a');
+    await command(...args('--session', 'trip', 'New'));
+    await writeFile(join(path, 'trip.json'), JSON.stringify(file('trip', turn('Old', 'b'))));
+    expect((await command('sessions')).stdout).toMatch(/^trip {2}2 messages .*New\ntrip {2}cannot be read /);
+    expect(await readdir(path)).toEqual(['trip.json']);
   });
 });

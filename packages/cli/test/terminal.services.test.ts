@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -392,6 +392,12 @@ describe('a chat', () => {
       ['Who?', ''],
       [PROMPT, '/save ../up\r'],
       ['is not a valid session name', ''],
+      [PROMPT, '/save copy\r'],
+      ['--session copy', ''],
+      [PROMPT, '/save kept\r'],
+      ['Session "kept" already exists', ''],
+      [PROMPT, '/sessions bob\r'],
+      ['kept  2 messages', ''],
       [PROMPT, '/exit\r'],
     ]);
     expect(JSON.stringify(providers.requests[0]?.body.value)).toContain('data:image/png;base64,');
@@ -482,7 +488,8 @@ describe('a chat', () => {
   test('SIGTERM at the prompt ends with 143 and releases the session', async () => {
     const { code } = await chat([[PROMPT, { signal: 'SIGTERM' }]], '--session', 'terminated');
     expect(code).toBe(143);
-    const kept = await readdir(join(folder.path, 'data', 'pocket-agent', 'sessions')).catch(() => []);
-    expect(kept.filter((name) => name.endsWith('.lock'))).toEqual([]);
+    providers.script('Mine now.');
+    const args = [...SCRIPTED, '--mcp', servers, '--session', 'terminated', 'And now?'];
+    expect((await folder.command(args, { env: scriptedBy(providers) })).stdout).toBe('Mine now.\n');
   });
 });

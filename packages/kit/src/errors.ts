@@ -26,7 +26,9 @@ export type PocketErrorCode =
   | 'TOOL_OUTCOME_UNKNOWN'
   | 'MCP_CONNECT_FAILED'
   | 'MCP_AUTHORIZATION_NEEDED'
-  | 'MCP_REQUEST_FAILED';
+  | 'MCP_REQUEST_FAILED'
+  | 'CONVERSATION_BUSY'
+  | 'CONVERSATION_LOST';
 
 /** Programs branch on `code`; people read `message`, which says what to do and names the cause if that helps. */
 export class CodedError<Code extends string> extends Error {
@@ -127,6 +129,8 @@ const publicCodes: readonly PocketErrorCode[] = [
   'TOOL_DENIED',
   'TOOL_TIMEOUT',
   'ACCESS_DENIED',
+  'CONVERSATION_BUSY',
+  'CONVERSATION_LOST',
 ];
 
 /** True if remote callers may read the message. If not, log the error; callers get `publicErrorText`. */

@@ -37,7 +37,6 @@ export type {
 export type { StepOptions } from './agent/agent-options.ts';
 export { formatEvent } from './agent/console-format.ts';
 export { AgentHooks, type HookContext } from './agent/hooks.ts';
-export { fromOpenAiMessages, type OpenAiMessage } from './agent/openai-messages.ts';
 export type { StepResult } from './agent/step-result.ts';
 export {
   type AssistantMessage,
@@ -57,6 +56,10 @@ export type { KeepResultsOptions } from './compaction/read-result.ts';
 export type { BudgetLimits, RunTotals } from './cost/budget.ts';
 export { isPriced, type ModelPrice, type Prices } from './cost/prices.ts';
 export type { ToolUsage, Usage } from './cost/usage.ts';
+export type { ConversationLog, SavedMessages } from './history/conversation-log.ts';
+export type { AgentMemory, Memory, MemoryOption } from './history/memory-tools.ts';
+export { fromOpenAiMessages, type OpenAiMessage } from './history/openai-messages.ts';
+export { toOpenAiMessages } from './history/to-openai-messages.ts';
 export { PocketAgentClient } from './mcp/client.ts';
 export type { PocketAgentClientOptions } from './mcp/client-options.ts';
 export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './mcp/login/oauth.ts';

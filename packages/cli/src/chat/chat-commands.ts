@@ -5,7 +5,6 @@ import { type ProfileName, profiles, resolveModel } from 'pocket-agent';
 import { knownProviders, readProfile } from 'pocket-agent/internal';
 import { completePath } from '../files/complete-path.ts';
 import { readImage } from '../files/images.ts';
-import { listSessions, Session } from '../files/sessions.ts';
 import { settingsFor } from '../setup/model-settings.ts';
 import { columns, toolRows, toolTable } from '../terminal/tool-table.ts';
 import { plural, usageLine } from '../terminal/usage-line.ts';
@@ -66,7 +65,7 @@ export const chatCommands: readonly ChatCommand[] = [
     about: 'save the conversation; --session NAME resumes it',
     run: save,
   },
-  { name: 'sessions', about: 'list the saved conversations', run: showSessions },
+  { name: 'sessions', takes: '[TEXT]', about: 'list the saved conversations, or those with TEXT', run: showSessions },
   { name: 'cost', about: 'show the usage of this chat', run: showCost },
   { name: 'help', about: 'show this list', run: showHelp },
   { name: 'exit', also: 'quit', about: 'leave (also Ctrl-D, or Ctrl-C twice)', leaves: true, run: () => {} },
@@ -170,30 +169,22 @@ async function compact({ agent, signal, print }: ChatState): Promise<void> {
   print(`Compacted from about ${tokensBefore.toLocaleString('en')} to ${tokensAfter.toLocaleString('en')} tokens.`);
 }
 
-async function reset({ agent, approver, session, print }: ChatState): Promise<void> {
+async function reset({ agent, approver, session, sessions, print }: ChatState): Promise<void> {
   agent.resetMessages();
   approver.forget();
-  await session?.save(agent.messages);
+  if (session !== undefined) await (await sessions()).clear(session);
   print('New conversation.');
 }
 
 async function save(state: ChatState, name: string): Promise<void> {
   if (name === '') return state.print('Usage: /save NAME');
-  if (state.session?.name !== name) {
-    const session = await Session.open(name);
-    if (session.messages.length > 0) {
-      session.close();
-      throw new PocketError('CONFIG_INVALID', `Session "${name}" already exists: choose another name.`);
-    }
-    state.session?.close();
-    state.session = session;
-  }
-  await state.session.save(state.agent.messages);
-  state.print(`Saved after each message; --session ${name} resumes it. File: ${state.session.file}`);
+  if (state.session !== name) await (await state.sessions()).saveAs(name, state.agent);
+  state.session = name;
+  state.print(`Saved after each message; --session ${name} resumes it.`);
 }
 
-async function showSessions({ print }: ChatState): Promise<void> {
-  const lines = sessionLines(await listSessions());
+async function showSessions({ print, sessions }: ChatState, text: string): Promise<void> {
+  const lines = sessionLines(await (await sessions()).list(text || undefined));
   print(...(lines.length > 0 ? lines : ['No saved conversations. /save NAME saves this one.']));
 }
 

@@ -1,7 +1,7 @@
 // The state of a chat that its slash commands read and change.
 import type { ToolFolder } from '@pocket-agent/tool-folder';
 import type { PocketAgent, Profile, ProfileName, ToolSource } from 'pocket-agent';
-import type { Session } from '../files/sessions.ts';
+import type { Sessions } from '../files/sessions.ts';
 import type { Approver } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
 import type { SwitchableModel } from '../setup/switchable-model.ts';
@@ -17,7 +17,10 @@ export interface ChatState {
   readonly signal: AbortSignal;
   modelName: string;
   profile: ProfileName | Profile | undefined;
-  session: Session | undefined;
+  /** The name of the session in which the conversation is saved. */
+  session: string | undefined;
+  /** Opened at first use. */
+  sessions(): Promise<Sessions>;
   images: Uint8Array[];
   /** Prints the output of a command. */
   print(...lines: string[]): void;

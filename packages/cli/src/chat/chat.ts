@@ -1,12 +1,12 @@
 // The chat: messages and slash commands, until /exit, Ctrl-D, or Ctrl-C twice.
 
-import { didYouMean, errorText, printable, printableText } from '@pocket-agent/kit';
+import { didYouMean, printable, printableText } from '@pocket-agent/kit';
 import { resolveModel } from 'pocket-agent';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { commandErrorText } from '../command-line/report-error.ts';
 import { packageVersion } from '../command-line/version.ts';
-import { countedMessages, Session } from '../files/sessions.ts';
+import { checkSessionName, Sessions, sessionLine } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
 import { offerAgentsMd } from '../setup/agents-md.ts';
@@ -48,7 +48,16 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
     complete: (line) => completeCommand(line, state),
   });
   let state: ChatState | undefined;
-  const session = options.session === undefined ? undefined : await Session.open(options.session);
+  const { session } = options;
+  if (session !== undefined) checkSessionName(session);
+  let opened: Promise<Sessions> | undefined;
+  const sessions = () => {
+    opened ??= Sessions.open();
+    opened.catch(() => {
+      opened = undefined; // the next command tries again
+    });
+    return opened;
+  };
   try {
     const offer: OfferOptions = {
       ask: (question) => input.confirm(question, interrupts.signal),
@@ -68,11 +77,11 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
         model,
         sources,
         allowImages: request.config.allowImages ?? true,
-        ...(session ? { messages: session.messages } : {}),
         approver,
         logger,
       },
     );
+    if (session !== undefined) await (await sessions()).resume(session, agent);
     const current: ChatState = {
       agent,
       request,
@@ -86,6 +95,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
       modelName: chosen.model,
       profile,
       session,
+      sessions,
       images: [...options.images],
       print: (...lines) => screen.answer(lines.map((line) => `${screen.wrapped(printableText(line))}\n`).join('')),
       connecting: (work) => whileConnecting(screen, () => agent.mcpClient.status, work),
@@ -95,13 +105,16 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
     return await new Conversation(current, { screen, style, input, interrupts, quiet: options.quiet }).talk();
   } finally {
     screen.close();
-    (state?.session ?? session)?.close();
+    await opened?.then(
+      (all) => all.close(),
+      () => {},
+    );
   }
 }
 
-function greet({ print, modelName, session }: ChatState, because: string): void {
+function greet({ print, modelName, session, agent }: ChatState, because: string): void {
   print(`Pocket Agent ${packageVersion()} · ${modelName} (${because})`);
-  if (session) print(`session ${session.name}: ${countedMessages(session)}`);
+  if (session !== undefined) print(sessionLine(session, agent));
   print('Type /help for the commands.');
 }
 
@@ -173,7 +186,7 @@ class Conversation {
   }
 
   async #run(text: string): Promise<void> {
-    const { agent, profile, session } = this.#state;
+    const { agent, profile } = this.#state;
     const { screen, interrupts, style, quiet } = this.#parts;
     const colours = { out: hasColour(process.stdout), err: hasColour(process.stderr) };
     const display = new RunDisplay({
@@ -197,7 +210,6 @@ class Conversation {
       );
     } finally {
       display.end();
-      await session?.save(agent.messages).catch((error) => screen.line(style.red(printable(errorText(error)))));
     }
     const used = difference(agent.totals.usage, before);
     if (!quiet && used.modelCalls > 0) screen.line(makeStyle(colours.err).dim(usageLine(used)));

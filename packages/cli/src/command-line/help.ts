@@ -40,7 +40,7 @@ Commands:
   serve-tools DIR...          serve tool folders over MCP
   new-tool NAME               create a working tool folder
   dump [FILE]                 print documentation and source as one Markdown document
-  sessions                    list the conversations saved with --session and /save
+  sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save
   doctor                      check Node, keys, servers and tool folders, and say how to fix problems
 
 Options:
@@ -124,9 +124,19 @@ Options:
 `,
   },
   sessions: {
-    usage: ['pocket-agent sessions'],
+    usage: [
+      'pocket-agent sessions [list] [--search TEXT]',
+      'pocket-agent sessions show NAME',
+      'pocket-agent sessions rename NAME NEW_NAME',
+      'pocket-agent sessions delete NAME...',
+      'pocket-agent sessions export [--openai] NAME',
+    ],
     about: `Lists the saved conversations, newest first: name, number of messages, time of the last save, first message.
---session NAME resumes one.
+--session NAME resumes one. export writes JSON to stdout.
+
+Options:
+      --search TEXT    list only the conversations that contain TEXT
+      --openai         export the messages in OpenAI's format
 `,
   },
   dump: {

@@ -6,7 +6,7 @@ import { commandNames, program, usageOf } from '../command-line/help.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { joinPrompt, readPipedInput } from '../command-line/piped-input.ts';
 import { readImage } from '../files/images.ts';
-import { countedMessages, Session } from '../files/sessions.ts';
+import { checkSessionName, Sessions, sessionLine } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
 import { type AgentRequest, agentFlags, readAgentRequest } from '../setup/agent-request.ts';
 import { requiredAgentsMd } from '../setup/agents-md.ts';
@@ -99,7 +99,9 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
   const display: Display = json ?? new RunDisplay({ screen, quiet, isLive: isTTY, hasColour: colours });
   const tell = (line: string) => void (quiet || screen.line(printable(line)));
   const logger = screenLogger(tell);
-  const session = values.session === undefined ? undefined : await Session.open(values.session);
+  const { session } = values;
+  if (session !== undefined) checkSessionName(session);
+  const sessions = session === undefined ? undefined : await Sessions.open();
   try {
     const chosen = await chooseModel(request.model);
     const { sources, problems, warnings } = await loadSources(request, { logger, signal });
@@ -110,16 +112,16 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
     if (meant) tell(`"${word}" is not a command; it is sent to the model.${meant}`);
     tell(`model: ${chosen.model} (${chosen.because})`);
     if (!request.isBuiltIn && request.servers.size > 0) tell(`servers: ${[...request.servers.keys()].join(', ')}`);
-    if (session && session.messages.length > 0) tell(`session ${session.name}: ${countedMessages(session)}`);
     await using agent = makeAgent(request, {
       model: chosen.model,
       sources,
       ...(images.length > 0 ? { allowImages: true } : {}),
-      ...(session ? { messages: session.messages } : {}),
       approver: makeApprover({ screen, interrupts, yes }),
       logger,
     });
-    json?.start({ model: chosen.model, ...(session ? { session: session.name } : {}) });
+    if (session !== undefined) await sessions?.resume(session, agent);
+    if (session !== undefined && agent.messages.length > 0) tell(sessionLine(session, agent));
+    json?.start({ model: chosen.model, ...(session === undefined ? {} : { session }) });
     try {
       const run = agent.stream({ text: prompt, images }, { signal });
       let next = await run.next();
@@ -127,11 +129,10 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
       json?.answer(next.value, agent.totals);
     } finally {
       display.end();
-      await session?.save(agent.messages);
       if (agent.totals.usage.modelCalls > 0) tell(usageLine(agent.totals.usage));
     }
   } finally {
     screen.close();
-    session?.close();
+    await sessions?.close();
   }
 }

@@ -1,15 +1,91 @@
-// The command `pocket-agent sessions`: lists the saved conversations.
-import { PocketError } from '@pocket-agent/kit';
+// The command `pocket-agent sessions`: lists, shows, renames, deletes and exports saved conversations.
+import { didYouMean, PocketError, printable, printableText } from '@pocket-agent/kit';
+import { type Message, toOpenAiMessages } from 'pocket-agent';
 import { sessionLines } from '../chat/session-lines.ts';
 import { readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
-import { listSessions } from '../files/sessions.ts';
+import { Sessions } from '../files/sessions.ts';
+
+const options = { search: { type: 'string' }, openai: { type: 'boolean', default: false } } as const;
+type Values = ReturnType<typeof readArguments<typeof options>>['values'];
+
+interface Action {
+  /** The arguments in error messages. */
+  takes: string;
+  least: number;
+  most: number;
+  options: readonly string[];
+  run(sessions: Sessions, names: readonly string[], values: Values): Promise<string>;
+}
+
+const actions: Readonly<Record<string, Action>> = {
+  list: { takes: '[--search TEXT]', least: 0, most: 0, options: ['search'], run: list },
+  show: { takes: 'NAME', least: 1, most: 1, options: [], run: show },
+  rename: { takes: 'NAME NEW_NAME', least: 2, most: 2, options: [], run: rename },
+  delete: { takes: 'NAME...', least: 1, most: Number.POSITIVE_INFINITY, options: [], run: remove },
+  export: { takes: 'NAME [--openai]', least: 1, most: 1, options: ['openai'], run: exportSession },
+};
 
 export async function command(args: readonly string[]): Promise<number> {
-  const { positionals } = readArguments(args, {});
-  if (positionals.length > 0) throw new PocketError('CONFIG_INVALID', 'pocket-agent sessions takes no arguments.');
-  const lines = sessionLines(await listSessions());
-  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
-  else process.stderr.write(`No saved conversations. ${program} --session NAME saves one.\n`);
-  return 0;
+  const { values, positionals, tokens } = readArguments(args, options);
+  const [name = 'list', ...names] = positionals;
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (!action) {
+    const known = Object.keys(actions);
+    const text = `There is no command "sessions ${name}".${didYouMean(name, known)} Available: ${known.join(', ')}.`;
+    throw new PocketError('CONFIG_INVALID', text);
+  }
+  const isForeign = tokens.some((token) => token.kind === 'option' && !action.options.includes(token.name));
+  if (isForeign || names.length < action.least || names.length > action.most)
+    throw new PocketError('CONFIG_INVALID', `Usage: ${program} sessions ${name} ${action.takes}`);
+  const sessions = await Sessions.open();
+  try {
+    process.stdout.write(await action.run(sessions, names, values));
+    return 0;
+  } finally {
+    await sessions.close();
+  }
+}
+
+async function list(sessions: Sessions, _names: readonly string[], { search }: Values): Promise<string> {
+  const lines = sessionLines(await sessions.list(search));
+  if (lines.length > 0) return `${lines.join('\n')}\n`;
+  const advice = search === undefined ? `${program} --session NAME saves one.` : 'Search for another text.';
+  process.stderr.write(`No saved conversations. ${advice}\n`);
+  return '';
+}
+
+async function show(sessions: Sessions, [name = '']: readonly string[]): Promise<string> {
+  const { messages } = await sessions.export(name);
+  return `${messages.flatMap(messageLines).join('\n')}\n`;
+}
+
+function messageLines({ role, content }: Message): string[] {
+  const lines: string[] = [];
+  for (const part of content) {
+    if (part.type === 'text') lines.push(`${role === 'user' ? '> ' : ''}${printableText(part.text)}`, '');
+    else if (part.type === 'tool-call') lines.push(printable(`→ ${part.toolName} ${JSON.stringify(part.input)}`));
+    else if (part.type === 'tool-result') lines.push(printable(`← ${part.toolName} ${resultText(part.output)}`), '');
+    else if (part.type === 'file') lines.push(printable(`[${part.mediaType}]`));
+  }
+  return lines;
+}
+
+function resultText(output: object): string {
+  return 'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output);
+}
+
+async function rename(sessions: Sessions, [name = '', newName = '']: readonly string[]): Promise<string> {
+  await sessions.rename(name, newName);
+  return '';
+}
+
+async function remove(sessions: Sessions, names: readonly string[]): Promise<string> {
+  for (const name of names) await sessions.delete(name);
+  return '';
+}
+
+async function exportSession(sessions: Sessions, [name = '']: readonly string[], { openai }: Values): Promise<string> {
+  const conversation = await sessions.export(name);
+  return `${JSON.stringify(openai ? toOpenAiMessages(conversation.messages) : conversation, null, 2)}\n`;
 }

@@ -1,7 +1,10 @@
 // Reads JSON files that users write; errors name the file, line and column.
 import { readFile } from 'node:fs/promises';
 import { errorText, PocketError } from '@pocket-agent/kit';
-import { hasCode } from './file-lock.ts';
+
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
 
 /** `advice` is added to the error if the file does not exist. */
 export async function readJsonFile(file: string, advice: string): Promise<unknown> {

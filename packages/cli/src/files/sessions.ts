@@ -1,136 +1,157 @@
-// Sessions: conversations saved under a name in the user's data folder.
-import { readdir, readFile, stat } from 'node:fs/promises';
+// Sessions: conversations saved under a name, in a database in the user's data folder.
 import { join } from 'node:path';
-import { errorText, isRecord, PocketError } from '@pocket-agent/kit';
-import { dataFolder, writePrivately } from '@pocket-agent/kit/private-files';
-import { type Message, textOf } from 'pocket-agent';
-import { readHistory } from 'pocket-agent/internal';
+import { didYouMean, errorText, PocketError } from '@pocket-agent/kit';
+import { dataFolder } from '@pocket-agent/kit/private-files';
+import type { Conversations, ExportedConversation } from '@pocket-agent/store';
+import type { Message, PocketAgent } from 'pocket-agent';
 import { plural } from '../terminal/usage-line.ts';
-import { FileLock, hasCode } from './file-lock.ts';
+import { type LeftFile, moveSessionFiles } from './session-files.ts';
 
-const FORMAT = 1;
-
-export class Session {
-  readonly name: string;
-  readonly file: string;
-  readonly messages: readonly Message[];
-  readonly #lock: FileLock;
-
-  private constructor(name: string, lock: FileLock, messages: readonly Message[]) {
-    this.name = name;
-    this.file = sessionFile(name);
-    this.messages = messages;
-    this.#lock = lock;
-  }
-
-  /** Opens or creates a session. It is locked for other processes until `close()`. */
-  static async open(name: string): Promise<Session> {
-    const file = sessionFile(name);
-    const lock = await FileLock.take(`${file}.lock`, `Session "${name}"`);
-    try {
-      return new Session(name, lock, await readMessages(name, file));
-    } catch (error) {
-      lock.release();
-      throw error;
-    }
-  }
-
-  async save(messages: readonly Message[]): Promise<void> {
-    const { name, file } = this;
-    try {
-      await writePrivately(file, `${JSON.stringify({ format: FORMAT, name, savedAt: new Date(), messages })}\n`);
-    } catch (error) {
-      throw new PocketError('CONFIG_INVALID', `Session "${name}" could not be saved: ${errorText(error)}`, {
-        cause: error,
-      });
-    }
-  }
-
-  close(): void {
-    this.#lock.release();
-  }
-}
+/** How long a run waits while another process uses its session. */
+const WAIT_MS = 5_000;
+/** How long a killed process keeps its session from others. */
+const LEASE_MS = 3_000;
+const MAX_LISTED = 1_000;
 
 export interface SessionSummary {
   name: string;
   savedAt: Date;
   messages: number;
-  /** The first user message. */
+  /** The first user message, or the words that were searched for. */
   beginning: string;
-  /** Why the file cannot be read. */
+  /** Why it cannot be read. */
   problem?: string;
 }
 
-/** All saved sessions, newest first. */
-export async function listSessions(): Promise<SessionSummary[]> {
-  const folder = join(dataFolder(), 'sessions');
-  const files = await readdir(folder).catch((error) => {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw new PocketError('CONFIG_INVALID', `${folder} cannot be read: ${errorText(error)}`, { cause: error });
-  });
-  const names = files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
-  const all = await Promise.all(names.map((name) => summary(name, join(folder, `${name}.json`))));
-  return all.sort((a, b) => b.savedAt.getTime() - a.savedAt.getTime());
-}
+export class Sessions {
+  readonly #chats: Conversations;
+  readonly #leftFiles: readonly LeftFile[];
 
-async function summary(name: string, file: string): Promise<SessionSummary> {
-  const savedAt = await stat(file).then(
-    ({ mtime }) => mtime,
-    () => new Date(0),
-  );
-  try {
-    const messages = await readMessages(name, file);
-    const first = messages.find(({ role }) => role === 'user');
-    return { name, savedAt, messages: messages.length, beginning: first ? textOf(first) : '' };
-  } catch (error) {
-    return { name, savedAt, messages: 0, beginning: '', problem: errorText(error) };
+  private constructor(chats: Conversations, leftFiles: readonly LeftFile[]) {
+    this.#chats = chats;
+    this.#leftFiles = leftFiles;
+  }
+
+  /** Moves session files of earlier versions into the database first. */
+  static async open(): Promise<Sessions> {
+    const { openConversations } = await import('@pocket-agent/store'); // not loaded without sessions
+    const file = join(dataFolder(), 'conversations.sqlite');
+    const chats = await openConversations({ file, scope: 'cli', waitMs: WAIT_MS, leaseMs: LEASE_MS }).catch((error) => {
+      const text = `Sessions cannot be read or saved: ${errorText(error)}`;
+      throw new PocketError('CONFIG_INVALID', text, { cause: error });
+    });
+    try {
+      return new Sessions(chats, await moveSessionFiles(chats));
+    } catch (error) {
+      await chats.close();
+      throw error;
+    }
+  }
+
+  /** The agent continues the session, or begins it. Each step is saved. */
+  async resume(name: string, agent: PocketAgent): Promise<void> {
+    await this.#check(name);
+    await this.#chats.attach(name, agent);
+  }
+
+  /** Saves the conversation of the agent as a new session, now and after each step. */
+  async saveAs(name: string, agent: PocketAgent): Promise<void> {
+    await this.#check(name);
+    const { messages } = agent;
+    const now = new Date().toISOString();
+    const conversation = { id: name, title: '', createdAt: now, updatedAt: now, messages };
+    const isTaken = (await this.#chats.get(name)) !== undefined;
+    if (isTaken || (messages.length > 0 && !(await this.#chats.import(conversation))))
+      throw new PocketError('CONFIG_INVALID', `Session "${name}" already exists: choose another name.`);
+    await this.#chats.attach(name, agent);
+  }
+
+  /** Newest first; `text` selects those that contain it. */
+  async list(text?: string): Promise<SessionSummary[]> {
+    const saved = text === undefined ? await this.#listAll() : await this.#search(text);
+    const left = this.#leftFiles.map(({ name, savedAt, problem }) => ({
+      name,
+      savedAt,
+      messages: 0,
+      beginning: '',
+      problem: problem.message,
+    }));
+    return text === undefined ? [...saved, ...left] : saved;
+  }
+
+  async export(name: string): Promise<ExportedConversation<Message>> {
+    await this.#check(name);
+    return (await this.#chats.export<Message>(name)) ?? (await this.#missing(name));
+  }
+
+  async rename(name: string, newName: string): Promise<void> {
+    await this.#check(name);
+    await this.#check(newName);
+    if (await this.#chats.changeId(name, newName)) return;
+    if ((await this.#chats.get(name)) === undefined) await this.#missing(name);
+    throw new PocketError('CONFIG_INVALID', `Session "${newName}" already exists: choose another name.`);
+  }
+
+  async delete(name: string): Promise<void> {
+    if (!(await this.clear(name))) await this.#missing(name);
+  }
+
+  /** Deletes the messages. False if there are none. */
+  async clear(name: string): Promise<boolean> {
+    await this.#check(name);
+    return this.#chats.delete(name);
+  }
+
+  close(): Promise<void> {
+    return this.#chats.close();
+  }
+
+  async #listAll(): Promise<SessionSummary[]> {
+    const { conversations } = await this.#chats.list({ limit: MAX_LISTED });
+    return conversations.map(({ id, updatedAt, messages, title }) => ({
+      name: id,
+      savedAt: updatedAt,
+      messages,
+      beginning: title,
+    }));
+  }
+
+  async #search(text: string): Promise<SessionSummary[]> {
+    const found: SessionSummary[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.#chats.search(text, cursor === undefined ? {} : { cursor });
+      for (const { id, updatedAt, messages, title, match } of page.conversations)
+        found.push({ name: id, savedAt: updatedAt, messages, beginning: match?.text ?? title });
+      cursor = page.next;
+    } while (cursor !== undefined && found.length < MAX_LISTED);
+    return found;
+  }
+
+  /** Refuses a name that is not valid, and one whose session is only in a file that cannot be read. */
+  async #check(name: string): Promise<void> {
+    checkSessionName(name);
+    const left = this.#leftFiles.find((file) => file.name === name);
+    if (left && (await this.#chats.get(name)) === undefined) throw left.problem;
+  }
+
+  async #missing(name: string): Promise<never> {
+    const names = (await this.#listAll()).map((session) => session.name);
+    const text = `There is no session "${name}".${didYouMean(name, names)} pocket-agent sessions lists them.`;
+    throw new PocketError('CONFIG_INVALID', text);
   }
 }
 
-export function countedMessages({ messages }: Session): string {
-  return plural(messages.length, 'message');
-}
-
-/** The name must be a plain file name: no path, no leading dot, no device name. */
-function sessionFile(name: string): string {
+/** Also a plain file name: no path, no leading dot, no device name. */
+export function checkSessionName(name: string): void {
   const isName = /^[\p{L}\p{N}_][\p{L}\p{N}_. -]{0,63}$/u.test(name) && !/[. ]$/.test(name);
-  if (isName && !/^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name)) {
-    return join(dataFolder(), 'sessions', `${name}.json`);
-  }
+  if (isName && !/^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name)) return;
   throw new PocketError(
     'CONFIG_INVALID',
     `"${name}" is not a valid session name: use at most 64 letters, digits, spaces, "_", "-" and ".", with no dot at either end.`,
   );
 }
 
-async function readMessages(name: string, file: string): Promise<Message[]> {
-  let content: string;
-  try {
-    content = await readFile(file, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw broken(name, file, errorText(error));
-  }
-  let saved: unknown;
-  try {
-    saved = JSON.parse(content);
-  } catch (error) {
-    throw broken(name, file, errorText(error));
-  }
-  if (!isRecord(saved) || typeof saved.format !== 'number') throw broken(name, file, 'the field "format" is missing');
-  if (saved.format > FORMAT) {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `Session "${name}" was written by a newer pocket-agent (format ${saved.format}; this version reads ${FORMAT}): update pocket-agent, or use another name.`,
-    );
-  }
-  try {
-    return readHistory({ llmModel: '', messages: Array.isArray(saved.messages) ? saved.messages : undefined });
-  } catch (error) {
-    throw broken(name, file, errorText(error));
-  }
-}
-
-function broken(name: string, file: string, reason: string): PocketError {
-  return new PocketError('CONFIG_INVALID', `Session "${name}" cannot be read: ${reason}. Fix or delete ${file}.`);
+export function sessionLine(name: string, { messages }: PocketAgent): string {
+  return `session ${name}: ${plural(messages.length, 'message')}`;
 }

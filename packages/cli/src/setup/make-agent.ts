@@ -1,7 +1,7 @@
 // Makes the agent that the options and the agent file describe.
 
 import { isPocketError, type Logger, PocketError } from '@pocket-agent/kit';
-import { type LanguageModel, type Message, PocketAgent, type PocketAgentOptions, type ToolSource } from 'pocket-agent';
+import { type LanguageModel, PocketAgent, type PocketAgentOptions, type ToolSource } from 'pocket-agent';
 import type { Approver } from '../questions/approver.ts';
 import type { AgentRequest } from './agent-request.ts';
 import { settingsFor } from './model-settings.ts';
@@ -11,7 +11,6 @@ export interface AgentParts {
   /** Tool folders and skills; closed with the agent. */
   sources: readonly ToolSource[];
   allowImages?: boolean;
-  messages?: readonly Message[];
   approver?: Pick<Approver, 'approve' | 'elicit'>;
   logger: Logger;
 }
@@ -21,7 +20,7 @@ const systemPrompt =
 
 export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent {
   const { config, servers, access, limits } = request;
-  const { model, sources, messages, approver, logger } = parts;
+  const { model, sources, approver, logger } = parts;
   const { modelSettings: _fromFile, allowImages: allowedByFile, ...rest } = config;
   const allowImages = parts.allowImages ?? allowedByFile;
   const modelSettings = typeof model === 'string' ? settingsFor(request, model) : undefined;
@@ -34,7 +33,6 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
       llmModel: model,
       ...(modelSettings ? { modelSettings } : {}),
       ...(allowImages === undefined ? {} : { allowImages }),
-      ...(messages && messages.length > 0 ? { messages } : {}),
     },
     ...(servers.size > 0 ? { mcpConfig: { mcpServers: Object.fromEntries(servers) } } : {}),
     tools: sources,

@@ -8,6 +8,7 @@ import { type CompactionOptions, type CompactionSettings, readCompaction } from 
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { KeepResultsOptions } from '../compaction/read-result.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
+import type { MemoryOption } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
 import type { McpServerEntry } from '../mcp/mcp-config.ts';
@@ -96,6 +97,8 @@ export interface NestedAgentOptions extends ClientOptions {
   access?: AccessOptions;
   /** Asked for calls that need an approval by `access.confirm`, those of sub-agents included. */
   approve?: Approve;
+  /** Gives the agent the tools `remember`, `recall` and `forget`. Default false. */
+  memory?: MemoryOption;
   /** Merged over the metadata that goes with every tool call. */
   toolCallMetadata?: Record<string, unknown>;
   /** `agent-model`: sampling requests of servers are answered by this agent's model. */

@@ -25,6 +25,7 @@ import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
 import { profileOptions } from '../access/capabilities.ts';
 import { compactionRule } from '../compaction/compaction-options.ts';
 import { keepResultsRule } from '../compaction/read-result.ts';
+import { memoryRule } from '../history/memory-tools.ts';
 import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/providers.ts';
@@ -70,6 +71,7 @@ const agentOptions = new OptionSet<NestedAgentOptions & AgentConfig>(
     prices: true,
     access: true,
     approve: nullableFunction,
+    memory: memoryRule,
     toolCallMetadata: nullable('an object', isRecord),
     samplingHandler: nullable(
       "a function or 'agent-model'",

@@ -32,6 +32,10 @@ import { type Compaction, Compactor, type PromptRequest } from '../compaction/co
 import { type CompactedHistory, plainReference } from '../compaction/history-view.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import { Ledger } from '../cost/ledger.ts';
+import type { ConversationLog } from '../history/conversation-log.ts';
+import { History } from '../history/history.ts';
+import { memoryTools } from '../history/memory-tools.ts';
+import { SavedHistory } from '../history/saved-history.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
 import { callModel } from '../model/model-call.ts';
@@ -65,7 +69,6 @@ import {
 import { AgentModel } from './agent-model.ts';
 import { type StepOptions, stepOptions } from './agent-options.ts';
 import { AgentTools } from './agent-tools.ts';
-import { History } from './history.ts';
 import { type AgentHooks, type HookContext, postStepAfterFailure, withSignal } from './hooks.ts';
 import { type OverriddenRun, queueOverriddenRun } from './overridden-run.ts';
 import { RunQueue } from './run-queue.ts';
@@ -110,6 +113,8 @@ export class PocketAgent<Answer = string> {
   readonly #overriddenRun: OverriddenRun;
   #client: PocketAgentClient | undefined;
   #madeCompactor: Compactor | undefined;
+  /** Set if the conversation is saved. */
+  #savedHistory: SavedHistory | undefined;
 
   constructor(given: PocketAgentOptions) {
     const options = readOptions(given, new.target !== PocketAgent);
@@ -138,11 +143,13 @@ export class PocketAgent<Answer = string> {
     this.#queue = new RunQueue(this, { limits: this.#settings, ledger: this.#ledger, rules: this.#access });
     this.#client = options.mcpClient;
     const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
+    const memory = memoryTools(options.memory, () => this.#savedHistory?.memory);
     // servers are last: of several tools with one name, the first keeps it
     const sources = [
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
       ...(options.tools ?? []),
       ...(skills ? [agentSkills(skills, this.logger)] : []),
+      ...(memory ? [memory] : []),
       ...(client && client.serverNames.length > 0 ? [client] : []),
     ];
     this.#sources = sources;
@@ -287,6 +294,22 @@ export class PocketAgent<Answer = string> {
     this.#access.forgetApprovals();
   }
 
+  /**
+   * From now on the history of this agent is that of a saved conversation: every run reads it first and saves each step.
+   * The messages of this agent begin the conversation if it is new. `@pocket-agent/store` has conversations to continue.
+   */
+  async continueConversation(log: ConversationLog): Promise<void> {
+    if (this.#queue.isRunning)
+      throw new PocketError(
+        'CONFIG_INVALID',
+        `${this.name} is running: await its run before it changes conversations.`,
+      );
+    const saved = new SavedHistory(this.#history, log, this.logger);
+    await saved.read();
+    this.#savedHistory = saved;
+    this.#queue.savedHistory = saved;
+  }
+
   /** Shows an event to `hooks.onEvent`, to listeners of the run, and to parent agents. */
   emit(event: UnsignedEvent, meta?: Record<string, unknown>): void {
     emitEvent({ agent: this, context: this.#queue.observed, event, meta });
@@ -375,6 +398,7 @@ export class PocketAgent<Answer = string> {
     try {
       signal.throwIfAborted();
       if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
+      if (this.#savedHistory) await this.#savedHistory.save();
 
       const model = this.#model.known ?? (await abortable(this.#model.resolve(), signal));
       const tools = this.#tools.known(step === 1) ?? (await abortable(this.#tools.collect(signal), signal));
@@ -407,6 +431,7 @@ export class PocketAgent<Answer = string> {
         if (failure !== undefined) throw failure;
         toolExecutionResults = results;
       }
+      if (this.#savedHistory) await this.#savedHistory.save();
 
       const { unified: finishReason, raw: rawFinishReason } = response.finishReason;
       this.emit({ type: 'step_finished', data: { step, finishReason, usage } });

@@ -7,6 +7,7 @@ import { readProfile } from '../access/capabilities.ts';
 import { Policy } from '../access/policy.ts';
 import { Budget, type BudgetLimits } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
+import type { SavedHistory } from '../history/saved-history.ts';
 import { emitEvent } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
@@ -36,12 +37,16 @@ type Work<Value> = (context: RunContext) => Promise<Value>;
 const waitsFor = new WeakMap<RunAgent, Set<RunContext>>();
 
 export class RunQueue {
+  /** Set if the conversation of the agent is saved. */
+  savedHistory: SavedHistory | undefined;
   readonly #agent: QueuedAgent;
   readonly #options: QueueOptions;
   readonly #closing = new AbortController();
   /** Settles when the last run in the queue has ended. */
   #last = Promise.resolve();
   #active: RunContext | undefined;
+  /** Runs in the queue, the current one included. */
+  #entered = 0;
 
   constructor(agent: QueuedAgent, options: QueueOptions) {
     this.#agent = agent;
@@ -60,6 +65,10 @@ export class RunQueue {
     return context?.agent === this.#agent ? context : this.#active;
   }
 
+  get isRunning(): boolean {
+    return this.#entered > 0;
+  }
+
   /** Calls `work` as a run of this agent: now if it is inside one, otherwise after the runs before it. */
   async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
     // the unfinished outer run of this agent; a nested run without options is part of it
@@ -67,12 +76,15 @@ export class RunQueue {
     const isPart = own !== undefined && hasNoOptions(entry);
     const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
     const { input } = entry;
+    const saved = own ? undefined : this.savedHistory;
     let leave: (() => void) | undefined;
     try {
       context.signal.throwIfAborted();
       leave = own ? keepOpen(own) : await this.#waitForTurn(context);
       if (input !== undefined) this.#emit(context, { type: 'run_started', data: { input } });
+      if (saved) await saved.begin(context.signal);
       const answer = await inRun(context, () => work(context));
+      if (saved) await saved.save();
       const { totals } = context.budget;
       if (input !== undefined) this.#emit(context, { type: 'run_finished', data: { answer, totals } });
       return answer;
@@ -86,6 +98,7 @@ export class RunQueue {
         if (context.open > 0) await allClosed(context);
         context.finished = true;
       }
+      if (saved) await saved.end();
       leave?.();
       release();
     }
@@ -153,12 +166,14 @@ export class RunQueue {
     for (const caller of callers) {
       if (leadsTo(this.#agent, caller)) throw this.#cycle(context.path, 'which waits for it already');
     }
+    this.#entered++;
     const before = this.#last;
     const ended = Promise.withResolvers<void>();
     this.#last = before.then(() => ended.promise);
     for (const caller of callers) waitsFor.set(caller, (waitsFor.get(caller) ?? new Set()).add(context));
     const leave = () => {
       for (const caller of callers) waitsFor.get(caller)?.delete(context);
+      this.#entered--;
       if (this.#active === context) this.#active = undefined;
       ended.resolve();
     };

@@ -39,6 +39,18 @@ export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
   return items.flatMap((item) => ('calls' in item ? [item.message, ...item.calls.map(answerTo)] : [item]));
 }
 
+/** The number of messages before the first one with a call that is not answered yet. */
+export function answeredLength(messages: readonly Message[]): number {
+  let [open, length] = [0, 0];
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'tool') open -= message.content.filter(({ type }) => type === 'tool-result').length;
+    else if (open > 0) return length;
+    else open = message.role === 'assistant' ? callsIn(message).length : 0;
+    if (open <= 0) length = index + 1;
+  }
+  return length;
+}
+
 function isWhole(messages: readonly Message[]): boolean {
   const ids = new Set<string>();
   let open: string[] = [];

@@ -179,7 +179,8 @@ function plainFileData<Data extends FileData>(data: Data): Data {
   return data;
 }
 
-function imagePart(image: ImageInput): LanguageModelV4FilePart {
+/** An image of a message; URLs stay strings, because a history is plain JSON. */
+export function imagePart(image: ImageInput): LanguageModelV4FilePart {
   if (image instanceof URL || (typeof image === 'string' && /^https?:\/\//i.test(image))) {
     // kept as text, because a history is plain JSON; a prompt gets the URL object that the type promises
     const url = new URL(image).href as unknown as URL;

@@ -149,6 +149,7 @@ describe('a conversation in the form of OpenAI', () => {
     [{ role: 'tool', content: '3' }, 'Message 1 needs a tool_call_id.'],
     [{ role: 'assistant', tool_calls: [{ id: 'c1' }] }, 'a tool call needs id, function.name and function.arguments'],
     [{ role: 'user', content: [{ type: 'input_audio' }] }, 'a part of type "input_audio" cannot be converted'],
+    [{ role: 'user', content: [{ type: 'video' }] }, 'can be: text, refusal, image_url, file, input_audio.'],
     [null, 'Message 1 needs a role'],
   ])('that cannot be converted is refused: %j', (message, text) => {
     expect(() => fromOpenAiMessages([message as never])).toThrow(text);

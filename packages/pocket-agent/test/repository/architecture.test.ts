@@ -35,6 +35,7 @@ const layers = [
   'tools',
   'compaction',
   'skills',
+  'history',
   'mcp',
   'serve',
   'agent',

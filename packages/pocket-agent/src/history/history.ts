@@ -65,6 +65,22 @@ export class History {
     return true;
   }
 
+  /** The messages from an index on. */
+  since(index: number): Message[] {
+    return this.#messages.slice(index);
+  }
+
+  /** Replaces `count` messages from an index on by frozen ones. Counts as a reset if messages are removed. */
+  replace(index: number, count: number, messages: readonly Message[]): void {
+    this.#messages = [...this.#messages.slice(0, index), ...messages, ...this.#messages.slice(index + count)];
+    this.#shown = undefined;
+    this.#callIds = undefined;
+    if (count > 0) {
+      this.#resets++;
+      this.#prompt.startWith(undefined);
+    } else this.#prompt.reset();
+  }
+
   /** Forgets all messages. */
   reset(): void {
     this.#messages = [];

@@ -1,0 +1,24 @@
+// Where the messages of a conversation are saved. `@pocket-agent/store` implements it for SQLite and PostgreSQL.
+import type { Message } from '../base/messages.ts';
+import type { AgentMemory } from './memory-tools.ts';
+
+/** Messages that were saved since the log was last read or written. */
+export interface SavedMessages {
+  messages: readonly Message[];
+  /** They replace all earlier messages, because the conversation was reset or deleted. */
+  replaces: boolean;
+}
+
+/** One agent's access to a conversation. Several agents, also in other processes, may have access to the same one. */
+export interface ConversationLog {
+  /** The messages that others saved. Does not wait for a run that is in progress. */
+  read(): Promise<SavedMessages>;
+  /** A run begins: waits until no other run holds the conversation, then holds it until `end()`. */
+  begin(signal: AbortSignal): Promise<SavedMessages>;
+  /** Saves all of the messages or none. Rejects if the run no longer holds the conversation. */
+  append(messages: readonly Message[], options: { replaces: boolean }): Promise<void>;
+  /** The run has ended. */
+  end(): Promise<void>;
+  /** For the tools of an agent with `memory: true`. */
+  readonly memory?: AgentMemory;
+}

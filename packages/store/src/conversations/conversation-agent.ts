@@ -1,0 +1,30 @@
+// The parts of an agent that conversations need. `PocketAgent` has them; this package does not depend on the library.
+
+/** A message in the form of the library: plain JSON. */
+export interface SavedMessage {
+  readonly role: string;
+  readonly content: readonly object[];
+}
+
+/** Messages that were saved since the log was last read or written. */
+export interface SavedMessages {
+  messages: readonly SavedMessage[];
+  /** They replace all earlier messages, because the conversation was reset or deleted. */
+  replaces: boolean;
+}
+
+/** Described in the library, whose `ConversationLog` this implements. */
+export interface MessageLog {
+  read(): Promise<SavedMessages>;
+  begin(signal: AbortSignal): Promise<SavedMessages>;
+  append(messages: readonly SavedMessage[], options: { replaces: boolean }): Promise<void>;
+  end(): Promise<void>;
+  readonly memory?: object;
+}
+
+export interface ConversationAgent {
+  /** A new agent of the same class and options. */
+  fork(): this;
+  continueConversation(log: MessageLog): Promise<void>;
+  close(): Promise<void>;
+}

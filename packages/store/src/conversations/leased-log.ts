@@ -1,0 +1,207 @@
+// One agent's access to a conversation. A run holds a lease, which a heartbeat renews; other runs wait for it. Every
+// write checks the lease and the number of saved messages, so writes of two processes never interleave.
+import { delay, PocketError } from '@pocket-agent/kit';
+import { type Kysely, sql } from 'kysely';
+import type { MessageLog, SavedMessage, SavedMessages } from './conversation-agent.ts';
+import { type ConversationStore, databaseTime, isAlive, isFree, keyOf, type Place, timeIn } from './database.ts';
+import type { Memories } from './memories.ts';
+import { insertRows, messageRow, readMessages, titleOf } from './message-rows.ts';
+import type { ConversationsSchema } from './schema.ts';
+
+const FIRST_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 250;
+const RENEWALS_PER_LEASE = 3;
+
+export interface LogOptions {
+  /** How long a run waits for another one. */
+  waitMs: number;
+  /** A lease ends this long after its last renewal. */
+  leaseMs: number;
+  expiresAfterMs: number | undefined;
+  memory: Memories;
+}
+
+export class LeasedLog implements MessageLog {
+  readonly #store: ConversationStore;
+  readonly #place: Place;
+  readonly #key: string;
+  readonly #options: LogOptions;
+  /** The position up to which messages were read or written. */
+  #generation: string | undefined;
+  #length = 0;
+  #lease: string | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(store: ConversationStore, place: Place, options: LogOptions) {
+    this.#store = store;
+    this.#place = place;
+    this.#key = keyOf(place);
+    this.#options = options;
+  }
+
+  get memory(): Memories {
+    return this.#options.memory;
+  }
+
+  async read(): Promise<SavedMessages> {
+    const found = await this.#store.db
+      .selectFrom('pocket_conversations')
+      .select('generation')
+      .where('key', '=', this.#key)
+      .where(isAlive(this.#store))
+      .executeTakeFirst();
+    const isSame = found?.generation === this.#generation;
+    const start = isSame ? this.#length : 0;
+    const read = found && (await readMessages(this.#store, this.#key, start));
+    if (found && read?.generation !== found.generation) return this.read(); // it was reset in between
+    const replaces = this.#generation !== undefined && !isSame;
+    const { messages = [] } = read ?? {};
+    this.#generation = found?.generation;
+    this.#length = start + messages.length;
+    return { messages, replaces };
+  }
+
+  async begin(signal: AbortSignal): Promise<SavedMessages> {
+    const { waitMs, leaseMs } = this.#options;
+    const lease = crypto.randomUUID();
+    const deadline = performance.now() + waitMs;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {
+      signal.throwIfAborted();
+      if (await this.#acquire(lease)) break;
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) throw this.#busy();
+      await delay(Math.min(pauseMs, leftMs), signal);
+    }
+    this.#lease = lease;
+    this.#heartbeat = setInterval(() => void this.#renew().catch(() => {}), leaseMs / RENEWALS_PER_LEASE).unref();
+    try {
+      return await this.read();
+    } catch (error) {
+      await this.end().catch(() => {}); // report the first error
+      throw error;
+    }
+  }
+
+  async append(messages: readonly SavedMessage[], { replaces }: { replaces: boolean }): Promise<void> {
+    const { db } = this.#store;
+    const start = replaces ? 0 : this.#length;
+    const rows = messages.map((message, index) => messageRow(this.#key, start + index, message));
+    const generation = replaces ? crypto.randomUUID() : this.#generation;
+    await db.transaction().execute(async (transaction) => {
+      const { numUpdatedRows } = await transaction
+        .updateTable('pocket_conversations')
+        .set({
+          ...(generation === undefined ? {} : { generation }),
+          length: start + rows.length,
+          updated_at: databaseTime(this.#store),
+          lease_until: timeIn(this.#store, this.#options.leaseMs),
+          expires_at: this.#expiry(),
+          ...(start === 0 ? { title: sql<string>`case when title = '' then ${titleOf(messages)} else title end` } : {}),
+        })
+        .where('key', '=', this.#key)
+        .where('lease', '=', this.#lease ?? '')
+        .where('generation', '=', this.#generation ?? '')
+        .where('length', '=', this.#length)
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows !== 1n) throw await this.#lost(transaction);
+      if (replaces) await transaction.deleteFrom('pocket_messages').where('conversation', '=', this.#key).execute();
+      await insertRows(transaction, rows);
+    });
+    this.#generation = generation;
+    this.#length = start + rows.length;
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#heartbeat);
+    const lease = this.#lease ?? '';
+    this.#lease = undefined;
+    const { db } = this.#store;
+    const released = db
+      .updateTable('pocket_conversations')
+      .set({ lease: null, lease_until: 0 })
+      .where('key', '=', this.#key)
+      .where('lease', '=', lease);
+    const deleted = db
+      .deleteFrom('pocket_conversations')
+      .where('key', '=', this.#key)
+      .where('lease', '=', lease)
+      .where('length', '=', 0);
+    if (this.#length === 0) await deleted.execute();
+    await released.execute();
+  }
+
+  /** False if another run holds the conversation. */
+  async #acquire(lease: string): Promise<boolean> {
+    const store = this.#store;
+    const until = timeIn(store, this.#options.leaseMs);
+    const { numUpdatedRows } = await store.db
+      .updateTable('pocket_conversations')
+      .set({ lease, lease_until: until })
+      .where('key', '=', this.#key)
+      .where(isFree(store))
+      .where(isAlive(store))
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows === 1n) return true;
+    return store.db.transaction().execute(async (transaction) => {
+      await transaction
+        .deleteFrom('pocket_conversations')
+        .where('key', '=', this.#key)
+        .where(isFree(store))
+        .where('expires_at', '<=', databaseTime(store))
+        .execute();
+      const now = databaseTime(store);
+      const { numInsertedOrUpdatedRows } = await transaction
+        .insertInto('pocket_conversations')
+        .values({
+          ...this.#place,
+          key: this.#key,
+          title: '',
+          created_at: now,
+          updated_at: now,
+          expires_at: this.#expiry(),
+          length: 0,
+          generation: crypto.randomUUID(),
+          lease,
+          lease_until: until,
+        })
+        .onConflict((conflict) => conflict.column('key').doNothing())
+        .executeTakeFirstOrThrow();
+      return numInsertedOrUpdatedRows === 1n;
+    });
+  }
+
+  async #renew(): Promise<void> {
+    await this.#store.db
+      .updateTable('pocket_conversations')
+      .set({ lease_until: timeIn(this.#store, this.#options.leaseMs) })
+      .where('key', '=', this.#key)
+      .where('lease', '=', this.#lease ?? '')
+      .execute();
+  }
+
+  #expiry() {
+    const { expiresAfterMs } = this.#options;
+    return expiresAfterMs === undefined ? null : timeIn(this.#store, expiresAfterMs);
+  }
+
+  #busy(): PocketError {
+    const waited = `after ${this.#options.waitMs} ms`;
+    const text = `The conversation "${this.#place.id}" is still in use by another run ${waited}. Try again later.`;
+    return new PocketError('CONVERSATION_BUSY', text, { details: { conversation: this.#place.id } });
+  }
+
+  async #lost(db: Kysely<ConversationsSchema>): Promise<PocketError> {
+    const { id } = this.#place;
+    const found = await db
+      .selectFrom('pocket_conversations')
+      .select('lease')
+      .where('key', '=', this.#key)
+      .executeTakeFirst();
+    let reason = 'it was deleted during the run';
+    if (found && found.lease === this.#lease) reason = 'an earlier save failed';
+    else if (found)
+      reason = `another run took it over, because this one had not renewed its lease for ${this.#options.leaseMs} ms`;
+    const text = `The conversation "${id}" could not be saved: ${reason}. Run again to continue it.`;
+    return new PocketError('CONVERSATION_LOST', text, { details: { conversation: id } });
+  }
+}

@@ -1,0 +1,83 @@
+// Messages as rows of the database.
+import { PocketError } from '@pocket-agent/kit';
+import { type Kysely, sql } from 'kysely';
+import type { SavedMessage } from './conversation-agent.ts';
+import type { ConversationStore } from './database.ts';
+import type { ConversationsSchema, MessageTable } from './schema.ts';
+
+const MAX_MESSAGE_LENGTH = 64 * 1024 * 1024;
+/** Search reads this much of each message. */
+const MAX_SEARCH_LENGTH = 16_384;
+const MAX_TITLE_LENGTH = 80;
+const ROWS_PER_INSERT = 500;
+const ROWS_PER_READ = 100;
+
+export function messageRow(conversation: string, number: number, message: SavedMessage): MessageTable {
+  const json = JSON.stringify(message);
+  if (json.length > MAX_MESSAGE_LENGTH) {
+    const text = `A message of ${json.length} characters cannot be saved; a conversation takes ${MAX_MESSAGE_LENGTH}.`;
+    throw new PocketError('CONFIG_INVALID', text);
+  }
+  const isSearched = message.role === 'user' || message.role === 'assistant';
+  const searchText = isSearched ? plainText(textOf(message).slice(0, MAX_SEARCH_LENGTH)).toLowerCase() : '';
+  return { conversation, number, role: message.role, json, search_text: searchText };
+}
+
+export async function insertRows(db: Kysely<ConversationsSchema>, rows: readonly MessageTable[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += ROWS_PER_INSERT)
+    await db
+      .insertInto('pocket_messages')
+      .values(rows.slice(start, start + ROWS_PER_INSERT))
+      .execute();
+}
+
+export interface ReadMessages {
+  generation: string;
+  messages: SavedMessage[];
+}
+
+interface Page {
+  generation: string;
+  json: string | null;
+}
+
+/** The messages from `start` on. Undefined if the messages were replaced while they were read. */
+export async function readMessages(
+  { db }: ConversationStore,
+  conversation: string,
+  start: number,
+): Promise<ReadMessages | undefined> {
+  const messages: SavedMessage[] = [];
+  let generation: string | undefined;
+  for (;;) {
+    // generation and messages in one statement, which sees one state of the database
+    const { rows } = await sql<Page>`
+      select c.generation, m.json from pocket_conversations c
+      left join pocket_messages m on m.conversation = c.key and m.number >= ${start + messages.length}
+      where c.key = ${conversation} order by m.number limit ${ROWS_PER_READ}`.execute(db);
+    const [first] = rows;
+    if (!first || (generation !== undefined && generation !== first.generation)) return undefined;
+    generation = first.generation;
+    for (const { json } of rows) if (json !== null) messages.push(JSON.parse(json));
+    if (rows.length < ROWS_PER_READ) return { generation, messages };
+  }
+}
+
+/** The beginning of the first user message, on one line. */
+export function titleOf(messages: readonly SavedMessage[]): string {
+  const first = messages.find(({ role }) => role === 'user');
+  const line = first ? plainText(textOf(first).slice(0, 1_000)).replace(/\s+/g, ' ').trim() : '';
+  return line.length > MAX_TITLE_LENGTH ? `${[...line].slice(0, MAX_TITLE_LENGTH - 1).join('')}…` : line;
+}
+
+export function textOf({ content }: SavedMessage): string {
+  const texts = content.flatMap((part) =>
+    'type' in part && part.type === 'text' && 'text' in part && typeof part.text === 'string' ? [part.text] : [],
+  );
+  return texts.join('\n');
+}
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+export function plainText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}

@@ -1,0 +1,117 @@
+// The options of conversations, and checks of options, ids and titles.
+import {
+  checkValue,
+  isString,
+  nullableString,
+  type OptionRule,
+  OptionSet,
+  PocketError,
+  positiveInteger,
+} from '@pocket-agent/kit';
+import type { ListOptions } from './listing.ts';
+
+export interface ConversationsOptions {
+  /** `postgres://…`, which processes on several machines may share. */
+  url?: string;
+  /** A SQLite file, created if missing. Several processes of one machine may share it. */
+  file?: string;
+  /** Separates the conversations of several programs in one database. Default: empty. */
+  scope?: string;
+  /** Conversations that were not continued for this long are deleted. Default: never. */
+  expiresAfterMs?: number;
+  /** How long a run waits while another one holds its conversation. Default 30,000. */
+  waitMs?: number;
+  /** After a process died, its conversations are free again after this time. Default 15,000. */
+  leaseMs?: number;
+}
+
+export interface OpenOptions {
+  /** Instead of `waitMs` of `openConversations`. */
+  waitMs?: number;
+}
+
+const MAX_ID_LENGTH = 512;
+const MAX_OWNER_LENGTH = 256;
+const MAX_SCOPE_LENGTH = 64;
+const MAX_TITLE_LENGTH = 200;
+const MAX_PAGE = 1_000;
+const MAX_LEASE_MS = 3_600_000;
+/** A thousand years. */
+const MAX_EXPIRY_MS = 1_000 * 365 * 86_400_000;
+
+const milliseconds: OptionRule = {
+  expected: 'a number of milliseconds, 0 or more',
+  accepts: (value) => typeof value === 'number' && value >= 0,
+};
+
+const conversationsOptions = new OptionSet<ConversationsOptions>('openConversations()', {
+  url: { ...nullableString, isSecret: true },
+  file: nullableString,
+  scope: textOfLength(0, MAX_SCOPE_LENGTH),
+  expiresAfterMs: millisecondsUpTo(MAX_EXPIRY_MS),
+  waitMs: milliseconds,
+  leaseMs: millisecondsUpTo(MAX_LEASE_MS),
+});
+const openOptions = new OptionSet<OpenOptions>('open()', { waitMs: milliseconds });
+const listOptions = new OptionSet<ListOptions>('A list of conversations', {
+  prefix: textOfLength(0, MAX_ID_LENGTH),
+  limit: {
+    expected: `a whole number from 1 to ${MAX_PAGE}`,
+    accepts: (value) => positiveInteger.accepts(value) && Number(value) <= MAX_PAGE,
+  },
+  cursor: nullableString,
+});
+
+/** A path or a URL is short for an object. */
+export function readOptions(given: string | ConversationsOptions): ConversationsOptions {
+  const options = typeof given === 'string' ? (/^\w+:\/\//.test(given) ? { url: given } : { file: given }) : given;
+  if (typeof options !== 'object' || options === null) {
+    const advice = 'a SQLite file, a postgres:// URL, or an object of options';
+    throw new PocketError('CONFIG_INVALID', `openConversations() takes ${advice}.`);
+  }
+  conversationsOptions.check(options);
+  return options;
+}
+
+export function checkId(id: string): void {
+  checkValue('The id of a conversation', id, textOfLength(1, MAX_ID_LENGTH));
+}
+
+export function checkOwner(owner: string): void {
+  checkValue('The owner of conversations', owner, textOfLength(0, MAX_OWNER_LENGTH));
+}
+
+export function checkTitle(title: string): void {
+  checkValue('The title of a conversation', title, textOfLength(1, MAX_TITLE_LENGTH));
+}
+
+export function checkSearchText(text: string): void {
+  checkValue('The text to search for', text, textOfLength(1, MAX_ID_LENGTH));
+}
+
+export function checkOpenOptions(options: OpenOptions): void {
+  openOptions.check(options);
+}
+
+export function checkListOptions(options: ListOptions): void {
+  listOptions.check(options);
+}
+
+export function textOfLength(min: number, max: number): OptionRule {
+  return {
+    expected: `a string of ${min === 0 ? 'at most' : `${min} to`} ${max} characters without NUL`,
+    accepts: (value) =>
+      isString(value) &&
+      String(value).length >= min &&
+      String(value).length <= max &&
+      !String(value).includes('\0') &&
+      String(value).isWellFormed(),
+  };
+}
+
+function millisecondsUpTo(max: number): OptionRule {
+  return {
+    expected: `a number of milliseconds from 1 to ${max}`,
+    accepts: (value) => typeof value === 'number' && value >= 1 && value <= max,
+  };
+}

@@ -1,0 +1,74 @@
+// The tables of conversations and memories.
+import type { Migration } from '../migrate.ts';
+
+export interface ConversationTable {
+  /** A hash of scope, owner and id, which together are too long for an index of PostgreSQL. */
+  key: string;
+  scope: string;
+  owner: string;
+  id: string;
+  title: string;
+  created_at: number;
+  updated_at: number;
+  expires_at: number | null;
+  /** The number of messages. */
+  length: number;
+  /** Changes when the messages are replaced. */
+  generation: string;
+  /** Identifies the run that holds the conversation. */
+  lease: string | null;
+  /** When the lease ends if it is not renewed. */
+  lease_until: number;
+}
+
+export interface MessageTable {
+  conversation: string;
+  /** The position in the conversation, from 0. */
+  number: number;
+  role: string;
+  json: string;
+  /** The text in lower case, for search. */
+  search_text: string;
+}
+
+export interface MemoryTable {
+  scope: string;
+  owner: string;
+  id: string;
+  text: string;
+  created_at: number;
+}
+
+export interface ConversationsSchema {
+  pocket_conversations: ConversationTable;
+  pocket_messages: MessageTable;
+  pocket_memories: MemoryTable;
+}
+
+const createTables: Migration = {
+  name: 'conversations and messages',
+  async up(run) {
+    await run(`create table pocket_conversations (
+      key text primary key, scope text not null, owner text not null, id text not null, title text not null,
+      created_at bigint not null, updated_at bigint not null, expires_at bigint, length integer not null,
+      generation text not null, lease text, lease_until bigint not null)`);
+    await run(`create index pocket_conversations_newest on pocket_conversations (scope, owner, updated_at, key)`);
+    await run(`create index pocket_conversations_expired on pocket_conversations (expires_at)
+      where expires_at is not null`);
+    await run(`create table pocket_messages (
+      conversation text not null references pocket_conversations (key) on delete cascade,
+      number integer not null, role text not null, json text not null, search_text text not null,
+      primary key (conversation, number))`);
+  },
+};
+
+const createMemories: Migration = {
+  name: 'memories',
+  async up(run) {
+    await run(`create table pocket_memories (
+      scope text not null, owner text not null, id text not null, text text not null, created_at bigint not null,
+      primary key (scope, owner, id))`);
+  },
+};
+
+export const conversationMigrations: readonly Migration[] = [createTables, createMemories];
