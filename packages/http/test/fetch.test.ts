@@ -451,20 +451,6 @@ test('a request body that fails ends the call', async () => {
   });
 });
 
-test('a body of thousands of tiny chunks is read in few pieces', async () => {
-  const chunk = '1\r\nx\r\n';
-  const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
-  const { url } = await serveRaw(`${head}${chunk.repeat(10_000)}0\r\n\r\n`);
-  const response = await open({ guard: 'none' })(url);
-  let [pieces, bytes] = [0, 0];
-  for await (const piece of response.body ?? []) {
-    pieces++;
-    bytes += piece.byteLength;
-  }
-  expect(bytes).toBe(10_000);
-  expect(pieces).toBeLessThan(100);
-});
-
 test('early hints are not the answer, and headers may contain any bytes', async () => {
   const base = await serve((_request, response) => {
     response.writeEarlyHints({ link: '</a.css>; rel=preload' });

@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type Zlib } from 'node:zlib';
-import { nextTurn } from '@pocket-agent/kit';
 import { ByteChunks } from '../byte-chunks.ts';
 import { FetchError } from './fetch-error.ts';
 
@@ -39,7 +38,6 @@ export class Body {
   #end: { error?: unknown } | undefined;
   /** Wakes up the reader that waits for more. */
   #wake: (() => void) | undefined;
-  #waking: Promise<void> | undefined;
   #unreadTimer: NodeJS.Timeout | undefined;
 
   constructor(message: IncomingMessage, options: BodyOptions) {
@@ -94,8 +92,8 @@ export class Body {
       return;
     }
     this.#unread.push(chunk);
-    if (this.#wake) this.#wakeSoon();
-    if (this.#unread.byteLength > READ_AHEAD_BYTES) this.#pause();
+    if (this.#wake) this.#wakeReader();
+    else if (this.#unread.byteLength > READ_AHEAD_BYTES) this.#pause();
   }
 
   #pause(): void {
@@ -115,14 +113,6 @@ export class Body {
     clearTimeout(this.#unreadTimer);
     this.#options.onEnd();
     this.#wakeReader();
-  }
-
-  /** After everything that was read from the network in this turn: a server may send thousands of tiny chunks. */
-  #wakeSoon(): void {
-    this.#waking ??= nextTurn().then(() => {
-      this.#waking = undefined;
-      this.#wakeReader();
-    });
   }
 
   #wakeReader(): void {
