@@ -45,23 +45,35 @@ export class AgentTools {
   readonly #agent: ToolsOwner;
   readonly #options: AgentToolsOptions;
   readonly #toolbox: Toolbox;
-  /** Large results; undefined if they are not kept. */
-  readonly kept: KeptResults | undefined;
+  readonly #keepOptions: KeepResultsOptions | undefined;
+  #kept: KeptResults | undefined;
 
   constructor(agent: ToolsOwner, options: AgentToolsOptions) {
     this.#agent = agent;
     this.#options = options;
     this.#toolbox = new Toolbox(options.sources, options.borrowed);
-    const keepResults = readKeepResults(options.keepResults);
-    if (!keepResults) return;
-    this.kept = new KeptResults({
-      options: keepResults,
-      maxToolResultBytes: options.settings.maxToolResultBytes,
-      messages: () => options.messages(),
-      logger: agent.logger,
+    this.#keepOptions = readKeepResults(options.keepResults);
+    // a conversation that is continued may refer to results
+    if (options.messages().length > 0) this.kept?.resume();
+  }
+
+  /** Large results; undefined if they are not kept. */
+  get kept(): KeptResults | undefined {
+    if (!this.#keepOptions) return undefined;
+    this.#kept ??= new KeptResults({
+      options: this.#keepOptions,
+      maxToolResultBytes: this.#options.settings.maxToolResultBytes,
+      messages: () => this.#options.messages(),
+      logger: this.#agent.logger,
       offer: (source) => this.#toolbox.add(source),
       toolNamed: (name) => this.#toolbox.lastTable?.find(name),
     });
+    return this.#kept;
+  }
+
+  /** The conversation was reset. */
+  forgetResults(): void {
+    this.#kept?.forget();
   }
 
   /** The tools as they were collected last; undefined if a source has changed since. */
@@ -94,7 +106,6 @@ export class AgentTools {
   /** What the calls of one step need. */
   toolRun({ context, hookContext, table, requested }: Step): ToolRun {
     const agent = this.#agent;
-    const { kept } = this;
     const { policy, signal } = context;
     const isSeen = isObserved(agent, context);
     const audit: ToolRun['audit'] = (record) =>
@@ -105,7 +116,7 @@ export class AgentTools {
       hooks: agent.hooks,
       hookContext,
       settings: this.#options.settings,
-      keepResult: kept && ((call, text) => kept.keep(call, text)),
+      keepResult: async (call, text) => this.kept?.keep(call, text),
       table,
       knownTable: () => this.known(),
       collectTools: () => this.collect(signal),

@@ -38,7 +38,7 @@ import { memoryTools } from '../history/memory-tools.ts';
 import { SavedHistory } from '../history/saved-history.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
-import { callModel } from '../model/model-call.ts';
+import { callModel, type ModelResponse } from '../model/model-call.ts';
 import type { LanguageModel } from '../model/model-names.ts';
 import { emitEvent, nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { AgentEvent, UnsignedEvent } from '../run/events.ts';
@@ -81,6 +81,14 @@ interface StepParts {
   completion: CompletionOptions;
   /** The step waits for listeners that were called from then on; a listener may itself wait for a step. */
   firstListenerCall: number;
+}
+
+/** One call of the model in the loop. */
+interface AskedModel {
+  model: LanguageModel;
+  context: RunContext;
+  table: ToolTable;
+  completion: CompletionOptions;
 }
 
 /** The calls in an answer, and their results in the same order. */
@@ -278,7 +286,8 @@ export class PocketAgent<Answer = string> {
     return this.#queue.enter({ signal, timeoutMs }, async (context) => {
       const model = await abortable(this.#model.resolve(), context.signal);
       const tools = this.#tools.known() ?? (await abortable(this.#tools.collect(context.signal), context.signal));
-      return this.#compactor.compact(this.#promptRequest(context, model, tools.visibleTo(context.policy)));
+      const table = tools.visibleTo(context.policy);
+      return this.#compactor.compact(this.#promptRequest({ context, model, table }));
     });
   }
 
@@ -290,7 +299,7 @@ export class PocketAgent<Answer = string> {
   /** Forgets the conversation; the system prompt stays. */
   resetMessages(): void {
     this.#history.reset();
-    this.#tools.kept?.forget();
+    this.#tools.forgetResults();
     this.#access.forgetApprovals();
   }
 
@@ -406,15 +415,8 @@ export class PocketAgent<Answer = string> {
       budget.checkModelCall();
       if (budget.limitsCost) await abortable(this.#ledger.requirePrice(context, model), signal);
       const { resets } = this.#history;
-      const ask = () => {
-        // neutral: callModel adapts it to the provider
-        const prompt = this.#history.prompt(this.systemPrompt);
-        const { hasUrls } = this.#history;
-        return callModel(this.#model.call({ model, context, prompt, hasUrls, table, completion }));
-      };
-      const response = await (this.#settings.compaction
-        ? this.#compactor.call(this.#promptRequest(context, model, table), ask)
-        : ask());
+      const asked: AskedModel = { model, context, table, completion };
+      const response = await (this.#settings.compaction ? this.#askWithin(asked) : this.#ask(asked));
       logWarnings(model, response.warnings, this.logger);
       const usage = await this.#ledger.record({ run: context, model, answer: response });
       this.#ledger.measureResults({ run: context, answer: response, usage, historyLength: this.#history.length });
@@ -447,6 +449,18 @@ export class PocketAgent<Answer = string> {
     return result;
   }
 
+  #ask({ model, context, table, completion }: AskedModel): Promise<ModelResponse> {
+    // neutral: callModel adapts it to the provider
+    const prompt = this.#history.prompt(this.systemPrompt);
+    const { hasUrls } = this.#history;
+    return callModel(this.#model.call({ model, context, prompt, hasUrls, table, completion }));
+  }
+
+  /** Keeps the prompt within the context window. */
+  #askWithin(asked: AskedModel): Promise<ModelResponse> {
+    return this.#compactor.call(this.#promptRequest(asked), () => this.#ask(asked));
+  }
+
   get #compactor(): Compactor {
     this.#madeCompactor ??= this.#newCompactor();
     return this.#madeCompactor;
@@ -466,8 +480,8 @@ export class PocketAgent<Answer = string> {
     });
   }
 
-  #promptRequest(context: RunContext, model: LanguageModel, { definitions }: ToolTable): PromptRequest {
-    return { context, model, systemPrompt: this.systemPrompt, tools: definitions };
+  #promptRequest({ context, model, table }: Omit<AskedModel, 'completion'>): PromptRequest {
+    return { context, model, systemPrompt: this.systemPrompt, tools: table.definitions };
   }
 
   #construct(options: PocketAgentOptions): this {

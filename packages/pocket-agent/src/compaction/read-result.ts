@@ -82,8 +82,11 @@ export class KeptResults {
 
   constructor(options: KeptResultsOptions) {
     this.#options = options;
-    // a conversation that is continued may refer to results
-    if (options.messages().some(mentionsId)) this.#offer();
+  }
+
+  /** Offers `read_result` if the history refers to results. */
+  resume(): void {
+    if (this.#options.messages().some(mentionsId)) this.#offer();
   }
 
   /** Undefined if the result cannot be kept; the model then has only its beginning and end. */

@@ -25,7 +25,7 @@ export function capped(given: readonly ToolContentPart[], maxBytes: number): Too
 
 /** The whole text of a result that `capped` cuts; undefined for others. */
 export function textToCut(given: readonly ToolContentPart[], maxBytes: number): string | undefined {
-  const [only] = given;
+  const only = given[0];
   if (given.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return undefined;
   if (sizeOf(given) <= maxBytes) return undefined;
   return given.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');

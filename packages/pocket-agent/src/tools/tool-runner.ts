@@ -41,7 +41,7 @@ export interface ToolRun {
   collectTools(): Promise<ToolTable>;
   settings: ToolResultOptions & { maxParallelToolCalls: number };
   /** Keeps the whole text of a result that was cut. */
-  keepResult: ((call: ToolCall, text: string) => Promise<KeptResult | undefined>) | undefined;
+  keepResult(call: ToolCall, text: string): Promise<KeptResult | undefined>;
   /** `_meta` of a call to an MCP server. */
   metaOf(toolCallId: string): Record<string, unknown>;
   /** Undefined if records are neither kept nor observed. */
@@ -320,9 +320,9 @@ function readToolAnswer({ run, record }: ActiveCall, entry: ToolEntry, answer: C
   return { entry, error: new PocketError(code, text), ...toToolResult(call, answer, run.settings) };
 }
 
-async function keepWhole({ keepResult, context }: ToolRun, call: ToolCall, outcome: Outcome): Promise<void> {
-  if (!keepResult || outcome.whole === undefined) return;
-  outcome.kept = await abortable(keepResult(call, outcome.whole), context.signal);
+async function keepWhole(run: ToolRun, call: ToolCall, outcome: Outcome): Promise<void> {
+  if (outcome.whole === undefined) return;
+  outcome.kept = await abortable(run.keepResult(call, outcome.whole), run.context.signal);
   if (outcome.kept) outcome.result?.toolResultContent.push({ type: 'text', text: outcome.kept.note });
 }
 
