@@ -1,5 +1,8 @@
 // Skills in agents: the option, rules for single skills, tool folders with a SKILL.md, and skills over MCP.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { loadToolFolder, skills } from '@pocket-agent/tool-folder';
 import { type AuditRecord, type FilteredTool, PocketAgent, type PocketAgentOptions } from 'pocket-agent';
@@ -70,13 +73,9 @@ describe('the option skills', () => {
     expect(resultText(agent, 0)).toContain('Do pdf.');
   });
 
-  test.each([
-    ['./skills', 'An agent\'s option "skills" must be'],
-    [[7], 'An agent\'s option "skills" must be'],
-  ])('refuses %j', (given, text) => {
+  test.each([{ given: './skills' }, { given: [7] }, { given: [''] }])('refuses $given', ({ given }) => {
     const options = { llmModel: 'demo', skills: given } as unknown as PocketAgentOptions;
     expect(() => new PocketAgent(options)).toThrow(/skills.*a list of folders, also of one: skills: \['\.\/skills'\]/);
-    expect(text).toBeDefined();
   });
 
   test('a folder that does not exist ends the run with a clear error', async () => {
@@ -84,6 +83,16 @@ describe('the option skills', () => {
     await expect(agent.run('Hello')).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('Cannot read the skill folder /does/not/exist'),
+    });
+  });
+
+  test('without the package that reads skills, the error says what to install', () => {
+    const file = new URL('../../pocket-agent/test/fixtures/programs/without-tool-folder.ts', import.meta.url);
+    const args = ['-C', 'pocket-agent/source', fileURLToPath(file)];
+    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect(JSON.parse(stdout)).toEqual({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('npm install @pocket-agent/tool-folder'),
     });
   });
 
@@ -318,7 +327,7 @@ describe('skills over MCP', () => {
 
   const tokens = { all: 'admin', reader: 'reader', none: { capabilities: ['read'], deny: ['skill:*'] } } as const;
 
-  async function serveAgent(options: Partial<PocketAgentOptions> = {}): Promise<string> {
+  async function serve(options: Partial<PocketAgentOptions> = {}): Promise<{ url: string; agent: PocketAgent }> {
     const agent = new PocketAgent({
       agentConfig: { llmModel: new ScriptedModel([]), name: 'Helper' },
       skills: [folder()],
@@ -327,8 +336,10 @@ describe('skills over MCP', () => {
     } as PocketAgentOptions);
     const server = await agent.asMcpServer().listen({ port: 0, tokens });
     onTestFinished(() => agent.close());
-    return server.url;
+    return { url: server.url, agent };
   }
+
+  const serveAgent = async () => (await serve()).url;
 
   async function serveFolders(): Promise<string> {
     const tools = loadToolFolder(folder(), { logger: silent });
@@ -343,8 +354,8 @@ describe('skills over MCP', () => {
   test.each([
     ['an agent', serveAgent],
     ['tool folders', serveFolders],
-  ])('%s: clients list and read what their profile allows', async (_what, serve) => {
-    const url = await serve();
+  ])('%s: clients list and read what their profile allows', async (_what, start) => {
+    const url = await start();
     const all = await connect(url, 'all');
     const { resources } = await all.listResources();
     expect(resources.map(({ uri, name, description, mimeType }) => [uri, name, description, mimeType])).toEqual([
@@ -393,7 +404,7 @@ describe('skills over MCP', () => {
   test('reading is audited, and needs the approval that loading a skill would need', async () => {
     const asked: string[] = [];
     const auditFile = join(folder(), 'audit.jsonl');
-    const url = await serveAgent({
+    const { url, agent } = await serve({
       access: { confirm: 'always', auditFile },
       approve: ({ tool, arguments: { uri } }) => {
         asked.push(`${tool} ${uri}`);
@@ -404,11 +415,25 @@ describe('skills over MCP', () => {
     const uri = 'skill://pdf/SKILL.md';
     await expect(client.readResource({ uri })).rejects.toThrow('was not called');
     expect((await client.readResource({ uri })).contents).toHaveLength(1);
+    const reader = await connect(url, 'reader');
+    await expect(reader.readResource({ uri: 'skill://deploy/SKILL.md' })).rejects.toThrow('not found');
     expect(asked).toEqual([`skill:pdf ${uri}`, `skill:pdf ${uri}`]);
+    await agent.close();
+    const records = readFileSync(auditFile, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(
+      records.map(({ tool, capability, decision, by, outcome }) => [tool, capability, decision, by, outcome]),
+    ).toEqual([
+      ['resources/read', 'read', 'denied', 'approver', 'not run'],
+      ['resources/read', 'read', 'approved', 'approver', 'done'],
+      ['resources/read', 'write', 'refused', 'profile', 'not run'],
+    ]);
   });
 
   test('a served agent without skills has no resources', async () => {
-    const client = await connect(await serveAgent({ skills: [] }), 'all');
+    const client = await connect((await serve({ skills: [] })).url, 'all');
     expect(client.getServerCapabilities()?.resources).toBeUndefined();
   });
 
