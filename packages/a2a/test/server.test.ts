@@ -77,6 +77,19 @@ describe.each(bindings)('an agent served over A2A (%s)', (binding) => {
     expect(answerOf(await client.getTask({ id: seen[0]?.task?.id ?? '', tenant: '' }))).toBe('it is three');
   });
 
+  test('gives the value of an agent with an output as a data part', async () => {
+    const value = { city: 'Zurich', celsius: 21 };
+    const llmModel = new ScriptedModel([{ text: 'Here.', toolCalls: [{ name: 'final_answer', arguments: value }] }]);
+    const output = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+    const agent = world.keep(new PocketAgent<unknown>({ llmModel, name: 'Helper', output, logger: silent }));
+    const task = await send(await clientOf((await world.serve(agent)).url, { binding }), message('How warm?'));
+    const parts = task.artifacts[0]?.parts.map(({ content }) => content) ?? [];
+    expect(parts).toEqual([
+      { $case: 'text', value: JSON.stringify(value) },
+      { $case: 'data', value },
+    ]);
+  });
+
   test('keeps a conversation for each context', async () => {
     const model = new ScriptedModel(['one', 'two', 'other']);
     const agent = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Helper' } }));

@@ -9,6 +9,7 @@ export type PocketErrorCode =
   | 'MODEL_FAILED'
   | 'ANSWER_CUT_OFF'
   | 'ANSWER_FILTERED'
+  | 'OUTPUT_INVALID'
   | 'MAX_STEPS'
   | 'BUDGET_REACHED'
   | 'PRICE_UNKNOWN'
@@ -84,11 +85,15 @@ export interface SchemaIssue {
 
 /** The findings of a schema validator as text: `port: must be a number; host: …`. */
 export function schemaIssuesText(issues: readonly SchemaIssue[]): string {
-  const issueText = ({ path = [], message }: SchemaIssue) => {
+  return schemaIssueTexts(issues).join('; ');
+}
+
+/** The same as a list, one item for each finding. */
+export function schemaIssueTexts(issues: readonly SchemaIssue[]): string[] {
+  return issues.map(({ path = [], message }) => {
     const place = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
     return place ? `${place}: ${message}` : message;
-  };
-  return issues.map(issueText).join('; ');
+  });
 }
 
 /** Never throws, even for values that cannot be converted to a string, such as an object without a prototype. */
@@ -119,6 +124,7 @@ export function refusalReason(answer: string | null, credential: string): string
 const publicCodes: readonly PocketErrorCode[] = [
   'ANSWER_CUT_OFF',
   'ANSWER_FILTERED',
+  'OUTPUT_INVALID',
   'MAX_STEPS',
   'BUDGET_REACHED',
   'TIMEOUT',

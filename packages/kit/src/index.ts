@@ -27,6 +27,7 @@ export {
   refusalReason,
   type SchemaIssue,
   schemaIssuesText,
+  schemaIssueTexts,
 } from './errors.ts';
 export { dropOldest, estimateBytes, fairEvictionKey } from './eviction.ts';
 export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';

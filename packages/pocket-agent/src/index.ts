@@ -33,6 +33,8 @@ export type {
   ModelRouter,
   NestedAgentOptions,
   PocketAgentOptions,
+  TypedAgentConfig,
+  TypedAgentOptions,
 } from './agent/agent-config.ts';
 export type { StepOptions } from './agent/agent-options.ts';
 export { formatEvent } from './agent/console-format.ts';
@@ -49,6 +51,7 @@ export {
   type UserMessageOptions,
 } from './base/messages.ts';
 export type { ToolCall, ToolContentPart, ToolProgress, ToolResult } from './base/tool-call.ts';
+export type { JsonSchema } from './base/value-schema.ts';
 export type { CompactionOptions } from './compaction/compaction-options.ts';
 export type { Compaction } from './compaction/compactor.ts';
 export type { CompactedHistory } from './compaction/history-view.ts';
@@ -69,6 +72,7 @@ export type { CompletionOptions } from './model/completion-options.ts';
 export type { ModelResponse } from './model/model-call.ts';
 export { type LanguageModel, resolveModel } from './model/model-names.ts';
 export type { ModelSettings } from './model/providers.ts';
+export type { AgentOutput, OutputMode, OutputOption, OutputSchema, OutputSettings } from './output/output-options.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
 export type { RateStoreFactory } from './router/rate-window.ts';
 export { Router, type RouterStatus } from './router/router.ts';
@@ -82,11 +86,11 @@ export type {
   ServerStatus,
   UnsignedEvent,
 } from './run/events.ts';
-export type { RunOptions } from './run/run-options.ts';
+export type { RunOptions, TypedRunOptions } from './run/run-options.ts';
 export type { AgentServer } from './serve/agent-server.ts';
 export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
 export type { AgentServerOptions } from './serve/server-options.ts';
-export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './tools/function-tool.ts';
+export { type FunctionTool, functionTools, type ToolReturn, tool } from './tools/function-tool.ts';
 export type { ToolDenial } from './tools/tool-hooks.ts';
 export type {
   ListWait,

@@ -32,6 +32,7 @@ export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
 export { providerOf } from './model/model-names.ts';
 export { isInstalled, type KnownProvider, knownProviders } from './model/providers.ts';
+export { readOutput } from './output/output-options.ts';
 export {
   type ProviderCount,
   type RateCounter,

@@ -3,3 +3,4 @@ export { checkForeign, checkHere, type ForeignCheck, type Verdict } from './fore
 export { type ArgumentCheck, compileSchema } from './json-schema.ts';
 export { ownArguments, type RepairedSchema, repairSchema } from './provider-schema.ts';
 export { isSchema, resolveReference, type Schema } from './references.ts';
+export { strictSchema } from './strict-schema.ts';

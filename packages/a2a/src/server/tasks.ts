@@ -172,7 +172,7 @@ export class Tasks {
         ...(profile.length > 0 ? { profile } : {}),
         ...(call.isAuthenticated ? { caller: call.caller.id } : {}),
       });
-      return agentResult(agent.name, answer);
+      return agentResult(agent, answer);
     });
   }
 

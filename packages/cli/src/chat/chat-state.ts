@@ -7,7 +7,7 @@ import type { AgentRequest } from '../setup/agent-request.ts';
 import type { SwitchableModel } from '../setup/switchable-model.ts';
 
 export interface ChatState {
-  readonly agent: PocketAgent;
+  readonly agent: PocketAgent<unknown>;
   readonly request: AgentRequest;
   readonly model: SwitchableModel;
   readonly folders: readonly ToolFolder[];

@@ -193,6 +193,7 @@ class Conversation {
       screen,
       quiet,
       isLive: true,
+      isTyped: agent.outputSchema !== undefined,
       hasColour: colours,
       shownProblems: this.#shownProblems,
     });

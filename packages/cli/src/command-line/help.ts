@@ -52,6 +52,7 @@ ${source}${access}      --yes            approve every call; without it and with
       --session NAME   save the conversation under this name, and resume it
       --max-cost USD   stop a run at this cost
       --max-steps N    stop a run after this many model calls; default: 50
+      --output FILE    a JSON Schema that the answer must fit; prints only the answer, as JSON
       --json           write events as JSON lines to stdout, the answer last
   -q, --quiet          print only the answer and approval questions
   -h, --help           print this help

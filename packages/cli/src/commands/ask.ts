@@ -12,6 +12,7 @@ import { type AgentRequest, agentFlags, readAgentRequest } from '../setup/agent-
 import { requiredAgentsMd } from '../setup/agents-md.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { makeAgent } from '../setup/make-agent.ts';
+import { withOutput } from '../setup/output-schema.ts';
 import { loadSources } from '../setup/tool-sources.ts';
 import { JsonEvents } from '../terminal/json-events.ts';
 import { type Display, RunDisplay } from '../terminal/run-display.ts';
@@ -27,6 +28,7 @@ export const askOptions = {
   json: { type: 'boolean', default: false },
   session: { type: 'string' },
   image: { type: 'string', multiple: true },
+  output: { type: 'string' },
 } as const;
 
 type AskValues = ReturnType<typeof readArguments<typeof askOptions>>['values'];
@@ -38,7 +40,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   try {
     const first = tokens.find(({ kind }) => kind !== 'option');
     if (first?.kind === 'positional') refuseCommand(first.value, args.toSpliced(first.index, 1));
-    const request = await requiredAgentsMd(await readAgentRequest(values));
+    const request = await withOutput(await requiredAgentsMd(await readAgentRequest(values)), values.output);
     const words = positionals.filter((word) => word !== '-').join(' ');
     const isNeeded = words === '' || positionals.includes('-');
     const prompt = joinPrompt(words, await readPipedInput({ isNeeded, signal }));
@@ -96,7 +98,8 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
   const { isTTY } = process.stdout;
   const screen = new Screen(process.stdout, process.stderr);
   const colours = { out: isTTY && hasColour(process.stdout), err: hasColour(process.stderr) };
-  const display: Display = json ?? new RunDisplay({ screen, quiet, isLive: isTTY, hasColour: colours });
+  const isTyped = (request.config.output ?? undefined) !== undefined;
+  const display: Display = json ?? new RunDisplay({ screen, quiet, isLive: isTTY, isTyped, hasColour: colours });
   const tell = (line: string) => void (quiet || screen.line(printable(line)));
   const logger = screenLogger(tell);
   const { session } = values;

@@ -49,13 +49,13 @@ export class Sessions {
   }
 
   /** The agent continues the session, or begins it. Each step is saved. */
-  async resume(name: string, agent: PocketAgent): Promise<void> {
+  async resume(name: string, agent: PocketAgent<unknown>): Promise<void> {
     await this.#check(name);
     await this.#chats.attach(name, agent);
   }
 
   /** Saves the conversation of the agent as a new session, now and after each step. */
-  async saveAs(name: string, agent: PocketAgent): Promise<void> {
+  async saveAs(name: string, agent: PocketAgent<unknown>): Promise<void> {
     await this.#check(name);
     const { messages } = agent;
     const now = new Date().toISOString();
@@ -152,6 +152,6 @@ export function checkSessionName(name: string): void {
   );
 }
 
-export function sessionLine(name: string, { messages }: PocketAgent): string {
+export function sessionLine(name: string, { messages }: PocketAgent<unknown>): string {
   return `session ${name}: ${plural(messages.length, 'message')}`;
 }

@@ -2,14 +2,21 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { checkValue, errorText, isRecord, OptionSet, PocketError, stringList, stringRule } from '@pocket-agent/kit';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
-import type { AccessOptions, AgentConfig, AgentLimits, McpServerEntry, PocketAgentOptions } from 'pocket-agent';
+import type {
+  AccessOptions,
+  AgentConfig,
+  AgentLimits,
+  McpServerEntry,
+  PocketAgentOptions,
+  TypedAgentConfig,
+} from 'pocket-agent';
 import { checkAgentOptions, configRules, nestOptions } from 'pocket-agent/internal';
 import { readJsonFile } from '../files/json-file.ts';
 import { readServers } from './servers.ts';
 import { toolFolderPath } from './tool-sources.ts';
 
 export interface AgentFile {
-  agentConfig: Partial<AgentConfig>;
+  agentConfig: Partial<TypedAgentConfig<unknown>>;
   servers: ReadonlyMap<string, McpServerEntry>;
   tools: readonly string[];
   skills: readonly string[];
@@ -18,9 +25,9 @@ export interface AgentFile {
 }
 
 /** Like the options of an agent: the fields of `agentConfig` may also be given at the top level. */
-interface FileContent extends Partial<AgentConfig> {
+interface FileContent extends Partial<TypedAgentConfig<unknown>> {
   $schema?: string;
-  agentConfig?: Partial<AgentConfig>;
+  agentConfig?: Partial<TypedAgentConfig<unknown>>;
   mcpServers?: Record<string, unknown>;
   tools?: readonly string[];
   skills?: readonly string[];

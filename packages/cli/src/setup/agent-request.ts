@@ -1,7 +1,14 @@
 // What the user asks for: the agent file merged with the command-line options.
 
 import { didYouMean, PocketError } from '@pocket-agent/kit';
-import type { AccessOptions, AgentConfig, AgentLimits, Capability, McpServerEntry, ProfileName } from 'pocket-agent';
+import type {
+  AccessOptions,
+  AgentLimits,
+  Capability,
+  McpServerEntry,
+  ProfileName,
+  TypedAgentConfig,
+} from 'pocket-agent';
 import { checkCapability, confirmWords, readProfile } from 'pocket-agent/internal';
 import { positiveNumber, type readArguments, wholeNumber } from '../command-line/arguments.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
@@ -39,7 +46,7 @@ export type AgentValues = Partial<ReturnType<typeof readArguments<typeof agentFl
 export interface AgentRequest {
   /** The path of the agent file, if one was given. */
   file: string | undefined;
-  config: Partial<AgentConfig>;
+  config: Partial<TypedAgentConfig<unknown>>;
   /** Undefined if the command chooses the model. */
   model: string | undefined;
   servers: ReadonlyMap<string, McpServerEntry>;

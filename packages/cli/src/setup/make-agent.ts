@@ -1,7 +1,7 @@
 // Makes the agent that the options and the agent file describe.
 
 import { isPocketError, type Logger, PocketError } from '@pocket-agent/kit';
-import { type LanguageModel, PocketAgent, type PocketAgentOptions, type ToolSource } from 'pocket-agent';
+import { type LanguageModel, PocketAgent, type ToolSource, type TypedAgentOptions } from 'pocket-agent';
 import type { Approver } from '../questions/approver.ts';
 import type { AgentRequest } from './agent-request.ts';
 import { settingsFor } from './model-settings.ts';
@@ -18,13 +18,14 @@ export interface AgentParts {
 const systemPrompt =
   'You are a helpful assistant in a terminal. Use a tool whenever it gives a more reliable answer than your own knowledge. Answer briefly.';
 
-export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent {
+/** Its answers are text, or values if the request has an output. */
+export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent<unknown> {
   const { config, servers, access, limits } = request;
   const { model, sources, approver, logger } = parts;
   const { modelSettings: _fromFile, allowImages: allowedByFile, ...rest } = config;
   const allowImages = parts.allowImages ?? allowedByFile;
   const modelSettings = typeof model === 'string' ? settingsFor(request, model) : undefined;
-  const options: PocketAgentOptions = {
+  const options: TypedAgentOptions<unknown> = {
     agentConfig: {
       name: 'Pocket',
       compaction: true,
@@ -44,7 +45,7 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
     logHandler: () => {}, // shown as events
   };
   try {
-    return new PocketAgent(options);
+    return new PocketAgent<unknown>(options);
   } catch (error) {
     // the options were checked before, so the error is in the file
     if (request.file === undefined || !isPocketError(error, 'CONFIG_INVALID')) throw error;

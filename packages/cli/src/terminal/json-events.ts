@@ -33,8 +33,10 @@ export class JsonEvents implements Display {
     });
   }
 
-  answer(text: string, totals: RunTotals): void {
-    this.#line({ type: 'answer', data: { text, usage: totals.usage }, exitCode: 0 });
+  /** A value that is not text also comes as JSON text. */
+  answer(answer: unknown, totals: RunTotals): void {
+    const data = typeof answer === 'string' ? { text: answer } : { text: printableJson(answer), value: answer };
+    this.#line({ type: 'answer', data: { ...data, usage: totals.usage }, exitCode: 0 });
   }
 
   error(error: unknown, exitCode: number): void {

@@ -23,6 +23,8 @@ export interface RunDisplayOptions {
   quiet: boolean;
   /** True if stdout is a terminal: text is shown as it streams. Otherwise only the final answer is written. */
   isLive: boolean;
+  /** True if the answer is a value: only its JSON goes to stdout. */
+  isTyped?: boolean;
   /** Whether stdout and stderr take colours. */
   hasColour: { out: boolean; err: boolean };
   /** The last problem shown for each server; shared by the runs of a chat, so that nothing is shown twice. */
@@ -34,6 +36,8 @@ const MAX_RESULT = 200;
 
 export class RunDisplay implements Display {
   readonly #options: RunDisplayOptions;
+  /** Whether text goes to stdout as it streams. */
+  readonly #isLive: boolean;
   readonly #printable = new PrintableStream();
   readonly #markdown: MarkdownStream | undefined;
   readonly #bars = new ProgressBars();
@@ -44,6 +48,7 @@ export class RunDisplay implements Display {
 
   constructor(options: RunDisplayOptions) {
     this.#options = options;
+    this.#isLive = options.isLive && !options.isTyped;
     const { screen, hasColour, quiet } = options;
     if (hasColour.err && !quiet) this.#activity = new Activity(() => this.#showStatus());
     if (!hasColour.out) return;
@@ -73,15 +78,16 @@ export class RunDisplay implements Display {
   }
 
   #showText(event: AgentEvent): void {
-    const { isLive, screen } = this.#options;
+    const { screen, isTyped } = this.#options;
     if (event.type === 'text_delta') {
-      if (isLive) this.#write(this.#printable.push(event.data.delta));
+      if (this.#isLive) this.#write(this.#printable.push(event.data.delta));
       else this.#stepText += event.data.delta;
     } else if (event.type === 'tool_call' || event.type === 'step_finished') {
       this.#endText();
     } else if (event.type === 'run_finished') {
       this.#stepText = '';
-      if (!isLive) screen.answer(withLineEnd(String(event.data.answer)));
+      const { answer } = event.data;
+      if (!this.#isLive) screen.answer(withLineEnd(isTyped ? printableJson(answer) : String(answer)));
     }
   }
 
@@ -91,11 +97,10 @@ export class RunDisplay implements Display {
   }
 
   #endText(): void {
-    const { screen, isLive } = this.#options;
-    if (isLive) {
+    if (this.#isLive) {
       this.#write(this.#printable.end());
       this.#markdown?.end();
-      screen.endLine();
+      this.#options.screen.endLine();
     }
   }
 

@@ -16,6 +16,7 @@ import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import { checkModelName, type LanguageModel } from '../model/model-names.ts';
 import type { ModelSettings } from '../model/providers.ts';
+import { type AgentOutput, type Output, readOutput } from '../output/output-options.ts';
 import type { FunctionTool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { PocketAgent } from './agent.ts';
@@ -42,6 +43,11 @@ export interface AgentConfig {
   compaction?: CompactionOptions | boolean;
   /** With `messages`: what was compacted of them, the saved `compacted` of another agent. */
   compacted?: CompactedHistory;
+}
+
+/** An agent whose runs return a value instead of text. */
+export interface TypedAgentConfig<Answer> extends AgentConfig {
+  output?: AgentOutput<Answer>;
 }
 
 export interface AgentLimits {
@@ -111,6 +117,11 @@ export type FlatAgentOptions = Omit<NestedAgentOptions, 'agentConfig'> & AgentCo
 /** What `new PocketAgent(options)` takes. */
 export type PocketAgentOptions = FlatAgentOptions | NestedAgentOptions;
 
+/** The same with `output`, from which TypeScript infers what runs return. */
+export type TypedAgentOptions<Answer> =
+  | (Omit<NestedAgentOptions, 'agentConfig'> & TypedAgentConfig<Answer>)
+  | (NestedAgentOptions & { agentConfig: TypedAgentConfig<Answer> });
+
 export interface AgentSettings {
   llmModel: string | LanguageModel;
   modelSettings: ModelSettings | undefined;
@@ -122,6 +133,7 @@ export interface AgentSettings {
   allowImages: boolean;
   completionOptions: CompletionOptions | undefined;
   compaction: CompactionSettings | undefined;
+  output: Output | undefined;
   maxSteps: number;
   timeoutMs: number | undefined;
   maxTokens: number | undefined;
@@ -156,7 +168,8 @@ export function forkOriginOf(options: PocketAgentOptions & { [forkOrigin]?: Fork
 }
 
 export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | undefined): AgentSettings {
-  const { agentConfig: config, limits = {} } = options;
+  const { limits = {} } = options;
+  const config: TypedAgentConfig<unknown> = options.agentConfig;
   if (!config.llmModel) {
     throw new PocketError(
       'CONFIG_INVALID',
@@ -190,6 +203,7 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
     allowImages: config.allowImages ?? false,
     completionOptions: structuredClone(config.completionOptions),
     compaction: readCompaction(config.compaction, options.router !== undefined),
+    output: readOutput(config.output),
     maxSteps: limits.maxSteps ?? 50,
     timeoutMs: limits.timeoutMs,
     maxTokens: limits.maxTokens,

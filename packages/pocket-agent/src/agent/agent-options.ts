@@ -30,12 +30,18 @@ import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/providers.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
-import type { AgentConfig, AgentLimits, NestedAgentOptions, PocketAgentOptions } from './agent-config.ts';
+import type {
+  AgentConfig,
+  AgentLimits,
+  NestedAgentOptions,
+  PocketAgentOptions,
+  TypedAgentConfig,
+} from './agent-config.ts';
 import { checkHooks } from './hooks.ts';
 
 const isAgent = (value: unknown) => isRecord(value) && hasMethods(value, 'run', 'fork', 'close');
 
-export const configRules: OptionRules<AgentConfig> = {
+export const configRules: OptionRules<TypedAgentConfig<unknown>> = {
   llmModel: true,
   modelSettings: true,
   name: stringRule,
@@ -47,9 +53,10 @@ export const configRules: OptionRules<AgentConfig> = {
   completionOptions: true,
   compaction: compactionRule,
   compacted: nullable('the saved compacted of an agent', isRecord),
+  output: true,
 };
 
-const agentOptions = new OptionSet<NestedAgentOptions & AgentConfig>(
+const agentOptions = new OptionSet<NestedAgentOptions & TypedAgentConfig<unknown>>(
   'An agent',
   {
     ...serverRules,

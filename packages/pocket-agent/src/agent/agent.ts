@@ -27,6 +27,7 @@ import {
   userMessageOptions,
 } from '../base/messages.ts';
 import type { ToolResult } from '../base/tool-call.ts';
+import type { JsonSchema } from '../base/value-schema.ts';
 import { defaultCompaction } from '../compaction/compaction-options.ts';
 import { type Compaction, Compactor, type PromptRequest } from '../compaction/compactor.ts';
 import { type CompactedHistory, plainReference } from '../compaction/history-view.ts';
@@ -40,10 +41,12 @@ import type { PocketAgentClient } from '../mcp/client.ts';
 import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
 import { callModel, type ModelResponse } from '../model/model-call.ts';
 import type { LanguageModel } from '../model/model-names.ts';
+import { readOutput } from '../output/output-options.ts';
+import { OutputRun } from '../output/output-run.ts';
 import { emitEvent, nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { AgentEvent, UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { type RunOptions, runOptions } from '../run/run-options.ts';
+import { type RunOptions, runOptions, type TypedRunOptions } from '../run/run-options.ts';
 import { AgentServer } from '../serve/agent-server.ts';
 import type { AgentServerOptions } from '../serve/server-options.ts';
 import { agentSkills } from '../skills/agent-skills.ts';
@@ -64,6 +67,7 @@ import {
   readHistory,
   readOptions,
   readSettings,
+  type TypedAgentOptions,
   withForkOrigin,
 } from './agent-config.ts';
 import { AgentModel } from './agent-model.ts';
@@ -100,7 +104,7 @@ interface AnsweredCalls {
 
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
-/** `Answer` is what an overridden `run()` returns: text, an object, a whole tool result or nothing. */
+/** `Answer` is what `run()` returns: text, a value of `output`, or what an overridden `run()` returns. */
 export class PocketAgent<Answer = string> {
   readonly subAgents: readonly PocketAgent<unknown>[];
   readonly hooks: AgentHooks;
@@ -124,7 +128,7 @@ export class PocketAgent<Answer = string> {
   /** Set if the conversation is saved. */
   #savedHistory: SavedHistory | undefined;
 
-  constructor(given: PocketAgentOptions) {
+  constructor(given: TypedAgentOptions<Answer>) {
     const options = readOptions(given, new.target !== PocketAgent);
     const origin = forkOriginOf(given);
     this.#settings = readSettings(options, origin);
@@ -212,6 +216,11 @@ export class PocketAgent<Answer = string> {
     return this.#settings.allowImages;
   }
 
+  /** The JSON Schema of its answers as other programs get them; undefined for an agent that answers with text. */
+  get outputSchema(): JsonSchema | undefined {
+    return this.#settings.output?.schema.shared;
+  }
+
   get llmModel(): string | LanguageModel {
     return this.#settings.llmModel;
   }
@@ -227,18 +236,26 @@ export class PocketAgent<Answer = string> {
   }
 
   /**
-   * Asks until the model calls no more tools, and returns its last text. Override it for a loop of your own: it takes
-   * its turn in the queue too, with limits, abort and events (see `overridden-run.ts`).
+   * Asks until the model calls no more tools, and returns its last text, or a value of the schema `output`. Override it for
+   * a loop of your own: it takes its turn in the queue too, with limits, abort and events (see `overridden-run.ts`).
    */
-  async run(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
+  run<Value>(input: string | UserInput, options: TypedRunOptions<Value>): Promise<Value>;
+  run(input: string | UserInput, options?: RunOptions): Promise<Answer>;
+  async run(input: string | UserInput, options: Partial<TypedRunOptions<unknown>> = {}): Promise<unknown> {
     runOptions.checkSpelling(options);
     // inside an overridden run this is `super.run()`: it may have options of its own, but emits no run events
     const text = this.#overriddenRun.isCurrent() ? undefined : textOfInput(input);
-    return this.#queue.enter({ ...options, input: text }, (context) => this.#loop(context, input));
+    const output = this.#outputRun(options);
+    return this.#queue.enter({ ...options, input: text, output }, (context) => this.#loop(context, input));
   }
 
   /** The same run, with its events as they happen. Leaving the loop early aborts it. */
-  stream(input: string | UserInput, options: StreamOptions = {}): AsyncGenerator<AgentEvent, Answer> {
+  stream<Value>(
+    input: string | UserInput,
+    options: StreamOptions & Pick<TypedRunOptions<Value>, 'output'>,
+  ): AsyncGenerator<AgentEvent, Value>;
+  stream(input: string | UserInput, options?: StreamOptions): AsyncGenerator<AgentEvent, Answer>;
+  stream(input: string | UserInput, options: StreamOptions = {}): AsyncGenerator<AgentEvent, unknown> {
     return new RunStream(async (onEvent, left) => {
       runOptions.checkSpelling(options);
       const signal = options.signal ? AbortSignal.any([options.signal, left]) : left;
@@ -387,20 +404,33 @@ export class PocketAgent<Answer = string> {
     return { agent: this, metadata: {} };
   }
 
-  async #loop(context: RunContext, input: string | UserInput): Promise<Answer> {
+  /** Null for a run that returns text. */
+  #outputRun({ output: given }: Partial<TypedRunOptions<unknown>>): OutputRun | null {
+    const output = readOutput(given) ?? this.#settings.output;
+    return output ? new OutputRun(output, (value) => this.emit({ type: 'output_delta', data: { value } })) : null;
+  }
+
+  async #loop(context: RunContext, input: string | UserInput): Promise<unknown> {
     const firstListenerCall = nextListenerCall();
     const { text, images = [] } = readInput(input);
     this.addUserMessage(text, { images });
     const isOverridden = this.step !== PocketAgent.prototype.step;
+    const { output } = context;
     for (;;) {
       const result = await (isOverridden ? this.step() : this.#step({ context, completion: {}, firstListenerCall }));
-      if (!needsAnotherStep(result)) return finalText(result) as Answer;
+      if (output?.answer) return output.answer.value;
+      if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
+      const answer = finalText(result, output?.cutOffText);
+      if (!output) return answer;
+      const read = await output.readText(answer);
+      if ('value' in read) return read.value;
+      this.addUserMessage(read.request);
     }
   }
 
   async #step({ context, completion, firstListenerCall }: StepParts): Promise<StepResult> {
     const { hooks } = this;
-    const { signal, budget } = context;
+    const { signal, budget, output } = context;
     const step = this.#countStep(context);
     const hookContext = withSignal(await within(signal, this.createHookContext()), signal);
     let result: StepResult;
@@ -427,8 +457,12 @@ export class PocketAgent<Answer = string> {
       if (this.#history.resets === resets) this.#append(llmMessage);
       let toolExecutionResults: ToolResult[] | undefined;
       if (requested.length > 0) {
-        const run = this.#tools.toolRun({ context, hookContext, table, requested });
-        const { results, failure } = await runToolCalls(run, requested);
+        const calls = { context, hookContext, table, requested };
+        const { results, failure } = await (output
+          ? output.runCalls(requested, response.finishReason, (others) =>
+              this.#runCalls({ ...calls, requested: others }),
+            )
+          : this.#runCalls(calls));
         this.#addResults(context, { llmMessage, requested, results });
         if (failure !== undefined) throw failure;
         toolExecutionResults = results;
@@ -453,7 +487,8 @@ export class PocketAgent<Answer = string> {
     // neutral: callModel adapts it to the provider
     const prompt = this.#history.prompt(this.systemPrompt);
     const { hasUrls } = this.#history;
-    return callModel(this.#model.call({ model, context, prompt, hasUrls, table, completion }));
+    const call = this.#model.call({ model, context, prompt, hasUrls, table, completion });
+    return context.output ? context.output.callModel(call) : callModel(call);
   }
 
   /** Keeps the prompt within the context window. */
@@ -484,6 +519,10 @@ export class PocketAgent<Answer = string> {
     return { context, model, systemPrompt: this.systemPrompt, tools: table.definitions };
   }
 
+  #runCalls(step: Parameters<AgentTools['toolRun']>[0]): ReturnType<typeof runToolCalls> {
+    return runToolCalls(this.#tools.toolRun(step), step.requested);
+  }
+
   #construct(options: PocketAgentOptions): this {
     const Class = this.constructor as new (options: PocketAgentOptions) => this;
     try {
@@ -509,7 +548,7 @@ export class PocketAgent<Answer = string> {
 
   /** Inserts each result right after the previous one: a message may have been added while the tools ran. */
   #addResults(context: RunContext, { llmMessage, requested, results }: AnsweredCalls): void {
-    this.#ledger.recordToolResults(context, results);
+    this.#ledger.recordToolResults(context, context.output ? results.filter(({ extra }) => !extra.isAnswer) : results);
     let before: Message = llmMessage;
     for (const [index, result] of results.entries()) {
       // a hook may have called another tool; the model knows the call by its own name

@@ -39,6 +39,7 @@ export function formatEvent(event: AgentEvent): string | undefined {
     case 'step_finished':
     case 'text_delta':
     case 'reasoning_delta':
+    case 'output_delta':
     case 'tool_call':
     case 'tool_progress':
     case 'tool_result':

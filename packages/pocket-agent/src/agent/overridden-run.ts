@@ -24,7 +24,8 @@ export function queueOverriddenRun<Answer>(
   let { run } = agent;
   const queuedRun: Run<Answer> = async (input, options = {}) => {
     runOptions.checkSpelling(options);
-    return queue.enter({ ...options, input: textOfInput(input) }, ({ signal }) =>
+    // `output` is for the overridden run to pass on
+    return queue.enter({ ...options, input: textOfInput(input), output: null }, ({ signal }) =>
       abortableAfter(Promise.resolve(run.call(agent, input, options)), signal, SETTLE_MS),
     );
   };

@@ -8,6 +8,7 @@ import { Policy } from '../access/policy.ts';
 import { Budget, type BudgetLimits } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import type { SavedHistory } from '../history/saved-history.ts';
+import type { OutputRun } from '../output/output-run.ts';
 import { emitEvent } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
@@ -29,6 +30,8 @@ type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
 interface Entry extends Optional<RunOptions> {
   /** The text of a run, for `run_started`. Undefined for work without events of its own: a step, or `super.run()`. */
   input?: string | undefined;
+  /** Null for a run that returns text. Undefined for work that is part of the run around it: a step. */
+  output?: OutputRun | null | undefined;
 }
 
 type Work<Value> = (context: RunContext) => Promise<Value>;
@@ -73,7 +76,8 @@ export class RunQueue {
   async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
     // the unfinished outer run of this agent; a nested run without options is part of it
     const own = this.current;
-    const isPart = own !== undefined && hasNoOptions(entry);
+    const hasOwnOutput = entry.output !== undefined && (entry.output ?? undefined) !== own?.output;
+    const isPart = own !== undefined && !hasOwnOutput && hasNoOptions(entry);
     const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
     const { input } = entry;
     const saved = own ? undefined : this.savedHistory;
@@ -151,6 +155,7 @@ export class RunQueue {
       listener: onEvent,
       streaming: streaming || (around?.streaming ?? false),
       traceparent: entry.traceparent ?? around?.traceparent,
+      output: entry.output === undefined ? own?.output : (entry.output ?? undefined),
       toolCallId: undefined,
       count: own?.count ?? { steps: 0 },
       open: 0,

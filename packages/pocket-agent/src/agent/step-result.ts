@@ -20,8 +20,10 @@ export interface StepResult {
 }
 
 /** The text of a complete answer. An answer that was cut off or filtered is an error that carries the partial text. */
-export function finalText({ llmMessage, finishReason, rawFinishReason }: StepResult): string {
-  const text = textOf(llmMessage);
+export function finalText(
+  { llmMessage, finishReason, rawFinishReason }: StepResult,
+  text = textOf(llmMessage),
+): string {
   const details = { text, finishReason };
   switch (finishReason) {
     case 'interrupted':

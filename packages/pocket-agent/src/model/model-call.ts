@@ -1,5 +1,10 @@
 // One call of a model, whole or streamed, with retries. The answer is the same either way.
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
 import { abortable, delay, errorText, onAbort, PocketError, redactError } from '@pocket-agent/kit';
 import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
@@ -13,6 +18,9 @@ export type ModelResponse = Pick<
   LanguageModelV4GenerateResult,
   'content' | 'finishReason' | 'usage' | 'warnings' | 'providerMetadata' | 'response'
 >;
+
+/** A piece of the arguments of a tool call, while the model writes them. */
+export type ToolInputPart = Extract<LanguageModelV4StreamPart, { type: 'tool-input-start' | 'tool-input-delta' }>;
 
 interface ModelRetry {
   attempt: number;
@@ -35,6 +43,8 @@ export interface ModelCall {
   onFailedAnswer?(answer: ModelResponse): Promise<unknown>;
   /** If set, the model streams, and every piece of text and reasoning is passed on as it arrives. */
   onDelta?: ((type: 'text_delta' | 'reasoning_delta', delta: string) => void) | undefined;
+  /** Gets the arguments of tool calls as they arrive. A failed attempt may be repeated, and they begin again. */
+  onToolInput?: (part: ToolInputPart) => void;
 }
 
 const MAX_RETRY_DELAY_MS = 60_000;
@@ -127,6 +137,8 @@ async function streamed(
         shown.any = true;
         if (part.type === 'text-delta') shown.text += part.delta;
         call.onDelta?.(part.type === 'text-delta' ? 'text_delta' : 'reasoning_delta', part.delta);
+      } else if (call.onToolInput && (part.type === 'tool-input-start' || part.type === 'tool-input-delta')) {
+        call.onToolInput(part);
       }
     }
   } catch (error) {

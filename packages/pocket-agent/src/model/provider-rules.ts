@@ -24,6 +24,8 @@ export interface ProviderRules {
   readonly shortCallIds: boolean;
   /** Between tool results and a user message there must be an assistant message. */
   readonly needsAnswerAfterResults: boolean;
+  /** Which JSON Schemas of an answer are enforced. Strict ones have closed objects without optional properties. */
+  readonly enforcedSchemas: 'all' | 'strict' | 'none';
 }
 
 /** For unknown providers: everything is sent. */
@@ -40,6 +42,7 @@ export const neutralRules: ProviderRules = {
   rejectedImages: new Set(),
   shortCallIds: false,
   needsAnswerAfterResults: false,
+  enforcedSchemas: 'none',
 };
 
 const MB = 1024 * 1024;
@@ -61,11 +64,13 @@ const anthropic: Partial<ProviderRules> = {
   sendsGeneratedFiles: false,
   sendsSignedEmptyText: false,
   serverCalls: 'provider',
+  enforcedSchemas: 'all',
 };
 const google: Partial<ProviderRules> = {
   imageTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
   maxImageLength: 20 * MB,
   serverCalls: 'provider',
+  enforcedSchemas: 'all',
 };
 const responses: Partial<ProviderRules> = {
   imageTypes: webImages,
@@ -74,6 +79,7 @@ const responses: Partial<ProviderRules> = {
   sendsGeneratedFiles: false,
   sendsSignedEmptyText: false,
   serverCalls: 'account',
+  enforcedSchemas: 'strict',
 };
 
 /** By the provider name that a package gives its models; the first match counts. */
@@ -81,8 +87,18 @@ const known: readonly (readonly [RegExp, Partial<ProviderRules>])[] = [
   [/anthropic/, anthropic],
   [/^google\b/, google],
   [/\.responses$/, responses],
-  [/^mistral\b/, { ...chat, fileTypes: /^application\/pdf$/, shortCallIds: true, needsAnswerAfterResults: true }],
-  [/^groq\b/, { ...chat, maxImageLength: 4 * MB, fileTypes: /^$/ }],
+  [
+    /^mistral\b/,
+    {
+      ...chat,
+      fileTypes: /^application\/pdf$/,
+      shortCallIds: true,
+      needsAnswerAfterResults: true,
+      enforcedSchemas: 'all',
+    },
+  ],
+  [/^groq\b/, { ...chat, maxImageLength: 4 * MB, fileTypes: /^$/, enforcedSchemas: 'strict' }],
+  [/^(openai|azure)\.chat$/, { ...chat, enforcedSchemas: 'strict' }],
   [/\.(chat|completion|deepseek)$/, chat],
 ];
 
@@ -93,7 +109,7 @@ export function rulesOf(model: LanguageModelV4): ProviderRules {
   const cached = rulesByModel.get(model);
   if (cached) return cached;
   const found = known.find(([pattern]) => pattern.test(model.provider))?.[1];
-  const rules = found ? { ...neutralRules, ...found, ...generationRules(model) } : neutralRules;
+  const rules = found ? { ...neutralRules, ...found, ...generationRules(model), ...schemaRules(model) } : neutralRules;
   rulesByModel.set(model, rules);
   return rules;
 }
@@ -101,6 +117,18 @@ export function rulesOf(model: LanguageModelV4): ProviderRules {
 /** Gemini accepts files in tool results from version 3 on. */
 function generationRules({ provider, modelId }: LanguageModelV4): Partial<ProviderRules> {
   return /^google\b/.test(provider) && !/gemini-(?!(1|2)(\D|$))/.test(modelId) ? { liftsFiles: true } : {};
+}
+
+/** Models of the package openai-compatible say whether their server enforces schemas. */
+function schemaRules(model: LanguageModelV4): Partial<ProviderRules> {
+  const isEnforced = 'supportsStructuredOutputs' in model && model.supportsStructuredOutputs === true;
+  return isEnforced ? { enforcedSchemas: 'strict' } : {};
+}
+
+/** The model was asked for a schema and did not follow it. */
+export function forgetSchemaSupport(model: LanguageModelV4): void {
+  const rules = rulesOf(model);
+  if (rules.enforcedSchemas !== 'none') rulesByModel.set(model, { ...rules, enforcedSchemas: 'none' });
 }
 
 interface Lesson {

@@ -30,6 +30,8 @@ interface EventData {
   new_message: Message;
   text_delta: { delta: string };
   reasoning_delta: { delta: string };
+  /** The answer of a run with an `output`, as far as it has arrived. */
+  output_delta: { value: unknown };
   run_started: { input: string };
   /** Steps are counted from 1 in each run. */
   step_started: { step: number };
@@ -63,8 +65,10 @@ export function isMinor(type: AgentEventType): boolean {
   return type === 'tool_progress' || type === 'server_log';
 }
 
-/** Merges two deltas of one text into one event; undefined for other events. */
+/** Merges two deltas of one text, or of one answer, into one event; undefined for other events. */
 export function joinDeltas(first: AgentEvent | undefined, second: AgentEvent): AgentEvent | undefined {
+  if (second.type === 'output_delta' && first?.type === second.type)
+    return first.meta.runId === second.meta.runId ? second : undefined;
   if (second.type !== 'text_delta' && second.type !== 'reasoning_delta') return undefined;
   if (first?.type !== second.type || first.meta.runId !== second.meta.runId) return undefined;
   return Object.freeze({ ...first, data: Object.freeze({ delta: first.data.delta + second.data.delta }) });

@@ -6,6 +6,7 @@ import type { Logger } from '@pocket-agent/kit';
 import type { Policy } from '../access/policy.ts';
 import type { Budget } from '../cost/budget.ts';
 import type { Prices } from '../cost/prices.ts';
+import type { OutputRun } from '../output/output-run.ts';
 import type { AgentEvent, EventListener } from './events.ts';
 
 /** The agent that runs, as much of it as events and queues need. */
@@ -48,6 +49,8 @@ export interface RunContext {
   /** Whether the model is asked to stream. */
   readonly streaming: boolean;
   readonly traceparent: string | undefined;
+  /** Set if the run returns a value instead of text. Runs inside this one do not inherit it. */
+  readonly output: OutputRun | undefined;
   /** Set while a tool runs. The history waits for its result, so the agent cannot be run again from there. */
   readonly toolCallId: string | undefined;
   /** Shared by all contexts of one run. */

@@ -9,6 +9,7 @@ import {
 } from '@pocket-agent/kit';
 import type { Approve } from '../access/approval.ts';
 import type { Profile, ProfileName } from '../access/capabilities.ts';
+import type { OutputOption } from '../output/output-options.ts';
 import type { EventListener } from './events.ts';
 import type { ElicitationHandler } from './run-context.ts';
 
@@ -34,9 +35,14 @@ export interface RunOptions {
   caller?: string;
 }
 
+/** The run returns a value of the schema `output` instead of text. */
+export interface TypedRunOptions<Value> extends RunOptions {
+  output: OutputOption<Value>;
+}
+
 const signal = nullable('an AbortSignal, such as controller.signal', (value) => value instanceof AbortSignal);
 
-export const runOptions = new OptionSet<RunOptions>('A run', {
+export const runOptions = new OptionSet<Partial<TypedRunOptions<unknown>>>('A run', {
   signal,
   timeoutMs: positiveNumber,
   traceparent: nullableString,
@@ -47,4 +53,5 @@ export const runOptions = new OptionSet<RunOptions>('A run', {
   approveFallback: nullableFunction,
   elicit: nullableFunction,
   caller: nullableString,
+  output: true,
 });

@@ -77,13 +77,14 @@ export class AgentService {
     const server = new McpServer(serverInfo, instructions ? { instructions } : {});
     const connection: Connection = { server, conversations: this.#makeConversations(), isOneOfMany };
     server.server.onclose = () => connection.conversations.close();
-    const { name, description = '', inputSchema } = messageTool(this.#agent);
+    const { name, description = '', inputSchema, outputSchema } = messageTool(this.#agent);
     const takesId = isStateless && (this.#options.conversation ?? 'per-client') === 'per-client';
     const properties = { ...inputSchema.properties, ...(takesId ? { conversation_id: conversationId } : {}) };
     const schema = fromJsonSchema<Message>({ ...inputSchema, properties } as JsonSchemaType);
     const resources = this.#agent.resources;
     if (resources && !resources.isEmpty) serveResources(server.server, resources, (context) => this.#callerOf(context));
-    server.registerTool(name, { description, inputSchema: schema }, (message, context) =>
+    const output = outputSchema ? { outputSchema: fromJsonSchema(outputSchema as JsonSchemaType) } : {};
+    server.registerTool(name, { description, inputSchema: schema, ...output }, (message, context) =>
       this.#call(message, context, connection),
     );
     return server;
@@ -158,7 +159,7 @@ export class AgentService {
         ...(typeof traceparent === 'string' && traceparent ? { traceparent } : {}),
         ...(onEvent ? { onEvent } : {}),
       });
-      return agentResult(agent.name, answer);
+      return agentResult(agent, answer);
     } catch (error) {
       if (!isPublicError(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
       return errorResult(publicErrorText(error));

@@ -1,12 +1,15 @@
 // What an agent must have to be served.
 import type { Logger } from '@pocket-agent/kit';
 import type { UserInput } from '../base/messages.ts';
+import type { JsonSchema } from '../base/value-schema.ts';
 import type { RunOptions } from '../run/run-options.ts';
 import type { ServedResources } from '../skills/served-resources.ts';
 
 export interface ServedAgent {
   readonly name: string;
   readonly roleDescription: string | undefined;
+  /** The JSON Schema of its answers, if they are values instead of text. */
+  readonly outputSchema?: JsonSchema | undefined;
   readonly logger: Logger;
   /** Its conversation, which counts towards `maxMemoryBytes` of the server. */
   readonly messages?: readonly unknown[];

@@ -1,14 +1,19 @@
 // An agent as a tool: `{name}-message` with one `message`, called in process.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { PocketError } from '@pocket-agent/kit';
+import { errorText, PocketError } from '@pocket-agent/kit';
 import { validToolName } from '../base/tool-names.ts';
+import type { JsonSchema } from '../base/value-schema.ts';
+import { structuredAnswer } from '../output/answer-schema.ts';
 import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from './function-tool.ts';
+import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tool-source.ts';
 
 /** An agent that can be called as a tool. */
 interface CallableAgent {
   readonly name: string;
   readonly roleDescription: string | undefined;
+  /** The JSON Schema of its answers, if they are values instead of text. */
+  readonly outputSchema?: JsonSchema | undefined;
   run(message: string, options: { signal: AbortSignal }): Promise<unknown>;
   fork(): CallableAgent;
 }
@@ -24,6 +29,7 @@ export function messageTool(agent: CallableAgent): Tool {
       required: ['message'],
       additionalProperties: false,
     },
+    ...(agent.outputSchema ? { outputSchema: agent.outputSchema as Tool['outputSchema'] } : {}),
   };
 }
 
@@ -54,15 +60,36 @@ async function callAgent(
       `The ${agent.name} agent needs a string "message", got ${JSON.stringify(message)}.`,
     );
   }
-  return agentResult(agent.name, await agent.run(message, { signal: context.signal }));
+  return agentResult(agent, await agent.run(message, { signal: context.signal }));
 }
 
-/** The return value of a `run()` as an MCP result: a string, an object, nothing, or a complete result. */
-export function agentResult(name: string, answer: unknown): CallToolResult {
+/** The return value of a `run()` as an MCP result: a value of `output`, a string, an object, nothing, or a complete result. */
+export function agentResult(
+  { name, outputSchema }: Pick<CallableAgent, 'name' | 'outputSchema'>,
+  answer: unknown,
+): CallToolResult {
+  if (outputSchema) return typedResult(name, outputSchema, answer);
   const isPlain = typeof answer === 'object' && !Array.isArray(answer);
   if (typeof answer === 'string' || answer === undefined || isPlain) return toCallToolResult(answer as ToolReturn);
   throw new PocketError(
     'TOOL_FAILED',
     `run() of the ${name} agent must return a string, an object, a tool result or nothing.`,
   );
+}
+
+function typedResult(name: string, outputSchema: JsonSchema, answer: unknown): CallToolResult {
+  const json = jsonOf(name, answer);
+  const value: unknown = JSON.parse(json);
+  const structuredContent = structuredAnswer(outputSchema, value);
+  if (structuredContent) return { ...textResult(typeof value === 'string' ? value : json), structuredContent };
+  throw new PocketError('TOOL_FAILED', `run() of the ${name} agent must return an object, as its output says.`);
+}
+
+function jsonOf(name: string, answer: unknown): string {
+  try {
+    return JSON.stringify(answer) ?? 'null';
+  } catch (error) {
+    const text = `The answer of the ${name} agent cannot be written as JSON: ${errorText(error)}`;
+    throw new PocketError('TOOL_FAILED', text, { cause: error });
+  }
 }

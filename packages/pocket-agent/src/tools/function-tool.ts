@@ -2,11 +2,10 @@
 import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
 import { OptionSet, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement, judge } from '../access/capabilities.ts';
-import { type JsonSchema, readInputSchema } from './input-schema.ts';
+import type { JsonSchema } from '../base/value-schema.ts';
+import { readInputSchema } from './input-schema.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tool-source.ts';
-
-export type { JsonSchema };
 
 /** What `run` may return: a string, any JSON value, nothing, or a complete MCP result. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a fine tool

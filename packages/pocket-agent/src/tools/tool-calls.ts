@@ -1,7 +1,7 @@
 // Reads the tool calls in a model's answer: models write broken JSON, and some repeat or omit ids.
 
-import { textFault } from '@pocket-agent/http/json-weight';
 import { deepFreeze, errorText, isRecord, PocketError } from '@pocket-agent/kit';
+import { parseModelJson } from '../base/json-text.ts';
 import {
   type AssistantMessage,
   generatedPart,
@@ -43,7 +43,7 @@ export function readModelAnswer(
         newIds ??= new Map();
         newIds.set(toolCallId, id);
       }
-      const { arguments: args, malformed } = part === cutOff ? unfinished(name) : readArguments(name, input);
+      const { arguments: args, malformed } = part === cutOff ? unfinished(name, input) : readArguments(name, input);
       const call = deepFreeze({ id, name, arguments: args });
       const called = malformed ? { malformed_arguments: input } : call.arguments;
       message.content.push(toolCallPart(part, { toolCallId: id, toolName: name, input: called }));
@@ -82,9 +82,9 @@ function isCutOff({ unified }: ModelResponse['finishReason']): boolean {
 }
 
 /** The last call of a truncated answer may lack arguments, even if its JSON is valid. */
-function unfinished(tool: string): ReadArguments {
+function unfinished(tool: string, input: string): ReadArguments {
   const text = `The answer was cut off while it called "${tool}", so the call was not made. Use shorter arguments.`;
-  return { arguments: {}, malformed: new PocketError('TOOL_ARGUMENTS_INVALID', text) };
+  return { arguments: {}, malformed: new PocketError('TOOL_ARGUMENTS_INVALID', text, { details: { text: input } }) };
 }
 
 interface ReadArguments {
@@ -92,17 +92,12 @@ interface ReadArguments {
   malformed?: PocketError;
 }
 
-/** More values take minutes to check and copy. Deeper nesting is a mistake and may overflow the stack. */
-const LIMITS = { maxValues: 50_000, maxDepth: 100 };
-
 /** The arguments of a call as a model wrote them. */
 export function readArguments(tool: string, input: string): ReadArguments {
   if (input.trim() === '') return { arguments: {} }; // some models write nothing for a tool without arguments
-  // deep nesting needs long text
-  const fault = input.length > LIMITS.maxDepth ? textFault(input, LIMITS) : undefined;
-  let problem = fault ? `it is JSON ${fault}` : 'it is not an object';
+  let problem = 'it is not an object';
   try {
-    const value: unknown = fault ? undefined : JSON.parse(input);
+    const value = parseModelJson(input);
     if (isRecord(value)) return { arguments: value };
   } catch (error) {
     problem = errorText(error);
@@ -110,6 +105,7 @@ export function readArguments(tool: string, input: string): ReadArguments {
   const malformed = new PocketError(
     'TOOL_ARGUMENTS_INVALID',
     `The arguments of "${tool}" must be a JSON object: ${problem}. You wrote: ${input.slice(0, 500)}`,
+    { details: { text: input } },
   );
   return { arguments: {}, malformed };
 }

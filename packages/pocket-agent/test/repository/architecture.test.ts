@@ -31,6 +31,7 @@ const layers = [
   'access',
   'cost',
   'router',
+  'output',
   'run',
   'tools',
   'compaction',

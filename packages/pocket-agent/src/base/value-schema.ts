@@ -1,0 +1,86 @@
+// A schema for values from a model: a Standard Schema such as one of zod, or a JSON Schema of the program.
+import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { errorText, isRecord, PocketError, schemaIssueTexts, snapshot } from '@pocket-agent/kit';
+import { checkHere } from '@pocket-agent/schema';
+
+/** A JSON Schema. */
+export type JsonSchema = { type?: string; [keyword: string]: unknown };
+
+/** The value as the schema parsed it, what is wrong with it, or why the schema itself cannot be used. */
+export type CheckedValue = { value: unknown } | { problems: string[] } | { unusable: string };
+
+export interface ValueSchema {
+  /** What the model must write. */
+  json: JsonSchema;
+  check(value: unknown): Promise<CheckedValue>;
+}
+
+/** `what` names the schema in errors: "The inputSchema of tool …". */
+export function readValueSchema(what: string, schema: JsonSchema | StandardSchemaV1): ValueSchema {
+  if (isStandardSchema(schema)) {
+    return { json: sharedJsonSchema(what, schema), check: (value) => checkByStandard(schema, value) };
+  }
+  checkJsonSchema(what, schema);
+  const json = snapshot(schema);
+  return { json, check: (value) => checkByJsonSchema(json, value) };
+}
+
+export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
+  return (isRecord(schema) || typeof schema === 'function') && '~standard' in schema;
+}
+
+/** `input` is what a model writes; `output` is what the schema parsed from it, after transforms and defaults. */
+export function jsonSchemaOf(what: string, schema: StandardSchemaV1, side: 'input' | 'output'): JsonSchema {
+  const standard: object = schema['~standard'];
+  if (!('jsonSchema' in standard))
+    throw invalidSchema(what, 'cannot be converted to JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.');
+  const { jsonSchema } = standard as { jsonSchema: Record<typeof side, (options: { target: string }) => JsonSchema> };
+  try {
+    return jsonSchema[side]({ target: 'draft-2020-12' });
+  } catch (error) {
+    throw invalidSchema(what, `cannot be converted to JSON Schema: ${errorText(error)}`, error);
+  }
+}
+
+export function invalidSchema(what: string, problem: string, cause?: unknown): PocketError {
+  return new PocketError('CONFIG_INVALID', `${what} ${problem}`, { cause });
+}
+
+async function checkByStandard(schema: StandardSchemaV1, value: unknown): Promise<CheckedValue> {
+  const result = await schema['~standard'].validate(value);
+  return result.issues ? { problems: schemaIssueTexts(result.issues) } : { value: result.value };
+}
+
+async function checkByJsonSchema(schema: JsonSchema, value: unknown): Promise<CheckedValue> {
+  const verdict = await checkHere({ schema, value });
+  if ('fits' in verdict) return { value };
+  if ('problem' in verdict) return { problems: verdict.problem.split('; ') };
+  return { unusable: 'invalid' in verdict ? verdict.invalid : verdict.unchecked };
+}
+
+/** A JSON Schema without `type` has one of these, or nothing at all. */
+const SCHEMA_KEYWORDS =
+  /^(\$.+|.*[pP]roperties|propertyNames|required|dependen.+|definitions|allOf|anyOf|oneOf|not|if|enum|const|examples)$/;
+
+/** Refuses a plain list of properties, which would be a schema that allows everything. */
+function checkJsonSchema(what: string, schema: JsonSchema): void {
+  if (isRecord(schema)) {
+    const keys = Object.keys(schema);
+    const isDescribed = typeof schema.description === 'string' || typeof schema.title === 'string';
+    const isSchema =
+      schema.type !== undefined || isDescribed || keys.length === 0 || keys.some((key) => SCHEMA_KEYWORDS.test(key));
+    const parts = [...Object.values(schema), ...Object.values(schema.properties ?? {})];
+    if (isSchema && !parts.some(isStandardSchema)) return;
+  }
+  const allowed = "a zod schema, z.object({ … }), or a JSON Schema, { type: 'object', properties: { … } }";
+  throw invalidSchema(what, `must be ${allowed}.`);
+}
+
+/** Cache: tools created per agent, and runs of an agent, usually share schema objects. */
+const sharedSchemas = new WeakMap<StandardSchemaV1, JsonSchema>();
+
+function sharedJsonSchema(what: string, schema: StandardSchemaV1): JsonSchema {
+  const json = sharedSchemas.get(schema) ?? snapshot(jsonSchemaOf(what, schema, 'input'));
+  sharedSchemas.set(schema, json);
+  return json;
+}

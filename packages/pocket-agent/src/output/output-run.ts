@@ -1,0 +1,135 @@
+// One run with an output: the model is asked for the answer, what it writes is checked, and it may correct it.
+import { PocketError } from '@pocket-agent/kit';
+import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import type { CheckedValue } from '../base/value-schema.ts';
+import type { ModelCall, ModelResponse } from '../model/model-call.ts';
+import { AnswerRequest } from './answer-request.ts';
+import { jsonIn } from './answer-text.ts';
+import type { Output } from './output-options.ts';
+import { correctionText, invalidOutput, jsonRequest, toolCorrectionText, toolRequest } from './request-texts.ts';
+
+/** A call as the model wrote it, or the reason why it cannot be read. */
+interface WrittenCall {
+  call: ToolCall;
+  malformed?: PocketError;
+}
+
+interface Outcome {
+  results: ToolResult[];
+  failure: unknown;
+}
+
+type FinishReason = ModelResponse['finishReason'];
+
+export class OutputRun {
+  readonly #output: Output;
+  readonly #request: AnswerRequest;
+  #retriesLeft: number;
+  #answer: { value: unknown } | undefined;
+  #cutOffText: string | undefined;
+
+  /** `show` gets the answer as far as it has arrived, again and again. */
+  constructor(output: Output, show: (value: unknown) => void) {
+    this.#output = output;
+    this.#request = new AnswerRequest(output, show);
+    this.#retriesLeft = output.retries;
+  }
+
+  /** The accepted answer. */
+  get answer(): { value: unknown } | undefined {
+    return this.#answer;
+  }
+
+  /** The beginning of an answer that was cut off. */
+  get cutOffText(): string | undefined {
+    return this.#cutOffText;
+  }
+
+  callModel(call: ModelCall): Promise<ModelResponse> {
+    return this.#request.callModel(call);
+  }
+
+  /** The results of all calls of a step, in order. The answer is not an action, so it does not pass the gate of tools. */
+  async runCalls<Call extends WrittenCall>(
+    requested: readonly Call[],
+    { unified }: FinishReason,
+    runOthers: (calls: readonly Call[]) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const { toolName } = this.#request;
+    const { answers = [], others = [] } = Object.groupBy(requested, ({ call }) =>
+      call.name === toolName ? 'answers' : 'others',
+    );
+    const outcome = others.length > 0 ? await runOthers(others) : { results: [], failure: undefined };
+    if (answers.length === 0) return outcome;
+    const read = await this.#readCalls(answers, unified === 'length' || unified === 'interrupted');
+    const byId = new Map([...outcome.results, ...read.results].map((result) => [result.toolCallId, result]));
+    const results = requested.flatMap(({ call }) => byId.get(call.id) ?? []);
+    return { results, failure: outcome.failure ?? read.failure };
+  }
+
+  /** Reads the text of a model that has finished: the answer, or what to ask next. Throws if no correction is left. */
+  async readText(text: string): Promise<{ value: unknown } | { request: string }> {
+    const { schema } = this.#output;
+    const found = jsonIn(text);
+    const checked = 'json' in found ? await schema.check(found.json) : { problems: [found.problem] };
+    if ('value' in checked) {
+      this.#answer = checked;
+      return checked;
+    }
+    if (this.#request.beginLastStep()) return { request: jsonRequest(schema) };
+    const failure = this.#failure(checked, text);
+    this.#request.refuseText('json' in found);
+    if (failure) throw failure;
+    const { toolName } = this.#request;
+    const problems = problemsOf(checked);
+    const request = toolName ? toolRequest(toolName, problems, schema) : correctionText(problems, schema);
+    return { request };
+  }
+
+  async #readCalls(calls: readonly WrittenCall[], isCutOff: boolean): Promise<Outcome> {
+    const results: ToolResult[] = [];
+    let refused: { checked: CheckedValue; text: string } | undefined;
+    for (const { call, malformed } of calls) {
+      const text = malformed ? String(malformed.details.text ?? '') : JSON.stringify(call.arguments);
+      if (this.#answer) results.push(answerResult(call, 'Another answer was accepted.'));
+      else if (malformed && isCutOff) {
+        this.#cutOffText = text;
+        results.push(answerResult(call, malformed.message, true));
+      } else {
+        const checked = malformed ? { problems: [malformed.message] } : await this.#output.schema.check(call.arguments);
+        if ('value' in checked) {
+          this.#answer = checked;
+          results.push(answerResult(call, 'Accepted.'));
+        } else {
+          refused ??= { checked, text };
+          results.push(answerResult(call, toolCorrectionText(call.name, problemsOf(checked)), true));
+        }
+      }
+    }
+    const isOpen = this.#answer === undefined && this.#cutOffText === undefined;
+    return { results, failure: refused && isOpen ? this.#failure(refused.checked, refused.text) : undefined };
+  }
+
+  /** Why the model is not asked again; undefined if it is. */
+  #failure(checked: CheckedValue, text: string): PocketError | undefined {
+    if ('unusable' in checked)
+      return new PocketError('CONFIG_INVALID', `The output schema cannot be used: ${checked.unusable}`);
+    if (this.#retriesLeft-- > 0) return undefined;
+    return invalidOutput({ problems: problemsOf(checked), text, retries: this.#output.retries });
+  }
+}
+
+function problemsOf(checked: CheckedValue): readonly string[] {
+  return 'problems' in checked ? checked.problems : [];
+}
+
+function answerResult({ id, name }: ToolCall, text: string, isError = false): ToolResult {
+  const toolResultContent = [{ type: 'text' as const, text }];
+  return {
+    toolCallId: id,
+    toolCallName: name,
+    toolResultContent,
+    ...(isError ? { isError } : {}),
+    extra: { isAnswer: true },
+  };
+}
