@@ -89,6 +89,7 @@ export type {
 export type { RunOptions, TypedRunOptions } from './run/run-options.ts';
 export type { AgentServer } from './serve/agent-server.ts';
 export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
+export type { ConversationStore } from './serve/served-conversations.ts';
 export type { AgentServerOptions } from './serve/server-options.ts';
 export { type FunctionTool, functionTools, type ToolReturn, tool } from './tools/function-tool.ts';
 export type { ToolDenial } from './tools/tool-hooks.ts';

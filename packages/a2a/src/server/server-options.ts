@@ -1,7 +1,7 @@
 // The options of an A2A server, and the call that each request becomes.
 import { type OptionRules, OptionSet, oneOf, positiveInteger, positiveNumber } from '@pocket-agent/kit';
-import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
-import { readProfile, type ServedApprovals, servedApprovalsRule } from 'pocket-agent/internal';
+import type { ConversationStore, PocketAgent, Profile, ProfileName } from 'pocket-agent';
+import { readProfile, type ServedApprovals, servedApprovalsRule, storeRule } from 'pocket-agent/internal';
 import type { AgentCard } from '../wire/agent-card.ts';
 
 /** An authenticated client. It sees only tasks and webhooks of its own `id`. */
@@ -50,6 +50,8 @@ export interface A2aServerOptions extends A2aAccessOptions {
   profile?: ProfileName | Profile;
   /** Who approves tool calls. Default: `approve` of the agent, or the caller if the agent has no `approve`. */
   approvals?: ServedApprovals;
+  /** Saves the conversations, so that they continue after a restart: what `openConversations()` returns. Default: in memory. */
+  conversations?: ConversationStore;
   /** Creates the agent of a new conversation. Default: `fork()` of the served agent. */
   createAgent?: () => PocketAgent<unknown>;
   /** Number of conversations to keep. Default 1,000. */
@@ -105,6 +107,7 @@ const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
   skills: oneOf('agent', 'tools'),
   profile: true,
   approvals: servedApprovalsRule,
+  conversations: storeRule,
   createAgent: true,
   maxConversations: positiveInteger,
   maxRunningTasks: positiveInteger,

@@ -38,6 +38,8 @@ export class A2aService {
     const keeper = taskStore ? keepIn(taskStore) : new TaskMemory({ maxTasks, maxBytes: maxMemoryBytes });
     const onError = (error: unknown) => logger.error(`${agent.name} as an A2A server: ${errorText(error)}`);
     this.#conversations = new Conversations({
+      name: agent.name,
+      store: options.conversations,
       maxConversations,
       memory: new ConversationMemory(maxMemoryBytes),
       make: () => options.createAgent?.() ?? agent.fork(),

@@ -75,7 +75,7 @@ export class AgentService {
     const { name: agentName, roleDescription: instructions } = this.#agent;
     const serverInfo = this.#options.serverInfo ?? { name: agentName, version: '1.0.0' };
     const server = new McpServer(serverInfo, instructions ? { instructions } : {});
-    const connection: Connection = { server, conversations: this.#makeConversations(), isOneOfMany };
+    const connection: Connection = { server, conversations: this.#makeConversations(randomUUID()), isOneOfMany };
     server.server.onclose = () => connection.conversations.close();
     const { name, description = '', inputSchema, outputSchema } = messageTool(this.#agent);
     const takesId = isStateless && (this.#options.conversation ?? 'per-client') === 'per-client';
@@ -116,7 +116,7 @@ export class AgentService {
     const conversation = this.#conversationOf(context, connection, given);
     if (conversation.id.length > MAX_ID_LENGTH)
       return errorResult(`The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
-    if (conversation.kind === 'continued' && !conversation.conversations.has(conversation))
+    if (conversation.kind === 'continued' && !(await conversation.conversations.has(conversation)))
       return unknownConversation(conversation.id);
     return this.#runs.start(conversation, (run) => this.#converse(message, { ...run, canAsk }, conversation), context);
   }
@@ -138,7 +138,8 @@ export class AgentService {
 
   async #converse(message: string, run: AnsweredRun, conversation: ConversationRef): Promise<CallToolResult> {
     if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run);
-    const result = await conversation.conversations.use(conversation, (agent) => this.#answer(agent, message, run));
+    const answer = (agent: ServedAgent) => this.#answer(agent, message, run);
+    const result = await conversation.conversations.use(conversation, answer).catch((error) => this.#failure(error));
     return conversation.kind === 'implicit' ? result : withConversationId(result, conversation);
   }
 
@@ -161,8 +162,7 @@ export class AgentService {
       });
       return agentResult(agent, answer);
     } catch (error) {
-      if (!isPublicError(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
-      return errorResult(publicErrorText(error));
+      return this.#failure(error);
     }
   }
 
@@ -173,6 +173,12 @@ export class AgentService {
       given === undefined ? [] : readProfile(given),
     );
     return { profiles, caller: authInfo?.clientId, signal };
+  }
+
+  #failure(error: unknown): CallToolResult {
+    const { name, logger } = this.#agent;
+    if (!isPublicError(error)) logger.error(`A run of ${name} for a client failed: ${errorText(error)}`);
+    return errorResult(publicErrorText(error));
   }
 
   async serveStdio(): Promise<void> {
@@ -211,8 +217,11 @@ export class AgentService {
     await Promise.all([...this.#listening].map((server) => server.close()));
   }
 
-  #makeConversations(): Conversations {
+  #makeConversations(defaultId = 'default'): Conversations {
     return new Conversations({
+      name: this.#agent.name,
+      store: this.#options.conversations,
+      defaultId,
       maxConversations: this.#options.maxConversations ?? 1_000,
       memory: this.#memory,
       make: () => this.#options.createAgent?.() ?? this.#agent.fork(),

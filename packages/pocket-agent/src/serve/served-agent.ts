@@ -2,6 +2,7 @@
 import type { Logger } from '@pocket-agent/kit';
 import type { UserInput } from '../base/messages.ts';
 import type { JsonSchema } from '../base/value-schema.ts';
+import type { ConversationLog } from '../history/conversation-log.ts';
 import type { RunOptions } from '../run/run-options.ts';
 import type { ServedResources } from '../skills/served-resources.ts';
 
@@ -13,6 +14,8 @@ export interface ServedAgent {
   readonly logger: Logger;
   /** Its conversation, which counts towards `maxMemoryBytes` of the server. */
   readonly messages?: readonly unknown[];
+  /** Needed for the option `conversations`. */
+  continueConversation?(log: ConversationLog): Promise<void>;
   run(input: string | UserInput, options: RunOptions): Promise<unknown>;
   /** An agent like this one with a conversation of its own. */
   fork(): ServedAgent;

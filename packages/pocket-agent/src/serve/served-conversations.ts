@@ -1,10 +1,26 @@
-// The conversations of a served agent: one agent for each, the least recently used are dropped.
-import { estimateBytes, fairEvictionKey } from '@pocket-agent/kit';
+// The conversations of a served agent: one agent for each, the least recently used are dropped. With a store they are saved,
+// and continue after they were dropped and after a restart.
+import { estimateBytes, fairEvictionKey, PocketError, sha256 } from '@pocket-agent/kit';
+import type { ConversationLog } from '../history/conversation-log.ts';
 import type { ServedAgent } from './served-agent.ts';
 
 export const MAX_ID_LENGTH = 512;
+const MAX_SAVED_ID = 400;
+
+/** Where conversations are saved: what `openConversations()` of `@pocket-agent/store` returns. */
+export interface ConversationStore {
+  forOwner(owner: string): {
+    attach(id: string, agent: { continueConversation(log: ConversationLog): Promise<void> }): Promise<void>;
+    get(id: string): Promise<unknown>;
+  };
+}
 
 interface ConversationsOptions {
+  /** The name of the served agent: several may share a store. */
+  name: string;
+  store?: ConversationStore | undefined;
+  /** The saved id of the conversation without an id. */
+  defaultId?: string;
   maxConversations: number;
   memory: ConversationMemory;
   make(): ServedAgent;
@@ -19,6 +35,8 @@ export interface ConversationKey {
 
 interface Conversation {
   agent: ServedAgent;
+  /** Settles when the saved conversation was read; undefined without a store. */
+  ready: Promise<void> | undefined;
   owner: string;
   uses: number;
   /** The size of its messages after the last use. */
@@ -35,14 +53,15 @@ export class Conversations {
     this.#options = options;
   }
 
-  async use<Result>({ owner, id }: ConversationKey, work: (agent: ServedAgent) => Promise<Result>): Promise<Result> {
-    const key = JSON.stringify([owner, id]);
-    const conversation = this.#kept.get(key) ?? this.#begin(key, owner);
+  async use<Result>(of: ConversationKey, work: (agent: ServedAgent) => Promise<Result>): Promise<Result> {
+    const key = JSON.stringify([of.owner, of.id]);
+    const conversation = this.#kept.get(key) ?? this.#begin(key, of);
     this.#kept.delete(key);
     this.#kept.set(key, conversation); // the last entry is the most recently used
     conversation.uses++;
     this.#forgetOldest();
     try {
+      if (conversation.ready) await conversation.ready;
       return await work(conversation.agent);
     } finally {
       conversation.uses--;
@@ -50,19 +69,22 @@ export class Conversations {
     }
   }
 
-  has({ owner, id }: ConversationKey): boolean {
-    return this.#kept.has(JSON.stringify([owner, id]));
+  async has({ owner, id }: ConversationKey): Promise<boolean> {
+    if (this.#kept.has(JSON.stringify([owner, id]))) return true;
+    return (await this.#saved(owner)?.get(savedId(id))) !== undefined;
   }
 
   close(): void {
     for (const conversation of [...this.#kept.values()]) conversation.drop();
   }
 
-  #begin(key: string, owner: string): Conversation {
-    const { make, memory, onError } = this.#options;
+  #begin(key: string, { owner, id }: ConversationKey): Conversation {
+    const { make, memory, onError, defaultId = 'default' } = this.#options;
     const agent = make();
+    const store = this.#saved(owner);
     const conversation: Conversation = {
       agent,
+      ready: store && attach(agent, (savable) => store.attach(savedId(id) || defaultId, savable)),
       owner,
       uses: 0,
       bytes: 0,
@@ -72,7 +94,14 @@ export class Conversations {
         agent.close().catch(onError);
       },
     };
+    conversation.ready?.catch(() => conversation.drop()); // the next message tries again
     return conversation;
+  }
+
+  /** Owners are tokens, so only their hash is saved. */
+  #saved(owner: string): ReturnType<ConversationStore['forOwner']> | undefined {
+    const { store, name } = this.#options;
+    return store?.forOwner(`${name.slice(0, 100)}/${sha256(JSON.stringify([name, owner])).slice(0, 32)}`);
   }
 
   #forgetOldest(): void {
@@ -83,6 +112,25 @@ export class Conversations {
       oldest.drop();
     }
   }
+}
+
+/** Clients choose ids; a database cannot store all of them. */
+function savedId(id: string): string {
+  return id.length > MAX_SAVED_ID || id.includes('\0') || !id.isWellFormed() ? sha256(id) : id;
+}
+
+type SavableAgent = ServedAgent & Required<Pick<ServedAgent, 'continueConversation'>>;
+
+async function attach(agent: ServedAgent, work: (agent: SavableAgent) => Promise<void>): Promise<void> {
+  if (!isSavable(agent)) {
+    const text = 'The option "conversations" needs agents with continueConversation(): check createAgent.';
+    throw new PocketError('CONFIG_INVALID', text);
+  }
+  await work(agent);
+}
+
+function isSavable(agent: ServedAgent): agent is SavableAgent {
+  return typeof agent.continueConversation === 'function';
 }
 
 /** Limits the memory of conversations, also of several `Conversations` together. */

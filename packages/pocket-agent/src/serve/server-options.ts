@@ -1,8 +1,9 @@
 // The options of an agent as an MCP server.
-import { OptionSet, oneOf, positiveInteger } from '@pocket-agent/kit';
+import { hasMethods, nullable, OptionSet, oneOf, positiveInteger } from '@pocket-agent/kit';
 import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ServedAgent } from './served-agent.ts';
+import type { ConversationStore } from './served-conversations.ts';
 
 const conversations = ['per-client', 'per-token', 'shared'] as const;
 
@@ -12,6 +13,8 @@ export interface AgentServerOptions {
    * connections of its owner. shared: all clients speak in the agent's own.
    */
   conversation?: (typeof conversations)[number];
+  /** Saves the conversations, so that they continue after a restart: what `openConversations()` returns. Default: in memory. */
+  conversations?: ConversationStore;
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
   createAgent?: () => ServedAgent;
   /** Limits what remote callers may do. */
@@ -30,8 +33,11 @@ export interface AgentServerOptions {
   maxRunsPerCaller?: number;
 }
 
+export const storeRule = nullable('the result of openConversations()', (value) => hasMethods(value, 'forOwner'));
+
 const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
   conversation: oneOf(...conversations),
+  conversations: storeRule,
   createAgent: true,
   profile: true,
   approvals: servedApprovalsRule,
