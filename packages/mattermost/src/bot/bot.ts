@@ -12,7 +12,7 @@ import { backoff } from '../client/retry.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from '../client/socket.ts';
 import { withCheckedLists } from '../config/config.ts';
 import { AgentFactory } from './agent-factory.ts';
-import { Conversation } from './conversation.ts';
+import { Conversation, type CreatedAgent } from './conversation.ts';
 import { checkLinkHosts, LinkHosts } from './link-hosts.ts';
 import { latestPostTime, postsSince } from './missed-posts.ts';
 import type { BotOptions, MattermostBot } from './options.ts';
@@ -228,8 +228,7 @@ class Bot implements MattermostBot {
       editMs,
       signal: closing.signal,
       linkHosts: new LinkHosts(allowLinkHosts, options.config.url),
-      createAgent: ({ channelId, isDirect, rootId, username }) =>
-        this.#agents.create({ channelId, isDirect, username, rootId: isDirect ? undefined : rootId }),
+      createAgent: (asked) => this.#createAgent(asked),
       typing: ({ channelId, rootId }) => this.#socket.send('user_typing', { channel_id: channelId, parent_id: rootId }),
       mayStop: ({ userId }, stopper) => stopper !== me.id && (mayStop === 'everyone' || stopper === userId),
     });
@@ -237,7 +236,22 @@ class Bot implements MattermostBot {
     return conversation;
   }
 
-  /** Closes idle conversations; the bot reads the thread again when a conversation continues. */
+  async #createAgent({ channelId, isDirect, rootId, username, conversation }: Question): Promise<CreatedAgent> {
+    const { options, me } = this.#parts;
+    const agent = await this.#agents.create({ channelId, isDirect, username, rootId: isDirect ? undefined : rootId });
+    const saved = options.conversations?.forOwner(`mattermost/${me.id}`);
+    if (!saved) return { agent, isContinued: false };
+    try {
+      const isContinued = (await saved.get(conversation)) !== undefined;
+      await saved.attach(conversation, agent);
+      return { agent, isContinued };
+    } catch (error) {
+      await agent.close();
+      throw error;
+    }
+  }
+
+  /** Closes idle conversations; the bot reads the saved conversation or the thread again. */
   #closeIdleConversations(): void {
     const idle = [...this.#conversations].filter(([, { isIdle }]) => isIdle);
     idle.sort(([, one], [, other]) => one.lastUsed - other.lastUsed);

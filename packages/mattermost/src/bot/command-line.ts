@@ -22,12 +22,13 @@ An agent that answers mentions, direct messages and replies in its threads.
   --stop <who>      who can stop an answer with a stop sign: asker (default) or everyone
   --allow-link-hosts <hosts>  hosts that links may point to, besides those named in questions:
                     example.com,*.example.com or *
+  --database <place>  SQLite file or postgres:// URL in which conversations are saved; default: they are not
   --version         print the version
   --help            print this help
 
 Requires MATTERMOST_URL and MATTERMOST_TOKEN (of a bot account) in the environment or in a .env file in this folder.
 Each option can also be set there: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP,
-_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY.
+_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY, _DATABASE.
 `;
 
 export interface BotCommand {
@@ -39,6 +40,8 @@ export interface BotCommand {
   defaultCapability: Capability | undefined;
   mayStop: 'asker' | 'everyone';
   allowLinkHosts: string[];
+  /** A SQLite file or the URL of a PostgreSQL database. */
+  database: string | undefined;
 }
 
 /** Also collects problems of the server's variables. */
@@ -69,6 +72,7 @@ export function readBotCommand(args: readonly string[], environment: Environment
     defaultCapability: values.MATTERMOST_BOT_DEFAULT_CAPABILITY,
     mayStop: values.MATTERMOST_BOT_STOP ?? 'asker',
     allowLinkHosts: values.MATTERMOST_BOT_ALLOW_LINK_HOSTS ?? [],
+    database: values.MATTERMOST_BOT_DATABASE,
   };
 }
 
@@ -82,6 +86,7 @@ const botSchemas = {
   MATTERMOST_BOT_PROFILE: oneOf([...profiles, 'none']).optional(),
   MATTERMOST_BOT_DEFAULT_CAPABILITY: oneOf(capabilities).optional(),
   MATTERMOST_BOT_STOP: oneOf(['asker', 'everyone']).optional(),
+  MATTERMOST_BOT_DATABASE: text().optional(),
   MATTERMOST_BOT_ALLOW_LINK_HOSTS: list().pipe(z.array(linkHost)).optional(),
 };
 
@@ -94,6 +99,7 @@ const options = {
   'default-capability': value,
   stop: value,
   'allow-link-hosts': value,
+  database: value,
   version: flag,
   help: flag,
 };

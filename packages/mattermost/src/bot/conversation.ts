@@ -14,7 +14,7 @@ interface ConversationOptions {
   questions: Questions;
   log: Log;
   editMs: number;
-  createAgent(question: Question): Promise<PocketAgent<unknown>>;
+  createAgent(question: Question): Promise<CreatedAgent>;
   /** Shows the typing indicator. */
   typing(question: Question): void;
   mayStop(question: Question, userId: string): boolean;
@@ -22,6 +22,12 @@ interface ConversationOptions {
   linkHosts: LinkHosts;
   /** Aborted when nothing more can be sent. */
   signal: AbortSignal;
+}
+
+export interface CreatedAgent {
+  agent: PocketAgent<unknown>;
+  /** It continues a saved conversation. */
+  isContinued: boolean;
 }
 
 interface Run {
@@ -128,8 +134,12 @@ export class Conversation {
 
   async #runAgent(question: Question, { signal, text, answer }: AgentRun): Promise<unknown> {
     const { questions, createAgent } = this.#options;
-    const earlier = this.#agent ? '' : await questions.earlier(question);
-    this.#agent ??= await createAgent(question);
+    let earlier = '';
+    if (!this.#agent) {
+      const { agent, isContinued } = await createAgent(question);
+      this.#agent = agent;
+      if (!isContinued) earlier = await questions.earlier(question);
+    }
     const message = `${question.username}: ${question.text}`;
     signal.throwIfAborted();
     return this.#agent.run(earlier === '' ? message : `Earlier messages:\n${earlier}\n\nNew message:\n${message}`, {

@@ -1,5 +1,5 @@
 // The options of the bot and the types they use.
-import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
+import type { ConversationStore, PocketAgent, PocketAgentOptions } from 'pocket-agent';
 import type { Profile } from '../base/access.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
@@ -12,6 +12,11 @@ export interface BotOptions {
    * Mattermost tools added; an agent is used unchanged.
    */
   agent: (conversation: ConversationInfo) => MadeAgent | Promise<MadeAgent>;
+  /**
+   * Saves the conversations, so that they continue after a restart: what `openConversations()` of `@pocket-agent/store`
+   * returns. Default: the bot reads the thread again.
+   */
+  conversations?: ConversationStore;
   /** Profile of the Mattermost tools; `none` leaves them out. Default reader. */
   profile?: Profile | 'none';
   /** Who can stop a run with a stop sign reaction: the user who asked, or everyone in the channel. Default asker. */

@@ -1,6 +1,7 @@
 // Runs the bot of the command until the process gets a signal.
 import { once } from 'node:events';
 import { errorText } from '@pocket-agent/kit';
+import type { Conversations } from '@pocket-agent/store';
 import type { NestedAgentOptions, PocketAgent } from 'pocket-agent';
 import { MattermostError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
@@ -17,6 +18,7 @@ export async function runBot({
   defaultCapability,
   mayStop,
   allowLinkHosts,
+  database,
 }: BotCommand): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   // an unhandled rejection in a tool must not end all conversations
@@ -25,6 +27,7 @@ export async function runBot({
     log.debug('unhandled_rejection', { reason: errorText(error) });
   });
   const options = await readAgentOptions({ file: agentFile, model, defaultCapability });
+  const conversations = database === undefined ? undefined : await openDatabase(database);
   const tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
   // this agent owns the MCP connections; each conversation uses a fork of it
   const agent = await createAgent(options, tools);
@@ -35,6 +38,7 @@ export async function runBot({
       mayStop,
       allowLinkHosts,
       log,
+      ...(conversations ? { conversations } : {}),
       profile: 'none', // the agent already has the tools
       agent: () => agent.fork(),
       onRefused: () =>
@@ -50,8 +54,19 @@ export async function runBot({
     }
   } finally {
     await agent.close();
+    await conversations?.close();
     tools?.close();
   }
+}
+
+async function openDatabase(place: string): Promise<Conversations> {
+  const { openConversations } = await import('@pocket-agent/store').catch((cause: unknown) => {
+    const text = '--database needs the package @pocket-agent/store: npm install @pocket-agent/store';
+    throw new MattermostError('CONFIG_INVALID', text, { cause });
+  });
+  return openConversations(place).catch((cause: unknown) => {
+    throw new MattermostError('CONFIG_INVALID', errorText(cause), { cause });
+  });
 }
 
 /** Resolves the model first, so that a missing package or key is reported at startup. */

@@ -96,6 +96,7 @@ export const botVariables = {
   'default-capability': 'MATTERMOST_BOT_DEFAULT_CAPABILITY',
   stop: 'MATTERMOST_BOT_STOP',
   'allow-link-hosts': 'MATTERMOST_BOT_ALLOW_LINK_HOSTS',
+  database: 'MATTERMOST_BOT_DATABASE',
 } as const;
 
 export type Values<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;

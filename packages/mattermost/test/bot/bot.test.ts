@@ -1,5 +1,6 @@
 // The bot: which messages it answers, how answers are stopped, and lost connections. Uses a scripted model.
 import { type BotOptions, createMattermostBot } from '@pocket-agent/mattermost/bot';
+import { openConversations } from '@pocket-agent/store';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configFor } from '../connect.ts';
@@ -75,6 +76,22 @@ describe('the bot answers', () => {
     fake.say('alice', 'town-square', 'what was my number?', { root });
     await until(texts).toEqual(['It is 42.']);
     expect(asked(model)).toContain('alice: @helper my number is 42\\nyou: Noted.');
+  });
+
+  test('in a saved conversation after its restart, without reading the thread', async () => {
+    const conversations = await openConversations(':memory:');
+    onTestFinished(() => conversations.close());
+    const first = await world({ model: new ScriptedModel(['Noted.']), conversations });
+    const root = first.fake.say('alice', 'town-square', '@helper my number is 42').id;
+    await until(first.texts).toEqual(['Noted.']);
+    await first.bot.close();
+    await until(() => first.fake.socketCount).toBe(0);
+    const model = new ScriptedModel(['It is 42.']);
+    const { texts } = await world({ model, conversations, fake: first.fake });
+    first.fake.say('alice', 'town-square', 'what was my number?', { root });
+    await until(texts).toEqual(['It is 42.']);
+    expect(model.calls[0]?.prompt.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+    expect(asked(model)).not.toContain('Earlier messages');
   });
 
   test('neither its own posts, nor bots, nor @all, nor names that only start with its own', async () => {

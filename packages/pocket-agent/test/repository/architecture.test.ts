@@ -18,7 +18,7 @@ const packages: Record<string, readonly string[]> = {
   a2a: ['kit', 'http', 'schema', 'pocket-agent'],
   'tool-folder': ['kit', 'http', 'schema', 'pocket-agent'],
   cli: ['kit', 'http', 'store', 'pocket-agent', 'a2a', 'tool-folder'],
-  mattermost: ['kit', 'http', 'pocket-agent', 'tool-folder'],
+  mattermost: ['kit', 'http', 'store', 'pocket-agent', 'tool-folder'],
   agent3: ['kit', 'http', 'store', 'a2a'],
   discord: ['kit', 'http', 'store', 'pocket-agent', 'tool-folder'],
 };
