@@ -17,7 +17,10 @@ const recall = ({ prompt }: Options) =>
 
 test('a context continues after a restart, for its own caller only', async () => {
   const chats = world.keep(await openConversations(':memory:'));
-  const options = { conversations: chats, tokens: { 'token-of-ann-123': 'admin', 'token-of-bob-123': 'admin' } } as const;
+  const options = {
+    conversations: chats,
+    tokens: { 'token-of-ann-123': 'admin', 'token-of-bob-123': 'admin' },
+  } as const;
   const first = await world.serve(world.agent([recall]), options);
   const { contextId } = await send(await clientOf(first.url, { token: 'token-of-ann-123' }), message('one'));
   await first.close();

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { openConversations } from '@pocket-agent/store';
 import { expect, test } from 'vitest';
 import { defaultSeed } from '../fake/world/seed.ts';
 import { fakeForTest, folderForTest, runForTest } from '../resources.ts';
@@ -35,8 +36,8 @@ async function start(args: string[], { model = 'demo', files = {}, access = {} }
   return { fake, file, ...runForTest({ file: 'bot/main.ts', args, environment: env, cwd: folder }) };
 }
 
-test('answers with the agent of its file and exits on a signal', async () => {
-  const { fake, child, ended, errors, output } = await start([]);
+test('answers with the agent of its file, saves the conversation in --database, and exits on a signal', async () => {
+  const { fake, file, child, ended, errors, output } = await start(['--database', 'bot.sqlite']);
   await until(() => fake.socketCount).toBe(1);
   fake.say('alice', 'alice,helper', 'what is your name in Mattermost?');
   const helper = fake.user('helper').id;
@@ -48,6 +49,9 @@ test('answers with the agent of its file and exits on a signal', async () => {
   expect(output()).toBe('');
   expect(errors()).toContain('listening');
   expect(errors()).not.toContain(fake.token('helper'));
+  await using chats = await openConversations(join(dirname(file), 'bot.sqlite'));
+  const { conversations } = await chats.forOwner(`mattermost/${helper}`).list();
+  expect(conversations).toMatchObject([{ title: 'alice: what is your name in Mattermost?' }]);
 });
 
 test('applies --default-capability to tools without a declared capability, survives an unhandled rejection in a tool and a closed log pipe', async () => {

@@ -1,7 +1,7 @@
 // An agent served with `conversations`: clients continue after a restart, and only their own conversations.
 import { type Conversations, openConversations } from '@pocket-agent/store';
 import type { AgentServerOptions } from 'pocket-agent';
-import { ScriptedModel } from 'pocket-agent/testing';
+import type { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { scriptedAgent } from '../helpers.ts';
 import { type ClientKind, connect, conversationIn, textOf } from './clients.ts';
