@@ -45,7 +45,8 @@ describe('--help', () => {
   test('is not printed for a prompt after --', async () => {
     const servers = await folder.servers('none.json', {});
     const { stdout } = await folder.spawned(['-q', '-m', 'demo', '--mcp', servers, '--', '--help', 'me']);
-    expect(stdout).toContain('not an LLM');
+    expect(stdout).toContain('(demo model: rules, not an LLM)');
+    expect(stdout).not.toContain('--model NAME');
   });
 });
 

@@ -5,9 +5,9 @@ export function retryAfterHeader(headers: Readonly<Record<string, string | undef
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
   const value = headers['retry-after']?.trim() ?? '';
-  if (/^-?\d+(\.\d+)?$/.test(value)) return Math.max(0, Number(value) * 1000);
-  // HTTP dates contain the name of a month; Date.parse accepts many other strings
-  const date = /[a-z]{3}/i.test(value) ? Date.parse(value) : Number.NaN;
+  if (/^-?\d{1,12}(\.\d+)?$/.test(value)) return Math.max(0, Number(value) * 1000);
+  // an HTTP date contains the name of a month, an ISO date starts with the year; Date.parse accepts many other strings
+  const date = /[a-z]{3}|^\d{4}-\d\d-\d\dT/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 

@@ -68,7 +68,10 @@ export class Questions {
     });
   }
 
-  elicit(params: ElicitRequest['params'], { server }: { server: string }): Promise<ElicitResult> {
+  elicit(
+    params: ElicitRequest['params'],
+    { server, signal }: { server: string; signal: AbortSignal },
+  ): Promise<ElicitResult> {
     const id = `q${++this.#count}-${randomBytes(4).toString('hex')}`;
     const about = { question: id, [ELICITATION_KEY]: { ...params, server } };
     const url = 'url' in params ? `\n${params.url}` : '';
@@ -80,6 +83,7 @@ export class Questions {
       ],
       read: (answer) => readElicited(answer, id, params),
       unanswered: { action: 'cancel' },
+      signal,
     });
   }
 

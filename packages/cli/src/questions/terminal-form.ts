@@ -17,9 +17,9 @@ export function terminalForm(
   questions: TerminalQuestions,
   signal: () => AbortSignal,
 ): NonNullable<ServerHandlers['elicitationHandler']> {
-  return (params, { server }) =>
+  return (params, { server, signal: ended }) =>
     questions.inTurn(() =>
-      questions.open<ElicitResult>(signal(), { action: 'cancel' }, async (question) => {
+      questions.open<ElicitResult>(AbortSignal.any([signal(), ended]), { action: 'cancel' }, async (question) => {
         question.output.write(`\n${printable(server, MAX_NAME)} asks: ${printable(params.message, MAX_MESSAGE)}\n`);
         if ('url' in params) return visit(params.url, question);
         return (await confirmed(ANSWER_PROMPT, question)) ? fillIn(params, question, server) : { action: 'decline' };

@@ -221,9 +221,11 @@ export class PocketAgentClient implements ToolSource {
   /** Warns of unknown capabilities in the meta of tools, and of configured tools that the server does not list. */
   #warnOfCapabilities(server: string, tools: readonly Tool[]): void {
     if (tools.length === 0) return; // an unavailable server lists nothing
-    const warning = { logger: this.#logger, about: this };
+    const entry = this.#entries.get(server);
+    // by entry: warnings are limited, and one server must not use up those of another
+    const warning = { logger: this.#logger, about: entry ?? this };
     const names = tools.map((tool) => tool.name);
-    for (const named of Object.keys(this.#entries.get(server)?.capabilities ?? {})) {
+    for (const named of Object.keys(entry?.capabilities ?? {})) {
       if (names.includes(named)) continue;
       const text = `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list.`;
       warnOnce({ ...warning, key: `${server} ${named}`, text: () => `${text} ${describeAvailable(named, names)}` });
