@@ -46,6 +46,8 @@ export interface ScriptedAnswer {
 
 type Scripted = string | ScriptedAnswer | ((options: LanguageModelV4CallOptions) => string | ScriptedAnswer);
 
+type ScriptedToolCall = Extract<LanguageModelV4Content, { type: 'tool-call' }>;
+
 const number: OptionRule = { expected: 'a number', accepts: (value) => typeof value === 'number' };
 const answerFields = new OptionSet<ScriptedAnswer>('An answer', {
   text: nullableString,
@@ -112,6 +114,7 @@ export class ScriptedModel implements LanguageModelV4 {
     const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings: [] }];
     for (const [index, part] of content.entries()) {
       if (part.type === 'text' || part.type === 'reasoning') parts.push(...deltas(part.type, `${index}`, part.text));
+      else if (part.type === 'tool-call') parts.push(...inputDeltas(part), part);
       else parts.push(part);
     }
     parts.push({ type: 'finish', finishReason, usage });
@@ -195,12 +198,20 @@ export function recordEvents(): { onEvent(event: AgentEvent): void; events: Agen
   return { events, onEvent: (event) => void events.push(event), types: () => events.map((event) => event.type) };
 }
 
+/** The arguments of a call as they arrive. */
+function inputDeltas({ toolCallId: id, toolName, input }: ScriptedToolCall): LanguageModelV4StreamPart[] {
+  const text = typeof input === 'string' ? input : '';
+  return [
+    { type: 'tool-input-start', id, toolName },
+    ...piecesOf(text).map((delta) => ({ type: 'tool-input-delta' as const, id, delta })),
+    { type: 'tool-input-end', id },
+  ];
+}
+
 function deltas(type: 'text' | 'reasoning', id: string, text: string): LanguageModelV4StreamPart[] {
-  // bounded: a pattern over megabytes without a space can exceed the stack of regular expressions
-  const pieces = text.match(/\S{1,1000}\s{0,1000}|\s{1,1000}/gu) ?? [];
   return [
     { type: `${type}-start`, id },
-    ...pieces.map((delta) => ({ type: `${type}-delta` as const, id, delta })),
+    ...piecesOf(text).map((delta) => ({ type: `${type}-delta` as const, id, delta })),
     { type: `${type}-end`, id },
   ];
 }
@@ -211,4 +222,9 @@ function usageOf({ usage = {} }: ScriptedAnswer): LanguageModelV4Usage {
     inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: output, text: output, reasoning: 0 },
   };
+}
+
+function piecesOf(text: string): string[] {
+  // bounded: a pattern over megabytes without a space can exceed the stack of regular expressions
+  return text.match(/\S{1,1000}\s{0,1000}|\s{1,1000}/gu) ?? [];
 }

@@ -40,9 +40,14 @@ describe('the type of an answer', () => {
   test('comes from the settings around the schema, and from stream()', async () => {
     const { agent } = scriptedAgent([answer()]);
     const stream = agent.stream('?', { output: { schema: Report, retries: 0 } });
+    const shown: unknown[] = [];
     for (;;) {
       const next = await stream.next();
-      if (!next.done) continue;
+      if (!next.done) {
+        if (next.value.type === 'output_delta') shown.push(next.value.data.value);
+        continue;
+      }
+      expect(shown).toEqual([zurich]);
       expectTypeOf(next.value).toEqualTypeOf<{ city: string; celsius: number }>();
       expect(next.value).toEqual(zurich);
       break;
