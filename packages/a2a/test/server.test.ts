@@ -446,6 +446,23 @@ test('images reach an agent that allows them', async () => {
   expect(JSON.stringify(task.history)).not.toContain('iVBOR');
 });
 
+test('files reach an agent that is served with their types, and others are refused', async () => {
+  const model = new ScriptedModel(['a report']);
+  const agent = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Reader' } }));
+  const server = await world.serve(agent, { files: ['application/pdf', 'audio/*'] });
+  const client = await clientOf(server.url);
+  const raw = Buffer.from('%PDF-1.7').toString('base64');
+  const pdf = { raw, mediaType: 'application/pdf', filename: 'a.pdf' };
+  const task = await send(client, message([{ text: 'read' }, pdf, { raw, mediaType: 'audio/wav' }]));
+  expect(answerOf(task)).toBe('a report');
+  const prompt = JSON.stringify(model.calls[0]?.prompt);
+  expect(prompt).toContain('"mediaType":"application/pdf","filename":"a.pdf"');
+  expect(prompt).toContain('"mediaType":"audio/wav"');
+  await expect(send(client, message([{ raw, mediaType: 'video/mp4' }]))).rejects.toThrow(
+    'This agent accepts text, JSON, application/pdf and audio/*, not video/mp4.',
+  );
+});
+
 test('JSON and text files are read as text', async () => {
   const model = new ScriptedModel(['read']);
   const agent = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Reader' } }));

@@ -137,6 +137,22 @@ describe('pocket-agent "prompt"', () => {
     });
   });
 
+  test('--file sends PDF and text files; a type that the model does not take is an error', async () => {
+    const pdf = Buffer.from('%PDF-1.7');
+    const report = await folder.file('report.pdf', pdf);
+    const notes = await folder.file('notes', 'the secret is 42');
+    const { sent } = await scripted(['Read.'], '--file', report, '--file', notes, 'What is this?');
+    const parts = sent.at('messages', 1, 'content').list;
+    expect(parts[1]?.at('file', 'file_data').text).toBe(`data:application/pdf;base64,${pdf.toString('base64')}`);
+    expect(parts[1]?.at('file', 'filename').text).toBe('report.pdf');
+    expect(parts[2]?.at('text').text).toContain('[file notes]\nthe secret is 42');
+    const zip = await folder.file('a.zip', Buffer.from('PK\x03\x04\x00', 'latin1'));
+    expect(await command([...SCRIPTED, '--file', zip, 'Hi'], { env: scriptedBy(providers) })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The type of "a.zip" is unknown'),
+    });
+  });
+
   test('control characters of models and tools are made visible on stderr', async () => {
     const file = await folder.servers('one.json', { one: started(stdioServer) });
     const evil = '\u001b[2J\u001b]0;owned\u0007\u202e';

@@ -40,6 +40,7 @@ export type { StepOptions } from './agent/agent-options.ts';
 export { formatEvent } from './agent/console-format.ts';
 export { AgentHooks, type HookContext } from './agent/hooks.ts';
 export type { StepResult } from './agent/step-result.ts';
+export type { FileInput } from './base/file-input.ts';
 export {
   type AssistantMessage,
   type ImageInput,
@@ -73,6 +74,7 @@ export type { ModelResponse } from './model/model-call.ts';
 export { type LanguageModel, resolveModel } from './model/model-names.ts';
 export type { ModelSettings } from './model/providers.ts';
 export type { AgentOutput, OutputMode, OutputOption, OutputSchema, OutputSettings } from './output/output-options.ts';
+export type { ProviderTool } from './provider-tools/provider-tool.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
 export type { RateStoreFactory } from './router/rate-window.ts';
 export { Router, type RouterStatus } from './router/router.ts';

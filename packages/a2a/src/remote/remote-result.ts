@@ -2,8 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { isRecord, PocketError } from '@pocket-agent/kit';
+import { isTextual } from 'pocket-agent/internal';
 import type { TaskCollector } from '../client/task-collector.ts';
-import { isTextual, type Part, type TaskStateName, textOfParts } from '../wire/task.ts';
+import { type Part, type TaskStateName, textOfParts } from '../wire/task.ts';
 
 type Block = CallToolResult['content'][number];
 

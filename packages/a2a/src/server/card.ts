@@ -7,7 +7,7 @@ import type { A2aServerOptions } from './server-options.ts';
 export const RPC_PATH = '/a2a/jsonrpc';
 export const REST_PATH = '/a2a/rest';
 
-interface CardSource extends Pick<A2aServerOptions, 'card' | 'skills' | 'profile' | 'pushNotifications'> {
+interface CardSource extends Pick<A2aServerOptions, 'card' | 'skills' | 'files' | 'profile' | 'pushNotifications'> {
   agent: PocketAgent<unknown>;
   /** The URL of the server, without a trailing slash. */
   base: string;
@@ -16,7 +16,7 @@ interface CardSource extends Pick<A2aServerOptions, 'card' | 'skills' | 'profile
 }
 
 export async function makeCard(source: CardSource): Promise<AgentCard> {
-  const { agent, base, hasTokens, card = {}, pushNotifications } = source;
+  const { agent, base, hasTokens, card = {}, files = [], pushNotifications } = source;
   const { name, roleDescription, allowImages } = agent;
   return {
     name,
@@ -28,7 +28,12 @@ export async function makeCard(source: CardSource): Promise<AgentCard> {
       { url: base + RPC_PATH, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ],
     capabilities: { streaming: true, pushNotifications: pushNotifications !== false },
-    defaultInputModes: ['text/plain', 'application/json', ...(allowImages ? ['image/png', 'image/jpeg'] : [])],
+    defaultInputModes: [
+      'text/plain',
+      'application/json',
+      ...(allowImages ? ['image/png', 'image/jpeg'] : []),
+      ...files,
+    ],
     defaultOutputModes: ['text/plain', 'application/json'],
     ...(hasTokens ? bearer : {}),
     ...card,

@@ -1,5 +1,5 @@
 // The options of an A2A server, and the call that each request becomes.
-import { type OptionRules, OptionSet, oneOf, positiveInteger, positiveNumber } from '@pocket-agent/kit';
+import { type OptionRules, OptionSet, oneOf, positiveInteger, positiveNumber, stringList } from '@pocket-agent/kit';
 import type { ConversationStore, PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, type ServedApprovals, servedApprovalsRule, storeRule } from 'pocket-agent/internal';
 import type { AgentCard } from '../wire/agent-card.ts';
@@ -46,6 +46,8 @@ export interface A2aServerOptions extends A2aAccessOptions {
   card?: Partial<AgentCard>;
   /** agent (default): the card lists one skill, talking to the agent. tools: one skill per tool that callers may use. */
   skills?: 'agent' | 'tools';
+  /** Types of files that callers may send besides text and images: `['application/pdf', 'audio/*']`. Default: none. */
+  files?: readonly string[];
   /** Upper bound of what callers may do. */
   profile?: ProfileName | Profile;
   /** Who approves tool calls. Default: `approve` of the agent, or the caller if the agent has no `approve`. */
@@ -105,6 +107,7 @@ export interface PushOptions {
 const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
   card: true,
   skills: oneOf('agent', 'tools'),
+  files: stringList,
   profile: true,
   approvals: servedApprovalsRule,
   conversations: storeRule,

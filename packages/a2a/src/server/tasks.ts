@@ -8,10 +8,10 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import { dropOldest, errorText, estimateBytes, sha256 } from '@pocket-agent/kit';
-import type { ImageInput, PocketAgent, UserInput } from 'pocket-agent';
-import { agentResult, servedApproval } from 'pocket-agent/internal';
+import type { FileInput, ImageInput, PocketAgent, UserInput } from 'pocket-agent';
+import { agentResult, isTextual, servedApproval } from 'pocket-agent/internal';
 import { type Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
-import { isOver, isTextual, type Message, type Part, type PushConfig, type Task, type Update } from '../wire/task.ts';
+import { isOver, type Message, type Part, type PushConfig, type Task, type Update } from '../wire/task.ts';
 import type { PushNotifications } from './push.ts';
 import { ServedTask } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
@@ -24,7 +24,13 @@ const DEFAULT_MAX_RUNNING_BYTES = 268_435_456;
 interface TasksOptions
   extends Pick<
     A2aServerOptions,
-    'profile' | 'approvals' | 'maxRunningTasks' | 'maxRunningTasksPerCaller' | 'maxRunningBytes' | 'inputTimeoutMs'
+    | 'profile'
+    | 'files'
+    | 'approvals'
+    | 'maxRunningTasks'
+    | 'maxRunningTasksPerCaller'
+    | 'maxRunningBytes'
+    | 'inputTimeoutMs'
   > {
   agent: PocketAgent<unknown>;
   conversations: Conversations;
@@ -192,11 +198,18 @@ export class Tasks {
     const isFile = raw !== undefined || url !== undefined;
     if (!isFile && mediaType === '') return;
     if (url === undefined && isTextual(mediaType)) return;
-    if (isFile && allowImages && mediaType.startsWith('image/')) return;
-    const accepted = allowImages ? 'text, JSON and images' : 'text and JSON';
+    const isImage = mediaType.startsWith('image/');
+    if (isFile && (isImage ? allowImages : this.#takesFile(mediaType))) return;
+    const accepted = ['text', 'JSON', ...(allowImages ? ['images'] : []), ...(this.#options.files ?? [])];
     throw new ContentTypeNotSupportedError(
-      `This agent accepts ${accepted}, not ${mediaType || 'files without a type'}.`,
+      `This agent accepts ${new Intl.ListFormat('en-GB').format(accepted)}, not ${mediaType || 'files without a type'}.`,
     );
+  }
+
+  #takesFile(mediaType: string): boolean {
+    const type = mediaType.split(';')[0]?.trim().toLowerCase() ?? '';
+    const types = this.#options.files ?? [];
+    return types.some((each) => (each.endsWith('/*') ? type.startsWith(each.slice(0, -1)) : type === each));
   }
 
   #rememberMessage(key: string, taskId: string): void {
@@ -251,8 +264,17 @@ function inputOf({ parts }: Message): UserInput {
     return text ? [text] : [];
   });
   const images = parts.flatMap(({ raw, url, mediaType }): ImageInput[] => {
+    if (!mediaType?.startsWith('image/')) return [];
     if (url !== undefined) return [new URL(url)];
-    return raw === undefined || isTextual(mediaType) ? [] : [`data:${mediaType};base64,${raw}`];
+    return raw === undefined ? [] : [`data:${mediaType};base64,${raw}`];
   });
-  return { text: texts.join('\n'), images };
+  return { text: texts.join('\n'), images, files: parts.flatMap(fileOf) };
+}
+
+/** PDF, audio and video; images and text are elsewhere in the input. */
+function fileOf({ raw, url, mediaType = '', filename }: Part): FileInput[] {
+  if (mediaType.startsWith('image/') || (url === undefined && isTextual(mediaType))) return [];
+  const about = { mediaType, ...(filename ? { name: filename } : {}) };
+  if (url !== undefined) return [{ url, ...about }];
+  return raw === undefined ? [] : [{ data: raw, ...about }];
 }

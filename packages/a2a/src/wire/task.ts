@@ -117,11 +117,6 @@ export function agentMessage(parts: Part[], { id: taskId, contextId }: { id: str
   return { messageId: randomUUID(), role: 'ROLE_AGENT', parts, taskId, contextId };
 }
 
-/** Whether bytes of this type are text that a model can read. */
-export function isTextual(mediaType = ''): boolean {
-  return /^(text\/|application\/([\w.-]+\+)?(json|xml|yaml|x-yaml|x-ndjson|toml|javascript|sql)\b)/i.test(mediaType);
-}
-
 export function textOfParts(parts: readonly Part[] = []): string {
   return parts.flatMap(({ text }) => (text ? [text] : [])).join('\n');
 }

@@ -1,10 +1,11 @@
 // The slash commands of the chat and their completion.
 
+import { access, constants } from 'node:fs/promises';
 import { didYouMean, isPocketError, PocketError } from '@pocket-agent/kit';
 import { type ProfileName, profiles, resolveModel } from 'pocket-agent';
 import { knownProviders, readProfile } from 'pocket-agent/internal';
 import { completePath } from '../files/complete-path.ts';
-import { readImage } from '../files/images.ts';
+import { fileInput, readImage } from '../files/images.ts';
 import { settingsFor } from '../setup/model-settings.ts';
 import { columns, toolRows, toolTable } from '../terminal/tool-table.ts';
 import { plural, usageLine } from '../terminal/usage-line.ts';
@@ -55,6 +56,13 @@ export const chatCommands: readonly ChatCommand[] = [
     takes: 'FILE',
     about: 'add an image to the next message',
     run: addImage,
+    complete: completePath,
+  },
+  {
+    name: 'file',
+    takes: 'FILE',
+    about: 'add a PDF, audio, video or text file to the next message',
+    run: addFile,
     complete: completePath,
   },
   { name: 'compact', about: 'replace older messages by a summary, for the model only', run: compact },
@@ -160,6 +168,14 @@ async function addImage(state: ChatState, file: string): Promise<void> {
   if (!state.agent.allowImages) return state.print('The agent file does not allow images (allowImages).');
   state.images.push(await readImage(file));
   state.print(`${plural(state.images.length, 'image')} will be sent with your next message.`);
+}
+
+async function addFile(state: ChatState, file: string): Promise<void> {
+  if (file === '') return state.print('Usage: /file FILE');
+  const added = fileInput(file);
+  if (added.path !== undefined) await access(added.path, constants.R_OK);
+  state.files.push(added);
+  state.print(`${plural(state.files.length, 'file')} will be sent with your next message.`);
 }
 
 async function compact({ agent, signal, print }: ChatState): Promise<void> {

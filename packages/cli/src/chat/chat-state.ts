@@ -1,6 +1,6 @@
 // The state of a chat that its slash commands read and change.
 import type { ToolFolder } from '@pocket-agent/tool-folder';
-import type { PocketAgent, Profile, ProfileName, ToolSource } from 'pocket-agent';
+import type { FileInput, PocketAgent, Profile, ProfileName, ToolSource } from 'pocket-agent';
 import type { Sessions } from '../files/sessions.ts';
 import type { Approver } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
@@ -22,6 +22,8 @@ export interface ChatState {
   /** Opened at first use. */
   sessions(): Promise<Sessions>;
   images: Uint8Array[];
+  /** Sent with the next message, like the images. */
+  files: FileInput[];
   /** Prints the output of a command. */
   print(...lines: string[]): void;
   /** Shows which servers `work` is waiting for. */

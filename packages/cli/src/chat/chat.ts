@@ -1,7 +1,7 @@
 // The chat: messages and slash commands, until /exit, Ctrl-D, or Ctrl-C twice.
 
 import { didYouMean, printable, printableText } from '@pocket-agent/kit';
-import { resolveModel } from 'pocket-agent';
+import { type FileInput, resolveModel } from 'pocket-agent';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { commandErrorText } from '../command-line/report-error.ts';
@@ -33,6 +33,7 @@ const HOW_TO_LEAVE = 'Press Ctrl-C again to leave; /exit and Ctrl-D leave too.';
 export interface ChatOptions {
   request: AgentRequest;
   images: readonly Uint8Array[];
+  files: readonly FileInput[];
   yes: boolean;
   quiet: boolean;
   session?: string;
@@ -97,6 +98,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
       session,
       sessions,
       images: [...options.images],
+      files: [...options.files],
       print: (...lines) => screen.answer(lines.map((line) => `${screen.wrapped(printableText(line))}\n`).join('')),
       connecting: (work) => whileConnecting(screen, () => agent.mcpClient.status, work),
     };
@@ -198,10 +200,11 @@ class Conversation {
       shownProblems: this.#shownProblems,
     });
     const images = this.#state.images.splice(0);
+    const files = this.#state.files.splice(0);
     const { signal } = interrupts;
     const before = structuredClone(agent.totals.usage);
     try {
-      for await (const event of agent.stream({ text, images }, { signal, ...(profile ? { profile } : {}) })) {
+      for await (const event of agent.stream({ text, images, files }, { signal, ...(profile ? { profile } : {}) })) {
         display.show(event);
       }
     } catch (error) {

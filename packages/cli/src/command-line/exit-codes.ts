@@ -19,6 +19,7 @@ const byError: Partial<Record<PocketErrorCode, number>> = {
   MODEL_KEY_MISSING: exitCodes.usage,
   MODEL_PACKAGE_MISSING: exitCodes.usage,
   PRICE_UNKNOWN: exitCodes.usage,
+  FILE_UNSUPPORTED: exitCodes.usage,
   MAX_STEPS: exitCodes.limit,
   BUDGET_REACHED: exitCodes.limit,
   TIMEOUT: exitCodes.limit,

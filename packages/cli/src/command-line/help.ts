@@ -48,6 +48,7 @@ Options:
                        default: chosen by the API key that is set, else a local Ollama, else the demo model (not an LLM)
 ${source}${access}      --yes            approve every call; without it and without a terminal, calls that need approval are refused
       --image FILE     a PNG, JPEG, GIF or WebP image for the model; may be repeated
+      --file FILE      a PDF, audio, video or text file, or its URL, for models that take it; may be repeated
       --agents-md      follow AGENTS.md of this folder; a chat asks if neither this nor --no-agents-md is given
       --session NAME   save the conversation under this name, and resume it
       --max-cost USD   stop a run at this cost

@@ -1,11 +1,12 @@
 // The command `pocket-agent "prompt"`: answers once. The answer goes to stdout, everything else to stderr.
 import { didYouMean, PocketError, printable } from '@pocket-agent/kit';
+import type { FileInput } from 'pocket-agent';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodeOf, exitCodes } from '../command-line/exit-codes.ts';
 import { commandNames, program, usageOf } from '../command-line/help.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { joinPrompt, readPipedInput } from '../command-line/piped-input.ts';
-import { readImage } from '../files/images.ts';
+import { fileInput, readImage } from '../files/images.ts';
 import { checkSessionName, Sessions, sessionLine } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
 import { type AgentRequest, agentFlags, readAgentRequest } from '../setup/agent-request.ts';
@@ -29,6 +30,7 @@ export const askOptions = {
   session: { type: 'string' },
   image: { type: 'string', multiple: true },
   output: { type: 'string' },
+  file: { type: 'string', multiple: true },
 } as const;
 
 type AskValues = ReturnType<typeof readArguments<typeof askOptions>>['values'];
@@ -45,9 +47,10 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     const isNeeded = words === '' || positionals.includes('-');
     const prompt = joinPrompt(words, await readPipedInput({ isNeeded, signal }));
     const images = await Promise.all((values.image ?? []).map(readImage));
+    const files = (values.file ?? []).map(fileInput);
     if (prompt === '' && process.stdin.isTTY && process.stdout.isTTY && !json) {
       const { chat } = await import('../chat/chat.ts');
-      return await chat({ ...values, request, images }, interrupts);
+      return await chat({ ...values, request, images, files }, interrupts);
     }
     if (prompt === '') {
       json?.error(new PocketError('CONFIG_INVALID', 'The prompt is missing.'), exitCodes.usage);
@@ -55,7 +58,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       return exitCodes.usage;
     }
     const word = first?.kind === 'positional' ? first.value : undefined;
-    await answer({ values, request, word, prompt, images, json, interrupts });
+    await answer({ values, request, word, prompt, images, files, json, interrupts });
     return exitCodes.answered;
   } catch (error) {
     json?.error(error, interrupts.exitCode ?? exitCodeOf(error));
@@ -88,11 +91,12 @@ interface Question {
   word: string | undefined;
   prompt: string;
   images: readonly Uint8Array[];
+  files: readonly FileInput[];
   json: JsonEvents | undefined;
   interrupts: Interrupts;
 }
 
-async function answer({ values, request, word, prompt, images, json, interrupts }: Question): Promise<void> {
+async function answer({ values, request, word, prompt, images, files, json, interrupts }: Question): Promise<void> {
   const { quiet, yes } = values;
   const { signal } = interrupts;
   const { isTTY } = process.stdout;
@@ -118,7 +122,7 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
     await using agent = makeAgent(request, {
       model: chosen.model,
       sources,
-      ...(images.length > 0 ? { allowImages: true } : {}),
+      ...(images.length > 0 || files.length > 0 ? { allowImages: true } : {}),
       approver: makeApprover({ screen, interrupts, yes }),
       logger,
     });
@@ -126,7 +130,7 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
     if (session !== undefined && agent.messages.length > 0) tell(sessionLine(session, agent));
     json?.start({ model: chosen.model, ...(session === undefined ? {} : { session }) });
     try {
-      const run = agent.stream({ text: prompt, images }, { signal });
+      const run = agent.stream({ text: prompt, images, files }, { signal });
       let next = await run.next();
       for (; !next.done; next = await run.next()) display.show(next.value);
       json?.answer(next.value, agent.totals);

@@ -1,6 +1,7 @@
-// Reads images for the model; the type is checked by content, not by file name.
+// Images and other files for the model. The type of an image is checked by its content, not by its name.
 import { readFile, stat } from 'node:fs/promises';
 import { errorText, PocketError } from '@pocket-agent/kit';
+import type { FileInput } from 'pocket-agent';
 
 const MAX_BYTES = 20 * 1024 * 1024;
 
@@ -15,6 +16,11 @@ export async function readImage(file: string): Promise<Uint8Array> {
   const bytes = await readBytes(file);
   if (signatures.some((matches) => matches(bytes))) return bytes;
   throw new PocketError('CONFIG_INVALID', `${file} is not an image that models can read: use PNG, JPEG, GIF or WebP.`);
+}
+
+/** A file that the agent reads, or a URL. */
+export function fileInput(file: string): FileInput {
+  return /^https?:\/\//i.test(file) ? { url: file } : { path: file };
 }
 
 async function readBytes(file: string): Promise<Buffer> {

@@ -117,6 +117,11 @@ export class Policy {
     return { decision: 'refused', by: 'profile', reason, error };
   }
 
+  /** Whether a call without arguments needs an approval of this agent or of a parent agent. */
+  asksFor(tool: JudgedTool): boolean {
+    return this.#binding().some(({ rules }) => needsApproval(rules.options.confirm ?? 'never', tool, {}));
+  }
+
   /** Asks for approval if this agent or a parent agent requires it. */
   async checkApproval(call: ToolCall, entry: CallableTool, signal: AbortSignal): Promise<Verdict> {
     const { name, tool, capability, listedAs = name } = entry;

@@ -17,6 +17,7 @@ import type { CompletionOptions } from '../model/completion-options.ts';
 import { checkModelName, type LanguageModel } from '../model/model-names.ts';
 import type { ModelSettings } from '../model/providers.ts';
 import { type AgentOutput, type Output, readOutput } from '../output/output-options.ts';
+import type { ProviderTool } from '../provider-tools/provider-tool.ts';
 import type { FunctionTool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { PocketAgent } from './agent.ts';
@@ -92,6 +93,8 @@ export interface NestedAgentOptions extends ClientOptions {
   tools?: readonly (FunctionTool | ToolSource)[];
   /** Skills, or folders of skills, relative to the working folder. Needs the package @pocket-agent/tool-folder. */
   skills?: readonly string[];
+  /** Tools that the provider of the model runs itself, such as web search. Models of other providers do not get them. */
+  providerTools?: readonly ProviderTool[];
   limits?: AgentLimits;
   /** Longer tool results keep their beginning and end. Default 262,144. */
   maxToolResultBytes?: number;

@@ -1,10 +1,13 @@
 // The model of one agent: found at first use, and what one call of it in the loop needs.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { deepCopy, type Logger, withoutUndefined } from '@pocket-agent/kit';
+import { abortable, deepCopy, type Logger, withoutUndefined } from '@pocket-agent/kit';
+import { type FileInput, filePart } from '../base/file-input.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import type { ModelCall } from '../model/model-call.ts';
 import { type LanguageModel, providerOf, resolveModel } from '../model/model-names.ts';
+import { warnOfProviderTools } from '../model/model-request.ts';
+import { checkFileTypes } from '../model/provider-rules.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { ToolTable } from '../tools/tool-table.ts';
@@ -60,6 +63,14 @@ export class AgentModel {
     return this.#known;
   }
 
+  /** The files of a run, read from disk. Throws if the model does not take one of them. */
+  async readFiles(files: readonly FileInput[], signal: AbortSignal): Promise<FileInput[]> {
+    const { readFiles } = await import('../base/read-files.ts');
+    const [read, model] = await abortable(Promise.all([readFiles(files), this.resolve()]), signal);
+    await checkFileTypes(model, read.map(filePart));
+    return read;
+  }
+
   /** The model that writes summaries: `model` of the option `compaction`, or the agent's own. */
   async summaryModel(own: LanguageModel): Promise<LanguageModel> {
     const { settings, router } = this.#options;
@@ -82,9 +93,10 @@ export class AgentModel {
 
   /** Retries are logged and shown as events; failed answers that are billed are recorded. */
   call(request: StepRequest): ModelCall {
-    const { model, context, hasUrls } = request;
+    const { model, context, hasUrls, table } = request;
     const { settings, ledger } = this.#options;
     const { logger } = this.#agent;
+    if (table.hasProviderTools) void warnOfProviderTools(model, table.definitions, logger);
     return {
       model,
       options: callOptions(request, settings.completionOptions),

@@ -72,6 +72,7 @@ const agentOptions = new OptionSet<NestedAgentOptions & TypedAgentConfig<unknown
       (value) => !isAgent(value),
     ),
     skills: listOf("a list of folders, also of one: skills: ['./skills']", (value) => isString(value) && value !== ''),
+    providerTools: listOf("a list such as [{ id: 'anthropic.web_search_20250305', capability: 'read' }]", isRecord),
     limits: true,
     maxToolResultBytes: positiveNumber,
     keepResults: keepResultsRule,

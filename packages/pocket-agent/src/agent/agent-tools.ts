@@ -1,8 +1,9 @@
 // The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
 import { deepCopy, type Logger } from '@pocket-agent/kit';
 import type { AccessRules } from '../access/access-rules.ts';
-import type { Message } from '../base/messages.ts';
+import type { AssistantMessage, Message } from '../base/messages.ts';
 import { type KeepResultsOptions, KeptResults, readKeepResults } from '../compaction/read-result.ts';
+import { reportExecutedCalls } from '../provider-tools/executed-calls.ts';
 import { isObserved } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunAgent, RunContext } from '../run/run-context.ts';
@@ -103,13 +104,16 @@ export class AgentTools {
     this.#agent.emit({ type: 'tool_renamed', data: change });
   }
 
+  /** Reports the calls in an answer that the provider ran. Returns the error of a budget that they used up. */
+  reportExecuted(message: AssistantMessage, { context, table }: Pick<Step, 'context' | 'table'>): unknown {
+    const { maxToolResultBytes } = this.#options.settings;
+    return reportExecutedCalls({ message, context, table, maxToolResultBytes, ...this.#reporting(context) });
+  }
+
   /** What the calls of one step need. */
   toolRun({ context, hookContext, table, requested }: Step): ToolRun {
     const agent = this.#agent;
-    const { policy, signal } = context;
-    const isSeen = isObserved(agent, context);
-    const audit: ToolRun['audit'] = (record) =>
-      agent.emit({ type: 'audit', data: policy.record(agent.agentId, record) });
+    const { signal } = context;
     const stepId = requested[0]?.call.id;
     return {
       context,
@@ -121,6 +125,18 @@ export class AgentTools {
       knownTable: () => this.known(),
       collectTools: () => this.collect(signal),
       metaOf: (toolCallId) => this.#metaOf(toolCallId, stepId, context),
+      ...this.#reporting(context),
+    };
+  }
+
+  /** Undefined where nothing is kept or observed. */
+  #reporting(context: RunContext): Pick<ToolRun, 'audit' | 'emit'> {
+    const agent = this.#agent;
+    const { policy } = context;
+    const isSeen = isObserved(agent, context);
+    const audit: ToolRun['audit'] = (record) =>
+      agent.emit({ type: 'audit', data: policy.record(agent.agentId, record) });
+    return {
       audit: isSeen || policy.keepsRecords ? audit : undefined,
       emit: isSeen ? (event) => agent.emit(event) : undefined,
     };

@@ -15,6 +15,7 @@ import {
 import { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { JudgedTool } from '../access/capabilities.ts';
+import { filePart, isImagePart } from '../base/file-input.ts';
 import {
   copyMessage,
   type Message,
@@ -43,6 +44,8 @@ import { callModel, type ModelResponse } from '../model/model-call.ts';
 import type { LanguageModel } from '../model/model-names.ts';
 import { readOutput } from '../output/output-options.ts';
 import { OutputRun } from '../output/output-run.ts';
+import { hasExecutedCalls } from '../provider-tools/executed-calls.ts';
+import { providerToolSource } from '../provider-tools/provider-tool.ts';
 import { emitEvent, nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { AgentEvent, UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -159,6 +162,7 @@ export class PocketAgent<Answer = string> {
     // servers are last: of several tools with one name, the first keeps it
     const sources = [
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
+      ...(options.providerTools?.length ? [providerToolSource(options.providerTools)] : []),
       ...(options.tools ?? []),
       ...(skills ? [agentSkills(skills, this.logger)] : []),
       ...(memory ? [memory] : []),
@@ -286,11 +290,13 @@ export class PocketAgent<Answer = string> {
   /** `meta` goes into the `new_message` event. */
   addUserMessage(text: string, options: UserMessageOptions = {}): void {
     userMessageOptions.check(options);
-    const { images = [], meta } = options;
-    if (images.length > 0 && !this.#settings.allowImages) {
-      this.logger.warn(`${images.length} image(s) dropped: allowImages of ${this.name} is not set.`);
-    }
-    this.#append(deepFreeze(userMessage(text, this.#settings.allowImages ? images : [])), meta);
+    const { images = [], files = [], meta } = options;
+    const { allowImages } = this.#settings;
+    const parts = files.map(filePart);
+    const kept = allowImages ? parts : parts.filter((part) => !isImagePart(part));
+    const dropped = (allowImages ? 0 : images.length) + parts.length - kept.length;
+    if (dropped > 0) this.logger.warn(`${dropped} image(s) dropped: allowImages of ${this.name} is not set.`);
+    this.#append(deepFreeze(userMessage(text, allowImages ? images : [], kept)), meta);
   }
 
   /**
@@ -412,8 +418,9 @@ export class PocketAgent<Answer = string> {
 
   async #loop(context: RunContext, input: string | UserInput): Promise<unknown> {
     const firstListenerCall = nextListenerCall();
-    const { text, images = [] } = readInput(input);
-    this.addUserMessage(text, { images });
+    const { text, images = [], files = [] } = readInput(input);
+    const readFiles = files.length > 0 ? await this.#model.readFiles(files, context.signal) : files;
+    this.addUserMessage(text, { images, files: readFiles });
     const isOverridden = this.step !== PocketAgent.prototype.step;
     const { output } = context;
     for (;;) {
@@ -455,6 +462,8 @@ export class PocketAgent<Answer = string> {
       const { message: llmMessage, requested } = readModelAnswer(response, this.#history.callIds, table);
       // drop the answer if the conversation was reset in between
       if (this.#history.resets === resets) this.#append(llmMessage);
+      const hasExecuted = hasExecutedCalls(response.content);
+      const overBudget = hasExecuted ? this.#tools.reportExecuted(llmMessage, { context, table }) : undefined;
       let toolExecutionResults: ToolResult[] | undefined;
       if (requested.length > 0) {
         const calls = { context, hookContext, table, requested };
@@ -468,6 +477,7 @@ export class PocketAgent<Answer = string> {
         toolExecutionResults = results;
       }
       if (this.#savedHistory) await this.#savedHistory.save();
+      if (overBudget !== undefined) throw overBudget;
 
       const { unified: finishReason, raw: rawFinishReason } = response.finishReason;
       this.emit({ type: 'step_finished', data: { step, finishReason, usage } });

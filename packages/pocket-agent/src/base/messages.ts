@@ -6,6 +6,7 @@ import type {
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
 import { isRecord, nullable, type OptionRule, OptionSet, PocketError, snapshot } from '@pocket-agent/kit';
+import type { FileInput, FilePart } from './file-input.ts';
 import { imageTypeOf, standardBase64 } from './image-data.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
@@ -19,10 +20,14 @@ export type ImageInput = string | URL | Uint8Array;
 export interface UserInput {
   text: string;
   images?: readonly ImageInput[];
+  /** PDF, audio, video and text, for models that take them. */
+  files?: readonly FileInput[];
 }
 
 export interface UserMessageOptions {
   images?: readonly ImageInput[];
+  /** With `data` or `url`; only `run` and `stream` read a `path`. */
+  files?: readonly FileInput[];
   /** Added to `meta` of the `new_message` event. */
   meta?: Record<string, unknown>;
 }
@@ -33,10 +38,15 @@ const imageList: OptionRule = {
   accepts: Array.isArray,
   isSecret: true,
 };
-const userInput = new OptionSet<UserInput>('The input of a run', { text: true, images: imageList }, imagesHint);
+const fileList: OptionRule = { expected: "a list of files: [{ path: 'report.pdf' }]", accepts: Array.isArray };
+const userInput = new OptionSet<UserInput>(
+  'The input of a run',
+  { text: true, images: imageList, files: fileList },
+  imagesHint,
+);
 export const userMessageOptions = new OptionSet<UserMessageOptions>(
   'addUserMessage()',
-  { images: imageList, meta: nullable('an object', isRecord) },
+  { images: imageList, files: fileList, meta: nullable('an object', isRecord) },
   imagesHint,
 );
 
@@ -53,12 +63,19 @@ export function textOfInput(input: unknown): string {
   return typeof text === 'string' ? text : '';
 }
 
-export function userMessage(text: string, images: readonly ImageInput[] = []): UserMessage {
+export function userMessage(
+  text: string,
+  images: readonly ImageInput[] = [],
+  files: readonly FilePart[] = [],
+): UserMessage {
   if (typeof text !== 'string') {
     const given = text === null ? null : typeof text;
-    throw new PocketError('CONFIG_INVALID', `An agent takes a string, or { text, images }; here the text is ${given}.`);
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `An agent takes a string, or { text, images, files }; here the text is ${given}.`,
+    );
   }
-  return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart)] };
+  return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart), ...files] };
 }
 
 export function toolMessage(

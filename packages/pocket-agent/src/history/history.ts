@@ -47,7 +47,7 @@ export class History {
     this.#prompt.startWith(start);
   }
 
-  /** True if the last prompt contains images by URL. */
+  /** True if the last prompt contains files by URL. */
   get hasUrls(): boolean {
     return this.#prompt.hasUrls;
   }

@@ -32,7 +32,7 @@ export interface ModelCall {
   model: LanguageModelV4;
   options: LanguageModelV4CallOptions;
   signal: AbortSignal;
-  /** Whether the prompt contains images by URL. They are downloaded for providers that do not fetch them. */
+  /** Whether the prompt contains files by URL. They are downloaded for providers that do not fetch them. */
   hasUrls?: boolean;
   /** How often a failed call is retried. */
   maxRetries: number;
@@ -58,8 +58,8 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
   const options = { ...call.options, abortSignal: call.signal };
   if (call.hasUrls) {
     const allowPrivate = process.env.POCKET_AGENT_ALLOW_PRIVATE_URLS === '1';
-    const { inlineImages } = await import('./remote-images.ts');
-    options.prompt = await inlineImages(options.prompt, call.model, { signal: call.signal, allowPrivate });
+    const { inlineFiles } = await import('./remote-files.ts');
+    options.prompt = await inlineFiles(options.prompt, call.model, { signal: call.signal, allowPrivate });
   }
   let rejections = 0;
   for (let attempt = 1; ; attempt++) {

@@ -1,9 +1,10 @@
 // Adapts requests to the provider of a model, and learns from rejections what to leave out of the next one.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { Logger } from '@pocket-agent/kit';
 import { promptFor } from './prompt.ts';
-import { imagesIn } from './prompt-repair.ts';
+import { fileKeysIn } from './prompt-repair.ts';
 import { codesOf, providerErrorText, statusOf } from './provider-errors.ts';
-import { learnImages, learnRule } from './provider-rules.ts';
+import { isGemini3, learnImages, learnRule, modelsOf, refuseFiles } from './provider-rules.ts';
 
 /** How often one call is repeated without what was rejected. Some providers name one bad tool at a time. */
 export const MAX_REJECTIONS = 150;
@@ -19,9 +20,10 @@ const omittedFields = new WeakMap<LanguageModelV4, Set<string>>();
 export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   const request = { ...options, prompt: [...promptFor(model, options.prompt)] };
   const rejected = rejectedTools.get(model);
-  const tools = rejected ? options.tools?.filter((tool) => !rejected.has(tool)) : options.tools;
+  const accepted = rejected ? options.tools?.filter((tool) => !rejected.has(tool)) : options.tools;
+  const tools = accepted && model.provider !== 'router' ? offeredTools(model, accepted) : accepted;
   if (tools) request.tools = [...tools];
-  if (rejected && tools?.length === 0) {
+  if (tools !== options.tools && tools?.length === 0) {
     delete request.tools;
     delete request.toolChoice;
   }
@@ -32,24 +34,72 @@ export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallO
   return mustNotThink(model, request) ? withoutThinking(request) : request;
 }
 
+/** Tools that providers run go only to models of their provider. */
+function offeredTools(model: LanguageModelV4, tools: readonly Tool[]): readonly Tool[] {
+  if (!tools.some(({ type }) => type === 'provider')) return tools;
+  return tools.filter((tool) => tool.type === 'function' || whyNotOffered(model, tool.id, tools) === undefined);
+}
+
+/** Undefined if the model gets the tool. */
+function whyNotOffered({ provider, modelId }: LanguageModelV4, id: string, tools: readonly Tool[]): string | undefined {
+  const maker = id.split('.')[0] ?? '';
+  const isOwn = Object.hasOwn(modelsOfMaker, maker)
+    ? modelsOfMaker[maker]?.test(provider)
+    : provider.split('.')[0] === maker;
+  if (!isOwn) return `it is a tool of ${maker}`;
+  // the package would leave out the functions instead
+  const isMixed = tools.some(({ type }) => type === 'function');
+  if (maker === 'google' && isMixed && !isGemini3(modelId))
+    return 'Gemini before version 3 takes either functions or tools of its provider';
+  return undefined;
+}
+
+/** The providers whose packages send the tools of a maker. */
+const modelsOfMaker: Readonly<Record<string, RegExp>> = {
+  anthropic: /anthropic/,
+  openai: /^(?!xai).*\.responses$/,
+  google: /^google\b(?!.*anthropic)/,
+};
+
+const warnedOf = new WeakMap<LanguageModelV4, Set<string>>();
+
+/** Warns once for each provider tool that a model, or a model behind it, does not get. */
+export async function warnOfProviderTools(model: LanguageModelV4, tools: readonly Tool[], logger: Logger) {
+  for (const each of await modelsOf(model)) {
+    const known = warnedOf.get(each) ?? new Set();
+    warnedOf.set(each, known);
+    for (const tool of tools) {
+      const reason = tool.type === 'provider' ? whyNotOffered(each, tool.id, tools) : undefined;
+      if (tool.type !== 'provider' || reason === undefined || known.has(tool.id)) continue;
+      known.add(tool.id);
+      logger.warn(`Model ${each.modelId} (${each.provider}) does not get the provider tool "${tool.id}": ${reason}.`);
+    }
+  }
+}
+
 interface Rejection {
   model: LanguageModelV4;
   error: unknown;
   request: LanguageModelV4CallOptions;
 }
 
-/** Returns in words what later requests leave out, or undefined if leaving something out would not help. */
+/**
+ * Returns in words what later requests leave out, or undefined if leaving something out would not help. Throws
+ * `FILE_UNSUPPORTED` if a file was rejected; later requests leave that out, too.
+ */
 export function learnFromRejection({ model, error, request }: Rejection): string | undefined {
   if (model.provider === 'router') return undefined; // the router has repeated the request already
   const status = statusOf(error);
-  if (status !== 400 && status !== 404 && status !== 422) return undefined;
+  const isUnsupported = error instanceof Error && error.name === 'AI_UnsupportedFunctionalityError';
+  if (status !== 400 && status !== 404 && status !== 415 && status !== 422 && !isUnsupported) return undefined;
   const rejection = `${providerErrorText(error)} ${codesOf(error)}`;
-  return (
+  const learned =
     learnTools(model, rejection, request.tools ?? []) ??
     learnField(model, rejection) ??
     learnRule(model, rejection) ??
-    learnImages({ model, rejection, images: imagesIn(request.prompt) })
-  );
+    learnImages({ model, rejection, keys: fileKeysIn(request.prompt, 'images') });
+  if (learned === undefined) refuseFiles({ model, rejection, keys: fileKeysIn(request.prompt, 'others') });
+  return learned;
 }
 
 /** Registers the set that `learnField` fills with the fields to leave out of the requests of the model. */

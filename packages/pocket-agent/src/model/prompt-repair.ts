@@ -6,6 +6,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import { sha256 } from '@pocket-agent/kit';
+import { decodeText, isTextual } from '../base/file-types.ts';
 import { imageTypeOf, isBase64, standardBase64 } from '../base/image-data.ts';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
 import { validToolName } from '../base/tool-names.ts';
@@ -152,12 +153,12 @@ function repairFile(
   part: LanguageModelV4FilePart,
   rules: ProviderRules,
 ): LanguageModelV4FilePart | LanguageModelV4TextPart {
+  const key = rules.rejectedFiles.size > 0 ? fileKey(part) : undefined;
+  if (key !== undefined && rules.rejectedFiles.has(key)) return leftOut(part.mediaType, 'the provider rejected it');
   if (!part.mediaType.startsWith('image/')) {
-    const isTaken = rules.fileTypes?.test(part.mediaType) ?? true;
-    return isTaken ? withUrl(part) : leftOut(part.mediaType, 'this model does not accept this type');
+    if (rules.fileTypes?.test(part.mediaType) ?? true) return withUrl(part);
+    return asText(part) ?? leftOut(part.mediaType, 'this model does not accept this type');
   }
-  const key = rules.rejectedImages.size > 0 ? imageKey(part) : undefined;
-  if (key !== undefined && rules.rejectedImages.has(key)) return leftOut(part.mediaType, 'the provider rejected it');
   if (part.data.type !== 'data' || typeof part.data.data !== 'string') return withUrl(part);
   const data = standardBase64(part.data.data);
   const found = imageTypeOf(data);
@@ -172,15 +173,22 @@ function repairFile(
   return { ...part, mediaType, data: { type: 'data', data } };
 }
 
-/** Identifies an image that was rejected. */
-function imageKey({ mediaType, data }: LanguageModelV4FilePart): string | undefined {
-  if (!mediaType.startsWith('image/')) return undefined;
+/** The content of a text file, for providers that take no files of its type. */
+function asText({ mediaType, data }: LanguageModelV4FilePart): LanguageModelV4TextPart | undefined {
+  if (data.type === 'text') return { type: 'text', text: data.text };
+  if (!isTextual(mediaType) || data.type !== 'data' || typeof data.data !== 'string') return undefined;
+  const text = decodeText(Buffer.from(data.data, 'base64'));
+  return text === undefined ? undefined : { type: 'text', text };
+}
+
+/** Identifies a file that was rejected. */
+function fileKey({ data }: LanguageModelV4FilePart): string | undefined {
   if (data.type === 'url') return sha256(String(data.url));
   return data.type === 'data' && typeof data.data === 'string' ? sha256(standardBase64(data.data)) : undefined;
 }
 
-/** The keys of all images in a prompt. */
-export function imagesIn(prompt: LanguageModelV4Prompt): string[] {
+/** The keys of all images, or of all other files, in a prompt. */
+export function fileKeysIn(prompt: LanguageModelV4Prompt, kind: 'images' | 'others'): string[] {
   const files = prompt.flatMap((message) => {
     if (message.role === 'user') return message.content.filter((part) => part.type === 'file');
     if (message.role !== 'tool') return [];
@@ -188,7 +196,8 @@ export function imagesIn(prompt: LanguageModelV4Prompt): string[] {
     const items = outputs.flatMap((output) => (output?.type === 'content' ? output.value : []));
     return items.filter((item) => item.type === 'file');
   });
-  return files.flatMap((file) => imageKey(file) ?? []);
+  const wanted = files.filter(({ mediaType }) => mediaType.startsWith('image/') === (kind === 'images'));
+  return wanted.flatMap((file) => fileKey(file) ?? []);
 }
 
 function leftOut(mediaType: string, why: string): LanguageModelV4TextPart {

@@ -27,7 +27,7 @@ export class PromptBuilder {
   #hasUrls = false;
   #start: PromptStart | undefined;
 
-  /** True if the prompt contains images by URL, which some providers do not fetch. */
+  /** True if the prompt contains files by URL, which some providers do not fetch. */
   get hasUrls(): boolean {
     return this.#hasUrls;
   }

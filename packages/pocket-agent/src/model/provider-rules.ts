@@ -1,5 +1,8 @@
 // What each provider accepts in a request. Prompts are built by these rules; the history stays as it is.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { PocketError } from '@pocket-agent/kit';
+import type { FilePart } from '../base/file-input.ts';
+import { isTextual } from '../base/file-types.ts';
 
 export interface ProviderRules {
   /** Files in tool results are rejected or read as text, so they move to a user message behind the results. */
@@ -18,8 +21,8 @@ export interface ProviderRules {
   /** Ids of stored items and encrypted reasoning may be sent to the account they came from. */
   readonly sendsStoredIds: boolean;
   readonly sendsReasoning: boolean;
-  /** The images that were rejected last, as hashes of their data or URL. */
-  readonly rejectedImages: ReadonlySet<string>;
+  /** The images and files that were rejected last, as hashes of their data or URL. */
+  readonly rejectedFiles: ReadonlySet<string>;
   /** Ids of tool calls must be nine letters or digits. */
   readonly shortCallIds: boolean;
   /** Between tool results and a user message there must be an assistant message. */
@@ -39,7 +42,7 @@ export const neutralRules: ProviderRules = {
   serverCalls: 'all',
   sendsStoredIds: true,
   sendsReasoning: true,
-  rejectedImages: new Set(),
+  rejectedFiles: new Set(),
   shortCallIds: false,
   needsAnswerAfterResults: false,
   enforcedSchemas: 'none',
@@ -52,7 +55,7 @@ const chat: Partial<ProviderRules> = {
   liftsFiles: true,
   imageTypes: webImages,
   maxImageLength: 20 * MB,
-  fileTypes: /^(application\/pdf|text\/.*|audio\/(wav|mp3|mpeg))$/,
+  fileTypes: /^(application\/pdf|audio\/(wav|mp3|mpeg))$/,
   sendsGeneratedFiles: false,
   sendsSignedEmptyText: false,
   serverCalls: 'none',
@@ -69,6 +72,7 @@ const anthropic: Partial<ProviderRules> = {
 const google: Partial<ProviderRules> = {
   imageTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
   maxImageLength: 20 * MB,
+  fileTypes: /^(application\/(pdf|json)|text\/.*|audio\/.*|video\/.*)$/,
   serverCalls: 'provider',
   enforcedSchemas: 'all',
 };
@@ -98,25 +102,45 @@ const known: readonly (readonly [RegExp, Partial<ProviderRules>])[] = [
     },
   ],
   [/^groq\b/, { ...chat, maxImageLength: 4 * MB, fileTypes: /^$/, enforcedSchemas: 'strict' }],
+  [/deepseek/, { ...chat, fileTypes: /^$/ }],
   [/^(openai|azure)\.chat$/, { ...chat, enforcedSchemas: 'strict' }],
-  [/\.(chat|completion|deepseek)$/, chat],
+  [/^(openai|azure)\.completion$/, chat],
+  // servers that copy OpenAI; some take video, too
+  [/\.(chat|completion)$/, { ...chat, fileTypes: /^(application\/pdf|text\/.*|audio\/(wav|mp3|mpeg)|video\/.*)$/ }],
 ];
 
-const rulesByModel = new WeakMap<LanguageModelV4, ProviderRules>();
+interface ModelRules {
+  rules: ProviderRules;
+  provider: string;
+  modelId: string;
+}
 
-/** The same object until a rejection changes the rules of the model. */
+const rulesByModel = new WeakMap<LanguageModelV4, ModelRules>();
+
+/** The same object until a rejection changes the rules of the model, or its name changes. */
 export function rulesOf(model: LanguageModelV4): ProviderRules {
   const cached = rulesByModel.get(model);
-  if (cached) return cached;
+  // a model object may stand for one model after another
+  if (cached?.provider === model.provider && cached.modelId === model.modelId) return cached.rules;
   const found = known.find(([pattern]) => pattern.test(model.provider))?.[1];
   const rules = found ? { ...neutralRules, ...found, ...generationRules(model), ...schemaRules(model) } : neutralRules;
-  rulesByModel.set(model, rules);
+  return setRules(model, rules);
+}
+
+function setRules(model: LanguageModelV4, rules: ProviderRules): ProviderRules {
+  const { provider, modelId } = model;
+  rulesByModel.set(model, { rules, provider, modelId });
   return rules;
 }
 
 /** Gemini accepts files in tool results from version 3 on. */
 function generationRules({ provider, modelId }: LanguageModelV4): Partial<ProviderRules> {
-  return /^google\b/.test(provider) && !/gemini-(?!(1|2)(\D|$))/.test(modelId) ? { liftsFiles: true } : {};
+  return /^google\b/.test(provider) && !isGemini3(modelId) ? { liftsFiles: true } : {};
+}
+
+/** Version 3 or later. */
+export function isGemini3(modelId: string): boolean {
+  return /gemini-(?!(1|2)(\D|$))/.test(modelId);
 }
 
 /** Models of the package openai-compatible say whether their server enforces schemas. */
@@ -128,7 +152,7 @@ function schemaRules(model: LanguageModelV4): Partial<ProviderRules> {
 /** The model was asked for a schema and did not follow it. */
 export function forgetSchemaSupport(model: LanguageModelV4): void {
   const rules = rulesOf(model);
-  if (rules.enforcedSchemas !== 'none') rulesByModel.set(model, { ...rules, enforcedSchemas: 'none' });
+  if (rules.enforcedSchemas !== 'none') setRules(model, { ...rules, enforcedSchemas: 'none' });
 }
 
 interface Lesson {
@@ -164,29 +188,86 @@ const lessons: readonly Lesson[] = [
   },
 ];
 
+/** The models behind a routed model. */
+const modelsBehind = new WeakMap<LanguageModelV4, () => Promise<readonly LanguageModelV4[]>>();
+
+/** For a model that passes each call on to one of several models. */
+export function setModelsBehind(model: LanguageModelV4, models: () => Promise<readonly LanguageModelV4[]>): void {
+  modelsBehind.set(model, models);
+}
+
+/** The models that may answer a call: the model itself, or those behind it. */
+export async function modelsOf(model: LanguageModelV4): Promise<readonly LanguageModelV4[]> {
+  return (await modelsBehind.get(model)?.()) ?? [model];
+}
+
+/** Throws if the model, or a model behind it, does not take one of the files. Unknown providers may take any. */
+export async function checkFileTypes(model: LanguageModelV4, files: readonly FilePart[]): Promise<void> {
+  const models = await modelsOf(model);
+  for (const file of files) {
+    if (file.type !== 'file') continue;
+    const refusing = models.find((each) => !takesFile(rulesOf(each), file.mediaType));
+    if (!refusing) continue;
+    const name = file.filename === undefined ? `a file of type ${file.mediaType}` : `"${file.filename}"`;
+    const text = `Model ${refusing.modelId} does not take ${name} (${file.mediaType}).`;
+    throw new PocketError('FILE_UNSUPPORTED', `${text} ${acceptedTypes(rulesOf(refusing))}`);
+  }
+}
+
+function takesFile({ imageTypes, fileTypes }: ProviderRules, mediaType: string): boolean {
+  // the types of images by URL are known after the download
+  if (mediaType.startsWith('image/')) return mediaType === 'image/*' || (imageTypes?.includes(mediaType) ?? true);
+  return isTextual(mediaType) || (fileTypes?.test(mediaType) ?? true);
+}
+
+const examples = ['application/pdf', 'audio/wav', 'audio/mpeg', 'video/mp4'];
+
+function acceptedTypes({ imageTypes = [], fileTypes }: ProviderRules): string {
+  const others = examples.filter((type) => fileTypes?.test(type) ?? true);
+  return `It takes text, ${[...imageTypes, ...others].join(', ')}.`;
+}
+
 const REJECTED_IMAGE =
   /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S* .{0,40}not (supported|support)|not support\S* .{0,20}image/i;
 
-/** Far more than one conversation contains. A forgotten image would be rejected again and relearned. */
-const MAX_REJECTED_IMAGES = 10_000;
+/** Far more than one conversation contains. A forgotten file would be rejected again and relearned. */
+const MAX_REJECTED_FILES = 10_000;
 
-interface RejectedImages {
+/** How servers reject files that are not images. Provider packages do so before they send anything. */
+const REJECTED_FILE =
+  /\b(files?|documents?|pdfs?|audio|video|media|mime|input_audio|video_url|file_data)\b.{0,80}(not (supported|valid|allowed|accepted|permitted)|unsupported|invalid|unknown|could not)|(unsupported|invalid|unknown|does not (support|accept)|not support\S*|unexpected).{0,80}\b(files?|documents?|pdfs?|audio|video|media|mime|input_audio|video_url)\b/is;
+
+interface Rejected {
   model: LanguageModelV4;
   rejection: string;
-  /** The keys of all images in the request. */
-  images: readonly string[];
+  /** The keys of all images, or of all other files, in the request. */
+  keys: readonly string[];
 }
 
 /** Leaves the images of a rejected request out of later ones. Undefined if it was not rejected because of images. */
-export function learnImages({ model, rejection, images }: RejectedImages): string | undefined {
+export function learnImages(rejected: Rejected): string | undefined {
+  const fresh = REJECTED_IMAGE.test(rejected.rejection) ? addRejected(rejected) : 0;
+  if (fresh === 0) return undefined;
+  return fresh === 1 ? 'an image' : `${fresh} images`;
+}
+
+/** The same for other files, but the call fails: an answer that ignores the file would mislead. */
+export function refuseFiles(rejected: Rejected): void {
+  const { model, rejection } = rejected;
+  if (!REJECTED_FILE.test(rejection) || addRejected(rejected) === 0) return;
+  throw new PocketError('FILE_UNSUPPORTED', `Model ${model.modelId} rejected a file: ${rejection.trim()}`);
+}
+
+/** How many of the files were not rejected before. */
+function addRejected({ model, keys }: Rejected): number {
   const rules = rulesOf(model);
-  const fresh = images.filter((image) => !rules.rejectedImages.has(image));
-  if (fresh.length === 0 || !REJECTED_IMAGE.test(rejection)) return undefined;
-  // keep all images of this request: a forgotten one would be sent and rejected forever
-  const kept = Math.max(MAX_REJECTED_IMAGES, images.length);
-  const rejectedImages = new Set([...rules.rejectedImages, ...images].slice(-kept));
-  rulesByModel.set(model, { ...rules, rejectedImages });
-  return fresh.length === 1 ? 'an image' : `${fresh.length} images`;
+  const fresh = keys.filter((key) => !rules.rejectedFiles.has(key));
+  if (fresh.length === 0) return 0;
+  // keep all files of this request: a forgotten one would be sent and rejected forever
+  const kept = Math.max(MAX_REJECTED_FILES, keys.length);
+  const rejectedFiles = new Set([...rules.rejectedFiles, ...keys].slice(-kept));
+  setRules(model, { ...rules, rejectedFiles });
+  return fresh.length;
 }
 
 /** Changes the rules of a model after a rejection. Undefined if no new rule follows from it. */
@@ -196,6 +277,6 @@ export function learnRule(model: LanguageModelV4, rejection: string): string | u
     Object.entries(rule).some(([name, value]) => rules[name as keyof ProviderRules] !== value);
   const lesson = lessons.find((each) => each.rejection.test(rejection) && isNew(each));
   if (!lesson) return undefined;
-  rulesByModel.set(model, { ...rules, ...lesson.rule });
+  setRules(model, { ...rules, ...lesson.rule });
   return lesson.text;
 }

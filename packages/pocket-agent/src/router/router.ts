@@ -1,6 +1,7 @@
 // Router: several deployments as one model. It keeps rate limits, retries elsewhere and falls back to other models.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
+import { setModelsBehind } from '../model/provider-rules.ts';
 import { Deployment, type DeploymentStatus } from './deployment.ts';
 import { RateLimitQueue } from './rate-limit-queue.ts';
 import { memoryRateStore, type RateStore, WindowShape } from './rate-window.ts';
@@ -120,7 +121,7 @@ export class Router {
 }
 
 function routedModel(modelName: string, context: RoutingContext): LanguageModelV4 {
-  return {
+  const model: LanguageModelV4 = {
     specificationVersion: 'v4',
     provider: 'router',
     modelId: modelName,
@@ -128,4 +129,10 @@ function routedModel(modelName: string, context: RoutingContext): LanguageModelV
     doGenerate: (options) => new RoutedCall({ context, options, invoke: generate }).run(modelName),
     doStream: (options) => new RoutedCall({ context, options, invoke: stream }).run(modelName),
   };
+  const { deployments = [] } = context.queues.get(modelName) ?? {};
+  setModelsBehind(model, async () => {
+    const models = await Promise.allSettled(deployments.map((deployment) => deployment.model()));
+    return models.flatMap((found) => (found.status === 'fulfilled' ? [found.value] : []));
+  });
+  return model;
 }

@@ -26,6 +26,11 @@ export interface EventMeta {
 /** `connecting` comes again, with a reason, for a server that keeps a run waiting longer than `waitMs`. */
 export type ServerStatus = 'connecting' | 'connected' | 'failed' | 'lost' | 'closed';
 
+interface RanWhere {
+  /** The provider of the model ran the tool. */
+  providerExecuted?: true;
+}
+
 interface EventData {
   new_message: Message;
   text_delta: { delta: string };
@@ -36,9 +41,9 @@ interface EventData {
   /** Steps are counted from 1 in each run. */
   step_started: { step: number };
   /** `toolCallId` and `toolName` are its id and name, as in the other tool events. */
-  tool_call: ToolCall & { toolCallId: string; toolName: string };
+  tool_call: ToolCall & { toolCallId: string; toolName: string } & RanWhere;
   tool_progress: { toolCallId: string; toolName: string; progress: number; total?: number; message?: string };
-  tool_result: ToolResult & { toolName: string };
+  tool_result: ToolResult & { toolName: string } & RanWhere;
   step_finished: { step: number; finishReason: LanguageModelV4FinishReason['unified']; usage: Usage };
   /** The run ended without an answer. `code` is that of a PocketError, else `FAILED`. */
   run_failed: { code: string; message: string };

@@ -1,4 +1,6 @@
 // The one interface behind MCP servers, sub-agents, plain functions and tool folders: list tools, call one.
+
+import type { LanguageModelV4ProviderTool } from '@ai-sdk/provider';
 import type {
   CallToolResult,
   ReadResourceResult,
@@ -70,6 +72,8 @@ export interface ToolSource {
   choices?(tool: Tool): ToolChoices | undefined;
   /** What an agent with this source offers to its clients when it is served over MCP. */
   readonly resources?: SourceResources | undefined;
+  /** For a tool that the provider of the model runs itself: what the model gets in place of a function. */
+  providerTool?(tool: Tool): LanguageModelV4ProviderTool | undefined;
   close?(): void | Promise<void>;
 }
 
@@ -87,6 +91,7 @@ export function withoutClose(source: ToolSource): ToolSource {
     judge: (tool) => source.judge?.(tool) ?? judge(tool),
     choices: (tool) => source.choices?.(tool),
     resources: source.resources,
+    providerTool: (tool) => source.providerTool?.(tool),
   };
 }
 

@@ -1,5 +1,5 @@
 // All tools that an agent may call, by the names that the model uses.
-import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import type { LanguageModelV4FunctionTool, LanguageModelV4ProviderTool } from '@ai-sdk/provider';
 import type { Tool } from '@modelcontextprotocol/client';
 import { TimeSlices } from '@pocket-agent/kit';
 import { ownArguments, type RepairedSchema, repairSchema } from '@pocket-agent/schema';
@@ -16,14 +16,17 @@ export interface ToolEntry extends JudgedTool {
 export class ToolTable {
   readonly entries: readonly ToolEntry[];
   /** The same tools in the same order: converted once, handed to the model at every step. */
-  readonly definitions: LanguageModelV4FunctionTool[];
+  readonly definitions: (LanguageModelV4FunctionTool | LanguageModelV4ProviderTool)[];
+  /** Whether the provider of the model runs some of them. */
+  readonly hasProviderTools: boolean;
   readonly #byName: ReadonlyMap<string, ToolEntry>;
   #visible: { profiles: readonly Profile[]; table: ToolTable } | undefined;
 
   constructor(byName: ReadonlyMap<string, ToolEntry>) {
     this.#byName = byName;
     this.entries = [...byName.values()];
-    this.definitions = this.entries.map((entry) => converted(entry).definition);
+    this.definitions = this.entries.map(definitionOf);
+    this.hasProviderTools = this.definitions.some(({ type }) => type === 'provider');
   }
 
   find(name: string): ToolEntry | undefined {
@@ -36,8 +39,17 @@ export class ToolTable {
     return tool ? ownArguments(args, conversions.get(tool)?.ownNames) : args;
   }
 
-  /** The tools that a run may see. Computed once for the same profiles, unless there is a filter. */
+  /** The tools that a run may see. */
   visibleTo(policy: Policy): ToolTable {
+    const table = this.#allowedBy(policy);
+    if (!table.hasProviderTools || !policy.mayAsk) return table;
+    // no person can be asked before the provider runs a tool, so one that needs an approval is not offered
+    const isOffered = ([, entry]: [string, ToolEntry]) => !isRunByProvider(entry) || !policy.asksFor(entry);
+    return new ToolTable(new Map([...table.#byName].filter(isOffered)));
+  }
+
+  /** Computed once for the same profiles, unless there is a filter. */
+  #allowedBy(policy: Policy): ToolTable {
     if (policy.isOpen) return this;
     const profiles = policy.decidingProfiles;
     if (profiles && this.#visible && isSame(this.#visible.profiles, profiles)) return this.#visible.table;
@@ -56,6 +68,16 @@ export class ToolTable {
     });
     return new ToolTable(new Map(entries));
   }
+}
+
+function isRunByProvider({ source, tool }: ToolEntry): boolean {
+  return source.providerTool?.(tool) !== undefined;
+}
+
+function definitionOf(entry: ToolEntry): LanguageModelV4FunctionTool | LanguageModelV4ProviderTool {
+  const own = entry.source.providerTool?.(entry.tool);
+  if (!own) return converted(entry).definition;
+  return own.name === entry.name ? own : Object.freeze({ ...own, name: entry.name });
 }
 
 function isSame(one: readonly Profile[], other: readonly Profile[]): boolean {

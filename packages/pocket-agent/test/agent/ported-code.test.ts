@@ -32,7 +32,7 @@ describe('images of a user message', () => {
     const recorder = recordEvents();
     const { agent } = scriptedAgent([], { hooks: recorder });
     // @ts-expect-error: the compiler refuses it too
-    expect(() => agent.addUserMessage('hi', { source: 'chat' })).toThrow('Available: images, meta.');
+    expect(() => agent.addUserMessage('hi', { source: 'chat' })).toThrow('Available: images, files, meta.');
     agent.addUserMessage('hi', { meta: { source: 'chat' } });
     expect(recorder.events.map(({ meta }) => meta.source)).toEqual(['chat']);
   });

@@ -191,8 +191,8 @@ describe('history', () => {
   });
 
   test.each([
-    ['nothing', undefined, /takes a string, or \{ text, images \}; here the text is undefined/],
-    ['something else', { a: 1 }, /takes a string, or \{ text, images \}; here the text is undefined/],
+    ['nothing', undefined, /takes a string, or \{ text, images, files \}; here the text is undefined/],
+    ['something else', { a: 1 }, /takes a string, or \{ text, images, files \}; here the text is undefined/],
     ['a number', 5, /the text is number/],
     ['a list', [{ type: 'text', text: 'hi' }], /the text is undefined/],
     [

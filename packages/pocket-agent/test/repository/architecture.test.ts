@@ -37,6 +37,7 @@ const layers = [
   'compaction',
   'skills',
   'history',
+  'provider-tools',
   'mcp',
   'serve',
   'agent',
@@ -95,7 +96,7 @@ test('docs/architecture.md shows the packages, what they may import, and the fol
     imports.match(/[a-z0-9-]+/g)?.filter(isPackage) ?? [],
   ]);
   expect(Object.fromEntries(shown)).toEqual(packages);
-  expect([...text.matchAll(/^\| `([a-z]+)\/` \|/gm)].map(([, folder]) => folder)).toEqual(layers);
+  expect([...text.matchAll(/^\| `([a-z-]+)\/` \|/gm)].map(([, folder]) => folder)).toEqual(layers);
 });
 
 test('AGENTS.md lists the packages and their folders, and fits in 6 kB', () => {

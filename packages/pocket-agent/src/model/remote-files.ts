@@ -1,4 +1,4 @@
-// Downloads images given by URL for models whose provider does not fetch them.
+// Downloads images and other files given by URL for models whose provider does not fetch them.
 import type {
   LanguageModelV4,
   LanguageModelV4FilePart,
@@ -7,6 +7,8 @@ import type {
 } from '@ai-sdk/provider';
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import { errorText } from '@pocket-agent/kit';
+import { MAX_FILE_BYTES, textPart } from '../base/file-input.ts';
+import { isTextual } from '../base/file-types.ts';
 
 interface InlineOptions {
   signal: AbortSignal;
@@ -14,24 +16,24 @@ interface InlineOptions {
   allowPrivate: boolean;
 }
 
-interface Image {
+interface Download {
   mediaType: string;
   bytes: Buffer;
 }
 
-const bounds = { redirects: 'follow', timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 } as const;
+const bounds = { redirects: 'follow', timeoutMs: 10_000, maxBytes: MAX_FILE_BYTES } as const;
 const fetches: { public?: HttpFetch; none?: HttpFetch } = {};
 
 type UserMessage = Extract<LanguageModelV4Prompt[number], { role: 'user' }>;
 type RemotePart = LanguageModelV4FilePart & { data: { type: 'url' } };
 type InlinedPart = LanguageModelV4FilePart | LanguageModelV4TextPart;
 
-// by part, so that an image is downloaded once, even if that fails, for all steps and models
+// by part, so that a file is downloaded once, even if that fails, for all steps and models
 const fetched = new WeakMap<RemotePart, InlinedPart>();
 const inlined = new WeakMap<LanguageModelV4, WeakMap<UserMessage, UserMessage>>();
 
-/** Replaces the images that the model cannot fetch by their bytes, or by a note that says why they are missing. */
-export async function inlineImages(
+/** Replaces the files that the model cannot fetch by their bytes, or by a note that says why they are missing. */
+export async function inlineFiles(
   prompt: LanguageModelV4Prompt,
   model: LanguageModelV4,
   options: InlineOptions,
@@ -70,33 +72,53 @@ async function inline(part: RemotePart, options: InlineOptions): Promise<Inlined
   const { url } = part.data;
   let result: InlinedPart;
   try {
-    const { mediaType, bytes } = await fetchImage(url, options);
-    result = { ...part, mediaType, data: { type: 'data', data: bytes.toString('base64') } };
+    const { mediaType, bytes } = await download(part, options);
+    result = isTextual(mediaType)
+      ? textPart(bytes, mediaType, part.filename)
+      : { ...part, mediaType, data: { type: 'data', data: bytes.toString('base64') } };
   } catch (error) {
     options.signal.throwIfAborted();
     // a dead link does not end the conversation; the query may contain a signature, so it is left out
     const reason = reasonOf(error).replaceAll(url.href, url.host);
-    result = { type: 'text', text: `[The image ${url.host}${url.pathname} could not be fetched: ${reason}]` };
+    result = {
+      type: 'text',
+      text: `[The ${isImage(part) ? 'image' : 'file'} ${url.host}${url.pathname} could not be fetched: ${reason}]`,
+    };
   }
   fetched.set(part, result);
   return result;
 }
 
-async function fetchImage(url: URL, { signal, allowPrivate }: InlineOptions): Promise<Image> {
+async function download(part: RemotePart, { signal, allowPrivate }: InlineOptions): Promise<Download> {
   const { makeFetch } = await import('@pocket-agent/http/fetch');
   const guard = allowPrivate ? 'none' : 'public';
   fetches[guard] ??= makeFetch({ ...bounds, guard });
-  const response = await fetches[guard](url, { signal });
+  const response = await fetches[guard](part.data.url, { signal });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`HTTP ${response.status}`);
   }
-  const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (!mediaType.startsWith('image/')) {
+  const sent = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (!isOfType(sent, part)) {
     await response.body?.cancel();
-    throw new Error(`its type is "${mediaType}", not an image`);
+    throw new Error(`its type is "${sent}", not ${isImage(part) ? 'an image' : part.mediaType}`);
   }
+  const mediaType = isImage(part) ? sent : part.mediaType;
   return { mediaType, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+/** A page in place of the file, such as one that asks for a login, is not sent to the model as the file. */
+function isOfType(sent: string, part: RemotePart): boolean {
+  if (isImage(part)) return sent.startsWith('image/');
+  if (sent === '' || sent === 'application/octet-stream' || sent === 'binary/octet-stream') return true;
+  if (sent === 'text/html') return part.mediaType === 'text/html';
+  if (isTextual(part.mediaType)) return isTextual(sent);
+  const [kind] = part.mediaType.split('/');
+  return kind === 'application' ? sent === part.mediaType : sent.startsWith(`${kind}/`);
+}
+
+function isImage({ mediaType }: RemotePart): boolean {
+  return mediaType.startsWith('image/');
 }
 
 function reasonOf(error: unknown): string {

@@ -1,0 +1,139 @@
+// Files of a user message: text becomes a text part with the name of the file, everything else a file part.
+import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
+import { isString, nullable, OptionSet, PocketError } from '@pocket-agent/kit';
+import { decodeText, isTextual, typeOfBytes, typeOfName } from './file-types.ts';
+import { isBase64, standardBase64 } from './image-data.ts';
+
+/** A file for the model. It has one of `path`, `url` and `data`. */
+export interface FileInput {
+  /** A file on this machine. Only `run` and `stream` read it. */
+  path?: string;
+  /** An http(s) address. Downloaded for models whose provider does not fetch it. */
+  url?: string | URL;
+  /** Bytes, base64 text, or a `data:` URL. */
+  data?: Uint8Array | string;
+  /** Such as `application/pdf`. Default: by the bytes, or by the ending of the name. */
+  mediaType?: string;
+  /** What the model reads as the name of the file. Default: the last part of the path or URL. */
+  name?: string;
+}
+
+/** The part of a user message that a file becomes. */
+export type FilePart = LanguageModelV4FilePart | LanguageModelV4TextPart;
+
+/** Larger files are refused, as images are. */
+export const MAX_FILE_BYTES = 20 * 1024 * 1024;
+
+const fileOptions = new OptionSet<FileInput>('A file', {
+  path: nullable('a path', isString),
+  url: nullable('an http(s) URL', (value) => isString(value) || value instanceof URL),
+  data: {
+    ...nullable('bytes, base64 text or a data: URL', (value) => isString(value) || value instanceof Uint8Array),
+    isSecret: true,
+  },
+  mediaType: nullable('a type such as "application/pdf"', (value) => isString(value) && /^\w+\/[^\s;]+/.test(value)),
+  name: nullable('a string', isString),
+});
+
+/** Throws unless it has exactly one of `path`, `url` and `data`. */
+export function checkFile(file: FileInput): void {
+  if (typeof file !== 'object' || file === null)
+    throw invalid("A file is an object: { path: 'report.pdf' }, { url } or { data, mediaType }.");
+  fileOptions.check(file);
+  const given = [file.path, file.url, file.data].filter((value) => (value ?? undefined) !== undefined);
+  if (given.length !== 1) throw invalid(`A file has one of path, url and data; this one has ${given.length}.`);
+}
+
+/** A file without `path`, as a part of a message. */
+export function filePart(file: FileInput): FilePart {
+  checkFile(file);
+  if (typeof file.path === 'string')
+    throw invalid('addUserMessage() does not read files: pass { path } to run() or stream(), or { data } here.');
+  return file.url ? urlPart(file, file.url) : dataPart(file);
+}
+
+function urlPart({ mediaType, name }: FileInput, given: string | URL): FilePart {
+  const url = URL.parse(String(given));
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    const instead = url?.protocol === 'file:' ? ' Write { path } for a file on this machine.' : '';
+    throw invalid(`The url of a file must begin with http:// or https://.${instead}`);
+  }
+  const filename = name ?? lastSegment(url);
+  const type = mediaType ?? typeOfName(filename);
+  if (type === undefined) throw unknownType(filename);
+  // kept as text, because a history is plain JSON; a prompt gets the URL object that the type promises
+  const data = { type: 'url' as const, url: url.href as unknown as URL };
+  return { type: 'file', mediaType: baseType(type), ...(filename ? { filename } : {}), data };
+}
+
+function dataPart({ data = '', mediaType, name }: FileInput): FilePart {
+  const { bytes, declared } = readData(data);
+  if (bytes.byteLength > MAX_FILE_BYTES) throw tooLarge(name, bytes.byteLength);
+  const given = mediaType ?? declared;
+  const type = given ?? typeOfBytes(bytes) ?? typeOfName(name) ?? (isPlainText(bytes) ? 'text/plain' : undefined);
+  if (type === undefined) throw unknownType(name);
+  if (isTextual(type)) return textPart(bytes, baseType(type), name);
+  const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  const filename = name ? { filename: name } : {};
+  return { type: 'file', mediaType: baseType(type), ...filename, data: { type: 'data', data: base64 } };
+}
+
+export function isImagePart(part: FilePart): boolean {
+  return part.type === 'file' && part.mediaType.startsWith('image/');
+}
+
+/** The content of a text file, after its name. */
+export function textPart(bytes: Uint8Array, mediaType: string, name: string | undefined): LanguageModelV4TextPart {
+  const text = decodeText(bytes);
+  if (text === undefined)
+    throw invalid(`${fileName(name)} is not UTF-8 text, although its type is ${mediaType}. Give another mediaType.`);
+  return { type: 'text', text: `\n[file ${singleLine(name) ?? mediaType}]\n${text}` };
+}
+
+function readData(data: Uint8Array | string): { bytes: Uint8Array; declared?: string | undefined } {
+  if (typeof data !== 'string') return { bytes: data };
+  const [header, declared] = /^data:([^;,]+)[^,]*;base64,/.exec(data.slice(0, 200)) ?? [''];
+  const base64 = standardBase64(data.slice(header.length));
+  if (!isBase64(base64)) throw invalid('The data of a file must be bytes, base64 text or a data: URL.');
+  return { bytes: Buffer.from(base64, 'base64'), declared };
+}
+
+function isPlainText(bytes: Uint8Array): boolean {
+  return !bytes.includes(0) && decodeText(bytes) !== undefined;
+}
+
+/** Without parameters such as a charset. */
+function baseType(mediaType: string): string {
+  return (mediaType.split(';')[0] ?? '').trim().toLowerCase();
+}
+
+function lastSegment({ pathname }: URL): string | undefined {
+  const last = pathname.split('/').at(-1) || undefined;
+  try {
+    return last && decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
+/** A name must not look like a part of the text around it. */
+function singleLine(name: string | undefined): string | undefined {
+  return name?.replace(/[\p{Cc}[\]]+/gu, ' ').trim() || undefined;
+}
+
+export function tooLarge(name: string | undefined, bytes: number): PocketError {
+  const megabytes = (bytes / 1024 / 1024).toFixed(1);
+  return invalid(`${fileName(name)} is too large: it has ${megabytes} MB, and a file may have at most 20 MB.`);
+}
+
+function unknownType(name: string | undefined): PocketError {
+  return invalid(`The type of ${name === undefined ? 'a file' : `"${name}"`} is unknown: give its mediaType.`);
+}
+
+function fileName(name: string | undefined): string {
+  return name === undefined ? 'A file' : `The file "${name}"`;
+}
+
+function invalid(text: string): PocketError {
+  return new PocketError('CONFIG_INVALID', text);
+}

@@ -1,0 +1,31 @@
+// Reads the files of a run from disk. Loaded when a run has files.
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { errorText, PocketError } from '@pocket-agent/kit';
+import { checkFile, type FileInput, MAX_FILE_BYTES, tooLarge } from './file-input.ts';
+
+/** The files with `data` in place of `path`. */
+export function readFiles(files: readonly FileInput[]): Promise<FileInput[]> {
+  return Promise.all(
+    files.map(async (file) => {
+      checkFile(file);
+      const { path, ...others } = file;
+      if (typeof path !== 'string') return file;
+      return { ...others, data: await readBytes(path), name: file.name ?? basename(path) };
+    }),
+  );
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  let size: number;
+  try {
+    const found = await stat(path);
+    size = found.size;
+    // reading a pipe or a device may never end
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    if (size <= MAX_FILE_BYTES) return await readFile(path);
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', `Cannot read ${path}: ${errorText(error)}`, { cause: error });
+  }
+  throw tooLarge(path, size);
+}

@@ -1,0 +1,274 @@
+// Tools that the provider of the model runs: offered by profile, and seen in events, audit, budget and history.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { type AgentEvent, PocketAgent, type PocketAgentOptions, type ProviderTool, Router } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { FakeAnswer, Json } from '../fixtures/providers/fake-dialect.ts';
+import { FakeProviders } from '../fixtures/providers/fake-providers.ts';
+import { add, silent } from '../helpers.ts';
+
+let fake: FakeProviders;
+beforeAll(async () => {
+  fake = await FakeProviders.start();
+});
+afterAll(() => fake.close());
+afterEach(() => fake.reset());
+
+const claudeSearch: ProviderTool = {
+  id: 'anthropic.web_search_20250305',
+  args: { maxUses: 3, allowedDomains: ['example.com'] },
+  capability: 'read',
+};
+const gptSearch: ProviderTool = { id: 'openai.web_search', capability: 'read' };
+const geminiCode: ProviderTool = { id: 'google.code_execution', capability: 'create' };
+
+const found = { type: 'web_search_result', url: 'https://example.com', title: 'An example', encrypted_content: 'abc' };
+const claudeSearched: FakeAnswer = {
+  serverBlocks: [
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'example' } },
+    { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [{ ...found, page_age: null }] },
+  ],
+  text: 'Found it.',
+};
+const gptSearched: FakeAnswer = {
+  serverBlocks: [{ type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'example' } }],
+  text: 'Found it.',
+};
+const geminiComputed: FakeAnswer = {
+  serverBlocks: [
+    { type: 'code', executableCode: { language: 'PYTHON', code: 'print(6 * 7)' } },
+    { type: 'result', codeExecutionResult: { outcome: 'OUTCOME_OK', output: '42\n' } },
+  ],
+  text: 'Found it.',
+};
+
+const cases = [
+  { model: 'anthropic/claude-sonnet-4-5', providerTool: claudeSearch, answer: claudeSearched, name: 'web_search' },
+  { model: 'gpt-5.1', providerTool: gptSearch, answer: gptSearched, name: 'web_search' },
+  { model: 'google/gemini-3-pro-preview', providerTool: geminiCode, answer: geminiComputed, name: 'code_execution' },
+];
+
+/** The tools of the last request, by their type or, for Gemini, by their key. */
+function offered(body: Json = fake.lastBody): string[] {
+  return body.at('tools').list.flatMap((tool) => {
+    const type = tool.at('type').text || tool.at('name').text;
+    return type || Object.keys(tool.value ?? {});
+  });
+}
+
+describe.each(cases)('$model with $providerTool.id', ({ model, providerTool, answer, name }) => {
+  test.each(['run', 'stream'] as const)('shows the call in events and history, and goes on (%s)', async (how) => {
+    fake.script(answer, 'As I said.');
+    const events: AgentEvent[] = [];
+    const agent = fake.agent(model, { providerTools: [providerTool], tools: [add] });
+    const onEvent = (event: AgentEvent) => void events.push(event);
+    const streaming = how === 'stream';
+    expect(await agent.run('Search.', { onEvent, streaming })).toBe('Found it.');
+    expect(fake.rejected).toEqual([]);
+    expect(offered()).toHaveLength(2);
+    const calls = events.flatMap((event) => (event.type === 'tool_call' ? [event.data] : []));
+    const results = events.flatMap((event) => (event.type === 'tool_result' ? [event.data] : []));
+    expect(calls).toMatchObject([{ toolName: name, providerExecuted: true }]);
+    expect(results).toMatchObject([{ toolName: name, providerExecuted: true, toolCallId: calls[0]?.toolCallId }]);
+    const content = agent.messages.at(1)?.content ?? [];
+    const types = content.map(({ type }) => type).filter((type) => type !== 'custom');
+    expect(types).toEqual(['tool-call', 'tool-result', 'text']);
+    // what the provider ran goes back to it, and the conversation can be saved
+    expect(await agent.run('Sure?')).toBe('As I said.');
+    expect(fake.rejected).toEqual([]);
+    expect(JSON.parse(JSON.stringify(agent.messages))).toEqual(agent.messages);
+    expect(agent.totals.usage.toolCalls).toBe(1);
+    expect(agent.totals.byTool[name]).toMatchObject({ calls: 1 });
+  });
+
+  test('is offered only if the profile allows its capability', async () => {
+    const { capability } = providerTool;
+    const read = fake.agent(model, { providerTools: [providerTool], access: { profile: 'reader' } });
+    fake.script('Hello.');
+    await read.run('Hi.');
+    expect(offered()).toHaveLength(capability === 'read' ? 1 : 0);
+    const admin = fake.agent(model, { providerTools: [providerTool] });
+    fake.script('One.', 'Two.');
+    await admin.run('Hi.', { profile: { capabilities: ['read', 'create'], deny: [name] } });
+    expect(offered()).toEqual([]);
+    await admin.run('Hi.');
+    expect(offered()).toHaveLength(1);
+  });
+});
+
+test('the settings of the tool reach the provider, also from a tool object of its package', async () => {
+  fake.script('One.', 'Two.');
+  const { tools } = createAnthropic({ apiKey: 'x' });
+  const made = {
+    ...tools.webSearch_20250305({ maxUses: 3, allowedDomains: ['example.com'] }),
+    capability: 'read',
+  } as const;
+  for (const providerTool of [claudeSearch, made as ProviderTool]) {
+    await fake.agent('anthropic/claude-sonnet-4-5', { providerTools: [providerTool] }).run('Hi.');
+    expect(fake.lastBody.at('tools', 0).value).toMatchObject({
+      type: 'web_search_20250305',
+      name: 'web_search',
+      max_uses: 3,
+      allowed_domains: ['example.com'],
+    });
+  }
+});
+
+test('forks offer it, and listTools() lists it', async () => {
+  fake.script('One.');
+  const agent = fake.agent('gpt-5.1', { providerTools: [gptSearch] });
+  await agent.fork().run('Hi.');
+  expect(offered()).toEqual(['web_search']);
+  expect(await agent.listTools()).toMatchObject([{ name: 'web_search', capability: 'read', from: 'config' }]);
+});
+
+test('a sub-agent does not offer what its parent agent may not use', async () => {
+  fake.script({ toolCalls: [{ name: 'Tester-message', arguments: { message: 'Hi' } }] }, 'Inner.', 'Outer.');
+  const inner = fake.agent('gpt-5.1', { providerTools: [{ ...gptSearch, capability: 'create' }] });
+  const outer = fake.agent('gpt-5.1', { subAgents: [inner], access: { profile: 'reader' }, config: { name: 'Outer' } });
+  expect(await outer.run('Go.')).toBe('Outer.');
+  expect(fake.requests.map(({ body }) => offered(body))).toEqual([['function'], [], ['function']]);
+});
+
+describe('models of other providers', () => {
+  const warnings: string[] = [];
+  const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+  afterEach(() => void warnings.splice(0));
+
+  test.each([
+    ['gpt-5.1', 'it is a tool of anthropic'],
+    ['ollama/qwen3:8b', 'it is a tool of anthropic'],
+    ['google/gemini-3-pro-preview', 'it is a tool of anthropic'],
+  ])('%s does not get a tool of Anthropic, with one warning', async (model, reason) => {
+    fake.script('One.', 'Two.');
+    const agent = fake.agent(model, { providerTools: [claudeSearch], tools: [add], logger });
+    await agent.run('Hi.');
+    await agent.run('Hi.');
+    expect(fake.rejected).toEqual([]);
+    expect(`${fake.lastBody.at('tools')}`).not.toContain('web_search');
+    expect(`${fake.lastBody.at('tools')}`).toContain('add');
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('does not get the provider tool "anthropic.web_search_20250305"');
+    expect(warnings[0]).toContain(reason);
+  });
+
+  test('the chat completions API does not get tools of OpenAI', async () => {
+    fake.script('One.');
+    await fake.agent('openai-chat/gpt-5.1', { providerTools: [gptSearch], logger }).run('Hi.');
+    expect(fake.lastBody.at('tools').exists).toBe(false);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('Gemini 2 keeps its functions and does not get the tool; without functions it gets it', async () => {
+    fake.script('One.', 'Two.');
+    const agent = fake.agent('google/gemini-2.5-flash', { providerTools: [geminiCode], tools: [add], logger });
+    await agent.run('Hi.');
+    expect(offered()).toEqual(['functionDeclarations']);
+    expect(warnings[0]).toContain('Gemini before version 3 takes either functions or tools of its provider');
+    await fake.agent('google/gemini-2.5-flash', { providerTools: [geminiCode], logger }).run('Hi.');
+    expect(offered()).toEqual(['codeExecution']);
+  });
+
+  test('a router offers it to the deployments that can take it', async () => {
+    const models = ['anthropic/claude-sonnet-4-5', 'gpt-5.1'].map((name) => {
+      const { llmModel, modelSettings } = fake.modelConfig(name);
+      return { modelName: 'both', params: { model: llmModel, ...modelSettings, rpm: 100 } };
+    });
+    const router = new Router({ models, logger: silent, strategy: 'usage-based' });
+    onTestFinished(() => router.close());
+    const agent = new PocketAgent({ llmModel: 'both', router, logger, providerTools: [claudeSearch] });
+    fake.script('One.', 'Two.');
+    await agent.run('Hi.');
+    await agent.fork().run('Hello.');
+    const byProvider = Object.fromEntries(fake.requests.map(({ provider, body }) => [provider, offered(body)]));
+    expect(byProvider).toEqual({ anthropic: ['web_search_20250305'], openai: [] });
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('gpt-5.1');
+  });
+});
+
+test('a tool that needs an approval is not offered, because nobody can be asked before the provider runs it', async () => {
+  fake.script('One.', 'Two.');
+  const options: Partial<PocketAgentOptions> = { providerTools: [geminiCode], approve: () => 'allow' };
+  await fake.agent('google/gemini-3-pro-preview', { ...options, access: { confirm: 'write' } }).run('Hi.');
+  expect(offered()).toEqual([]);
+  await fake.agent('google/gemini-3-pro-preview', { ...options, access: { confirm: 'destructive' } }).run('Hi.');
+  expect(offered()).toEqual(['codeExecution']);
+});
+
+test('calls are audited with their capability, and failed ones as failed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'pocket-audit-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const auditFile = join(folder, 'audit.jsonl');
+  const failed = { type: 'web_search_tool_result_error', error_code: 'max_uses_exceeded' };
+  fake.script({
+    serverBlocks: [
+      { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'a', password: 'hush' } },
+      { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: failed },
+    ],
+    text: 'It failed.',
+  });
+  const agent = fake.agent('anthropic/claude-sonnet-4-5', { providerTools: [claudeSearch], access: { auditFile } });
+  await agent.run('Search.', { caller: 'ann' });
+  await agent.close();
+  const records = (await readFile(auditFile, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(records).toMatchObject([
+    { tool: 'web_search', caller: 'ann', capability: 'read', decision: 'allowed', outcome: 'failed' },
+  ]);
+  expect(JSON.stringify(records)).not.toContain('hush');
+});
+
+test('calls count for maxToolCalls, and functions of the same answer are still answered', async () => {
+  const call = { type: 'server_tool_use', name: 'web_search', input: { query: 'a' } };
+  fake.script({
+    serverBlocks: [1, 2].map((number) => ({ ...call, id: `srvtoolu_${number}` })),
+    toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }],
+  });
+  const agent = fake.agent('anthropic/claude-sonnet-4-5', {
+    providerTools: [claudeSearch],
+    tools: [add],
+    limits: { maxToolCalls: 1 },
+  });
+  await expect(agent.run('Search.')).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
+  expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+});
+
+test('a call that the provider did not run is answered with an error', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'web_search', arguments: {} }] }, 'Sorry.'], {
+    provider: 'anthropic.messages',
+  });
+  const agent = new PocketAgent({ llmModel: model, providerTools: [claudeSearch], logger: silent });
+  expect(await agent.run('Search.')).toBe('Sorry.');
+  expect(JSON.stringify(agent.messages[2])).toContain(
+    'is run by the provider of the model, which did not run this call',
+  );
+});
+
+test('a tool of another source with the same name is renamed, and both work', async () => {
+  fake.script(claudeSearched);
+  const own = { ...add.definition, name: 'web_search' };
+  const source = { name: 'own', listTools: () => [own], callTool: async () => ({ content: [] }) };
+  const agent = fake.agent('anthropic/claude-sonnet-4-5', { providerTools: [claudeSearch], tools: [source] });
+  await agent.run('Search.');
+  const names = fake.lastBody.at('tools').list.map((tool) => tool.at('name').text);
+  expect(names[0]).toBe('web_search');
+  expect(names[1]).toMatch(/^web_search_[0-9a-f]{6}$/);
+});
+
+test.each([
+  ['without an id', { capability: 'read' }, 'needs an id such as "anthropic.web_search_20250305"'],
+  ['without a provider', { id: 'web_search', capability: 'read' }, 'needs an id such as'],
+  ['without a capability', { id: 'openai.web_search' }, "needs a capability, such as capability: 'read'"],
+  ['with an unknown capability', { id: 'openai.web_search', capability: 'raed' }, 'did you mean "read"?'],
+  ['with a misspelt option', { id: 'openai.web_search', capabilty: 'read' }, 'Did you mean "capability"?'],
+  ['run by the program', { id: 'anthropic.bash_20250124', capability: 'delete' }, 'is run by your program'],
+])('a provider tool %s is refused', (_what, providerTool, message) => {
+  const options = { llmModel: 'demo', providerTools: [providerTool] } as unknown as PocketAgentOptions;
+  expect(() => new PocketAgent(options)).toThrow(message);
+});
