@@ -91,10 +91,24 @@ const shared = `
   await assert.rejects(async () => loadToolFolder('./nowhere').listTools(), PocketError);
   assert.throws(() => remoteAgent('nowhere'), PocketError);`;
 
+/** The option `skills` finds the package that reads them. */
+const skilled = `
+  import assert from 'node:assert/strict';
+  import { mkdirSync, writeFileSync } from 'node:fs';
+  import { PocketAgent } from 'pocket-agent';
+  import { ScriptedModel } from 'pocket-agent/testing';
+  mkdirSync('skills/pdf', { recursive: true });
+  writeFileSync('skills/pdf/SKILL.md', '---\\nname: pdf\\ndescription: Fills forms\\n---\\nUse black ink.');
+  const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'load_skill', arguments: { skill: 'pdf' } }] }, 'Done.']);
+  const agent = new PocketAgent({ llmModel, skills: ['./skills'] });
+  await agent.run('Fill the form.');
+  assert.match(JSON.stringify(agent.messages), /Use black ink/);`;
+
 /** Runs the command, with its documentation and included tool folders. */
 function checkCommand(packages: string[]): void {
-  const folder = install({ name: 'cli', packages, mostPackages: 36 });
+  const folder = install({ name: 'cli', packages, mostPackages: 38 });
   run(process.execPath, ['--input-type=module', '-e', shared], folder);
+  run(process.execPath, ['--input-type=module', '-e', skilled], folder);
   const bin = join(folder, 'node_modules/.bin/pocket-agent');
   const asked = run(process.execPath, [bin, '--quiet', '--model', 'demo', 'What is 6 * 7?'], folder);
   console.log(asked.trim());
@@ -191,7 +205,7 @@ try {
   const library = [pack('pocket-agent'), kit, http, schema];
   checkPocketAgent(library);
   checkRedis([pack('@pocket-agent/redis'), ...library]);
-  checkCommand([pack('@pocket-agent/cli'), ...library, a2a, folders]);
+  checkCommand([pack('@pocket-agent/cli'), ...library, a2a, folders, store]);
   await checkMattermost([pack('@pocket-agent/mattermost'), kit, http]);
   await checkAgent3([pack('@pocket-agent/agent3'), ...library, store, a2a]);
   checkDiscord([pack('@pocket-agent/discord'), ...library, store, folders]);
