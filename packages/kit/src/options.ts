@@ -168,7 +168,7 @@ export function valueError(name: string, value: unknown, rule: OptionRule): Pock
     const got = rule.isSecret ? typeText(value) : valueText(value);
     return new PocketError('CONFIG_INVALID', `${name} must be ${rule.expected}, got ${got}.`);
   }
-  if (!rule.part) return undefined;
+  if (!rule.part || typeof value === 'function') return undefined;
   for (const [key, item] of Object.entries(value ?? {})) {
     const error = valueError(`${name}.${key}`, item, rule.part);
     if (error) return error;

@@ -64,6 +64,7 @@ export type { ConversationLog, SavedMessages } from './history/conversation-log.
 export type { AgentMemory, Memory, MemoryOption } from './history/memory-tools.ts';
 export { fromOpenAiMessages, type OpenAiMessage } from './history/openai-messages.ts';
 export { toOpenAiMessages } from './history/to-openai-messages.ts';
+export type { CallerContext } from './mcp/callers/caller.ts';
 export { PocketAgentClient } from './mcp/client.ts';
 export type { PocketAgentClientOptions } from './mcp/client-options.ts';
 export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './mcp/login/oauth.ts';

@@ -11,7 +11,7 @@ import type { SavedHistory } from '../history/saved-history.ts';
 import type { OutputRun } from '../output/output-run.ts';
 import { emitEvent } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
-import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
+import { currentRun, inRun, lastRun, NO_METADATA, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 
 interface QueuedAgent extends RunAgent {
@@ -156,6 +156,7 @@ export class RunQueue {
       streaming: streaming || (around?.streaming ?? false),
       traceparent: entry.traceparent ?? around?.traceparent,
       output: entry.output === undefined ? own?.output : (entry.output ?? undefined),
+      metadata: metadataOf(entry, last),
       toolCallId: undefined,
       count: own?.count ?? { steps: 0 },
       open: 0,
@@ -206,6 +207,13 @@ export class RunQueue {
   #cycle(path: readonly string[], where: string): PocketError {
     return new PocketError('AGENT_CYCLE', `${this.#agent.name} cannot be called from ${where}: ${path.join(' → ')}.`);
   }
+}
+
+/** A run for another caller does not inherit what is known about the first one. */
+function metadataOf({ caller, metadata }: Entry, last: RunContext | undefined): RunContext['metadata'] {
+  if (metadata) return Object.freeze({ ...metadata });
+  const isSameCaller = (caller ?? last?.policy.caller) === last?.policy.caller;
+  return isSameCaller ? (last?.metadata ?? NO_METADATA) : NO_METADATA;
 }
 
 /** A nested run without options shares the outer context. */

@@ -28,17 +28,26 @@ import type { ServerStatus } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';
 import { NameRegistry, type RenamedTool } from '../tools/name-registry.ts';
 import { inputFormatOf, type ListWait, type ToolCallContext, type ToolSource } from '../tools/tool-source.ts';
+import type { CallerContext } from './callers/caller.ts';
+import { Logins } from './callers/logins.ts';
+import { Revisions, ServerConnections } from './callers/server-connections.ts';
 import { clientOptions, type PocketAgentClientOptions } from './client-options.ts';
 import type { McpConnection } from './connection.ts';
-import { type McpServerEntry, readMcpConfig } from './mcp-config.ts';
+import { type HttpEntry, isPersonal, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
 import { logTo, notifyListener, type ServerLog } from './server-requests.ts';
 
 const METHOD_NOT_FOUND = -32_601;
 
 type WithServer<Item> = Item & { server: string };
 
+/** Defaults of `maxCallers` and `idleMs`. */
+const MAX_CALLERS = 100;
+const IDLE_MS = 600_000;
+
+type Server = ServerConnections<McpConnection>;
+
 interface FoundTool {
-  connection: McpConnection;
+  server: Server;
   tool: Tool;
 }
 
@@ -47,11 +56,13 @@ export class PocketAgentClient implements ToolSource {
   readonly #options: PocketAgentClientOptions;
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
-  readonly #names = new NameRegistry<McpConnection>();
+  readonly #names = new NameRegistry<Server>();
   /** Tools under the names that they have here. */
   readonly #renamed = new WeakMap<Tool, Tool>();
-  #connections: Promise<McpConnection[]> | undefined;
-  #open: McpConnection[] = [];
+  #loading: Promise<Server[]> | undefined;
+  #open: Server[] = [];
+  /** Made if callers have their own connections. */
+  #revisions: Revisions | undefined;
   #isClosed = false;
 
   constructor(options: PocketAgentClientOptions = {}) {
@@ -62,40 +73,39 @@ export class PocketAgentClient implements ToolSource {
   }
 
   get revision(): number {
-    return this.#open.reduce((sum, connection) => sum + connection.tools.revision, 0);
+    if (this.#revisions) return this.#revisions.of(this.#open.map(({ stamp }) => stamp).join('\n'));
+    return this.#open.reduce((sum, { known }) => sum + (known?.tools.revision ?? 0), 0);
   }
 
   get serverNames(): string[] {
     return [...this.#entries.keys()];
   }
 
-  /** The current status of every server that was used so far. */
+  /** The current status of every server that was used so far: for the current caller, or the one that used it last. */
   get status(): ReadonlyMap<string, { status: ServerStatus; reason?: string }> {
-    return new Map(this.#open.flatMap(({ name, status }) => (status ? [[name, status]] : [])));
+    return new Map(this.#open.flatMap(({ name, latest }) => (latest?.status ? [[name, latest.status]] : [])));
   }
 
   refresh(isRunStart = false): void {
-    for (const connection of this.#open) connection.refresh(isRunStart);
+    for (const { known } of this.#open) known?.refresh(isRunStart);
   }
 
   /** The tools of all servers that are available, frozen. */
   async listTools(signal: AbortSignal = neverAborted, wait: ListWait = 'all'): Promise<Tool[]> {
+    const servers = await this.#servers();
     const lists = await Promise.all(
-      (await this.#servers()).map(async (connection) => ({
-        connection,
-        list: await connection.listTools(signal, wait),
-      })),
+      servers.map(async (server) => ({ server, list: await this.#listOf(server, signal, wait) })),
     );
     const { toolPrefix = 'auto' } = this.#options;
     const hasPrefix = toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
     const onRenamed = (change: RenamedTool) =>
       notifyListener(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change));
     const tools = new Map<string, Tool>();
-    for (const { connection, list } of lists) {
-      this.#warnOfCapabilities(connection.name, list);
+    for (const { server, list } of lists) {
+      this.#warnOfCapabilities(server.name, list);
       for (const tool of list) {
-        const wanted = hasPrefix ? `${connection.name}_${tool.name}` : tool.name;
-        const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, onRenamed);
+        const wanted = hasPrefix ? `${server.name}_${tool.name}` : tool.name;
+        const name = this.#names.nameFor({ owner: server, tool: tool.name, wanted }, onRenamed);
         // if a server lists a name twice, the first one counts
         if (!tools.has(name)) tools.set(name, this.#withName(tool, name));
       }
@@ -109,13 +119,14 @@ export class PocketAgentClient implements ToolSource {
     args: Record<string, unknown>,
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
-    const { connection, tool } = this.#find(name) ?? (await this.#seek(name, context.signal));
-    return connection.callTool(tool, args, {
+    const { server, tool } = this.#find(name) ?? (await this.#seek(name, context.signal));
+    const whole = {
       toolCallId: context.toolCallId ?? tool.name,
       signal: context.signal ?? neverAborted,
       progress: context.progress ?? (() => {}),
       meta: context.meta ?? {},
-    });
+    };
+    return server.use((connection) => connection.callTool(tool, args, whole));
   }
 
   /** Whether a server is one of our agents whose approval questions go to our approver. */
@@ -125,7 +136,7 @@ export class PocketAgentClient implements ToolSource {
 
   /** Whether a server is called by runs with an `elicit` of their own. */
   isCalledWithElicit(server: string): boolean {
-    return this.#open.some(({ name, pending }) => name === server && pending.haveElicit);
+    return this.#open.some(({ name, all }) => name === server && all.some(({ pending }) => pending.haveElicit));
   }
 
   judge(tool: Tool): Judgement {
@@ -151,7 +162,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   async readResource(server: string, uri: string): Promise<ReadResourceResult> {
-    return (await this.#server(server)).request((client) => client.readResource({ uri }));
+    return this.#request(await this.#server(server), (client) => client.readResource({ uri }));
   }
 
   async listPrompts(server?: string): Promise<WithServer<Prompt>[]> {
@@ -159,13 +170,13 @@ export class PocketAgentClient implements ToolSource {
   }
 
   async getPrompt(server: string, name: string, args: Record<string, string> = {}): Promise<GetPromptResult> {
-    return (await this.#server(server)).request((client) => client.getPrompt({ name, arguments: args }));
+    return this.#request(await this.#server(server), (client) => client.getPrompt({ name, arguments: args }));
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const connections = (await this.#connections?.catch(() => undefined)) ?? [];
-    await Promise.all(connections.map((connection) => connection.close()));
+    const servers = (await this.#loading?.catch(() => undefined)) ?? [];
+    await Promise.all(servers.map((server) => server.close()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -185,9 +196,10 @@ export class PocketAgentClient implements ToolSource {
   /** Undefined if its server is unavailable or does not list it. */
   #find(name: string): FoundTool | undefined {
     const named = this.#names.find(name);
-    if (!named || named.owner.isUnavailable) return undefined;
-    const tool = named.owner.tools.find(named.tool);
-    return tool && { connection: named.owner, tool };
+    const connection = named?.owner.known;
+    if (!named || !connection || connection.isUnavailable) return undefined;
+    const tool = connection.tools.find(named.tool);
+    return tool && { server: named.owner, tool };
   }
 
   /** Looks for a tool that is not known yet, also on servers that were unavailable. */
@@ -199,7 +211,7 @@ export class PocketAgentClient implements ToolSource {
     let tools = await this.listTools(signal);
     let found = this.#find(name);
     if (!found) {
-      await abortable(Promise.all(this.#open.map((connection) => connection.retry())), signal);
+      await abortable(Promise.all(this.#open.map(({ known }) => known?.retry())), signal);
       tools = await this.listTools(signal);
       found = this.#find(name);
     }
@@ -242,14 +254,17 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** Loads the MCP SDK when a server is first used, because that takes long. */
-  #servers(): Promise<McpConnection[]> {
+  #servers(): Promise<Server[]> {
     if (this.#isClosed) return Promise.reject(new PocketError('AGENT_CLOSED', 'This client was closed.'));
-    this.#connections ??= this.#entries.size === 0 ? Promise.resolve([]) : this.#makeConnections();
-    return this.#connections;
+    this.#loading ??= this.#entries.size === 0 ? Promise.resolve([]) : this.#makeServers();
+    return this.#loading;
   }
 
-  async #makeConnections(): Promise<McpConnection[]> {
-    const { McpConnection } = await import('./connection.ts');
+  async #makeServers(): Promise<Server[]> {
+    const [{ McpConnection }, { CallerHeaders }] = await Promise.all([
+      import('./connection.ts'),
+      import('./callers/caller-headers.ts'),
+    ]);
     const { toolTimeoutMs, maxToolTimeoutMs, clientInfo, mcpServerQueryParams, onServerStatus } = this.#options;
     const timeouts = {
       ...(toolTimeoutMs === undefined ? {} : { timeoutMs: toolTimeoutMs }),
@@ -265,9 +280,36 @@ export class PocketAgentClient implements ToolSource {
     this.#open = [...this.#entries].map(([name, entry]) => {
       const onStatus = (status: ServerStatus, reason?: string) =>
         notifyListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
-      return new McpConnection({ ...common, name, entry: { ...timeouts, ...entry }, onStatus });
+      const limits: Pick<HttpEntry, 'maxCallers' | 'idleMs'> = isPersonal(entry) ? entry : {};
+      const { maxCallers = MAX_CALLERS, idleMs = IDLE_MS } = limits;
+      const logins = new Logins(name);
+      const make = (owner: CallerContext) => {
+        const headers = 'url' in entry ? entry.headers : undefined;
+        const callerHeaders = typeof headers === 'function' ? new CallerHeaders(name, headers, owner) : undefined;
+        const own = { ...timeouts, ...logins.resolve(entry, owner) };
+        return new McpConnection({ ...common, name, entry: own, callerHeaders, onStatus });
+      };
+      const logger = this.#logger;
+      return new ServerConnections({ name, isPersonal: isPersonal(entry), make, maxCallers, idleMs, logger });
     });
+    if (this.#open.some((server) => server.isPersonal)) this.#revisions = new Revisions();
     return this.#open;
+  }
+
+  /** Without tools if the current caller cannot have a connection. */
+  async #listOf(server: Server, signal: AbortSignal, wait: ListWait): Promise<readonly Tool[]> {
+    try {
+      return await server.use((connection) => connection.listTools(signal, wait));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!server.isPersonal || this.#isClosed || server.known) throw error;
+      this.#logger.warn(`MCP server "${server.name}" is not available: ${errorText(error)}`);
+      return [];
+    }
+  }
+
+  #request<Result>(server: Server, send: (client: Client) => Promise<Result>): Promise<Result> {
+    return server.use((connection) => connection.request(send));
   }
 
   #log(log: ServerLog): void {
@@ -276,8 +318,8 @@ export class PocketAgentClient implements ToolSource {
     notifyListener(this.#logger, 'logHandler', () => logHandler(log));
   }
 
-  async #server(name: string): Promise<McpConnection> {
-    const found = (await this.#servers()).find((connection) => connection.name === name);
+  async #server(name: string): Promise<Server> {
+    const found = (await this.#servers()).find((server) => server.name === name);
     if (found) return found;
     const text = `There is no MCP server "${name}". ${describeAvailable(name, this.serverNames)}`;
     throw new PocketError('CONFIG_INVALID', text);
@@ -290,19 +332,19 @@ export class PocketAgentClient implements ToolSource {
     list: (client: Client) => Promise<Item[]>,
   ): Promise<WithServer<Item>[]> {
     const capability = what === 'prompts' ? 'prompts' : 'resources';
-    const listFrom = async (connection: McpConnection) => {
+    const listFrom = async (from: Server) => {
       // the SDK would print to stdout when it lists something that the server does not support
-      const items = await connection.request(async (client) =>
+      const items = await this.#request(from, async (client) =>
         client.getServerCapabilities()?.[capability] ? list(client) : [],
       );
-      return items.map((item) => ({ ...item, server: connection.name }));
+      return items.map((item) => ({ ...item, server: from.name }));
     };
     if (server !== undefined) return listFrom(await this.#server(server));
-    const lists = (await this.#servers()).map((connection) =>
-      listFrom(connection).catch((error) => {
+    const lists = (await this.#servers()).map((from) =>
+      listFrom(from).catch((error) => {
         // some servers declare capabilities that they lack
         if (error?.code !== METHOD_NOT_FOUND)
-          this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${errorText(error)}`);
+          this.#logger.warn(`MCP server "${from.name}" did not list its ${what}: ${errorText(error)}`);
         return [];
       }),
     );

@@ -59,7 +59,9 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   const headers = Object.fromEntries(headersOf(request.name, entry, url));
   const login = loginOf(entry);
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
-  const { fetch = httpFetch } = entry;
+  await request.callerHeaders?.current(); // an error of the function is reported as it is
+  const { fetch: given = httpFetch } = entry;
+  const fetch = request.callerHeaders?.fetchFor(url, given) ?? given;
   const options = authProvider
     ? { requestInit: { headers: {} }, fetch: limitedFetch(fetchWithHeaders({ fetch, headers, url })), authProvider }
     : { requestInit: { headers }, fetch };
@@ -126,7 +128,8 @@ async function withLogin({ request, login, make, options = {} }: LoginAttempts):
 }
 
 export function loginOf(entry: McpServerEntry): OAuthLogin | undefined {
-  return 'url' in entry && entry.auth && 'waitForRedirect' in entry.auth ? entry.auth : undefined;
+  const auth = 'url' in entry && typeof entry.auth === 'object' ? entry.auth : undefined;
+  return auth && 'waitForRedirect' in auth ? auth : undefined;
 }
 
 export async function finishLogin(
@@ -159,6 +162,7 @@ export function authorizationNeeded(server: string, entry: McpServerEntry, cause
 /** The text depends on the credentials that were sent. */
 function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
   if (entry.auth) return 'refused the login that "auth" of its entry gave it.';
+  if (typeof entry.headers === 'function') return 'refused the headers that "headers" of its entry returned.';
   const sent = headersOf(server, entry, serverUrl(server, entry)).get('authorization');
   if (!sent) return 'requires a login: set "auth" (see fileOAuth) or headers: { Authorization: … } in its entry.';
   const body = cause instanceof SdkHttpError ? String(cause.data.text) : '';
@@ -168,7 +172,8 @@ function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
 /** The headers of the entry. Credentials in the URL are removed from it and sent as a header. */
 function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
   const sent = new Headers(basicAuthorization(url));
-  for (const [key, value] of Object.entries(entry.headers ?? {})) sent.set(key, expandVariables(server, String(value)));
+  const fixed = typeof entry.headers === 'object' ? entry.headers : {};
+  for (const [key, value] of Object.entries(fixed)) sent.set(key, expandVariables(server, String(value)));
   return sent;
 }
 

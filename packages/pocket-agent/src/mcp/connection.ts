@@ -17,7 +17,10 @@ import { ToolWait } from './tool-wait.ts';
 import type { ChildTransport } from './transports/child-transport.ts';
 
 interface ConnectionOptions
-  extends Pick<ConnectRequest, 'name' | 'entry' | 'handlers' | 'logger' | 'clientInfo' | 'queryParams' | 'onLog'> {
+  extends Pick<
+    ConnectRequest,
+    'name' | 'entry' | 'callerHeaders' | 'handlers' | 'logger' | 'clientInfo' | 'queryParams' | 'onLog'
+  > {
   onStatus(status: ServerStatus, reason?: string): void;
 }
 

@@ -12,12 +12,15 @@ import {
   type OptionRule,
   OptionSet,
   PocketError,
+  positiveInteger,
   positiveNumber,
   secretStringList,
   secretStringMap,
   stringRule,
 } from '@pocket-agent/kit';
 import { capabilities, isCapability, type ServerTrust } from '../access/capabilities.ts';
+import type { CallerContext } from './callers/caller.ts';
+import type { HeadersFunction } from './callers/caller-headers.ts';
 import type { OAuthLogin } from './login/oauth.ts';
 import type { InProcessServer } from './transports/in-process.ts';
 
@@ -42,13 +45,20 @@ export interface StdioEntry extends CommonEntry {
   cwd?: string;
 }
 
+type Login = OAuthLogin | AuthProvider | OAuthClientProvider;
+
 export interface HttpEntry extends CommonEntry {
   url: string;
-  headers?: Record<string, string>;
+  /** A function is called for each run, and again when the server refuses a request; each caller has its own connection. */
+  headers?: Record<string, string> | HeadersFunction;
   /** Default: streamable HTTP, or the old SSE transport if the server supports only that. */
   type?: 'http' | 'streamable-http' | 'sse' | (string & {});
-  /** OAuth with a person who logs in, or any provider of the MCP SDK. */
-  auth?: OAuthLogin | AuthProvider | OAuthClientProvider;
+  /** OAuth with a person who logs in, or any provider of the MCP SDK. A function returns that of one caller. */
+  auth?: Login | ((run: CallerContext) => Login);
+  /** Connections of callers that are open at a time, if `headers` or `auth` is a function. Default 100. */
+  maxCallers?: number;
+  /** The connection of a caller is closed after this time without use. Default 600,000. */
+  idleMs?: number;
   /** Replaces our own, which follows redirects to any address. Use a guarded one for URLs from strangers. */
   fetch?: FetchLike;
 }
@@ -87,9 +97,19 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   env: secretStringMap,
   cwd: stringRule,
   url: stringRule,
-  headers: secretStringMap,
+  headers: {
+    ...secretStringMap,
+    expected: 'an object of strings, or a function that returns one',
+    accepts: (value) => isRecord(value) || typeof value === 'function',
+  },
+  maxCallers: positiveInteger,
+  idleMs: positiveNumber,
   type: stringRule,
-  auth: { expected: 'what fileOAuth gives, or a provider of the MCP SDK', accepts: isLogin, isSecret: true },
+  auth: {
+    expected: 'what fileOAuth gives, a provider of the MCP SDK, or a function that returns one',
+    accepts: (value) => isLogin(value) || typeof value === 'function',
+    isSecret: true,
+  },
   fetch: functionRule,
   server: { expected: 'an McpServer or a function', accepts: isInProcessServer },
 });
@@ -127,6 +147,11 @@ function isInProcessServer(value: unknown): value is InProcessServer {
   if (typeof value === 'function') return true;
   if (typeof value !== 'object' || value === null) return false;
   return ['connect', 'createServer'].some((name) => typeof Reflect.get(value, name) === 'function');
+}
+
+/** Whether each caller has its own connection to the server. */
+export function isPersonal(entry: McpServerEntry): entry is HttpEntry {
+  return 'url' in entry && (typeof entry.headers === 'function' || typeof entry.auth === 'function');
 }
 
 function isLogin(value: unknown): boolean {

@@ -16,6 +16,7 @@ import {
   PocketError,
   startDeadline,
 } from '@pocket-agent/kit';
+import type { CallerHeaders } from './callers/caller-headers.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import {
@@ -47,6 +48,8 @@ export interface ConnectRequest {
   /** Of the server. */
   name: string;
   entry: McpServerEntry;
+  /** If the headers of the entry depend on the caller. */
+  callerHeaders?: CallerHeaders | undefined;
   queryParams: Record<string, string> | undefined;
   signal: AbortSignal;
   /** For the server; the login of a person is not limited. */

@@ -51,6 +51,8 @@ export interface RunContext {
   readonly traceparent: string | undefined;
   /** Set if the run returns a value instead of text. Runs inside this one do not inherit it. */
   readonly output: OutputRun | undefined;
+  /** Of this run, or of the run around it. */
+  readonly metadata: Readonly<Record<string, unknown>>;
   /** Set while a tool runs. The history waits for its result, so the agent cannot be run again from there. */
   readonly toolCallId: string | undefined;
   /** Shared by all contexts of one run. */
@@ -62,6 +64,9 @@ export interface RunContext {
   /** Code that a finished run left behind, such as a timer, is not part of it; after an abort it starts no runs. */
   finished: boolean;
 }
+
+/** The metadata of all runs without any. */
+export const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({});
 
 const storage = new AsyncLocalStorage<RunContext | undefined>();
 

@@ -1,5 +1,6 @@
 // The options of one run.
 import {
+  isRecord,
   nullable,
   nullableBoolean,
   nullableFunction,
@@ -33,6 +34,8 @@ export interface RunOptions {
   elicit?: ElicitationHandler;
   /** On whose behalf the agent works; part of the audit records. */
   caller?: string;
+  /** About the caller, such as a token: for `headers` and `auth` of MCP servers. Never sent to the model or a server. */
+  metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** The run returns a value of the schema `output` instead of text. */
@@ -54,4 +57,5 @@ export const runOptions = new OptionSet<Partial<TypedRunOptions<unknown>>>('A ru
   elicit: nullableFunction,
   caller: nullableString,
   output: true,
+  metadata: { ...nullable('an object', isRecord), isSecret: true },
 });

@@ -245,7 +245,10 @@ describe('a key of ours', () => {
     [{ capabilities: 'read' }, 'capabilities must be an object such as'],
     [{ capabilities: ['read'] }, 'capabilities must be an object such as'],
     [{ env: ['A=1'] }, 'env must be an object of strings, got a list.'],
-    [{ auth: { clientId: 'a' } }, 'auth must be what fileOAuth gives, or a provider of the MCP SDK, got an object.'],
+    [
+      { auth: { clientId: 'a' } },
+      'auth must be what fileOAuth gives, a provider of the MCP SDK, or a function that returns one, got an object.',
+    ],
     [{ fetch: 'node-fetch' }, 'fetch must be a function'],
   ])('is not of another kind: %j', (more, words) => {
     expect(ofEntry(more)).toContain(`PocketError: MCP server "weather": ${words}`);

@@ -1,0 +1,37 @@
+// On whose behalf a server is called: the caller of the current run, and what the run knows about them.
+import { neverAborted } from '@pocket-agent/kit';
+import { currentRun, NO_METADATA } from '../../run/run-context.ts';
+
+/** What `headers` and `auth` of a server's entry get. */
+export interface CallerContext {
+  /** `caller` of the run; undefined outside of a run and for runs without one. */
+  caller: string | undefined;
+  /** `metadata` of the run. */
+  metadata: Readonly<Record<string, unknown>>;
+  /** Aborted when the run is. */
+  signal: AbortSignal;
+}
+
+/** Runs with the same key share a connection: those of one caller or, without a caller, with the same metadata. */
+export type CallerKey = string | object;
+
+export function currentCaller(): CallerContext {
+  const run = currentRun();
+  if (!run) return { caller: undefined, metadata: NO_METADATA, signal: neverAborted };
+  const { metadata, signal, policy } = run;
+  return { caller: policy.caller, metadata, signal };
+}
+
+/** Identifies the current run, also in its tool calls; undefined outside of a run. */
+export function currentRunId(): object | undefined {
+  return currentRun()?.count;
+}
+
+export function keyOf({ caller, metadata }: CallerContext): CallerKey {
+  return caller ?? metadata;
+}
+
+/** For texts. */
+export function describeCaller({ caller }: CallerContext): string {
+  return caller === undefined ? 'a run without a caller' : `caller "${caller}"`;
+}

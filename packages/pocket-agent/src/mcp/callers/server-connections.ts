@@ -1,0 +1,159 @@
+// The connections to one server: one for all runs, or one for each caller, bounded and closed when idle.
+import { errorText, type Logger, MAX_TIMER_MS, PocketError } from '@pocket-agent/kit';
+import { type CallerContext, type CallerKey, currentCaller, keyOf } from './caller.ts';
+
+interface Connection {
+  readonly tools: { readonly revision: number };
+  close(): Promise<void>;
+}
+
+interface ServerConnectionsOptions<Kept> {
+  name: string;
+  /** Whether each caller has its own connection. */
+  isPersonal: boolean;
+  make(owner: CallerContext): Kept;
+  /** Connections of callers that are open at a time. */
+  maxCallers: number;
+  /** The connection of a caller is closed after this time without use. */
+  idleMs: number;
+  logger: Logger;
+}
+
+interface Slot<Kept> {
+  connection: Kept;
+  /** Unique among all slots of the server. */
+  number: number;
+  /** Requests in progress. */
+  uses: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** The key of a connection that all runs share. */
+const EVERYONE = '';
+
+export class ServerConnections<Kept extends Connection> {
+  readonly name: string;
+  readonly isPersonal: boolean;
+  readonly #options: ServerConnectionsOptions<Kept>;
+  /** Least recently used first. */
+  readonly #slots = new Map<CallerKey, Slot<Kept>>();
+  readonly #closing = new Set<Promise<void>>();
+  #count = 0;
+
+  constructor(options: ServerConnectionsOptions<Kept>) {
+    this.name = options.name;
+    this.isPersonal = options.isPersonal;
+    this.#options = options;
+    if (!options.isPersonal) this.#add(EVERYONE, currentCaller());
+  }
+
+  /** The connection of the current caller, if there is one. */
+  get known(): Kept | undefined {
+    return this.#slots.get(this.#key)?.connection;
+  }
+
+  /** The connection of the current caller, or the one that was used last. */
+  get latest(): Kept | undefined {
+    return this.known ?? [...this.#slots.values()].at(-1)?.connection;
+  }
+
+  get all(): Kept[] {
+    return [...this.#slots.values()].map(({ connection }) => connection);
+  }
+
+  /** Differs for each caller, connection and list of tools. */
+  get stamp(): string {
+    const key = this.#key;
+    const slot = this.#slots.get(key);
+    const who = typeof key === 'string' ? JSON.stringify(key) : numberOf(key);
+    return `${who} ${slot ? `${slot.number} ${slot.connection.tools.revision}` : 'none'}`;
+  }
+
+  /** Calls `work` with the connection of the current caller, made at its first use. It is not closed before the end. */
+  async use<Result>(work: (connection: Kept) => Promise<Result>): Promise<Result> {
+    const key = this.#key;
+    const slot = this.#slots.get(key) ?? this.#add(key, currentCaller());
+    this.#begin(key, slot);
+    try {
+      return await work(slot.connection);
+    } finally {
+      this.#end(key, slot);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const key of [...this.#slots.keys()]) this.#close(key);
+    await Promise.all(this.#closing);
+  }
+
+  get #key(): CallerKey {
+    return this.isPersonal ? keyOf(currentCaller()) : EVERYONE;
+  }
+
+  #add(key: CallerKey, owner: CallerContext): Slot<Kept> {
+    const { make, maxCallers, name } = this.#options;
+    if (this.#slots.size >= maxCallers) {
+      const [idle] = [...this.#slots].find(([, { uses }]) => uses === 0) ?? [];
+      if (idle === undefined) {
+        const text = `All connections of callers to MCP server "${name}" are in use (maxCallers: ${maxCallers}).`;
+        throw new PocketError('MCP_CONNECT_FAILED', text);
+      }
+      this.#close(idle);
+    }
+    const slot: Slot<Kept> = { connection: make(owner), number: ++this.#count, uses: 0, timer: undefined };
+    this.#slots.set(key, slot);
+    return slot;
+  }
+
+  #begin(key: CallerKey, slot: Slot<Kept>): void {
+    slot.uses++;
+    if (!this.isPersonal) return;
+    clearTimeout(slot.timer);
+    this.#slots.delete(key);
+    this.#slots.set(key, slot);
+  }
+
+  #end(key: CallerKey, slot: Slot<Kept>): void {
+    slot.uses--;
+    if (!this.isPersonal || slot.uses > 0 || this.#slots.get(key) !== slot) return;
+    slot.timer = setTimeout(() => this.#close(key), Math.min(this.#options.idleMs, MAX_TIMER_MS)).unref();
+  }
+
+  #close(key: CallerKey): void {
+    const slot = this.#slots.get(key);
+    if (!slot) return;
+    clearTimeout(slot.timer);
+    if (this.isPersonal) this.#slots.delete(key); // the status of a shared connection stays
+    const { name, logger } = this.#options;
+    const failed = (error: unknown) => logger.debug(`closing "${name}": ${errorText(error)}`);
+    const closing = slot.connection.close().catch(failed);
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
+  }
+}
+
+const numbers = new WeakMap<object, number>();
+let lastNumber = 0;
+
+function numberOf(key: object): number {
+  const known = numbers.get(key) ?? ++lastNumber;
+  numbers.set(key, known);
+  return known;
+}
+
+const MAX_REVISIONS = 1_000;
+
+/** A number for each state of all servers, so that lists of tools are kept apart by caller. */
+export class Revisions {
+  readonly #numbers = new Map<string, number>();
+  #count = 0;
+
+  of(state: string): number {
+    const known = this.#numbers.get(state);
+    if (known !== undefined) return known;
+    const [oldest] = this.#numbers.keys();
+    if (this.#numbers.size >= MAX_REVISIONS && oldest !== undefined) this.#numbers.delete(oldest);
+    this.#numbers.set(state, ++this.#count);
+    return this.#count;
+  }
+}
