@@ -68,6 +68,18 @@ describe.each(['2025', '2026'] as const)('a server of the %s era', (era) => {
     for (const caller of ['ann', 'ben', 'ann', 'eve']) expect(await shown(caller)).toEqual([`files_of_${caller}`]);
   });
 
+  test('shows a caller its own tools also in runs of one step, which list them once', async () => {
+    const host = await open(startPersonalHost(era));
+    const callers = ['ann', 'ben', 'eve', 'joe'];
+    const model = new ScriptedModel(callers.map(() => 'Hello.'));
+    const agent = agentWith(byMetadata(host), { llmModel: model });
+    for (const caller of callers) await agent.run('Hi.', { caller, metadata: { token: host.issue(caller) } });
+    const shown = model.calls.map(({ tools = [] }) =>
+      tools.map(({ name }) => name).filter((name) => /^files/.test(name)),
+    );
+    expect(shown).toEqual(callers.map((caller) => [`files_of_${caller}`]));
+  });
+
   test('is called by parallel runs of forks without mixing them up', async () => {
     const host = await open(startPersonalHost(era));
     const agent = agentWith(byMetadata(host));

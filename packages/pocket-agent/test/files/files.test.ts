@@ -28,6 +28,7 @@ beforeAll(async () => {
       '/plain/report.pdf': ['application/octet-stream', PDF],
       '/login/report.pdf': ['text/html', '<p>Log in. cloud secret</p>'],
       '/notes.txt': ['text/plain; charset=utf-8', 'the secret is 42'],
+      '/login/notes.txt': ['text/html', '<p>Log in. cloud secret</p>'],
       '/large.pdf': ['application/pdf', Buffer.alloc(TOO_LARGE)],
     };
     const [type, body] = files[pathname] ?? [];
@@ -245,6 +246,7 @@ describe('a URL', () => {
 
   test.each([
     ['a page in its place', '/login/report.pdf', 'its type is "text/html", not application/pdf'],
+    ['a page in place of text', '/login/notes.txt', 'its type is "text/html", not text/plain'],
     ['nothing', '/missing.pdf', 'HTTP 404'],
     ['more than 20 MB', '/large.pdf', '20971520'],
   ])('that leads to %s is reported to the model', async (_what, path, reason) => {

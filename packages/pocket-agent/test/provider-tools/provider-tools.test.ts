@@ -33,6 +33,7 @@ const claudeSearched: FakeAnswer = {
   ],
   text: 'Found it.',
 };
+const secondSearch = { type: 'server_tool_use', id: 'srvtoolu_2', name: 'web_search', input: { query: 'more' } };
 const gptSearched: FakeAnswer = {
   serverBlocks: [{ type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'example' } }],
   text: 'Found it.',
@@ -222,6 +223,14 @@ test('calls are audited with their capability, and failed ones as failed', async
     { tool: 'web_search', caller: 'ann', capability: 'read', decision: 'allowed', outcome: 'failed' },
   ]);
   expect(JSON.stringify(records)).not.toContain('hush');
+});
+
+test('calls above maxToolCalls end the run after the answer', async () => {
+  fake.script({ ...claudeSearched, serverBlocks: [...(claudeSearched.serverBlocks ?? []), secondSearch] });
+  const options = { providerTools: [claudeSearch], limits: { maxToolCalls: 1 } };
+  const agent = fake.agent('anthropic/claude-sonnet-4-5', options);
+  await expect(agent.run('Search.')).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
+  expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
 });
 
 test('calls count for maxToolCalls, and functions of the same answer are still answered', async () => {
