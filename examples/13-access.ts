@@ -9,7 +9,7 @@ const tools = [make('list_posts', 'read'), make('post_message', 'write'), make('
 
 const worker = new PocketAgent({
   llmModel: new ScriptedModel([
-    { toolCalls: tools.map(({ definition: { name } }) => ({ name, arguments: { id: 1, token: 'abc' } })) },
+    { toolCalls: tools.map(({ definition: { name } }) => ({ name, arguments: { id: 1, token: 'top-secret' } })) },
     'I did what I was allowed to do.',
   ]),
   name: 'Worker',
@@ -41,4 +41,4 @@ assert.deepEqual(audit.map(({ tool: name, decision }) => `${name} ${decision}`).
   'list_posts allowed',
   'post_message approved',
 ]);
-assert.ok(!JSON.stringify(audit).includes('abc'));
+assert.ok(!JSON.stringify(audit).includes('top-secret'));
