@@ -85,17 +85,26 @@ export class AgentTools {
   async collect(signal: AbortSignal, wait: ListWait = 'ready'): Promise<ToolTable> {
     const { logger, name } = this.#agent;
     const { access } = this.#options;
-    const table = await this.#toolbox.collect((change) => this.renamed(change), signal, wait);
-    await access.fingerprints.prepare(table);
-    // a changed tool may be malicious
-    for (const tool of access.fingerprints.remember(table)) {
-      logger.warn(`Tool "${tool}" has changed since it was first seen.`);
-      this.#agent.emit({ type: 'tool_changed', data: { tool } });
-    }
+    const table = await this.#toolbox.collect({
+      renamed: (change) => this.renamed(change),
+      beforeUse: (next) => this.#reportChanges(next),
+      signal,
+      wait,
+    });
     const allowed = table.allowed((tool) => access.refusal(tool));
     warnOfVolume({ agent: name, table: allowed, logger });
     if (access.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter({ agent: name, table, logger });
     return table;
+  }
+
+  /** A changed tool may be malicious. */
+  async #reportChanges(table: ToolTable): Promise<void> {
+    const { fingerprints } = this.#options.access;
+    await fingerprints.prepare(table);
+    for (const tool of fingerprints.remember(table)) {
+      this.#agent.logger.warn(`Tool "${tool}" has changed since it was first seen.`);
+      this.#agent.emit({ type: 'tool_changed', data: { tool } });
+    }
   }
 
   renamed(change: RenamedTool): void {

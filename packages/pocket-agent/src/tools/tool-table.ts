@@ -84,7 +84,7 @@ function isSame(one: readonly Profile[], other: readonly Profile[]): boolean {
   return one.length === other.length && one.every((profile, index) => profile === other[index]);
 }
 
-interface Collecting {
+export interface Collecting {
   names: NameRegistry<ToolSource>;
   renamed: (change: RenamedTool) => void;
   signal: AbortSignal;

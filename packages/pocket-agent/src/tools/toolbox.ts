@@ -1,9 +1,14 @@
 // All tools of an agent, collected from its sources once, and again when a source has changed.
 import { PocketError } from '@pocket-agent/kit';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
-import { NameRegistry, type RenamedTool } from './name-registry.ts';
-import type { ListWait, ToolSource } from './tool-source.ts';
-import { collectTools, type ToolTable } from './tool-table.ts';
+import { NameRegistry } from './name-registry.ts';
+import type { ToolSource } from './tool-source.ts';
+import { type Collecting, collectTools, type ToolTable } from './tool-table.ts';
+
+interface ToolboxCollecting extends Omit<Collecting, 'names'> {
+  /** Called with a new table before callers can use it. */
+  beforeUse(table: ToolTable): Promise<void>;
+}
 
 export class Toolbox {
   readonly #sources: ToolSource[];
@@ -39,11 +44,12 @@ export class Toolbox {
     return isSame ? known.table : undefined;
   }
 
-  async collect(renamed: (change: RenamedTool) => void, signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
+  async collect({ beforeUse, ...collecting }: ToolboxCollecting): Promise<ToolTable> {
     // read before the lists: a change while they are read is noticed at the next step
     const revisions = this.#sources.map((source) => source.revision);
     this.#names ??= new NameRegistry();
-    const table = await collectTools(this.#sources, { names: this.#names, renamed, signal, wait });
+    const table = await collectTools(this.#sources, { ...collecting, names: this.#names });
+    await beforeUse(table);
     this.#known = { table, revisions };
     return table;
   }
