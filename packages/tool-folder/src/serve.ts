@@ -110,6 +110,7 @@ export class FolderService {
       toolCallId: String(id),
       signal,
       meta: ownMeta(meta),
+      caller: served.http?.authInfo?.clientId,
       progress: (update) => {
         if (progressToken === undefined) return;
         notify({ method: 'notifications/progress', params: { progressToken, ...update } }).catch(ignore);

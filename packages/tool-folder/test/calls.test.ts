@@ -1,6 +1,8 @@
 // Calls of tools in folders: what goes in, what comes out, what a tool knows, and tools that misbehave.
 import { join } from 'node:path';
 import { loadToolFolder, type ToolFolderOptions } from '@pocket-agent/tool-folder';
+import { PocketAgent } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import { fixtures, manifestOf, recordLog, writeFiles } from './files.ts';
@@ -168,6 +170,30 @@ test('the context has the folder, variables, call and additions of the host', as
     folder: 'A',
   });
   expect(lines).toEqual(['info: [A] made for Some tools']);
+});
+
+test('a tool, and the function that makes its context, get caller and metadata of the run', async () => {
+  const root = writeFiles({
+    'A/manifest.yaml': manifestOf('tell'),
+    'A/tool.ts': `export class Tools {
+      constructor(context) { this.context = context; }
+      async tool_tell(_args, { caller, metadata, host }) {
+        return { caller, metadata, host, same: this.context.caller === caller };
+      }
+    }`,
+  });
+  const folder = open(root, { context: ({ caller, metadata }) => ({ host: `${caller} of ${metadata?.team}` }) });
+  const agent = new PocketAgent({
+    llmModel: new ScriptedModel([{ toolCalls: [{ name: 'tell' }] }, 'Done.']),
+    tools: [folder],
+  });
+  const results: unknown[] = [];
+  await agent.run('Tell.', {
+    caller: 'ann',
+    metadata: { team: 'sales' },
+    onEvent: ({ type, data }) => void (type === 'tool_result' && results.push(data.extra.structuredContent)),
+  });
+  expect(results).toEqual([{ caller: 'ann', metadata: { team: 'sales' }, host: 'ann of sales', same: true }]);
 });
 
 test('a hundred concurrent calls of one instance have separate progress, log and signal', async () => {

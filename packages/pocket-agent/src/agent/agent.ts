@@ -76,7 +76,7 @@ import {
 import { AgentModel } from './agent-model.ts';
 import { type StepOptions, stepOptions } from './agent-options.ts';
 import { AgentTools } from './agent-tools.ts';
-import { type AgentHooks, type HookContext, postStepAfterFailure, withSignal } from './hooks.ts';
+import { type AgentHooks, type HookContext, hookContextOf, postStepAfterFailure } from './hooks.ts';
 import { type OverriddenRun, queueOverriddenRun } from './overridden-run.ts';
 import { RunQueue } from './run-queue.ts';
 import { RunStream } from './run-stream.ts';
@@ -407,7 +407,7 @@ export class PocketAgent<Answer = string> {
 
   /** Override it to give the hooks of a step more to work with. */
   protected createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>> {
-    return { agent: this, metadata: {} };
+    return { agent: this, metadata: { ...this.#queue.current?.metadata } };
   }
 
   /** Null for a run that returns text. */
@@ -439,7 +439,7 @@ export class PocketAgent<Answer = string> {
     const { hooks } = this;
     const { signal, budget, output } = context;
     const step = this.#countStep(context);
-    const hookContext = withSignal(await within(signal, this.createHookContext()), signal);
+    const hookContext = hookContextOf(context, await within(signal, this.createHookContext()));
     let result: StepResult;
     try {
       signal.throwIfAborted();

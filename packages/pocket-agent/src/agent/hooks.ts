@@ -4,13 +4,17 @@ import { closest, errorText, type Logger, nullableFunction, OptionSet, startDead
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { AgentEvent } from '../run/events.ts';
+import type { RunContext } from '../run/run-context.ts';
 import type { Awaitable, OrNothing, ToolDenial, ToolHooks } from '../tools/tool-hooks.ts';
 import type { PocketAgent } from './agent.ts';
 
 /** One per step, shared by all hooks of that step. */
 export interface HookContext {
   agent: PocketAgent<unknown>;
+  /** Begins as a copy of the `metadata` of the run. */
   metadata: Record<string, unknown>;
+  /** `caller` of the run. */
+  caller?: string | undefined;
   /** Aborted when the run is, or out of time; a hook that waits should stop waiting then. */
   signal: AbortSignal;
 }
@@ -63,8 +67,8 @@ export function checkHooks(hooks: object): void {
 }
 
 /** A new object: what `createHookContext` returned may be frozen, or shared by several steps. */
-export function withSignal(given: Omit<HookContext, 'signal'>, signal: AbortSignal): HookContext {
-  const context: HookContext = { ...given, signal };
+export function hookContextOf({ signal, policy }: RunContext, given: Omit<HookContext, 'signal'>): HookContext {
+  const context: HookContext = { caller: policy.caller, ...given, signal };
   const prototype: unknown = Object.getPrototypeOf(given);
   return prototype === Object.prototype ? context : Object.setPrototypeOf(context, prototype as object);
 }

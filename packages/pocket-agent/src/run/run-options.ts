@@ -32,9 +32,12 @@ export interface RunOptions {
   approveFallback?: Approve;
   /** Asked instead of the agent's own `elicitationHandler`. */
   elicit?: ElicitationHandler;
-  /** On whose behalf the agent works; part of the audit records. */
+  /** On whose behalf the agent works: for tools, hooks and audit records. */
   caller?: string;
-  /** About the caller, such as a token: for `headers` and `auth` of MCP servers. Never sent to the model or a server. */
+  /**
+   * About the caller, such as a token: for tools, hooks, and `headers` and `auth` of MCP servers. Never sent to the model
+   * or a server.
+   */
   metadata?: Readonly<Record<string, unknown>>;
 }
 

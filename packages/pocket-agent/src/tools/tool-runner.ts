@@ -278,9 +278,12 @@ async function isUnchanged({ context, ...run }: ToolRun, entry: ToolEntry): Prom
 }
 
 function callContext(run: ToolRun, call: ToolCall): ToolCallContext {
+  const { signal, policy, metadata } = run.context;
   return {
     toolCallId: call.id,
-    signal: run.context.signal,
+    signal,
+    caller: policy.caller,
+    metadata,
     progress: (update) =>
       run.emit?.({ type: 'tool_progress', data: { toolCallId: call.id, toolName: call.name, ...update } }),
     meta: run.metaOf(call.id),

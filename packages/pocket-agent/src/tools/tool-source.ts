@@ -19,6 +19,10 @@ export interface ToolCallContext {
   progress(update: ToolProgress): void;
   /** Travels to MCP servers as `_meta`: ids and names of call and agent, trace context, own metadata. */
   meta: Record<string, unknown>;
+  /** `caller` of the run: on whose behalf the tool is called. */
+  caller?: string | undefined;
+  /** `metadata` of the run, frozen. */
+  metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** all: wait for every tool. ready: the tools available soon; the rest follows with a new `revision`. */

@@ -129,10 +129,12 @@ export class RunningFolder {
 
   #callContext(toolName: string, call: FolderCallContext, clock: CallClock): ToolContext {
     const { context } = this.#options;
-    const { toolCallId, meta } = call;
+    const { toolCallId, meta, caller, metadata = {} } = call;
     const { signal } = clock;
     return {
-      ...(typeof context === 'function' ? context({ toolName, toolCallId, meta }) : context),
+      caller,
+      metadata,
+      ...(typeof context === 'function' ? context({ toolName, toolCallId, meta, caller, metadata }) : context),
       ...this.#constant(),
       toolCallId,
       meta,

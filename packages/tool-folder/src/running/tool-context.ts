@@ -19,15 +19,21 @@ interface CallContext {
   readonly toolCallId: string;
   /** Ids and names of the call and the agent, trace context, and additions of the host. */
   readonly meta: Readonly<Record<string, unknown>>;
+  /** On whose behalf the tool is called: `caller` of the run, or the authenticated MCP client. */
+  readonly caller?: string | undefined;
+  /** `metadata` of the run. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** `Host` is the part that the host program adds, for example `{ discord: { channel } }`. */
 export type ToolContext<Host extends object = object> = CallContext & Readonly<Host>;
 
 /** Added by the host to every context: one object for all calls, or a function called for each. */
-export type HostContext =
-  | object
-  | ((call: { toolName: string; toolCallId: string; meta: Readonly<Record<string, unknown>> }) => object);
+export type HostContext = object | ((call: HostedCall) => object);
+
+interface HostedCall extends Pick<CallContext, 'toolCallId' | 'meta' | 'caller' | 'metadata'> {
+  toolName: string;
+}
 
 /** Any data as one line of a log. */
 export function logText(data: readonly unknown[]): string {
