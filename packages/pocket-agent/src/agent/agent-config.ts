@@ -150,7 +150,13 @@ export interface AgentSettings {
 /** Checks options and nests them. `isSubclass`: the class may take additional options. */
 export function readOptions(options: PocketAgentOptions, isSubclass: boolean): NestedAgentOptions {
   checkAgentOptions(options, isSubclass);
-  return nestOptions(options ?? {});
+  const nested = nestOptions(options ?? {});
+  // forks share the skills of their agent, which are found by this list
+  return nested.skills ? { ...nested, skills: frozenList(nested.skills) } : nested;
+}
+
+function frozenList(list: readonly string[]): readonly string[] {
+  return Object.isFrozen(list) ? list : Object.freeze([...list]);
 }
 
 /** What a fork has from the agent it was made from. */

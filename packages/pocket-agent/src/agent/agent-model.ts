@@ -1,10 +1,14 @@
-// The model of one agent: found at first use, and what one call of it in the loop needs.
+// The model of one agent: resolved at first use, and asked in the loop.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { abortable, deepCopy, type Logger, withoutUndefined } from '@pocket-agent/kit';
+import { abortable, deepCopy, type Logger, snapshot, withoutUndefined } from '@pocket-agent/kit';
 import { type FileInput, filePart } from '../base/file-input.ts';
+import { defaultCompaction } from '../compaction/compaction-options.ts';
+import { type Compaction, Compactor, type PromptRequest } from '../compaction/compactor.ts';
+import type { CompactedHistory, Reference } from '../compaction/history-view.ts';
 import type { Ledger } from '../cost/ledger.ts';
+import type { History } from '../history/history.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
-import type { ModelCall } from '../model/model-call.ts';
+import { callModel, type ModelCall, type ModelResponse } from '../model/model-call.ts';
 import { type LanguageModel, providerOf, resolveModel } from '../model/model-names.ts';
 import { warnOfProviderTools } from '../model/model-request.ts';
 import { checkFileTypes } from '../model/provider-rules.ts';
@@ -14,6 +18,7 @@ import { ToolTable } from '../tools/tool-table.ts';
 import type { AgentSettings, ModelRouter } from './agent-config.ts';
 
 interface ModelOwner {
+  readonly systemPrompt: string | undefined;
   readonly logger: Logger;
   emit(event: UnsignedEvent): void;
 }
@@ -22,17 +27,24 @@ interface AgentModelOptions {
   settings: AgentSettings;
   router: ModelRouter | undefined;
   ledger: Ledger;
+  history: History;
+  /** The line in place of an old result. */
+  reference(): Reference;
 }
 
 /** What one step asks of the model. */
 interface StepRequest {
   model: LanguageModel;
   context: RunContext;
-  prompt: LanguageModelV4Prompt;
-  hasUrls: boolean;
   table: ToolTable;
   /** Options of this step; they override those of the agent. */
   completion: CompletionOptions;
+}
+
+/** One prompt, for the loop or for a summary. */
+interface PromptedRequest extends StepRequest {
+  prompt: LanguageModelV4Prompt;
+  hasUrls: boolean;
 }
 
 const noTools = new ToolTable(new Map());
@@ -42,6 +54,7 @@ export class AgentModel {
   readonly #options: AgentModelOptions;
   #known: LanguageModel | undefined;
   #summaryModel: LanguageModel | undefined;
+  #compactor: Compactor | undefined;
 
   constructor(agent: ModelOwner, options: AgentModelOptions) {
     this.#agent = agent;
@@ -71,8 +84,62 @@ export class AgentModel {
     return read;
   }
 
-  /** The model that writes summaries: `model` of the option `compaction`, or the agent's own. */
-  async summaryModel(own: LanguageModel): Promise<LanguageModel> {
+  /** Asks for the next message of the conversation. */
+  ask(request: StepRequest): Promise<ModelResponse> {
+    const { history } = this.#options;
+    const { output } = request.context;
+    // neutral: callModel adapts it to the provider
+    const prompt = history.prompt(this.#agent.systemPrompt);
+    const call = this.#call({ ...request, prompt, hasUrls: history.hasUrls });
+    return output ? output.callModel(call) : callModel(call);
+  }
+
+  /** The same, with a prompt that is compacted if it would not fit into the context window. */
+  askWithinWindow(request: StepRequest): Promise<ModelResponse> {
+    return this.#compaction().call(this.#promptRequest(request), () => this.ask(request));
+  }
+
+  /** Compacts now. Undefined if nothing would be gained. */
+  compact(request: Omit<StepRequest, 'completion'>): Promise<Compaction | undefined> {
+    return this.#compaction().compact(this.#promptRequest(request));
+  }
+
+  /** What the model no longer sees word for word. */
+  get compacted(): CompactedHistory | undefined {
+    return this.#compactor?.compacted;
+  }
+
+  /** Goes on with what an earlier agent compacted of the same history. */
+  resumeCompaction(compacted: CompactedHistory): void {
+    this.#compactor = this.#newCompactor(snapshot(compacted));
+  }
+
+  #compaction(): Compactor {
+    this.#compactor ??= this.#newCompactor();
+    return this.#compactor;
+  }
+
+  #newCompactor(compacted?: CompactedHistory): Compactor {
+    const { settings, history, ledger, reference } = this.#options;
+    return new Compactor({
+      settings: settings.compaction ?? defaultCompaction,
+      history,
+      compacted,
+      ledger,
+      logger: this.#agent.logger,
+      reference: reference(),
+      emit: (event) => this.#agent.emit(event),
+      summaryModel: (own) => this.#resolveSummaryModel(own),
+      summaryCall: (call) => this.#summaryCall(call),
+    });
+  }
+
+  #promptRequest({ context, model, table }: Omit<StepRequest, 'completion'>): PromptRequest {
+    return { context, model, systemPrompt: this.#agent.systemPrompt, tools: table.definitions };
+  }
+
+  /** `model` of the option `compaction`, or the agent's own. */
+  async #resolveSummaryModel(own: LanguageModel): Promise<LanguageModel> {
     const { settings, router } = this.#options;
     const model = settings.compaction?.model ?? own;
     if (typeof model !== 'string') return model;
@@ -83,16 +150,16 @@ export class AgentModel {
     return this.#summaryModel;
   }
 
-  /** A call that writes a summary. It is not streamed: its text is not an answer. */
-  summaryCall({ model, context, prompt }: Pick<StepRequest, 'model' | 'context' | 'prompt'>): ModelCall {
+  /** A summary is not streamed: its text is not an answer. */
+  #summaryCall({ model, context, prompt }: Pick<PromptedRequest, 'model' | 'context' | 'prompt'>): ModelCall {
     const { headers, providerOptions } = this.#options.settings.completionOptions ?? {};
     const own = model === this.#known ? withoutUndefined({ headers, providerOptions }) : {};
-    const call = this.call({ model, context, prompt, hasUrls: false, table: noTools, completion: {} });
+    const call = this.#call({ model, context, prompt, hasUrls: false, table: noTools, completion: {} });
     return { ...call, options: { ...own, prompt }, onDelta: undefined };
   }
 
   /** Retries are logged and shown as events; failed answers that are billed are recorded. */
-  call(request: StepRequest): ModelCall {
+  #call(request: PromptedRequest): ModelCall {
     const { model, context, hasUrls, table } = request;
     const { settings, ledger } = this.#options;
     const { logger } = this.#agent;
@@ -115,7 +182,7 @@ export class AgentModel {
 }
 
 function callOptions(
-  { prompt, table, completion }: StepRequest,
+  { prompt, table, completion }: PromptedRequest,
   defaults: CompletionOptions | undefined,
 ): LanguageModelV4CallOptions {
   const options = { ...deepCopy(defaults), ...completion };

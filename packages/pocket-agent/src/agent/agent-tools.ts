@@ -1,37 +1,47 @@
 // The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
 import { deepCopy, type Logger } from '@pocket-agent/kit';
 import type { AccessRules } from '../access/access-rules.ts';
-import type { AssistantMessage, Message } from '../base/messages.ts';
+import type { Approve } from '../access/approval.ts';
+import type { AssistantMessage } from '../base/messages.ts';
+import { plainReference, type Reference } from '../compaction/history-view.ts';
 import { type KeepResultsOptions, KeptResults, readKeepResults } from '../compaction/read-result.ts';
+import type { History } from '../history/history.ts';
+import { memoryTools } from '../history/memory-tools.ts';
+import type { PocketAgentClient } from '../mcp/client.ts';
 import { reportExecutedCalls } from '../provider-tools/executed-calls.ts';
+import { providerToolSource } from '../provider-tools/provider-tool.ts';
 import { isObserved } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunAgent, RunContext } from '../run/run-context.ts';
-import type { FunctionTool } from '../tools/function-tool.ts';
+import { agentSkills } from '../skills/agent-skills.ts';
+import { ServedResources } from '../skills/served-resources.ts';
+import { subAgentTools } from '../tools/agent-tool.ts';
+import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
 import type { RequestedCall, ToolRun } from '../tools/tool-runner.ts';
 import type { ListWait, ToolSource } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
 import { warnOfEmptyFilter, warnOfVolume } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
+import type { PocketAgent } from './agent.ts';
+import type { NestedAgentOptions } from './agent-config.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 
 interface ToolsOwner extends RunAgent {
+  readonly subAgents: readonly PocketAgent<unknown>[];
+  readonly approve: Approve | undefined;
   readonly hooks: AgentHooks;
   readonly logger: Logger;
   emit(event: UnsignedEvent): void;
 }
 
-interface AgentToolsOptions {
-  sources: readonly (FunctionTool | ToolSource)[];
-  /** The one of them that belongs to another agent or to the program, which closes it. */
-  borrowed: ToolSource | undefined;
+interface AgentToolsParts {
+  options: NestedAgentOptions;
+  /** The MCP servers of the agent. */
+  client: PocketAgentClient | undefined;
   access: AccessRules;
   settings: ToolRun['settings'];
-  keepResults: KeepResultsOptions | boolean | undefined;
-  messages(): readonly Message[];
-  /** Merged over the metadata of every call. */
-  metadata: Record<string, unknown> | undefined;
+  history: History;
 }
 
 interface Step {
@@ -44,18 +54,21 @@ interface Step {
 
 export class AgentTools {
   readonly #agent: ToolsOwner;
-  readonly #options: AgentToolsOptions;
+  readonly #parts: AgentToolsParts;
+  readonly #sources: readonly (FunctionTool | ToolSource)[];
   readonly #toolbox: Toolbox;
   readonly #keepOptions: KeepResultsOptions | undefined;
   #kept: KeptResults | undefined;
 
-  constructor(agent: ToolsOwner, options: AgentToolsOptions) {
+  constructor(agent: ToolsOwner, parts: AgentToolsParts) {
     this.#agent = agent;
-    this.#options = options;
-    this.#toolbox = new Toolbox(options.sources, options.borrowed);
+    this.#parts = parts;
+    const { options, history } = parts;
+    this.#sources = toolSources(agent, parts);
+    this.#toolbox = new Toolbox(this.#sources, options.mcpClient);
     this.#keepOptions = readKeepResults(options.keepResults);
     // a conversation that is continued may refer to results
-    if (options.messages().length > 0) this.kept?.resume();
+    if (history.length > 0) this.kept?.resume();
   }
 
   /** Large results; undefined if they are not kept. */
@@ -63,13 +76,24 @@ export class AgentTools {
     if (!this.#keepOptions) return undefined;
     this.#kept ??= new KeptResults({
       options: this.#keepOptions,
-      maxToolResultBytes: this.#options.settings.maxToolResultBytes,
-      messages: () => this.#options.messages(),
+      maxToolResultBytes: this.#parts.settings.maxToolResultBytes,
+      messages: () => this.#parts.history.messages,
       logger: this.#agent.logger,
       offer: (source) => this.#toolbox.add(source),
       toolNamed: (name) => this.#toolbox.lastTable?.find(name),
     });
     return this.#kept;
+  }
+
+  /** The line that takes the place of an old result in a compacted prompt. */
+  get reference(): Reference {
+    return this.kept?.reference ?? plainReference;
+  }
+
+  /** What clients may list and read when the agent is served over MCP. */
+  get resources(): ServedResources {
+    const sources = this.#sources.filter((source): source is ToolSource => !isFunctionTool(source));
+    return new ServedResources(this.#agent, this.#parts.access, sources);
   }
 
   /** The conversation was reset. */
@@ -84,7 +108,7 @@ export class AgentTools {
 
   async collect(signal: AbortSignal, wait: ListWait = 'ready'): Promise<ToolTable> {
     const { logger, name } = this.#agent;
-    const { access } = this.#options;
+    const { access } = this.#parts;
     const table = await this.#toolbox.collect({
       renamed: (change) => this.renamed(change),
       beforeUse: (next) => this.#reportChanges(next),
@@ -99,7 +123,7 @@ export class AgentTools {
 
   /** A changed tool may be malicious. */
   async #reportChanges(table: ToolTable): Promise<void> {
-    const { fingerprints } = this.#options.access;
+    const { fingerprints } = this.#parts.access;
     await fingerprints.prepare(table);
     for (const tool of fingerprints.remember(table)) {
       this.#agent.logger.warn(`Tool "${tool}" has changed since it was first seen.`);
@@ -115,7 +139,7 @@ export class AgentTools {
 
   /** Reports the calls in an answer that the provider ran. Returns the error of a budget that they used up. */
   reportExecuted(message: AssistantMessage, { context, table }: Pick<Step, 'context' | 'table'>): unknown {
-    const { maxToolResultBytes } = this.#options.settings;
+    const { maxToolResultBytes } = this.#parts.settings;
     return reportExecutedCalls({ message, context, table, maxToolResultBytes, ...this.#reporting(context) });
   }
 
@@ -128,7 +152,7 @@ export class AgentTools {
       context,
       hooks: agent.hooks,
       hookContext,
-      settings: this.#options.settings,
+      settings: this.#parts.settings,
       keepResult: async (call, text) => this.kept?.keep(call, text),
       table,
       knownTable: () => this.known(),
@@ -156,7 +180,7 @@ export class AgentTools {
   }
 
   #metaOf(toolCallId: string, stepId: string | undefined, { path, traceparent }: RunContext): Record<string, unknown> {
-    const { metadata } = this.#options;
+    const { toolCallMetadata: metadata } = this.#parts.options;
     const meta: Record<string, unknown> = {
       tool_call_id: toolCallId,
       step_id: stepId,
@@ -167,4 +191,21 @@ export class AgentTools {
     if (traceparent) meta.traceparent = traceparent;
     return metadata ? { ...meta, ...deepCopy(metadata) } : meta;
   }
+}
+
+/** Of several tools with one name, the first keeps it; so servers are last. */
+function toolSources(
+  { subAgents, logger }: ToolsOwner,
+  { options, client, history }: AgentToolsParts,
+): (FunctionTool | ToolSource)[] {
+  const { providerTools, skills } = options;
+  const memory = memoryTools(options.memory, () => history.saved?.memory);
+  return [
+    ...(subAgents.length > 0 ? [subAgentTools(subAgents)] : []),
+    ...(providerTools?.length ? [providerToolSource(providerTools)] : []),
+    ...(options.tools ?? []),
+    ...(skills?.length ? [agentSkills(skills, logger)] : []),
+    ...(memory ? [memory] : []),
+    ...(client && client.serverNames.length > 0 ? [client] : []),
+  ];
 }

@@ -7,7 +7,7 @@ import { readProfile } from '../access/capabilities.ts';
 import { Policy } from '../access/policy.ts';
 import { Budget, type BudgetLimits } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
-import type { SavedHistory } from '../history/saved-history.ts';
+import type { History } from '../history/history.ts';
 import type { OutputRun } from '../output/output-run.ts';
 import { emitEvent } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
@@ -22,6 +22,7 @@ interface QueueOptions {
   limits: BudgetLimits & { timeoutMs: number | undefined };
   ledger: Ledger;
   rules: AccessRules;
+  history: History;
 }
 
 type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
@@ -40,8 +41,6 @@ type Work<Value> = (context: RunContext) => Promise<Value>;
 const waitsFor = new WeakMap<RunAgent, Set<RunContext>>();
 
 export class RunQueue {
-  /** Set if the conversation of the agent is saved. */
-  savedHistory: SavedHistory | undefined;
   readonly #agent: QueuedAgent;
   readonly #options: QueueOptions;
   readonly #closing = new AbortController();
@@ -80,7 +79,7 @@ export class RunQueue {
     const isPart = own !== undefined && !hasOwnOutput && hasNoOptions(entry);
     const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
     const { input } = entry;
-    const saved = own ? undefined : this.savedHistory;
+    const saved = own ? undefined : this.#options.history.saved;
     let leave: (() => void) | undefined;
     try {
       context.signal.throwIfAborted();

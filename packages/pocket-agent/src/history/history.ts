@@ -3,17 +3,24 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Message } from '../base/messages.ts';
 import { PromptBuilder, type PromptStart } from '../model/prompt.ts';
 import { callIdsIn } from '../tools/tool-calls.ts';
+import type { SavedHistory } from './saved-history.ts';
+
+type Meta = Record<string, unknown>;
 
 export class History {
+  /** Set if the conversation is saved. */
+  saved: SavedHistory | undefined;
   #messages: Message[];
+  readonly #onAdded: (message: Message, meta: Meta | undefined) => void;
   /** What `messages` returns, until the history changes. */
   #shown: readonly Message[] | undefined;
   #callIds: Set<string> | undefined;
   #resets = 0;
   readonly #prompt = new PromptBuilder();
 
-  constructor(messages: Message[]) {
+  constructor(messages: Message[], onAdded: (message: Message, meta: Meta | undefined) => void) {
     this.#messages = messages;
+    this.#onAdded = onAdded;
   }
 
   /** Oldest first, frozen. */
@@ -52,17 +59,17 @@ export class History {
     return this.#prompt.hasUrls;
   }
 
-  /** Adds a frozen message, after `before` if given. False if `before` was removed by a reset. */
-  add(message: Message, before?: Message): boolean {
-    if (!before || before === this.#messages.at(-1)) this.#messages.push(message);
+  /** Adds a frozen message: at the end, or after another one, unless a reset has removed that. */
+  add(message: Message, { after, meta }: { after?: Message; meta?: Meta | undefined } = {}): void {
+    if (!after || after === this.#messages.at(-1)) this.#messages.push(message);
     else {
-      const index = this.#messages.lastIndexOf(before);
-      if (index < 0) return false;
+      const index = this.#messages.lastIndexOf(after);
+      if (index < 0) return;
       this.#messages.splice(index + 1, 0, message);
       this.#prompt.reset(); // later messages may be in the prompt already
     }
     this.#shown = undefined;
-    return true;
+    this.#onAdded(message, meta);
   }
 
   /** The messages from an index on. */

@@ -1,0 +1,181 @@
+// The loop of an agent: `run` adds the user's message and takes steps until the model calls no more tools.
+import { abortable, deepCopy, deepFreeze, type Logger, PocketError, within } from '@pocket-agent/kit';
+import { type Message, readInput, toolMessage, type UserInput, type UserMessageOptions } from '../base/messages.ts';
+import type { ToolResult } from '../base/tool-call.ts';
+import type { Compaction } from '../compaction/compactor.ts';
+import type { Ledger } from '../cost/ledger.ts';
+import type { History } from '../history/history.ts';
+import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
+import type { LanguageModel } from '../model/model-names.ts';
+import { hasExecutedCalls } from '../provider-tools/executed-calls.ts';
+import { nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
+import type { UnsignedEvent } from '../run/events.ts';
+import type { RunAgent, RunContext } from '../run/run-context.ts';
+import { readModelAnswer } from '../tools/tool-calls.ts';
+import { toolOutput } from '../tools/tool-result.ts';
+import { type RequestedCall, runToolCalls } from '../tools/tool-runner.ts';
+import type { ToolTable } from '../tools/tool-table.ts';
+import type { AgentSettings } from './agent-config.ts';
+import type { AgentModel } from './agent-model.ts';
+import type { AgentTools } from './agent-tools.ts';
+import { type AgentHooks, type HookContext, hookContextOf, postStepAfterFailure } from './hooks.ts';
+import { finalText, needsAnotherStep, type StepResult } from './step-result.ts';
+
+interface LoopAgent extends RunAgent {
+  readonly hooks: AgentHooks;
+  readonly logger: Logger;
+  addUserMessage(text: string, options?: UserMessageOptions): void;
+  emit(event: UnsignedEvent): void;
+}
+
+interface LoopParts {
+  settings: AgentSettings;
+  history: History;
+  model: AgentModel;
+  tools: AgentTools;
+  ledger: Ledger;
+  createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>>;
+  /** The `step` of a subclass, which takes the place of ours; undefined if there is none. */
+  overriddenStep(): (() => Promise<StepResult>) | undefined;
+}
+
+interface StepRequest {
+  /** Options of this step; they override those of the agent. */
+  completion?: CompletionOptions;
+  /** The step waits for listeners that were called from then on; a listener may itself wait for a step. */
+  firstListenerCall: number;
+}
+
+/** The calls in an answer, and their results in the same order. */
+interface AnsweredCalls {
+  llmMessage: Message;
+  requested: readonly RequestedCall[];
+  results: readonly ToolResult[];
+}
+
+export class AgentLoop {
+  readonly #agent: LoopAgent;
+  readonly #parts: LoopParts;
+
+  constructor(agent: LoopAgent, parts: LoopParts) {
+    this.#agent = agent;
+    this.#parts = parts;
+  }
+
+  async run(context: RunContext, input: string | UserInput): Promise<unknown> {
+    const { model, overriddenStep } = this.#parts;
+    const firstListenerCall = nextListenerCall();
+    const { text, images = [], files = [] } = readInput(input);
+    const readFiles = files.length > 0 ? await model.readFiles(files, context.signal) : files;
+    this.#agent.addUserMessage(text, { images, files: readFiles });
+    const ownStep = overriddenStep();
+    const { output } = context;
+    for (;;) {
+      const result = await (ownStep ? ownStep() : this.step(context, { firstListenerCall }));
+      if (output?.answer) return output.answer.value;
+      if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
+      const answer = finalText(result, output?.cutOffText);
+      if (!output) return answer;
+      const read = await output.readText(answer);
+      if ('value' in read) return read.value;
+      this.#agent.addUserMessage(read.request);
+    }
+  }
+
+  /** One answer of the model and the tool calls it asks for. */
+  async step(context: RunContext, { completion = {}, firstListenerCall }: StepRequest): Promise<StepResult> {
+    const { settings, history, ledger, tools } = this.#parts;
+    const { hooks, logger } = this.#agent;
+    const { signal, budget, output } = context;
+    const step = this.#countStep(context);
+    const hookContext = hookContextOf(context, await within(signal, this.#parts.createHookContext()));
+    let result: StepResult;
+    try {
+      signal.throwIfAborted();
+      if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
+      if (history.saved) await history.saved.save();
+
+      const { model, table } = await this.#modelAndTools(context, step === 1);
+      budget.checkModelCall();
+      if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
+      const { resets } = history;
+      const request = { model, context, table, completion };
+      const response = await (settings.compaction
+        ? this.#parts.model.askWithinWindow(request)
+        : this.#parts.model.ask(request));
+      logWarnings(model, response.warnings, logger);
+      const usage = await ledger.record({ run: context, model, answer: response });
+      ledger.measureResults({ run: context, answer: response, usage, historyLength: history.length });
+      if (hooks.onLlmResponse) await within(signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
+
+      const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, table);
+      // drop the answer if the conversation was reset in between
+      if (history.resets === resets) history.add(llmMessage);
+      const hasExecuted = hasExecutedCalls(response.content);
+      const overBudget = hasExecuted ? tools.reportExecuted(llmMessage, { context, table }) : undefined;
+      let toolExecutionResults: ToolResult[] | undefined;
+      if (requested.length > 0) {
+        const run = tools.toolRun({ context, hookContext, table, requested });
+        const { results, failure } = await (output
+          ? output.runCalls(requested, response.finishReason, (others) => runToolCalls(run, others))
+          : runToolCalls(run, requested));
+        this.#addResults(context, { llmMessage, requested, results });
+        if (failure !== undefined) throw failure;
+        toolExecutionResults = results;
+      }
+      if (history.saved) await history.saved.save();
+      if (overBudget !== undefined) throw overBudget;
+
+      const { unified: finishReason, raw: rawFinishReason } = response.finishReason;
+      this.#agent.emit({ type: 'step_finished', data: { step, finishReason, usage } });
+      const listeners = pendingListeners(this.#agent, firstListenerCall);
+      if (listeners) await abortable(listeners, signal);
+      const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
+      result = { llmMessage, toolCalls, toolExecutionResults, finishReason, rawFinishReason, usage };
+    } catch (error) {
+      await postStepAfterFailure(hooks, hookContext, logger);
+      throw error;
+    }
+    if (hooks.postStep) await within(signal, hooks.postStep(hookContext));
+    return result;
+  }
+
+  /** Summarises older messages now. */
+  async compact(context: RunContext): Promise<Compaction | undefined> {
+    return this.#parts.model.compact({ context, ...(await this.#modelAndTools(context)) });
+  }
+
+  /** Both are resolved at first use; the tools again when a source has changed. */
+  async #modelAndTools(context: RunContext, isRunStart = false): Promise<{ model: LanguageModel; table: ToolTable }> {
+    const { model: agentModel, tools } = this.#parts;
+    const { signal, policy } = context;
+    const model = agentModel.known ?? (await abortable(agentModel.resolve(), signal));
+    const all = tools.known(isRunStart) ?? (await abortable(tools.collect(signal), signal));
+    return { model, table: all.visibleTo(policy) };
+  }
+
+  #countStep({ count }: RunContext): number {
+    const { maxSteps } = this.#parts.settings;
+    if (++count.steps > maxSteps) {
+      const steps = maxSteps === 1 ? 'step' : 'steps';
+      const text = `${this.#agent.name} stopped after ${maxSteps} ${steps} without a final answer (limits.maxSteps).`;
+      throw new PocketError('MAX_STEPS', text);
+    }
+    this.#agent.emit({ type: 'step_started', data: { step: count.steps } });
+    return count.steps;
+  }
+
+  /** Inserts each result right after the previous one: a message may have been added while the tools ran. */
+  #addResults(context: RunContext, { llmMessage, requested, results }: AnsweredCalls): void {
+    const { history, ledger } = this.#parts;
+    ledger.recordToolResults(context, context.output ? results.filter(({ extra }) => !extra.isAnswer) : results);
+    let after: Message = llmMessage;
+    for (const [index, result] of results.entries()) {
+      // a hook may have called another tool; the model knows the call by its own name
+      const name = requested[index]?.call.name ?? result.toolCallName;
+      const message = deepFreeze(toolMessage(result.toolCallId, name, toolOutput(result)));
+      history.add(message, { after });
+      after = message;
+    }
+  }
+}
