@@ -14,6 +14,8 @@ export type UserMessage = Extract<Message, { role: 'user' }>;
 export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 export type ToolMessage = Extract<Message, { role: 'tool' }>;
 
+type ResultItem = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number];
+
 /** An image of a user message: bytes, base64 text (with or without a `data:` header), or an http(s) URL. */
 export type ImageInput = string | URL | Uint8Array;
 
@@ -140,6 +142,27 @@ export function textOf(message: Message): string {
   let text = '';
   for (const part of message.content) if (part.type === 'text') text += part.text;
   return text;
+}
+
+/** The output of a tool as text; files are named by their type. */
+export function outputText(output: LanguageModelV4ToolResultOutput): string {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return output.value;
+    case 'json':
+    case 'error-json':
+      return JSON.stringify(output.value);
+    case 'execution-denied':
+      return output.reason ?? 'The call was denied.';
+    case 'content':
+      return output.value.map(itemText).join('\n');
+  }
+}
+
+function itemText(item: ResultItem): string {
+  if (item.type === 'text') return item.text;
+  return item.type === 'file' ? `[file of type ${item.mediaType}]` : `[${item.type}]`;
 }
 
 /** A copy of a message that came from outside, safe to keep: plain JSON, bytes as base64, URLs as strings. */

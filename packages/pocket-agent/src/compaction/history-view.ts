@@ -1,5 +1,5 @@
 // What the model sees of a compacted history: a summary, one-line references to old results, and the newest messages.
-import type { Message, ToolMessage, UserMessage } from '../base/messages.ts';
+import { type Message, outputText, type ToolMessage, type UserMessage } from '../base/messages.ts';
 import type { PromptStart } from '../model/prompt.ts';
 import { capped } from '../tools/result-size.ts';
 import { boundariesOf } from './boundaries.ts';
@@ -87,7 +87,7 @@ function shortened(part: ToolResultPart, maxBytes: number): ToolResultPart {
   if (resultBytes(part) <= maxBytes) return part;
   return {
     ...part,
-    output: { type: isError(part) ? 'error-text' : 'text', value: shortText(resultText(part), maxBytes) },
+    output: { type: isError(part) ? 'error-text' : 'text', value: shortText(outputText(part.output), maxBytes) },
   };
 }
 
@@ -96,28 +96,7 @@ function isError({ output }: ToolResultPart): boolean {
 }
 
 export function resultBytes(part: ToolResultPart): number {
-  return Buffer.byteLength(resultText(part));
-}
-
-/** The text of a result; files are named by their type. */
-export function resultText({ output }: ToolResultPart): string {
-  switch (output.type) {
-    case 'text':
-    case 'error-text':
-      return output.value;
-    case 'json':
-    case 'error-json':
-      return JSON.stringify(output.value);
-    case 'execution-denied':
-      return output.reason ?? 'denied';
-    case 'content':
-      return output.value
-        .map((item) => {
-          if (item.type === 'text') return item.text;
-          return item.type === 'file' ? `[file of type ${item.mediaType}]` : `[${item.type}]`;
-        })
-        .join('\n');
-  }
+  return Buffer.byteLength(outputText(part.output));
 }
 
 /** The beginning and the end of a text that is too long. */

@@ -11,13 +11,13 @@ import {
   stringRule,
 } from '@pocket-agent/kit';
 import type { JudgedTool, Judgement } from '../access/capabilities.ts';
-import type { Message } from '../base/messages.ts';
+import { type Message, outputText } from '../base/messages.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import { type FunctionTool, functionTools, tool } from '../tools/function-tool.ts';
 import type { KeptResult } from '../tools/tool-runner.ts';
 import type { ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
 import type { ToolEntry } from '../tools/tool-table.ts';
-import { plainReference, type Reference, resultBytes, resultText, type ToolResultPart } from './history-view.ts';
+import { plainReference, type Reference, resultBytes, type ToolResultPart } from './history-view.ts';
 import { type ResultSource, readPage, searchIn, sourceOf } from './result-pages.ts';
 import type { ResultStore } from './result-store.ts';
 
@@ -153,7 +153,7 @@ export class KeptResults {
     } finally {
       await file?.close();
     }
-    if (part && !isKeptId(id)) return work(sourceOf(resultText(part)));
+    if (part && !isKeptId(id)) return work(sourceOf(outputText(part.output)));
     throw new PocketError('TOOL_FAILED', `The result "${id}" is not kept, or no longer: call the tool again.`);
   }
 
@@ -190,7 +190,7 @@ export class KeptResults {
   /** The result in the history that has this id, or mentions it. */
   #partOf(id: string): ToolResultPart | undefined {
     const isWanted = isKeptId(id)
-      ? (part: ToolResultPart) => resultText(part).includes(id)
+      ? (part: ToolResultPart) => outputText(part.output).includes(id)
       : (part: ToolResultPart) => part.toolCallId === id;
     const messages = this.#options.messages();
     for (let index = messages.length - 1; index >= 0; index--) {
@@ -221,7 +221,7 @@ function mentionsId(message: Message): boolean {
 }
 
 function keptIdIn(part: ToolResultPart): string | undefined {
-  return resultText(part)
+  return outputText(part.output)
     .match(/\bresult-[0-9a-f]{20}\b/g)
     ?.at(-1);
 }

@@ -1,6 +1,6 @@
 // A conversation as text for the model that summarises it, in pieces that fit into its context window.
-import type { Message } from '../base/messages.ts';
-import { resultText, shortText } from './history-view.ts';
+import { type Message, outputText } from '../base/messages.ts';
+import { shortText } from './history-view.ts';
 
 /** Longest texts of one message. A summary has no place for more. */
 const limits = { user: 8_000, assistant: 4_000, arguments: 500, result: 1_000 };
@@ -54,7 +54,7 @@ function entryOf(message: Message, scale: number): string[] {
       case 'tool-call':
         return `[calls ${part.toolName} with ${short(JSON.stringify(part.input) ?? '', limits.arguments)}]`;
       case 'tool-result':
-        return `[${part.toolName} returned] ${short(resultText(part), limits.result)}`;
+        return `[${part.toolName} returned] ${short(outputText(part.output), limits.result)}`;
       default:
         return '';
     }

@@ -1,7 +1,7 @@
 // A history converted into the form of OpenAI's chat completions, which LiteLLM and most tools for conversations read.
 import type { LanguageModelV4FilePart, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import { isRecord } from '@pocket-agent/kit';
-import type { AssistantMessage, Message, ToolMessage } from '../base/messages.ts';
+import { type AssistantMessage, type Message, outputText, type ToolMessage } from '../base/messages.ts';
 import type { OpenAiMessage } from './openai-messages.ts';
 
 type AssistantPart = AssistantMessage['content'][number];
@@ -89,18 +89,7 @@ function fromTool({ content }: ToolMessage): OpenAiMessage[] {
 }
 
 function outputOf(output: LanguageModelV4ToolResultOutput): OpenAiMessage['content'] {
-  switch (output.type) {
-    case 'text':
-    case 'error-text':
-      return output.value;
-    case 'json':
-    case 'error-json':
-      return JSON.stringify(output.value);
-    case 'execution-denied':
-      return output.reason ?? 'The call was denied.';
-    case 'content':
-      return output.value.map(contentPart);
-  }
+  return output.type === 'content' ? output.value.map(contentPart) : outputText(output);
 }
 
 /** One text is a string. */
