@@ -69,6 +69,37 @@ describe('--skills', () => {
     expect(stdout.match(/skill:/g)).toHaveLength(2);
   });
 
+  test('several sources have one load_skill; of two skills with one name the second is reported', async () => {
+    const cwd = await twoSkills();
+    await mkdir(join(cwd, 'tools'));
+    for (const [root, name] of [
+      ['tools', 'csv'],
+      ['tools', 'pdf'],
+      ['more', 'pdf'],
+      ['more', 'docx'],
+    ] as const) {
+      await mkdir(join(cwd, root, name), { recursive: true });
+      await writeFile(join(cwd, root, name, 'SKILL.md'), skillText(name));
+    }
+    const options = ['--tools', 'tools', '--skills', 'skills', '--skills', 'more'];
+    const { code, stdout, stderr } = await command(['tools', ...options], { cwd });
+    expect(code).toBe(1);
+    expect([...rowsOf(stdout).keys()].filter((name) => name?.includes('skill'))).toEqual([
+      'load_skill',
+      'read_skill_file',
+      'skill:csv',
+      'skill:pdf',
+      'skill:deploy',
+      'skill:docx',
+    ]);
+    const again = (one: string, other: string) =>
+      `${join(cwd, one, 'pdf/SKILL.md')}:2:7: found "pdf" again, as in ${join(cwd, other, 'pdf')}; expected`;
+    expect(stderr).toContain(again('more', 'skills'));
+    expect(stderr).toContain(again('skills', 'tools'));
+    const checked = await command(['doctor', '--skills', 'skills', '--skills', 'more'], { cwd });
+    expect(checked.stdout).toContain(again('more', 'skills'));
+  });
+
   test('tools reports a broken skill with its position, lists the others, and fails', async () => {
     const cwd = await twoSkills();
     await mkdir(join(cwd, 'skills/bad'));

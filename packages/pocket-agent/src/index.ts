@@ -98,6 +98,8 @@ export { type FunctionTool, functionTools, type ToolReturn, tool } from './tools
 export type { ToolDenial } from './tools/tool-hooks.ts';
 export type {
   ListWait,
+  Skill,
+  SkillSource,
   SourceResource,
   SourceResources,
   ToolCallContext,

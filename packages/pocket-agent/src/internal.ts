@@ -53,4 +53,4 @@ export { agentResult } from './tools/agent-tool.ts';
 export { CallClock } from './tools/call-clock.ts';
 export { toCallToolResult } from './tools/function-tool.ts';
 export { isContentBlock, returnedIn } from './tools/tool-result.ts';
-export { allowedTool, DEFAULT_WAIT_MS, judgedCall } from './tools/tool-source.ts';
+export { allowedTool, DEFAULT_WAIT_MS, joinSkills, judgedCall } from './tools/tool-source.ts';

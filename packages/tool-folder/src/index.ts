@@ -1,4 +1,5 @@
 // The public names of `@pocket-agent/tool-folder`.
+export type { Skill } from 'pocket-agent';
 export { bundledFolderPath, bundledFolders } from './bundled.ts';
 export { JoinedFolders } from './joined-folders.ts';
 export { type ManifestProblem, problemText, undeclaredText } from './manifest/problem.ts';
@@ -6,7 +7,7 @@ export { type NewTool, testCommand, writeNewTool } from './new-tool.ts';
 export type { FolderState } from './running/folder-set.ts';
 export type { FolderCallContext } from './running/running-folder.ts';
 export type { HostContext, ToolContext, ToolLogLevel } from './running/tool-context.ts';
-export type { Skill } from './skills/skill.ts';
-export { SkillFolders, type SkillsOptions, skills } from './skills/skill-folders.ts';
+export { SkillFolders, type SkillsOptions, skills } from './skill-folders.ts';
+export { duplicateSkills } from './skills/skill-tools.ts';
 export { loadToolFolder, ToolFolder, type ToolFolderOptions } from './tool-folder.ts';
 export type { ToolFolderServer, ToolFolderServerOptions } from './tool-folder-server.ts';

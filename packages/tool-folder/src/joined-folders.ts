@@ -1,23 +1,26 @@
 // Joins several tool folder paths into one, for a server with one list of tools.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
-import type { Judgement, ListWait, ToolChoices } from 'pocket-agent';
+import type { Judgement, ListWait, Skill, ToolChoices } from 'pocket-agent';
 import type { FolderState } from './running/folder-set.ts';
 import type { FolderCallContext } from './running/running-folder.ts';
-import type { Skill } from './skills/skill.ts';
-import { SkillTools } from './skills/skill-tools.ts';
+import { JoinedSkills } from './skills/joined-skills.ts';
 import { ToolFolder, type ToolFolderOptions } from './tool-folder.ts';
 
 export class JoinedFolders extends ToolFolder {
   readonly #parts: readonly ToolFolder[];
   /** The skills of all parts have one list, so the tools of each part for its own are left out. */
-  readonly #skillTools = new SkillTools({ showsPath: false });
+  readonly #skills: JoinedSkills;
   /** Tool name to folder, from the last listing. */
   #owners: ReadonlyMap<string, ToolFolder> = new Map();
 
   constructor(parts: readonly ToolFolder[], options: ToolFolderOptions) {
     super(parts[0]?.path ?? '.', options);
     this.#parts = parts;
+    this.#skills = new JoinedSkills(
+      parts.map(({ skillSource }) => skillSource),
+      this.logger,
+    );
   }
 
   override get folders(): readonly FolderState[] {
@@ -34,8 +37,9 @@ export class JoinedFolders extends ToolFolder {
   }
 
   override async listTools(signal?: AbortSignal, wait?: ListWait): Promise<readonly Tool[]> {
-    const lists = await Promise.all(this.#parts.map((part) => ownTools(part, signal, wait)));
-    const skillTools = this.#skillTools.offer(this.skills);
+    const others = this.#parts.map(({ skillSource }) => skillSource.otherTools?.listTools(signal, wait) ?? []);
+    const lists = await Promise.all(others);
+    const skillTools = await this.#skills.listTools();
     const owners = new Map<string, ToolFolder>(skillTools.map(({ name }) => [name, this]));
     for (const [index, part] of this.#parts.entries()) {
       for (const { name } of lists[index] ?? []) {
@@ -60,7 +64,7 @@ export class JoinedFolders extends ToolFolder {
   ): Promise<CallToolResult> {
     await this.listTools(context.signal, 'ready');
     const owner = this.#owners.get(name);
-    if (owner === this) return this.#skillTools.call(name, args);
+    if (owner === this) return this.#skills.callTool(name, args);
     if (owner) return owner.callTool(name, args, context);
     const known = [...this.#owners.keys()].join(', ') || 'none';
     throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}". Available: ${known}.`);
@@ -72,7 +76,7 @@ export class JoinedFolders extends ToolFolder {
   }
 
   override choices(tool: Tool): ToolChoices | undefined {
-    return this.#owners.get(tool.name) === this ? this.#skillTools.choices(tool, tool.name) : undefined;
+    return this.#owners.get(tool.name) === this ? this.#skills.choices(tool) : undefined;
   }
 
   override onChange(listener: () => void): () => void {
@@ -85,9 +89,4 @@ export class JoinedFolders extends ToolFolder {
   override async close(): Promise<void> {
     await Promise.all(this.#parts.map((part) => part.close()));
   }
-}
-
-/** Without the tools of skills. */
-async function ownTools(part: ToolFolder, signal?: AbortSignal, wait?: ListWait): Promise<Tool[]> {
-  return (await part.listTools(signal, wait)).filter((tool) => part.choices(tool) === undefined);
 }

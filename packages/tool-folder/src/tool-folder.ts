@@ -7,6 +7,8 @@ import {
   type Judgement,
   judge,
   type ListWait,
+  type Skill,
+  type SkillSource,
   type SourceResources,
   type ToolChoices,
   type ToolSource,
@@ -17,7 +19,7 @@ import { OfferedNames } from './offered-names.ts';
 import type { FolderSet, FolderState } from './running/folder-set.ts';
 import type { FolderCallContext, RunningFolder } from './running/running-folder.ts';
 import type { HostContext } from './running/tool-context.ts';
-import type { Skill } from './skills/skill.ts';
+import { JoinedSkills } from './skills/joined-skills.ts';
 import { skillResources } from './skills/skill-resources.ts';
 import { SkillTools } from './skills/skill-tools.ts';
 import { ToolFolderServer, type ToolFolderServerOptions } from './tool-folder-server.ts';
@@ -66,7 +68,7 @@ export class ToolFolder implements ToolSource {
   readonly logger: Logger;
   readonly #options: ToolFolderOptions;
   readonly #names: OfferedNames;
-  readonly #skillTools = new SkillTools({ showsPath: false });
+  readonly #skillTools = new SkillTools((text) => this.logger.warn(text));
   /** The skills of the active folders, for clients of an agent that is served over MCP. */
   readonly resources: SourceResources = skillResources({
     list: async () => {
@@ -75,6 +77,7 @@ export class ToolFolder implements ToolSource {
     },
     judged: (skill) => this.#skillTools.judged(skill),
   });
+  readonly skillSource: SkillSource = skillSourceOf(this);
   readonly #listeners = new Set<() => void>();
   #set: FolderSet | undefined;
   #active: readonly string[] | 'all';
@@ -299,6 +302,32 @@ export class ToolFolder implements ToolSource {
     if (problems.length === 0) return;
     throw new PocketError('CONFIG_INVALID', problems.map(problemText).join('\n'), { details: { problems } });
   }
+}
+
+function skillSourceOf(folder: ToolFolder): SkillSource {
+  return {
+    get revision() {
+      return folder.revision;
+    },
+    list: async () => {
+      await folder.load();
+      return folder.skills;
+    },
+    otherTools: {
+      name: folder.name,
+      get revision() {
+        return folder.revision;
+      },
+      refresh: (isRunStart) => folder.refresh(isRunStart),
+      listTools: async (signal, wait) => {
+        const tools = await folder.listTools(signal, wait);
+        return tools.filter((tool) => folder.choices(tool) === undefined);
+      },
+      callTool: (name, args, context) => folder.callTool(name, args, context),
+      judge: (tool) => folder.judge(tool),
+    },
+    join: (parts) => new JoinedSkills(parts, folder.logger),
+  };
 }
 
 function copyNames(names: readonly string[] | 'all'): readonly string[] | 'all' {

@@ -316,6 +316,135 @@ describe('a SKILL.md in a tool folder', () => {
   });
 });
 
+describe('several sources of skills in one agent', () => {
+  const greeter = () =>
+    writeFiles({
+      'Greeter/manifest.yaml': manifestOf('greet'),
+      'Greeter/tool.ts': 'export class Tools { async greet() { return "hi"; } }',
+      'Greeter/SKILL.md': skillText('greeting'),
+    });
+  const namesIn = ({ calls }: ScriptedModel) => calls[0]?.tools?.map(({ name }) => name);
+
+  test('have one load_skill and one read_skill_file', async () => {
+    const csv = writeFiles({ 'csv/SKILL.md': skillText('csv'), 'csv/notes.txt': 'commas' });
+    const { agent, model } = scriptedAgent(
+      [
+        load('greeting'),
+        load('csv'),
+        load('pdf'),
+        { toolCalls: [{ name: 'read_skill_file', arguments: { skill: 'csv', path: 'notes.txt' } }, { name: 'greet' }] },
+        'Done.',
+      ],
+      {
+        tools: [loadToolFolder(greeter(), { logger: silent }), skills(csv, { logger: silent })],
+        skills: [folder()],
+      },
+    );
+    expect(await agent.run('Go.')).toBe('Done.');
+    expect(shown(model)[0]?.slice(0, 2)).toEqual([
+      'load_skill: greeting csv deploy pdf',
+      'read_skill_file: greeting csv deploy pdf',
+    ]);
+    expect(namesIn(model)).toEqual(['load_skill', 'read_skill_file', 'greet']);
+    expect([0, 1, 2, 3, 4].map((index) => resultText(agent, index).split('\n')[0])).toEqual([
+      'Do greeting.',
+      'Do csv.',
+      'Do pdf.',
+      'commas',
+      'hi',
+    ]);
+    expect(resultText(agent, 0)).not.toContain('Folder of this skill');
+    expect(resultText(agent, 1)).toContain(`Folder of this skill: ${join(csv, 'csv')}`);
+    const fork = agent.fork();
+    expect((await fork.listTools()).map(({ name }) => name)).toEqual(namesIn(model));
+    await agent.close();
+  });
+
+  test('obey the rules for single skills', async () => {
+    const { agent, model } = scriptedAgent([load('pdf'), 'Done.'], {
+      tools: [loadToolFolder(greeter(), { logger: silent })],
+      skills: [folder()],
+      access: { profile: { capabilities: ['read'], allow: ['greet'], deny: ['skill:pdf'] } },
+    });
+    await agent.run('Go.');
+    expect(shown(model)[0]?.[0]).toBe('load_skill: greeting');
+    expect(namesIn(model)).toEqual(['load_skill', 'read_skill_file', 'greet']);
+    expect(resultText(agent, 0)).toContain('it is on the deny list');
+    await agent.close();
+  });
+
+  test('two skills with one name: the first is offered, and the other is reported with its position', async () => {
+    const { logger, lines } = recordLog();
+    const first = writeFiles({ 'pdf/SKILL.md': skillText('pdf').replace('Do pdf', 'First') });
+    const second = writeFiles({ 'pdf/SKILL.md': `---\ndescription: Other\nname: pdf\n---\nSecond.` });
+    const { agent, model } = scriptedAgent([load('pdf'), 'Done.', 'Again.'], {
+      tools: [loadToolFolder(first, { logger })],
+      skills: [second],
+      logger,
+    });
+    await agent.run('Go.');
+    await agent.run('Go on.');
+    expect(shown(model)[0]?.[0]).toBe('load_skill: pdf');
+    expect(resultText(agent, 0)).toContain('First.');
+    expect(lines).toEqual([
+      `warn: ${second}/pdf/SKILL.md:3:7: found "pdf" again, as in ${first}/pdf; expected a different name for each skill`,
+    ]);
+    await agent.close();
+  });
+
+  test('one skill that two sources find is offered once, without a report', async () => {
+    const { logger, lines } = recordLog();
+    const root = folder();
+    const { agent, model } = scriptedAgent(['Done.'], {
+      tools: [skills(root, { logger }), loadToolFolder(join(root, 'pdf'), { logger })],
+      skills: [root],
+      logger,
+    });
+    await agent.run('Go.');
+    expect(shown(model)[0]?.[0]).toBe('load_skill: deploy pdf');
+    expect(lines).toEqual([]);
+    await agent.close();
+  });
+
+  test('tools keep their names: a tool of a folder called load_skill stays beside that of the skills', async () => {
+    const own = writeFiles({
+      'Own/manifest.yaml': manifestOf('load_skill'),
+      'Own/tool.ts': 'export class Tools { async load_skill() { return "own"; } }',
+    });
+    const { agent, model } = scriptedAgent([load('pdf'), 'Done.'], {
+      tools: [loadToolFolder(folder(), { logger: silent }), loadToolFolder(own, { logger: silent })],
+    });
+    await agent.run('Go.');
+    expect(namesIn(model)).toEqual(['load_skill', 'read_skill_file', expect.stringMatching(/^load_skill_\w+$/)]);
+    expect(resultText(agent, 0)).toContain('Do pdf.');
+    await agent.close();
+  });
+
+  test('a skill that a watched folder adds is in the next step', async () => {
+    const root = folder();
+    const tools = loadToolFolder(root, { logger: silent, watch: true });
+    const more = skills(writeFiles({ 'csv/SKILL.md': skillText('csv') }), { logger: silent, watch: true });
+    const { agent, model } = scriptedAgent(['One.', 'Two.', 'Three.'], { tools: [tools, more] });
+    await agent.run('Go.');
+    for (const [source, path] of [
+      [tools, root],
+      [more, more.paths[0] ?? ''],
+    ] as const) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      source.onChange(resolve);
+      writeInto(path, 'late/SKILL.md', skillText(`late`).replace('Does', `Is in ${path === root ? 'one' : 'two'};`));
+      await promise;
+      await agent.run('Go on.');
+    }
+    expect(shown(model).map(([first]) => first)).toEqual([
+      'load_skill: deploy pdf csv',
+      'load_skill: deploy late pdf csv',
+      'load_skill: deploy late pdf csv',
+    ]);
+    await agent.close();
+  });
+});
+
 describe('skills over MCP', () => {
   async function connect(url: string, token: string): Promise<Client> {
     const client = new Client({ name: 'test', version: '1.0.0' });

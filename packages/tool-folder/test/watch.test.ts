@@ -1,7 +1,7 @@
 // Folders under watch: what was edited serves the next call, what runs goes on, what was broken is said.
 import { renameSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadToolFolder, type ToolFolder } from '@pocket-agent/tool-folder';
+import { loadToolFolder, skills, type ToolFolder } from '@pocket-agent/tool-folder';
 import { PocketAgentClient } from 'pocket-agent';
 import { expect, onTestFinished, test } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
@@ -16,7 +16,7 @@ function watch(root: string, options = {}): ToolFolder {
 }
 
 /** Does something to the files and waits until the folder has noticed. */
-async function after(folder: ToolFolder, edit: () => void): Promise<void> {
+async function after(folder: Pick<ToolFolder, 'onChange'>, edit: () => void): Promise<void> {
   const changed = Promise.withResolvers<void>();
   const stop = folder.onChange(changed.resolve);
   edit();
@@ -229,4 +229,42 @@ test('nothing is reloaded after close', async () => {
   folder.onChange(() => changes++);
   await after(other, () => writeInto(root, 'A/tool.ts', saying('two')));
   expect(changes).toBe(0);
+});
+
+test('skills: edits of the front matter, new and removed skills change the list; a broken edit is reported', async () => {
+  const skillText = (name: string, about: string) => `---\nname: ${name}\ndescription: ${about}\n---\nText.\n`;
+  const root = writeFiles({ 'pdf/SKILL.md': skillText('pdf', 'One'), 'csv/SKILL.md': skillText('csv', 'Commas') });
+  const { logger, lines } = recordLog();
+  const source = skills(root, { logger, watch: true });
+  onTestFinished(() => source.close());
+  const listed = () => source.skills.map(({ name, description }) => `${name}: ${description}`);
+  await source.load();
+  const { revision } = source;
+  await after(source, () => writeInto(root, 'pdf/SKILL.md', skillText('pdf', 'Two')));
+  expect(listed()).toEqual(['csv: Commas', 'pdf: Two']);
+  expect(JSON.stringify(await source.listTools())).toContain('- pdf: Two');
+  expect(source.revision).toBeGreaterThan(revision);
+  await after(source, () => {
+    writeInto(root, 'pdf/SKILL.md', 'broken');
+    writeInto(root, 'docx/SKILL.md', skillText('docx', 'Words'));
+  });
+  expect(listed()).toEqual(['csv: Commas', 'docx: Words', 'pdf: Two']);
+  expect(lines).toEqual([expect.stringContaining('pdf/SKILL.md:1:1: found no front matter')]);
+  await expect(source.callTool('load_skill', { skill: 'pdf' })).rejects.toThrow('found no front matter');
+  await after(source, () => rmSync(join(root, 'csv'), { recursive: true }));
+  expect(listed()).toEqual(['docx: Words', 'pdf: Two']);
+  expect(lines).toHaveLength(1);
+});
+
+test('skills: an edit of the text is in the next load_skill and leaves the list as it is', async () => {
+  const skillText = (text: string) => `---\nname: pdf\ndescription: Forms\n---\n${text}\n`;
+  const root = writeFiles({ 'pdf/SKILL.md': skillText('one') });
+  const source = skills(root, { logger: silent, watch: true });
+  onTestFinished(() => source.close());
+  await source.load();
+  writeInto(root, 'pdf/SKILL.md', skillText('two'));
+  // the next change is seen after the edit
+  await after(source, () => writeInto(root, 'new/SKILL.md', skillText('three').replace('pdf', 'new')));
+  expect(source.revision).toBe(2);
+  expect((await source.callTool('load_skill', { skill: 'pdf' })).content).toMatchObject([{ text: /^two/ }]);
 });

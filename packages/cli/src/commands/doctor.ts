@@ -52,7 +52,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     for (const finding of await checkServers(request, signal)) report(finding);
     for (const name of request.toolFolders)
       for (const finding of await checkFolder(name, request, signal)) report(finding);
-    for (const path of request.skills) for (const finding of await checkSkills(path, signal)) report(finding);
+    for (const finding of await checkSkills(request.skills, signal)) report(finding);
   }
   report(await checkDataFolder());
   report(checkTerminal());
@@ -176,9 +176,10 @@ async function checkFolder(name: string, { folderOptions }: AgentRequest, signal
   }
 }
 
-async function checkSkills(path: string, signal: AbortSignal): Promise<Finding[]> {
+/** All together, because two skills must not have one name; one by one if a path cannot be read. */
+async function checkSkills(paths: readonly string[], signal: AbortSignal): Promise<Finding[]> {
   try {
-    const { skills, problems, warnings } = await loadSkills([path], { logger: screenLogger(() => {}), signal });
+    const { skills, problems, warnings } = await loadSkills(paths, { logger: screenLogger(() => {}), signal });
     const found = skills?.skills ?? [];
     return [
       ...found.map(({ name }): Finding => ({ state: 'ok', text: `skill ${name}` })),
@@ -186,6 +187,7 @@ async function checkSkills(path: string, signal: AbortSignal): Promise<Finding[]
       ...problems.map((text): Finding => ({ state: 'broken', text, fix: 'Fix that line and run doctor again.' })),
     ];
   } catch (error) {
+    if (paths.length > 1) return (await Promise.all(paths.map((path) => checkSkills([path], signal)))).flat();
     return [{ state: 'broken', text: errorText(error), fix: 'Check the path given with --skills.' }];
   }
 }

@@ -8,7 +8,7 @@ import {
   type ToolFolder,
   type ToolFolderOptions,
 } from '@pocket-agent/tool-folder';
-import type { ToolSource } from 'pocket-agent';
+import type { Skill, ToolSource } from 'pocket-agent';
 import type { AgentRequest } from './agent-request.ts';
 
 /** `web` is the included folder; `./web` is your own. */
@@ -77,17 +77,24 @@ export async function loadSources(
   const loaded = await loadFolders(toolFolders, { ...folderOptions, logger, signal });
   try {
     const { skills, problems, warnings } = await loadSkills(paths, { logger, signal });
+    const all = [...loaded.folders, ...(skills ? [skills] : [])].flatMap((source) => source.skills);
     return {
       folders: loaded.folders,
       skills,
       sources: [...loaded.folders, ...(skills ? [skills] : [])],
-      problems: [...loaded.problems, ...problems],
+      problems: [...loaded.problems, ...problems, ...(await duplicateTexts(all))],
       warnings: [...loaded.warnings, ...warnings],
     };
   } catch (error) {
     if (!signal.aborted) await closeFolders(loaded.folders);
     throw error;
   }
+}
+
+async function duplicateTexts(skills: readonly Skill[]): Promise<string[]> {
+  if (skills.length < 2) return [];
+  const { duplicateSkills, problemText } = await import('@pocket-agent/tool-folder');
+  return duplicateSkills(skills).map(problemText);
 }
 
 /** A broken skill does not hide the others. A path without any skill is an error. */

@@ -2,7 +2,7 @@
 
 import { printable, printableText } from '@pocket-agent/kit';
 import { type JudgedTool, type Judgement, judge, type ListWait, type Profile, type ToolSource } from 'pocket-agent';
-import { refusalBy } from 'pocket-agent/internal';
+import { joinSkills, refusalBy } from 'pocket-agent/internal';
 import { columnWidths } from './markdown-table.ts';
 import { padded } from './text-width.ts';
 
@@ -21,7 +21,7 @@ interface ToolListing {
 
 export async function toolRows({ sources, profile, signal, wait = 'all' }: ToolListing): Promise<ToolRow[]> {
   const lists = await Promise.all(
-    sources.map(async (source) => ({ source, tools: await source.listTools(signal, wait) })),
+    joinSkills(sources).map(async (source) => ({ source, tools: await source.listTools(signal, wait) })),
   );
   const refusalOf = (judged: JudgedTool) => profile && refusalBy(profile, judged);
   return lists.flatMap(({ source, tools }) => {
@@ -59,7 +59,7 @@ export async function toolDetails(
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<string[]> {
-  const lists = await Promise.all(sources.map((source) => source.listTools(signal)));
+  const lists = await Promise.all(joinSkills(sources).map((source) => source.listTools(signal)));
   return lists
     .flat()
     .filter(({ name }) => names.includes(name))

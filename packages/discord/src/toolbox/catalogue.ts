@@ -12,7 +12,7 @@ import {
   type ToolFolder,
   type ToolFolderOptions,
 } from '@pocket-agent/tool-folder';
-import type { Capability, Logger, ToolSource } from 'pocket-agent';
+import { type Capability, judge, type Logger, type SkillSource, type ToolSource } from 'pocket-agent';
 import { DiscordBotError } from '../base/errors.ts';
 import { toolError } from './tool-errors.ts';
 
@@ -156,14 +156,30 @@ export class Catalogue {
 }
 
 /** A source whose `close` keeps the folder loaded: agents close their sources, but folders are shared. */
-function sharedSource(source: ToolFolder, { logger, onClose }: { logger: Logger; onClose: () => void }): ToolSource {
-  return {
+function sharedSource(folder: ToolFolder, { logger, onClose }: { logger: Logger; onClose: () => void }): ToolSource {
+  const { otherTools, join } = folder.skillSource;
+  const skillSource: SkillSource = {
+    get revision() {
+      return folder.skillSource.revision;
+    },
+    list: () => folder.skillSource.list(),
+    otherTools: otherTools && withOwnErrors(otherTools, logger),
+    ...(join ? { join } : {}),
+  };
+  return Object.assign(withOwnErrors(folder, logger), {
     close: async () => onClose(),
+    choices: (tool: Parameters<ToolFolder['choices']>[0]) => folder.choices(tool),
+    skillSource,
+  });
+}
+
+function withOwnErrors(source: ToolSource, logger: Logger): ToolSource {
+  return {
     name: source.name,
     get revision() {
       return source.revision;
     },
-    refresh: (isRunStart) => source.refresh(isRunStart),
+    refresh: (isRunStart) => source.refresh?.(isRunStart),
     listTools: (signal, wait) => source.listTools(signal, wait),
     async callTool(name, args, context) {
       try {
@@ -174,7 +190,6 @@ function sharedSource(source: ToolFolder, { logger, onClose }: { logger: Logger;
           : toolError(error, { tool: name, claim: context.meta.discord_claim, logger });
       }
     },
-    judge: (tool) => source.judge(tool),
-    choices: (tool) => source.choices(tool),
+    judge: (tool) => source.judge?.(tool) ?? judge(tool),
   };
 }

@@ -4,25 +4,26 @@ import { resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { type Logger, PocketError } from '@pocket-agent/kit';
 import { type Judgement, judge } from '../access/capabilities.ts';
-import type { SourceResources, ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
+import type { SkillSource, SourceResources, ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
 
 const PACKAGE = '@pocket-agent/tool-folder';
 
+type LoadedSource = ToolSource & { readonly resources: SourceResources; readonly skillSource: SkillSource };
+
 /** The part of the package that is used here. */
 interface SkillsModule {
-  skills(paths: readonly string[], options: { logger: Logger }): ToolSource & { readonly resources: SourceResources };
+  skills(paths: readonly string[], options: { logger: Logger }): LoadedSource;
 }
-
-type Source = ReturnType<SkillsModule['skills']>;
 
 class AgentSkills implements ToolSource {
   readonly name = 'skills';
   readonly hasOwnSchemas = true;
   readonly resources: SourceResources;
+  readonly skillSource: SkillSource;
   readonly #paths: readonly string[];
   readonly #logger: Logger;
-  #loading: Promise<Source> | undefined;
-  #loaded: Source | undefined;
+  #loading: Promise<LoadedSource> | undefined;
+  #loaded: LoadedSource | undefined;
 
   constructor(paths: readonly string[], logger: Logger) {
     // relative to the folder that is current now
@@ -33,6 +34,7 @@ class AgentSkills implements ToolSource {
       templates: async () => (await this.#load()).resources.templates(),
       find: async (uri) => (await this.#load()).resources.find(uri),
     };
+    this.skillSource = { revision: 0, list: async () => (await this.#load()).skillSource.list() };
   }
 
   async listTools(): Promise<readonly Tool[]> {
@@ -51,7 +53,7 @@ class AgentSkills implements ToolSource {
     return this.#loaded?.choices?.(tool);
   }
 
-  async #load(): Promise<Source> {
+  async #load(): Promise<LoadedSource> {
     this.#loading ??= this.#import();
     try {
       this.#loaded = await this.#loading;
@@ -62,7 +64,7 @@ class AgentSkills implements ToolSource {
     }
   }
 
-  async #import(): Promise<Source> {
+  async #import(): Promise<LoadedSource> {
     const { skills }: SkillsModule = await import(PACKAGE).catch((error: unknown) => {
       if (isInstalled()) throw error;
       const text = `The option "skills" needs the package ${PACKAGE}: npm install ${PACKAGE}`;

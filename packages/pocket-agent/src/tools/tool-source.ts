@@ -8,7 +8,7 @@ import type {
   ResourceTemplateType,
   Tool,
 } from '@modelcontextprotocol/client';
-import { type JudgedTool, type Judgement, judge } from '../access/capabilities.ts';
+import { type Capability, type JudgedTool, type Judgement, judge } from '../access/capabilities.ts';
 import type { ToolProgress } from '../base/tool-call.ts';
 
 /** Passed to a source with each call. */
@@ -55,6 +55,31 @@ export interface SourceResources {
   find(uri: string): Promise<SourceResource | undefined>;
 }
 
+/** A folder with instructions for a kind of task, in SKILL.md. */
+export interface Skill {
+  readonly name: string;
+  readonly description: string;
+  /** The real path of its folder. */
+  readonly path: string;
+  /** Whether the model is told the path, which it needs to run scripts of the skill with other tools. */
+  readonly showsPath: boolean;
+  /** `metadata.capability`, or `read`: rules judge the skill like a tool with this capability. */
+  readonly capability: Capability;
+  /** The whole front matter, as it was written. */
+  readonly frontMatter: Readonly<Record<string, unknown>>;
+}
+
+/** The skills of a source. An agent offers the skills of all its sources with one `load_skill`. */
+export interface SkillSource {
+  /** Changes with the list of skills. */
+  readonly revision: number;
+  list(): Promise<readonly Skill[]>;
+  /** The source without the tools for its skills; undefined if it has no other tools. Its `close` is never called. */
+  readonly otherTools?: ToolSource | undefined;
+  /** One source for the skills of several. If two skills have the same name, the first is offered, with a warning. */
+  join?(parts: readonly SkillSource[]): ToolSource;
+}
+
 export interface ToolSource {
   readonly name: string;
   /** True if the program itself wrote the schemas of the tools; others are checked in another process. */
@@ -74,6 +99,8 @@ export interface ToolSource {
   judge?(tool: Tool): Judgement;
   /** For a tool whose calls choose between several things. They are judged instead of the tool. */
   choices?(tool: Tool): ToolChoices | undefined;
+  /** If the source has tools for skills. */
+  readonly skillSource?: SkillSource | undefined;
   /** What an agent with this source offers to its clients when it is served over MCP. */
   readonly resources?: SourceResources | undefined;
   /** For a tool that the provider of the model runs itself: what the model gets in place of a function. */
@@ -94,9 +121,23 @@ export function withoutClose(source: ToolSource): ToolSource {
     callTool: (name, args, context) => source.callTool(name, args, context),
     judge: (tool) => source.judge?.(tool) ?? judge(tool),
     choices: (tool) => source.choices?.(tool),
+    skillSource: source.skillSource,
     resources: source.resources,
     providerTool: (tool) => source.providerTool?.(tool),
   };
+}
+
+/** The sources with one source for all skills, in place of the first that has some. */
+export function joinSkills(sources: readonly ToolSource[]): readonly ToolSource[] {
+  const withSkills = sources.filter(({ skillSource }) => skillSource);
+  const parts = withSkills.flatMap(({ skillSource }) => skillSource ?? []);
+  const joined = parts.length > 1 ? parts.find(({ join }) => join)?.join?.(parts) : undefined;
+  if (!joined) return sources;
+  return sources.flatMap((source) => {
+    if (!source.skillSource) return source;
+    const { otherTools } = source.skillSource;
+    return [...(source === withSkills[0] ? [joined] : []), ...(otherTools ? [otherTools] : [])];
+  });
 }
 
 type ChoiceSource = Pick<ToolSource, 'choices'>;

@@ -2,7 +2,7 @@
 import { PocketError } from '@pocket-agent/kit';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
 import { NameRegistry } from './name-registry.ts';
-import type { ToolSource } from './tool-source.ts';
+import { joinSkills, type ToolSource } from './tool-source.ts';
 import { type Collecting, collectTools, type ToolTable } from './tool-table.ts';
 
 interface ToolboxCollecting extends Omit<Collecting, 'names'> {
@@ -11,6 +11,9 @@ interface ToolboxCollecting extends Omit<Collecting, 'names'> {
 }
 
 export class Toolbox {
+  /** As they were given; these are closed. */
+  readonly #given: readonly ToolSource[];
+  /** With one source for all skills. */
   readonly #sources: ToolSource[];
   readonly #borrowed: ToolSource | undefined;
   #names: NameRegistry<ToolSource> | undefined;
@@ -22,7 +25,8 @@ export class Toolbox {
     const functions = tools.filter(isFunctionTool);
     const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
     // the first source with a name keeps it: no other source takes the name of a function, and with it its access rules
-    this.#sources = functions.length > 0 ? [functionTools(functions), ...sources] : sources;
+    this.#given = functions.length > 0 ? [functionTools(functions), ...sources] : sources;
+    this.#sources = [...joinSkills(this.#given)];
     this.#borrowed = borrowed;
   }
 
@@ -55,7 +59,7 @@ export class Toolbox {
   }
 
   async close(): Promise<void> {
-    const own = this.#sources.filter((source) => source !== this.#borrowed);
+    const own = this.#given.filter((source) => source !== this.#borrowed);
     await Promise.all(own.map(async (source) => source.close?.()));
   }
 }

@@ -35,6 +35,8 @@ interface YamlSource<Value> {
 export class YamlFile<Value> {
   readonly file: string;
   readonly problems: ManifestProblem[] = [];
+  /** As it was written; undefined if it is not YAML. */
+  readonly raw: unknown;
   /** Undefined if the file does not match its schema. */
   readonly value: Value | undefined;
   readonly #schema: DescribedSchema<Value>;
@@ -47,13 +49,19 @@ export class YamlFile<Value> {
     this.#schema = schema;
     this.#kind = kind;
     this.#document = this.#parse(text);
-    const value = this.#document ? this.#plain(this.#document) : undefined;
-    if (value !== undefined) this.value = this.#check(value);
+    this.raw = this.#document ? this.#plain(this.#document) : undefined;
+    if (this.raw !== undefined) this.value = this.#check(this.raw);
   }
 
   /** Reports a problem at the value or the key of `path`. If it is missing, the position is that of its parent. */
   report(path: Path, finding: Finding, of: 'key' | 'value' = 'value'): void {
     this.problems.push(this.#problem(this.#offset(path, of), finding));
+  }
+
+  /** Where the value of `path` is. */
+  position(path: Path): Pick<ManifestProblem, 'line' | 'column'> {
+    const { line, col } = this.#lines.linePos(this.#offset(path, 'value'));
+    return { line, column: col };
   }
 
   /** What is wrong with keys that the mapping at `path` should not have. */

@@ -4,14 +4,13 @@ import { basename, join, sep } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { errorText, withoutUndefined } from '@pocket-agent/kit';
 import { compileSchema } from '@pocket-agent/schema';
-import type { Capability, McpServerEntry } from 'pocket-agent';
+import type { Capability, McpServerEntry, Skill } from 'pocket-agent';
 import { readMcpConfig } from 'pocket-agent/internal';
 import { ManifestFile } from '../manifest/manifest.ts';
 import type { Manifest } from '../manifest/manifest-schema.ts';
 import { type ManifestProblem, shown } from '../manifest/problem.ts';
 import { hasSkillFile } from '../skills/find-skills.ts';
 import { type ReadSkill, readSkill } from '../skills/read-skill.ts';
-import type { Skill } from '../skills/skill.ts';
 import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
 import type { ImportOptions, ToolsClass } from './tools-module.ts';
 

@@ -3,9 +3,10 @@ import { realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { errorText } from '@pocket-agent/kit';
 import { decodeText, readConfined } from '@pocket-agent/kit/confined-files';
+import type { Skill } from 'pocket-agent';
 import { type ManifestProblem, shown } from '../manifest/problem.ts';
 import { YamlFile } from '../manifest/yaml-file.ts';
-import { SKILL_FILE, type Skill } from './skill.ts';
+import { SKILL_FILE, setNamePosition } from './skill.ts';
 import { type FrontMatter, skillSchema } from './skill-schema.ts';
 
 /** In bytes. A tool result has at most about as many. */
@@ -21,8 +22,8 @@ export interface ReadSkill {
   problems: ManifestProblem[];
   /** Keys that the specification does not know; other programs may. */
   warnings: ManifestProblem[];
-  /** Reports that another skill has this name. */
-  reportDuplicate(other: Skill): void;
+  /** The whole file. */
+  bytes: Uint8Array;
 }
 
 interface ReadOptions {
@@ -30,20 +31,23 @@ interface ReadOptions {
   isNameFree?: boolean;
   /** True: `folder` was a real path when it was found. If it has become a symbolic link since, it is not read. */
   isReal?: boolean;
+  /** Whether the model is told the path. */
+  showsPath?: boolean;
 }
 
 /** Never throws: a skill that cannot be read has a problem. */
 export async function readSkill(folder: string, options: ReadOptions = {}): Promise<ReadSkill> {
-  const { isNameFree = false, isReal = false } = options;
+  const { isNameFree = false, isReal = false, showsPath = false } = options;
   const file = join(folder, SKILL_FILE);
   const failed = (found: string, expected: string): ReadSkill => {
     const problems = [{ file, line: 1, column: 1, found, expected }];
-    return { skill: undefined, body: '', problems, warnings: [], reportDuplicate: () => {} };
+    return { skill: undefined, body: '', problems, warnings: [], bytes: new Uint8Array() };
   };
   try {
     const path = isReal ? folder : await realpath(folder);
     const read = { root: path, isRootReal: true, path: SKILL_FILE, maxBytes: MAX_SKILL, rootName: 'the skill' };
-    const parts = splitFrontMatter(decodeText(SKILL_FILE, await readConfined(read)));
+    const bytes = await readConfined(read);
+    const parts = splitFrontMatter(decodeText(SKILL_FILE, bytes));
     if (parts === 'missing')
       return failed('no front matter', 'a first line "---", then name and description, then a line "---"');
     if (parts === 'unclosed') return failed('front matter without an end', 'a line "---" after name and description');
@@ -53,7 +57,7 @@ export async function readSkill(folder: string, options: ReadOptions = {}): Prom
     // the empty line stands for the first "---", so that line numbers are those of the file
     const source = new YamlFile({ file, text: `\n${yaml}`, schema: skillSchema, kind: 'front matter' });
     const names = isNameFree ? undefined : [basename(folder), basename(path)];
-    return checked({ source, body, path, names });
+    return { ...checked({ source, path, names, showsPath }), body, bytes };
   } catch (error) {
     return failed(`an error: ${errorText(error)}`, 'a text file of at most 250 kB in the folder');
   }
@@ -61,13 +65,13 @@ export async function readSkill(folder: string, options: ReadOptions = {}): Prom
 
 interface Source {
   source: YamlFile<FrontMatter>;
-  body: string;
   path: string;
+  showsPath: boolean;
   /** Names of the folder; undefined if the skill may have another name. */
   names: readonly string[] | undefined;
 }
 
-function checked({ source, body, path, names }: Source): ReadSkill {
+function checked({ source, path, names, showsPath }: Source): Omit<ReadSkill, 'body' | 'bytes'> {
   const { value, problems } = source;
   if (value && names && !names.some((name) => name.normalize('NFKC') === value.name)) {
     const [folder = ''] = names;
@@ -75,22 +79,14 @@ function checked({ source, body, path, names }: Source): ReadSkill {
   }
   const known = skillSchema.keysAt([]);
   const others = Object.keys(value ?? {}).filter((key) => !known.includes(key));
-  return {
-    skill: value && problems.length === 0 ? skillOf(value, path) : undefined,
-    body,
-    problems,
-    warnings: source.unknownKeys([], others),
-    reportDuplicate: (other) =>
-      source.report(['name'], {
-        found: `${shown(other.name)} again, as in ${other.path}`,
-        expected: 'a different name for each skill',
-      }),
-  };
-}
-
-function skillOf(frontMatter: FrontMatter, path: string): Skill {
-  const { name, description, metadata } = frontMatter;
-  return Object.freeze({ name, description, path, capability: metadata?.capability ?? 'read', frontMatter });
+  const warnings = source.unknownKeys([], others);
+  if (!value || problems.length > 0) return { skill: undefined, problems, warnings };
+  const { name, description, metadata } = value;
+  const { capability = 'read' } = metadata ?? {};
+  const frontMatter = source.raw as Record<string, unknown>;
+  const skill: Skill = Object.freeze({ name, description, path, showsPath, capability, frontMatter });
+  setNamePosition(skill, source.position(['name']));
+  return { skill, problems, warnings };
 }
 
 /** The lines between the first "---" and the next, and the text after them. */

@@ -5,8 +5,9 @@ import { isAbsolute, join, relative, sep } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { escapeInvisible } from '@pocket-agent/kit';
 import { decodeText, looksSecret, readConfined } from '@pocket-agent/kit/confined-files';
+import type { Skill } from 'pocket-agent';
 import { isSkipped } from './find-skills.ts';
-import { SKILL_FILE, type Skill } from './skill.ts';
+import { SKILL_FILE } from './skill.ts';
 
 const MAX_LISTED = 100;
 const MAX_VISITED = 1_000;

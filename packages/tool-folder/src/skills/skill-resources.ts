@@ -3,8 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
 import type { ReadResourceResult } from '@modelcontextprotocol/client';
 import { errorText, PocketError } from '@pocket-agent/kit';
-import type { JudgedTool, SourceResource, SourceResources } from 'pocket-agent';
-import { SKILL_FILE, type Skill } from './skill.ts';
+import type { JudgedTool, Skill, SourceResource, SourceResources } from 'pocket-agent';
+import { SKILL_FILE } from './skill.ts';
 import { readSkillFile } from './skill-files.ts';
 
 const SCHEME = 'skill://';

@@ -1,9 +1,9 @@
 // The tools of skills: load_skill returns the instructions of one, read_skill_file a file beside them.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { errorText, PocketError, printable, snapshot } from '@pocket-agent/kit';
-import type { JudgedTool, ToolChoices } from 'pocket-agent';
-import { problemText } from '../manifest/problem.ts';
-import type { Skill } from './skill.ts';
+import type { JudgedTool, Skill, ToolChoices } from 'pocket-agent';
+import { type ManifestProblem, problemText } from '../manifest/problem.ts';
+import { duplicateName } from './skill.ts';
 import { fileResult, type Lines, listSkillFiles, readSkillFile } from './skill-files.ts';
 
 const LOAD = 'load_skill';
@@ -14,20 +14,22 @@ const MAX_CATALOGUE = 30_000;
 /** Providers limit the number of values in an enum. */
 const MAX_ENUM = 200;
 
-interface SkillToolsOptions {
-  /** Whether the model is told the path of a skill, which it needs to run scripts with other tools. */
-  showsPath: boolean;
-}
-
 export class SkillTools {
-  readonly #options: SkillToolsOptions;
+  readonly #warn: (text: string) => void;
+  readonly #warned = new Set<string>();
   #skills: ReadonlyMap<string, Skill> = new Map();
   #tools: readonly Tool[] = [];
   /** The limited tools made last, by tool; runs with the same rules get the same object. */
   readonly #limited = new Map<string, { names: string; tool: Tool }>();
 
-  constructor(options: SkillToolsOptions) {
-    this.#options = options;
+  /** `warn` is called once for each skill whose name is taken. */
+  constructor(warn: (text: string) => void) {
+    this.#warn = warn;
+  }
+
+  /** The tools that were offered last. */
+  get tools(): readonly Tool[] {
+    return this.#tools;
   }
 
   get skills(): readonly Skill[] {
@@ -36,8 +38,11 @@ export class SkillTools {
 
   /** The tools of these skills; none if there are no skills. Of several skills with one name, the first counts. */
   offer(skills: readonly Skill[]): readonly Tool[] {
-    const byName = new Map<string, Skill>();
-    for (const skill of skills) if (!byName.has(skill.name)) byName.set(skill.name, skill);
+    const { byName, problems } = withoutDuplicates(skills);
+    for (const text of problems.map(problemText)) {
+      if (!this.#warned.has(text)) this.#warn(text);
+      this.#warned.add(text);
+    }
     const known = this.#skills;
     const isSame = known.size === byName.size && [...byName].every(([name, skill]) => known.get(name) === skill);
     if (isSame) return this.#tools;
@@ -108,13 +113,33 @@ export class SkillTools {
     const { compatibility } = now.frontMatter;
     const notes = [
       typeof compatibility === 'string' ? `Compatibility: ${printable(compatibility)}` : '',
-      this.#options.showsPath ? `Folder of this skill: ${skill.path}` : '',
+      skill.showsPath ? `Folder of this skill: ${skill.path}` : '',
       paths.length > 0 ? `Files of this skill, for ${READ}:\n${paths.join('\n')}` : '',
       isCutOff ? '[there are more files]' : '',
     ].filter(Boolean);
     const texts = [body || '(this skill has no instructions besides its description)', ...notes];
     return { content: [{ type: 'text', text: texts.join('\n\n') }] };
   }
+}
+
+/** The first skill of each name, and a problem for each other one. A skill that is found twice is no problem. */
+export function withoutDuplicates(skills: readonly Skill[]): {
+  byName: ReadonlyMap<string, Skill>;
+  problems: ManifestProblem[];
+} {
+  const byName = new Map<string, Skill>();
+  const problems: ManifestProblem[] = [];
+  for (const skill of skills) {
+    const other = byName.get(skill.name);
+    if (!other) byName.set(skill.name, skill);
+    else if (other.path !== skill.path) problems.push(duplicateName(skill, other));
+  }
+  return { byName, problems };
+}
+
+/** A problem for each skill that is not offered, because one before it in the list has its name. */
+export function duplicateSkills(skills: readonly Skill[]): ManifestProblem[] {
+  return withoutDuplicates(skills).problems;
 }
 
 /** What profiles, filters and audit records call a skill. */

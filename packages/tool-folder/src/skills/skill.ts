@@ -1,15 +1,21 @@
-// A skill: a folder with instructions in SKILL.md.
-import type { Capability } from 'pocket-agent';
+// The file of a skill, and the position of its name there, for reports of two skills with one name.
+import { join } from 'node:path';
+import type { Skill } from 'pocket-agent';
+import { type ManifestProblem, shown } from '../manifest/problem.ts';
 
 export const SKILL_FILE = 'SKILL.md';
 
-export interface Skill {
-  readonly name: string;
-  readonly description: string;
-  /** The real path of its folder. */
-  readonly path: string;
-  /** `metadata.capability`, or `read`: rules judge the skill like a tool with this capability. */
-  readonly capability: Capability;
-  /** The whole front matter. */
-  readonly frontMatter: Readonly<Record<string, unknown>>;
+type Position = Pick<ManifestProblem, 'line' | 'column'>;
+
+const namePositions = new WeakMap<Skill, Position>();
+
+export function setNamePosition(skill: Skill, position: Position): void {
+  namePositions.set(skill, position);
+}
+
+/** Reports that `skill` is not offered, because `other` has its name. */
+export function duplicateName(skill: Skill, other: Skill): ManifestProblem {
+  const { line, column } = namePositions.get(skill) ?? { line: 1, column: 1 };
+  const found = `${shown(skill.name)} again, as in ${other.path}`;
+  return { file: join(skill.path, SKILL_FILE), line, column, found, expected: 'a different name for each skill' };
 }
