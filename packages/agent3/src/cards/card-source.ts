@@ -1,12 +1,12 @@
 // Fetches cards and signing keys, with a timeout and HTTP caching.
 import { CARD_PATH } from '@pocket-agent/a2a/client';
-import { FetchError, type HttpFetch, isHost } from '@pocket-agent/http/fetch';
+import { FetchError, type HttpFetch, isHost, limitedResponse } from '@pocket-agent/http/fetch';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/agents.ts';
 import type { SigningKey } from './signature.ts';
 
-/** The registry's `fetch` refuses larger cards and key sets. */
+/** Of cards and key sets. */
 export const MAX_CARD_BYTES = 256 * 1_024;
 const TIMEOUT_MS = 10_000;
 const MIN_FRESH_MS = 60_000;
@@ -107,7 +107,7 @@ export class CardSource {
     try {
       const response = await this.#fetch(url, { headers, signal });
       this.checkScheme(new URL(response.url), 'The redirect target');
-      return { response, text: await response.text() };
+      return { response, text: await limitedResponse(response, { maxBytes: MAX_CARD_BYTES }).text() };
     } catch (cause) {
       throw unavailable(url, late.aborted ? `no complete answer within ${this.#timeoutMs} ms` : reasonOf(cause), cause);
     }

@@ -3,7 +3,6 @@ import { makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, stderrLogger } from '@pocket-agent/kit';
 import type { Agent3 } from '../base/agent3.ts';
 import { type BridgeOptions, createBridge } from '../bridge/bridge.ts';
-import { MAX_CARD_BYTES } from '../cards/card-source.ts';
 import { openRegistry, type RegistryOptions } from '../registry/registry.ts';
 
 export type LocalAgent3 = Awaited<ReturnType<typeof openAgent3>>;
@@ -18,8 +17,7 @@ const CARD_TIMEOUT_MS = 15_000;
 
 export async function openAgent3(options: LocalAgent3Options = {}) {
   const { policy, approve, budget, pushUrl, key, logger = stderrLogger(), allowHosts = [], ...registered } = options;
-  const limits = { maxBytes: MAX_CARD_BYTES, timeoutMs: CARD_TIMEOUT_MS };
-  const fetch = makeFetch({ allowHosts, ...limits, redirects: 'follow' });
+  const fetch = makeFetch({ allowHosts, timeoutMs: CARD_TIMEOUT_MS, redirects: 'follow' });
   const registry = await openRegistry({ ...registered, allowHosts, fetch });
   const bridge = createBridge({
     directory: registry,

@@ -242,7 +242,7 @@ test('an unavailable card is refused with the reason, within the timeout', async
   server.card = '{"name": ';
   expect(await reason()).toContain('did not send a JSON object');
   server.card = JSON.stringify(v1Card({ description: 'x'.repeat(300_000) }));
-  expect(await reason()).toContain('larger than 262144 bytes');
+  expect(await reason()).toContain('exceeds the limit of 256 KiB');
   const slow = await setup.serve((_request, response) => void response.writeHead(200).write('{'));
   const started = performance.now();
   await expect(hasty.register({ cardUrl: `${slow}/card` }, alice)).rejects.toThrow('no complete answer within 200 ms');

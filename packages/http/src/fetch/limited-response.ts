@@ -4,6 +4,7 @@ import { HttpResponse, type Split, splitting, streamOf } from './response.ts';
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
+const BYTES_PER_KIB = 1_024;
 const BYTES_PER_MB = 1_024 * 1_024;
 
 export interface ResponseLimits {
@@ -49,7 +50,7 @@ function contentType({ headers }: Response): string {
 
 function checkOf({ maxBytes = Number.POSITIVE_INFINITY, onTooLarge }: ResponseLimits, maxParts: number): Check {
   const weight = new JsonWeight({ maxParts });
-  const tooLong = `that exceeds the limit of ${maxBytes / BYTES_PER_MB} MB`;
+  const tooLong = `that exceeds the limit of ${sizeText(maxBytes)}`;
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.byteLength;
@@ -59,6 +60,10 @@ function checkOf({ maxBytes = Number.POSITIVE_INFINITY, onTooLarge }: ResponseLi
     onTooLarge?.(error);
     throw error;
   };
+}
+
+function sizeText(bytes: number): string {
+  return bytes < BYTES_PER_MB ? `${bytes / BYTES_PER_KIB} KiB` : `${bytes / BYTES_PER_MB} MB`;
 }
 
 function checkedWhole(check: Check): Split {

@@ -72,6 +72,7 @@ export class AccessRules {
   readonly #shared: Shared;
   /** Approvals that last longer than a call, by the rules of the agent that calls. */
   #remembered: WeakMap<AccessRules, Set<string>> | undefined;
+  #checkOrigins: WeakMap<object, object> | undefined;
   readonly #hasApprover: boolean;
 
   constructor(given: AccessOptions | undefined, { logger, hasApprover, forkOf }: RulesOptions) {
@@ -107,6 +108,14 @@ export class AccessRules {
     this.#remembered ??= new WeakMap();
     const known = this.#remembered.get(caller) ?? new Set();
     this.#remembered.set(caller, known);
+    return known;
+  }
+
+  /** The origin of schemas of a tool source. Forks share sources, but must not wait for the checks of each other. */
+  checkOrigin(source: object): object {
+    this.#checkOrigins ??= new WeakMap();
+    const known = this.#checkOrigins.get(source) ?? {};
+    this.#checkOrigins.set(source, known);
     return known;
   }
 

@@ -229,10 +229,9 @@ export class Policy {
     signal: AbortSignal,
   ): Promise<Refused | undefined> {
     const check = { schema: tool.inputSchema, value: call.arguments, defaults: true };
-    // the rules as the origin: forks share a source, and must not wait for the checks of each other
     const verdict = await (source.hasOwnSchemas
       ? checkHere(check)
-      : checkForeign({ ...check, origin: this.rules, signal }));
+      : checkForeign({ ...check, origin: this.rules.checkOrigin(source), signal }));
     return refusalOfArguments(call, verdict);
   }
 

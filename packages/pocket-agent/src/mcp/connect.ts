@@ -20,7 +20,7 @@ import { type Connected, type ConnectRequest, connectClient, inTime } from './sd
 import { limitedFetch } from './transports/flood-limits.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 import { inProcessTransport } from './transports/in-process.ts';
-import { SseTransport } from './transports/sse-transport.ts';
+import { SseRequestError, SseTransport } from './transports/sse-transport.ts';
 
 export const MAX_LOGINS = 3;
 const FIRST_WAIT_MS = 50;
@@ -208,6 +208,7 @@ function statusOf(error: unknown): number | undefined {
 }
 
 function httpReason(error: unknown, { pathname }: URL): string {
+  if (error instanceof SseRequestError) return `it answered ${error.data.status} to a request: ${error.data.text}`;
   const status = statusOf(error);
   const text = errorText(error).replace(/^(Version negotiation (probe )?failed|Error POSTing to endpoint): /, '');
   if (status === undefined || (status !== 404 && text.includes(String(status)))) return text;

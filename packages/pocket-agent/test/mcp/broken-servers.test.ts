@@ -17,14 +17,17 @@ async function clientOf(answers: Record<string, Answer>, entry: object = {}) {
   return { host, ...testClient({ mcpConfig: { mcpServers: { it: { url: host.url, ...entry } } } }) };
 }
 
-/** A server over the SSE transport of 2024 that refuses calls as given. */
-async function oldClientOf(refuseCall: (response: ServerResponse, id: unknown, call: number) => boolean) {
+/** A server over the SSE transport of 2024 that refuses calls, or other requests, as given. */
+async function oldClientOf(
+  refuseCall: (response: ServerResponse, id: unknown, call: number) => boolean,
+  refused = 'tools/call',
+) {
   const host = await open(startOldSseHost());
   let calls = 0;
   const proxy = await open(
     listen(undefined, (request, response, body) => {
       const { method, id } = Object(body);
-      if (method === 'tools/call' && refuseCall(response, id, ++calls)) return;
+      if (method === refused && refuseCall(response, id, ++calls)) return;
       return forward(host.port, { request, response, body });
     }),
   );
@@ -56,6 +59,26 @@ describe('a refusal over the old SSE transport', () => {
     });
     expect(JSON.parse(textOfResult(await client.callTool('meta', {})))).toHaveProperty('progressToken');
     expect([calls(), statuses]).toEqual([2, ['it: connected', 'it: lost', 'it: connected']]);
+  });
+
+  test.each([404, 405])('with status %i of the handshake is not blamed on the path', async (status) => {
+    const { client } = await oldClientOf((response) => {
+      response.writeHead(status).end('unknown tenant');
+      return true;
+    }, 'initialize');
+    await client.listTools();
+    const reason = client.status.get('it')?.reason;
+    expect(reason).toContain(`it answered ${status} to a request: unknown tenant`);
+    expect(reason).not.toContain('path');
+  });
+
+  test('with status 401 of the handshake says that a login is needed', async () => {
+    const { client } = await oldClientOf((response) => {
+      response.writeHead(401).end();
+      return true;
+    }, 'initialize');
+    await client.listTools();
+    expect(client.status.get('it')?.reason).toContain('requires a login');
   });
 
   test('with status 502, as proxies send it, leaves the outcome unknown', async () => {

@@ -1,5 +1,6 @@
 // Schemas of MCP servers are checked in child processes: whatever they contain, this process stays free, deadlines and
 // signals work, and the caller gets an error that names the tool.
+import type { ToolSource } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { limitChecks } from '../../../schema/test/check-limit.ts';
 import type { Host } from '../fixtures/servers/http-hosts.ts';
@@ -133,5 +134,25 @@ describe('an input schema, where calls need approval', () => {
     expect(resultText(agent)).toMatch(/^"it" was not called: its arguments could not be checked/);
     expect(resultText(agent)).toMatch(reason);
     expect([asked, calls(host)]).toEqual([0, []]);
+  });
+
+  test('that takes long to check does not hold up the calls to another source', async () => {
+    const source = (name: string, properties: object): ToolSource => ({
+      name,
+      listTools: () => [{ name, inputSchema: { type: 'object' as const, properties } }],
+      callTool: async () => ({ content: [] }),
+    });
+    const toolCalls = [{ name: 'slow', arguments: { text: slowText } }, { name: 'quick' }];
+    const stop = new AbortController();
+    const { agent } = scriptedAgent([{ toolCalls }], {
+      tools: [source('slow', slowPattern.properties), source('quick', {})],
+      access: { confirm: 'always' },
+      approve: () => {
+        stop.abort();
+        return 'deny';
+      },
+    });
+    await expect(agent.run('Go.', { signal: stop.signal })).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(resultText(agent)).not.toContain('longer than');
   });
 });

@@ -53,11 +53,14 @@ export class SseTransport extends SSEClientTransport {
   }
 }
 
-/** A refused request as the error of streamable HTTP. Over SSE the SDK puts the status only into the text. */
+/** A request that the server refused although the stream is open, with the data of an error of streamable HTTP. */
+export class SseRequestError extends SdkHttpError {}
+
+/** Over SSE the SDK puts the status only into the text. */
 function httpError(error: unknown): unknown {
   const message = error instanceof Error ? error.message : '';
   const [, status, text] = /^Error POSTing to endpoint \(HTTP (\d+)\): (.*)$/s.exec(message) ?? [];
   if (status === undefined) return error;
   const data = { status: Number(status), statusText: '', text };
-  return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, message, data, { cause: error });
+  return new SseRequestError(SdkErrorCode.ClientHttpNotImplemented, message, data, { cause: error });
 }
