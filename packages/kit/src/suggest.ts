@@ -3,8 +3,8 @@ import type { ParseArgsConfig } from 'node:util';
 
 /** Only this many characters of a word are compared, which bounds the work for hostile input. */
 const MAX_COMPARED = 100;
-/** Only this many known names are compared: a server may list thousands. */
-const MAX_CANDIDATES = 1_000;
+/** Edit distances are slow to compute, and a server may list thousands of names: only the most similar get one. */
+const MAX_CANDIDATES = 50;
 const MAX_LISTED = 10;
 
 /** The known name closest to `word`, if at most a third of the letters differ. */
@@ -68,10 +68,37 @@ export function httpUrlHint(text: string): string | undefined {
 
 function ranked(word: string, known: readonly string[]): { candidate: string; distance: number }[] {
   const wanted = normalized(word);
+  const leastDistance = leastDistanceTo(wanted);
   return known
+    .map((candidate) => ({ candidate, least: leastDistance(candidate) }))
+    .sort((a, b) => a.least - b.least)
     .slice(0, MAX_CANDIDATES)
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, normalized(candidate)) }))
+    .map(({ candidate }) => ({ candidate, distance: editDistance(wanted, normalized(candidate)) }))
     .sort((a, b) => a.distance - b.distance);
+}
+
+/** A lower bound of the edit distance, quick to compute: the letters that only one of two words has. */
+function leastDistanceTo(wanted: string): (candidate: string) => number {
+  const letters = new Int8Array(128);
+  const count = (word: string, step: 1 | -1) => {
+    for (let index = 0; index < Math.min(word.length, MAX_COMPARED); index++) {
+      const code = word.charCodeAt(index);
+      const lower = code >= 65 && code <= 90 ? code + 32 : code;
+      if ((lower >= 97 && lower <= 122) || (code >= 48 && code <= 57)) letters[lower] = (letters[lower] ?? 0) + step;
+    }
+  };
+  count(wanted, 1);
+  return (candidate) => {
+    count(candidate, -1);
+    let [missing, added] = [0, 0];
+    for (let code = 48; code <= 122; code++) {
+      const difference = letters[code] ?? 0;
+      if (difference > 0) missing += difference;
+      else added -= difference;
+    }
+    count(candidate, 1);
+    return Math.max(missing, added);
+  };
 }
 
 function normalized(word: string): string {

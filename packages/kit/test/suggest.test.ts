@@ -1,5 +1,5 @@
 // Which word was meant by one that does not exist.
-import { closest } from '@pocket-agent/kit';
+import { closest, describeAvailable } from '@pocket-agent/kit';
 import { expect, test } from 'vitest';
 
 test.each([
@@ -23,4 +23,10 @@ test.each([
   ['pmr', 'rpm'],
 ])('"%s" is not "%s": two changes of few letters are too many', (word, known) => {
   expect(closest(word, [known])).toBeUndefined();
+});
+
+test('a name at the end of a long list is found', () => {
+  const names = [...Array.from({ length: 20_000 }, (_, index) => `tool_${index}`), 'Read-Letters'];
+  expect(closest('read_leters', names)).toBe('Read-Letters');
+  expect(describeAvailable('read_leters', names)).toMatch(/^The closest of 20001: Read-Letters, /);
 });

@@ -29,22 +29,23 @@ const MAX_COMPILED = 100;
 
 /** For schemas of the program itself: runs on this thread, and errors name the place in the schema. */
 export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
-  const text = textOf(schema);
-  if (text === undefined) return compileNew(schema);
+  const copied = copyOf(schema);
+  if (!copied) return compileNew(schema);
+  const { text, copy } = copied;
   const known = compiled.get(text);
   compiled.delete(text);
   const isSame = known && isDeepStrictEqual(known.schema, schema); // the text of Infinity is that of null
-  const entry = isSame ? known : { schema: structuredClone(schema), outcome: await compileNew(schema) };
+  const entry = isSame ? known : { schema: copy, outcome: await compileNew(schema) };
   compiled.set(text, entry);
   const [oldest] = compiled.keys();
   if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
   return entry.outcome;
 }
 
-/** Undefined for a schema that contains itself, as YAML allows. */
-function textOf(schema: Schema): string | undefined {
+/** Undefined for a schema that contains itself, as YAML allows, or a function. */
+function copyOf(schema: Schema): { text: string; copy: Schema } | undefined {
   try {
-    return JSON.stringify(schema);
+    return { text: JSON.stringify(schema), copy: structuredClone(schema) };
   } catch {
     return undefined;
   }

@@ -63,8 +63,8 @@ export interface A2aServerOptions extends A2aAccessOptions {
   /** The same limit for one caller. Default: a quarter of `maxRunningTasks` if there are several callers. */
   maxRunningTasksPerCaller?: number;
   /**
-   * Size of the messages of running tasks, estimated; more tasks are rejected. With several callers, each may use a
-   * quarter of it. Default 256 MiB.
+   * Estimated size of the messages that started the running tasks; more tasks are rejected. With several callers, each
+   * may use a quarter of it. Default 256 MiB.
    */
   maxRunningBytes?: number;
   /** Number of finished tasks to keep in memory (without a `taskStore`), and to keep webhooks of. Default 1,000. */

@@ -197,7 +197,7 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
   if (options.mcpClient && options.mcpConfig && options.mcpClient !== origin?.client) {
     throw new PocketError(
       'CONFIG_INVALID',
-      'An agent takes mcpConfig or mcpClient, not both: the client brings the servers it was made with.',
+      'An agent takes mcpConfig or mcpClient, not both: the client brings the servers it was made with. If this happens in fork() of a subclass, pass all of its options to super: super({ ...options, mcpConfig }).',
     );
   }
   if (options.prices) checkPrices(options.prices);

@@ -9,7 +9,7 @@ interface RunLimitOptions {
   name: string;
   maxRuns?: number | undefined;
   maxRunsPerCaller?: number | undefined;
-  /** Bytes of the messages of all runs. Default: no limit. */
+  /** Bytes of the messages that started the runs. Default: no limit. */
   maxBytes?: number | undefined;
 }
 
@@ -61,9 +61,9 @@ export class RunLimit {
     const share = isOneOfMany ? Math.ceil(maxBytes * CALLER_SHARE) : maxBytes;
     const own = this.#usageOf(caller).bytes;
     if (this.#total.bytes > 0 && this.#total.bytes + bytes > maxBytes)
-      return `With this message, the running tasks of ${name} would hold more than ${maxBytes} bytes of messages, its limit (maxRunningBytes); try again later.`;
+      return `${name} runs tasks with ${this.#total.bytes} bytes of messages; with this message they would exceed its limit of ${maxBytes} bytes. Try again later.`;
     if (own === 0 || own + bytes <= share) return undefined;
-    return `With this message, your running tasks of ${name} would hold more than ${share} bytes of messages, the limit for one caller (a quarter of maxRunningBytes); try again when one has ended.`;
+    return `${name} runs tasks of yours with ${own} bytes of messages; with this message they would exceed the limit of ${share} bytes for one caller. Try again when one has ended.`;
   }
 
   #usageOf(caller: string): Usage {

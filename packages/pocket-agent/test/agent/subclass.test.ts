@@ -122,6 +122,17 @@ describe('mcpClient', () => {
     await mcpClient.close();
   });
 
+  test('of a fork whose class picks options is refused with the way out', async () => {
+    const mcpConfig = { mcpServers: { one: { server: await scriptedServer([add]) } } };
+    class Picky extends PocketAgent {
+      constructor({ mcpClient }: Partial<PocketAgentOptions> = {}) {
+        super({ agentConfig: agentConfig(), mcpConfig, logger: silent, ...(mcpClient ? { mcpClient } : {}) });
+      }
+    }
+    await using agent = new Picky();
+    expect(() => agent.fork()).toThrow('pass all of its options to super: super({ ...options, mcpConfig })');
+  });
+
   test('is what a fork uses of an agent with mcpConfig', async () => {
     const mcpConfig = { mcpServers: { one: { server: await scriptedServer([add]) } } };
     await using agent = new PocketAgent({ agentConfig: agentConfig(), mcpConfig, logger: silent });
