@@ -137,7 +137,7 @@ describe('an input schema, where calls need approval', () => {
   });
 
   test('that takes long to check does not hold up the calls to another source', async () => {
-    const source = (name: string, properties: object): ToolSource => ({
+    const source = (name: string, properties: Record<string, { type: string; pattern: string }>): ToolSource => ({
       name,
       listTools: () => [{ name, inputSchema: { type: 'object' as const, properties } }],
       callTool: async () => ({ content: [] }),
