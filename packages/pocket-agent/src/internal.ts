@@ -31,9 +31,9 @@ export { isTextual } from './base/file-types.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
-export { providerOf } from './model/model-names.ts';
-export { isInstalled, type KnownProvider, knownProviders } from './model/providers.ts';
 export { readOutput } from './output/output-options.ts';
+export { providerOf } from './providers/model-names.ts';
+export { isInstalled, type KnownProvider, knownProviders } from './providers/providers.ts';
 export {
   type ProviderCount,
   type RateCounter,

@@ -6,7 +6,7 @@ import type { Ledger } from '../cost/ledger.ts';
 import { PocketAgentClient } from '../mcp/client.ts';
 import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
-import type { LanguageModel } from '../model/model-names.ts';
+import type { LanguageModel } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, type ElicitationHandler } from '../run/run-context.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';

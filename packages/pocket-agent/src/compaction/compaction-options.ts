@@ -1,6 +1,6 @@
 // The option `compaction` of an agent: when prompts are shortened, and how much of them stays word for word.
 import { isRecord, type OptionRule, OptionSet, PocketError } from '@pocket-agent/kit';
-import { checkModelName, type LanguageModel } from '../model/model-names.ts';
+import { checkModelName, type LanguageModel } from '../providers/model-names.ts';
 
 export interface CompactionOptions {
   /**

@@ -4,9 +4,9 @@ import { abortable, errorText, isPocketError, type Logger, PocketError, type Poc
 import type { Message } from '../base/messages.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { callModel, type ModelCall, type ModelResponse } from '../model/model-call.ts';
-import { modelName } from '../model/model-names.ts';
 import type { PromptStart } from '../model/prompt.ts';
 import { BYTES_PER_TOKEN, estimateInputTokens, estimateTokens } from '../model/token-estimate.ts';
+import { modelName } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { ToolTable } from '../tools/tool-table.ts';

@@ -4,8 +4,8 @@ import { isPocketError } from '@pocket-agent/kit';
 import { contextWindowOf } from '../cost/prices.ts';
 import { failureOf } from '../model/failure.ts';
 import type { ModelResponse } from '../model/model-call.ts';
-import { modelName } from '../model/model-names.ts';
 import { providerErrorText } from '../model/provider-errors.ts';
+import { modelName } from '../providers/model-names.ts';
 
 /** Beyond these, a provider counts something else, for example only tokens that were not cached. */
 const MIN_FACTOR = 0.5;

@@ -2,7 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { type Logger, PocketError } from '@pocket-agent/kit';
 import type { ToolResult } from '../base/tool-call.ts';
-import { modelName } from '../model/model-names.ts';
+import { modelName } from '../providers/model-names.ts';
 import { Budget, type RunTotals } from './budget.ts';
 import { costOf, isPriced, loadPriceTable, type ModelPrice, needsPriceTable, type Prices } from './prices.ts';
 import { callUsage, count, type TokenEstimate, type Usage } from './usage.ts';

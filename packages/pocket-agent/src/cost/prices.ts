@@ -10,7 +10,7 @@ import {
   stderrLogger,
 } from '@pocket-agent/kit';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
-import { modelName, prefixOf } from '../model/model-names.ts';
+import { modelName, prefixOf } from '../providers/model-names.ts';
 import { count } from './usage.ts';
 
 /** In USD per million tokens. */

@@ -15,7 +15,7 @@ import {
   oneOf,
   warnOnce,
 } from '@pocket-agent/kit';
-import { modelName } from './model-names.ts';
+import { modelName } from '../providers/model-names.ts';
 
 type ModelOptions = Omit<
   LanguageModelV4CallOptions,

@@ -6,9 +6,9 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { abortable, delay, errorText, onAbort, PocketError, redactError } from '@pocket-agent/kit';
+import { adviceAfterRejection, modelName } from '../providers/model-names.ts';
 import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
-import { adviceAfterRejection, modelName } from './model-names.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { providerErrorText, refuseHtml, rejectionOf, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';

@@ -1,6 +1,7 @@
 // Adapts requests to the provider of a model, and learns from rejections what to leave out of the next one.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Logger } from '@pocket-agent/kit';
+import { omittedFields } from '../providers/omitted-fields.ts';
 import { promptFor } from './prompt.ts';
 import { fileKeysIn } from './prompt-repair.ts';
 import { codesOf, providerErrorText, statusOf } from './provider-errors.ts';
@@ -13,8 +14,6 @@ type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
 
 /** Tool definitions that a model rejected. Requests must contain the same objects; a tool that changes is offered again. */
 const rejectedTools = new WeakMap<LanguageModelV4, WeakSet<Tool>>();
-/** Top-level fields that are left out of the requests of a model. */
-const omittedFields = new WeakMap<LanguageModelV4, Set<string>>();
 
 /** The lists in it are copies: models may change them. */
 export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
@@ -102,13 +101,8 @@ export function learnFromRejection({ model, error, request }: Rejection): string
   return learned;
 }
 
-/** Registers the set that `learnField` fills with the fields to leave out of the requests of the model. */
-export function omitFields(model: LanguageModelV4, fields: Set<string>): void {
-  omittedFields.set(model, fields);
-}
-
 function learnField(model: LanguageModelV4, rejection: string): string | undefined {
-  const fields = omittedFields.get(model);
+  const fields = omittedFields(model);
   const isRejected =
     /stream_options.{0,80}(not permitted|unsupported|not supported|unknown|unrecognized|unexpected|extra)/is;
   const isNamed = /(not permitted|unsupported|unknown|unrecognized|unexpected|extra\w*).{0,80}stream_options/is;

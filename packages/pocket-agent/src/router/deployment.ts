@@ -3,8 +3,8 @@ import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { type ModelPrice, priceOf } from '../cost/prices.ts';
 import { count } from '../cost/usage.ts';
 import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from '../model/failure.ts';
-import { type LanguageModel, resolveModel } from '../model/model-names.ts';
-import type { ModelSettings } from '../model/providers.ts';
+import { type LanguageModel, resolveModel } from '../providers/model-names.ts';
+import type { ModelSettings } from '../providers/providers.ts';
 import type { RateCounter, RateLimits, Reserved, WindowUse } from './rate-window.ts';
 import type { Candidate } from './strategy.ts';
 

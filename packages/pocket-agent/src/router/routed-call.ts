@@ -9,10 +9,10 @@ import type {
 import { delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
 import { tagPart } from '../model/account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
-import { adviceAfterRejection } from '../model/model-names.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from '../model/model-request.ts';
 import { providerErrorText, rejectionOf, statusOf, wasSilent } from '../model/provider-errors.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
+import { adviceAfterRejection } from '../providers/model-names.ts';
 import type { Deployment } from './deployment.ts';
 import { DeploymentCall } from './deployment-call.ts';
 import type { Lease, RateLimitQueue } from './rate-limit-queue.ts';

@@ -16,8 +16,8 @@ import {
 } from '@pocket-agent/kit';
 import { checkPrice } from '../cost/prices.ts';
 import type { FailureKind } from '../model/failure.ts';
-import { checkModelName } from '../model/model-names.ts';
-import { modelSettings } from '../model/providers.ts';
+import { checkModelName } from '../providers/model-names.ts';
+import { modelSettings } from '../providers/providers.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { RateStoreFactory } from './rate-window.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';

@@ -27,6 +27,7 @@ const packages: Record<string, readonly string[]> = {
 const layers = [
   'base',
   'demo',
+  'providers',
   'model',
   'access',
   'cost',

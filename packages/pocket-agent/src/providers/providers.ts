@@ -2,7 +2,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, nullable, nullableString, OptionSet, secretStringMap } from '@pocket-agent/kit';
 import { modelFetch } from './model-fetch.ts';
-import { omitFields } from './model-request.ts';
+import { omitFields } from './omitted-fields.ts';
 
 /** For models given by name; a model object has its own settings. */
 export interface ModelSettings {
