@@ -5,7 +5,7 @@ import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@mode
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { remoteAgent } from '@pocket-agent/a2a';
 import { PocketAgentClient } from 'pocket-agent';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import { CommandFolder, commandLine, toolsFolder } from './fixtures/command.ts';
 
@@ -35,18 +35,27 @@ async function overStdio(...args: string[]): Promise<Client> {
   return client;
 }
 
+type HttpServer = Awaited<ReturnType<typeof startHttp>>;
+
+/** The command as an HTTP server, for one test. */
+async function overHttp(...args: string[]): Promise<HttpServer> {
+  const server = await startHttp(...args);
+  ends.push(server.end);
+  return server;
+}
+
 /** The command as an HTTP server: its process, its URL and its exit code. */
-async function overHttp(...args: string[]) {
+async function startHttp(...args: string[]) {
   const child: ChildProcess = spawn(node, [...start, ...args], {
     env: folder.env,
     cwd: folder.path,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  ends.push(async () => {
+  const end = async () => {
     child.kill('SIGKILL');
     await ended;
-  });
+  };
   let told = '';
   const url = await new Promise<string>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`It ended: ${told}`)));
@@ -56,7 +65,7 @@ async function overHttp(...args: string[]) {
       if (address) resolve(address);
     });
   });
-  return { child, url, ended, told, stderr: () => told };
+  return { child, url, ended, end, told, stderr: () => told };
 }
 
 async function connected(url: string, token?: string, options: ClientOptions = {}): Promise<Client> {
@@ -67,6 +76,13 @@ async function connected(url: string, token?: string, options: ClientOptions = {
   return client;
 }
 
+/** Of the only tool, for a client of the 2026 era. */
+async function argumentsOfTool(url: string): Promise<string[]> {
+  const client = await connected(url, 'secret-1', { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  const [tool] = (await client.listTools()).tools;
+  return Object.keys(tool?.inputSchema.properties ?? {});
+}
+
 describe('pocket-agent serve', () => {
   test('serves an agent file over MCP on stdin and stdout', async () => {
     const client = await overStdio('serve', await agentFile());
@@ -75,24 +91,34 @@ describe('pocket-agent serve', () => {
     expect(JSON.stringify(content)).toContain('Hello');
   });
 
-  test.each([
-    ['per-client', ['message', 'conversation_id']],
-    ['per-token', ['message']],
-  ])(
-    'requires the token over HTTP; --conversation %s: the tool takes %j; ends with 143 on SIGTERM',
-    async (conversation, properties) => {
-      const args = ['--http', '--token', 'secret-1', '--conversation', conversation];
-      const { url, child, ended } = await overHttp('serve', await agentFile(), ...args);
-      await expect(connected(url)).rejects.toThrow();
-      const client = await connected(url, 'secret-1', { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-      const [tool, ...others] = (await client.listTools()).tools;
-      expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(properties);
-      expect(others).toEqual([]);
-      await client.close();
-      child.kill('SIGTERM');
-      expect(await ended).toBe(143);
-    },
-  );
+  describe('--http --token', () => {
+    let server: HttpServer;
+    beforeAll(async () => {
+      server = await startHttp('serve', await agentFile(), '--http', '--token', 'secret-1');
+    });
+    afterAll(() => server.end());
+
+    test('requires the token', async () => {
+      await expect(connected(server.url)).rejects.toThrow();
+      const client = await connected(server.url, 'secret-1');
+      expect((await client.listTools()).tools).toHaveLength(1);
+    });
+
+    test('a client names its conversation', async () => {
+      expect(await argumentsOfTool(server.url)).toEqual(['message', 'conversation_id']);
+    });
+
+    test('ends with 143 on SIGTERM', async () => {
+      server.child.kill('SIGTERM');
+      expect(await server.ended).toBe(143);
+    });
+  });
+
+  test('--conversation per-token: a client does not name its conversation', async () => {
+    const args = ['--http', '--token', 'secret-1', '--conversation', 'per-token'];
+    const { url } = await overHttp('serve', await agentFile(), ...args);
+    expect(await argumentsOfTool(url)).toEqual(['message']);
+  });
 
   test('--a2a serves an A2A agent', async () => {
     const { url } = await overHttp('serve', await agentFile(), '--a2a');
@@ -144,25 +170,41 @@ describe('pocket-agent serve-tools', () => {
     expect(stderr).toContain(' both have a tool "greet": rename one.');
   });
 
-  test('--watch: an agent sees the edit of a folder, beside a broken one; a broken edit and its fix are reported', async () => {
-    const own = join(folder.path, 'watched');
-    await cp(toolsFolder, own, { recursive: true });
-    await writeFile(join(own, 'Counter', 'manifest.yaml'), 'tool_list: nothing\n');
-    const { url, told, stderr } = await overHttp('serve-tools', own, '--http', '--watch');
-    expect(told).toContain('Serving without Counter.');
-    const agent = new PocketAgentClient({ mcpConfig: { mcpServers: { tools: { url } } }, logger: silent });
-    ends.push(() => agent.close());
-    const greet = async () => JSON.stringify((await agent.callTool('greet', { who: 'Ada' })).content);
-    expect(await greet()).toContain('Hello Ada!');
-    const file = join(own, 'Greeter', 'tool.ts');
-    const code = await readFile(file, 'utf8');
-    await writeFile(file, code.replace('Hello', 'Goodbye'));
-    await expect.poll(greet).toContain('Goodbye');
-    await writeFile(file, 'throw new Error("half an edit");\n');
-    await expect.poll(stderr).toContain('Says hello is broken; calls use the code from before that edit.\n');
-    expect(stderr()).toMatch(/Greeter\/tool\.ts:1:1: found an error: half an edit; expected a module that loads\n/);
-    await writeFile(file, code);
-    await expect.poll(stderr).toContain('Says hello works again.\n');
+  describe('--watch', () => {
+    let server: HttpServer;
+    const inFolder = (...path: string[]) => join(folder.path, 'watched', ...path);
+    const greeter = () => inFolder('Greeter', 'tool.ts');
+    beforeAll(async () => {
+      await cp(toolsFolder, inFolder(), { recursive: true });
+      await writeFile(inFolder('Counter', 'manifest.yaml'), 'tool_list: nothing\n');
+      server = await startHttp('serve-tools', inFolder(), '--http', '--watch');
+    });
+    afterAll(() => server.end());
+
+    test('serves the folders that work beside a broken one', () => {
+      expect(server.told).toContain('Serving without Counter.');
+    });
+
+    test('an agent sees the edit of a folder', async () => {
+      const mcpConfig = { mcpServers: { tools: { url: server.url } } };
+      const agent = new PocketAgentClient({ mcpConfig, logger: silent });
+      ends.push(() => agent.close());
+      const greet = async () => JSON.stringify((await agent.callTool('greet', { who: 'Ada' })).content);
+      expect(await greet()).toContain('Hello Ada!');
+      const code = await readFile(greeter(), 'utf8');
+      await writeFile(greeter(), code.replace('Hello', 'Goodbye'));
+      await expect.poll(greet).toContain('Goodbye');
+    });
+
+    test('an edit that breaks a folder is reported, and so is its fix', async () => {
+      const { stderr } = server;
+      const code = await readFile(greeter(), 'utf8');
+      await writeFile(greeter(), 'throw new Error("half an edit");\n');
+      await expect.poll(stderr).toContain('Says hello is broken; calls use the code from before that edit.\n');
+      expect(stderr()).toMatch(/Greeter\/tool\.ts:1:1: found an error: half an edit; expected a module that loads\n/);
+      await writeFile(greeter(), code);
+      await expect.poll(stderr).toContain('Says hello works again.\n');
+    });
   });
 
   test('a path without a tool folder is refused with advice', async () => {

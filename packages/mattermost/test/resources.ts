@@ -1,4 +1,5 @@
 // Resources of the current test, released at its end: fake servers, temporary folders, processes.
+// Several tests can share them: `beforeAll` passes its own `atEnd`.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,15 +12,18 @@ import { type FakeMattermost, type FakeOptions, startFakeMattermost } from './fa
 
 const { NODE_COMPILE_CACHE = '' } = process.env;
 
-export async function fakeForTest(options: FakeOptions = {}): Promise<FakeMattermost> {
+/** Registers what releases a resource. */
+export type AtEnd = (release: () => Promise<void>) => void;
+
+export async function fakeForTest(options: FakeOptions = {}, atEnd: AtEnd = onTestFinished): Promise<FakeMattermost> {
   const fake = await startFakeMattermost(options);
-  onTestFinished(() => fake.close());
+  atEnd(() => fake.close());
   return fake;
 }
 
-export async function folderForTest(): Promise<string> {
+export async function folderForTest(atEnd: AtEnd = onTestFinished): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mattermost-test-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  atEnd(() => rm(folder, { recursive: true }));
   return folder;
 }
 
@@ -42,9 +46,10 @@ interface RunOptions {
   args: readonly string[];
   environment: Record<string, string>;
   cwd: string;
+  atEnd?: AtEnd;
 }
 
-export function runForTest({ file, args, environment, cwd }: RunOptions): RunningProgram {
+export function runForTest({ file, args, environment, cwd, atEnd = onTestFinished }: RunOptions): RunningProgram {
   const program = fileURLToPath(new URL(`../src/${file}`, import.meta.url));
   const env = { NODE_COMPILE_CACHE, ...environment };
   const child = spawn(process.execPath, ['-C', 'pocket-agent/source', program, ...args], { env, cwd });
@@ -57,7 +62,7 @@ export function runForTest({ file, args, environment, cwd }: RunOptions): Runnin
     errors += chunk;
   });
   const ended = once(child, 'close') as RunningProgram['ended'];
-  onTestFinished(async () => {
+  atEnd(async () => {
     child.kill('SIGKILL');
     await ended;
   });

@@ -9,7 +9,7 @@ import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pocket-agent';
 import { type RateStore, type Reserved, WindowShape } from 'pocket-agent/internal';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import { redisRateStore } from '../src/index.ts';
 import type { HammerOptions, HammerReport } from './rate-hammer.ts';
@@ -248,9 +248,10 @@ describe('a Redis that cannot be used', () => {
         'reservation',
       );
       expect(performance.now() - started).toBeLessThan(5_000);
+      vi.useFakeTimers({ toFake: ['setTimeout'] }); // if close() waited for a timeout, it would not end
       await hanging.close();
-      expect(performance.now() - started).toBeLessThan(5_000);
     } finally {
+      vi.useRealTimers();
       redis.kill('SIGCONT');
     }
   });

@@ -33,7 +33,7 @@ interface Queue {
   running: Job | undefined;
 }
 
-/** The time limit of a check in milliseconds. An object, so that tests of hostile schemas can shorten it. */
+/** The time limit of a check in milliseconds. Only test/check-limit.ts changes it. */
 export const checkLimit = { ms: 2_000 };
 
 const MAX_PROCESSES = 4;

@@ -1,4 +1,5 @@
-// Shortens the time limit of schema checks, so that tests of hostile schemas take less time.
+// Shortens the time limit of schema checks, so that tests of hostile schemas take less time. This changes a value inside the
+// package: users cannot configure the limit, so a test of an agent has no other way.
 import { onTestFinished } from 'vitest';
 import { checkLimit } from '../src/foreign-schema.ts';
 

@@ -1,22 +1,23 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openConversations } from '@pocket-agent/store';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defaultSeed } from '../fake/world/seed.ts';
-import { fakeForTest, folderForTest, runForTest } from '../resources.ts';
+import { type AtEnd, fakeForTest, folderForTest, runForTest } from '../resources.ts';
 import { until } from '../until.ts';
 
 interface Started {
   model?: string;
-  /** Manifest of a tool folder. */
+  /** Of tool folders, by path. */
   files?: Record<string, string>;
   access?: object;
+  atEnd?: AtEnd;
 }
 
-async function start(args: string[], { model = 'demo', files = {}, access = {} }: Started = {}) {
+async function start(args: string[], { model = 'demo', files = {}, access = {}, atEnd }: Started = {}) {
   const conversations = [...defaultSeed.conversations, ['alice', 'helper']];
-  const fake = await fakeForTest({ seed: { conversations } });
-  const folder = await folderForTest();
+  const fake = await fakeForTest({ seed: { conversations } }, atEnd);
+  const folder = await folderForTest(atEnd);
   const file = join(folder, 'agent.json');
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
@@ -33,7 +34,8 @@ async function start(args: string[], { model = 'demo', files = {}, access = {} }
   };
   await writeFile(file, JSON.stringify(content));
   const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
-  return { fake, file, ...runForTest({ file: 'bot/main.ts', args, environment: env, cwd: folder }) };
+  const run = { file: 'bot/main.ts', args, environment: env, cwd: folder };
+  return { fake, file, ...runForTest(atEnd ? { ...run, atEnd } : run) };
 }
 
 test('answers with the agent of its file, saves the conversation in --database, and exits on a signal', async () => {
@@ -54,28 +56,57 @@ test('answers with the agent of its file, saves the conversation in --database, 
   expect(conversations).toMatchObject([{ title: 'alice: what is your name in Mattermost?' }]);
 });
 
-test('applies --default-capability to tools without a declared capability, survives an unhandled rejection in a tool and a closed log pipe', async () => {
-  const { fake, child, ended, errors } = await start(['--default-capability', 'read'], {
-    access: { profile: 'reader' },
-    files: {
-      'news/manifest.yaml': 'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n',
-      'news/tool.mjs': `export class Tools { async tool_news() { void Promise.reject(new RangeError('hidden')); return 'all quiet'; } }`,
-    },
+describe('a bot with tool folders', () => {
+  let bot: Awaited<ReturnType<typeof start>>;
+  const releases: (() => Promise<void>)[] = [];
+  const manifest = (name: string, more = '') =>
+    `tool_human_name: ${name}\ntool_list:\n  - name: ${name}\n    description: The ${name}\n${more}`;
+  const ask = async (text: string) => {
+    await until(() => bot.fake.socketCount).toBe(1);
+    bot.fake.say('alice', 'alice,helper', text);
+  };
+  const said = (text: string) => {
+    const helper = bot.fake.user('helper').id;
+    const posts = [...bot.fake.world.posts.values()];
+    return posts.filter((post) => post.user_id === helper && post.message.includes(text)).length;
+  };
+
+  beforeAll(async () => {
+    bot = await start(['--default-capability', 'read'], {
+      access: { profile: 'reader' },
+      files: {
+        'news/manifest.yaml': manifest('news'),
+        'news/tool.mjs': `export class Tools { async tool_news() { return 'all quiet'; } }`,
+        'weather/manifest.yaml': manifest('weather', '    capability: read\n'),
+        'weather/tool.mjs': `export class Tools { async tool_weather() { void Promise.reject(new RangeError('hidden')); return 'sunny'; } }`,
+      },
+      atEnd: (release) => void releases.unshift(release),
+    });
   });
-  await until(() => fake.socketCount).toBe(1);
-  const helper = fake.user('helper').id;
-  const said = () =>
-    [...fake.world.posts.values()].filter((post) => post.user_id === helper && post.message.includes('all quiet'));
-  fake.say('alice', 'alice,helper', 'call the tool news');
-  await until(() => said().length).toBe(1);
-  expect(errors()).not.toContain('no capability for');
-  await until(errors).toContain('unhandled_rejection');
-  expect(errors()).not.toContain('hidden');
-  child.stderr.destroy();
-  fake.say('alice', 'alice,helper', 'call the tool news');
-  await until(() => said().length).toBe(2);
-  child.kill('SIGTERM');
-  expect(await ended).toEqual([0, null]);
+  afterAll(async () => {
+    for (const release of releases) await release();
+  });
+
+  test('applies --default-capability to tools without a declared capability', async () => {
+    await ask('call the tool news');
+    await until(() => said('all quiet')).toBe(1);
+    expect(bot.errors()).not.toContain('no capability for');
+  });
+
+  test('survives an unhandled rejection in a tool', async () => {
+    await ask('call the tool weather');
+    await until(() => said('sunny')).toBe(1);
+    await until(bot.errors).toContain('unhandled_rejection');
+    expect(bot.errors()).not.toContain('hidden');
+  });
+
+  test('survives a closed log pipe, also with an unhandled rejection', async () => {
+    bot.child.stderr.destroy();
+    await ask('call the tool weather');
+    await until(() => said('sunny')).toBe(2);
+    bot.child.kill('SIGTERM');
+    expect(await bot.ended).toEqual([0, null]);
+  });
 });
 
 test('prints help and version, and explains invalid options', async () => {

@@ -1,60 +1,97 @@
 // What servers ask of us and tell us, in both protocol eras: elicitation, sampling, roots, log lines, any message.
-import { type McpServerEntry, PocketAgent, type ServerLog } from 'pocket-agent';
+import type { ElicitResult } from '@modelcontextprotocol/client';
+import {
+  type McpServerEntry,
+  PocketAgent,
+  type PocketAgentClient,
+  type PocketAgentClientOptions,
+  type ServerLog,
+} from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startLegacyHost, startModernHost } from '../fixtures/servers/http-hosts.ts';
 import { modernServer } from '../fixtures/servers/modern-tools.ts';
-import { eventually, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
+import { type AtEnd, eventually, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
 import { silent } from '../helpers.ts';
 
-type Place = [string, () => Promise<McpServerEntry>];
+type Place = [string, (atEnd?: AtEnd) => Promise<McpServerEntry>];
 
 const places: Place[] = [
-  ['2025 over HTTP (SDK v1)', async () => ({ url: (await open(startLegacyHost())).url })],
+  ['2025 over HTTP (SDK v1)', async (atEnd) => ({ url: (await open(startLegacyHost(), atEnd)).url })],
   ['2025 over stdio (SDK v1)', async () => stdio('stdio-legacy.ts')],
   ['2025 in process', async () => ({ server: modernServer() })],
-  ['2026 over HTTP', async () => ({ url: (await open(startModernHost())).url })],
+  ['2026 over HTTP', async (atEnd) => ({ url: (await open(startModernHost(), atEnd)).url })],
   ['2026 over stdio', async () => stdio('stdio-server.ts')],
   ['2026 in process', async () => ({ server: () => modernServer() })],
 ];
 
 describe.each(places)('a server of %s', (_name, place) => {
-  test('gets answers from the user, a model and the roots, is told when the user declines, and its logs are received', async () => {
+  describe('with handlers for all its requests', () => {
+    let client: PocketAgentClient;
+    let answer: ElicitResult;
     const asked: unknown[] = [];
-    const actions = ['accept', 'decline'] as const;
     const logs: ServerLog[] = [];
     const messages: string[] = [];
-    const { client } = testClient({
-      mcpConfig: { mcpServers: { it: await place() } },
-      elicitationHandler: (params, { server }) => {
-        asked.push(['elicitation', params.message, server]);
-        const action = actions[asked.length - 1] ?? 'cancel';
-        return { action, ...(action === 'accept' ? { content: { name: 'Ada' } } : {}) };
-      },
-      samplingHandler: (params, { server, signal }) => {
-        asked.push(['sampling', params.systemPrompt, params.maxTokens, server, signal.aborted]);
-        return { model: 'mine', role: 'assistant', content: { type: 'text', text: 'Roses are red' } };
-      },
-      roots: [{ uri: 'file:///work', name: 'work' }],
-      logHandler: (log) => logs.push(log),
-      messageHandler: ({ method }, { server }) => messages.push(`${server}: ${method}`),
-    });
-    expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
-    expect(textOfResult(await client.callTool('ask', {}))).toBe('nobody there');
-    expect(textOfResult(await client.callTool('sample', {}))).toContain('Roses are red');
-    expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///work');
-    expect(textOfResult(await client.callTool('log', {}))).toBe('logged');
-    expect(asked).toEqual([
-      ['elicitation', 'Your name?', 'it'],
-      ['elicitation', 'Your name?', 'it'],
-      ['sampling', 'Be brief', 50, 'it', false],
-    ]);
-    await eventually(() => expect(logs).toHaveLength(1));
-    expect(logs).toMatchObject([{ server: 'it', level: 'warning', data: 'the disk is nearly full', logger: 'disk' }]);
+    const releases: (() => Promise<void>)[] = [];
     const wanted = ['elicitation/create', 'sampling/createMessage', 'roots/list', 'notifications/message'];
-    const heard = messages.filter((message) => wanted.includes(message.slice(4)));
-    expect([...new Set(heard)]).toEqual(wanted.map((method) => `it: ${method}`));
-    expect(heard).toHaveLength(wanted.length + 1);
+    const heard = () => messages.filter((message) => wanted.includes(message.slice('it: '.length)));
+
+    beforeAll(async () => {
+      const atEnd: AtEnd = (release) => void releases.unshift(release);
+      const mcpConfig = { mcpServers: { it: await place(atEnd) } };
+      const handlers: PocketAgentClientOptions = {
+        elicitationHandler: (params, { server }) => {
+          asked.push(['elicitation', params.message, server]);
+          return answer;
+        },
+        samplingHandler: (params, { server, signal }) => {
+          asked.push(['sampling', params.systemPrompt, params.maxTokens, server, signal.aborted]);
+          return { model: 'mine', role: 'assistant', content: { type: 'text', text: 'Roses are red' } };
+        },
+        roots: [{ uri: 'file:///work', name: 'work' }],
+        logHandler: (log) => logs.push(log),
+        messageHandler: ({ method }, { server }) => messages.push(`${server}: ${method}`),
+      };
+      ({ client } = testClient({ mcpConfig, ...handlers }, atEnd));
+    });
+    beforeEach(() => {
+      asked.length = 0;
+      messages.length = 0;
+    });
+    afterAll(async () => {
+      for (const release of releases) await release();
+    });
+
+    test('gets an answer from the user', async () => {
+      answer = { action: 'accept', content: { name: 'Ada' } };
+      expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+      expect(asked).toEqual([['elicitation', 'Your name?', 'it']]);
+      expect(heard()).toEqual(['it: elicitation/create']);
+    });
+
+    test('is told when the user declines', async () => {
+      answer = { action: 'decline' };
+      expect(textOfResult(await client.callTool('ask', {}))).toBe('no name given');
+      expect(heard()).toEqual(['it: elicitation/create']);
+    });
+
+    test('gets an answer from a model', async () => {
+      expect(textOfResult(await client.callTool('sample', {}))).toContain('Roses are red');
+      expect(asked).toEqual([['sampling', 'Be brief', 50, 'it', false]]);
+      expect(heard()).toEqual(['it: sampling/createMessage']);
+    });
+
+    test('gets the roots', async () => {
+      expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///work');
+      expect(heard()).toEqual(['it: roots/list']);
+    });
+
+    test('sends logs, which are received', async () => {
+      expect(textOfResult(await client.callTool('log', {}))).toBe('logged');
+      await eventually(() => expect(logs).toHaveLength(1));
+      expect(logs).toMatchObject([{ server: 'it', level: 'warning', data: 'the disk is nearly full', logger: 'disk' }]);
+      expect(heard()).toEqual(['it: notifications/message']);
+    });
   });
 
   test('asks a question whose signal is aborted when its call is cancelled', async () => {

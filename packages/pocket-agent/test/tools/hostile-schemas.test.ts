@@ -1,7 +1,9 @@
 // Input schemas of servers are prepared for providers on the main thread: no schema may keep it busy or fill a history.
+import { Server } from '@modelcontextprotocol/server';
 import { PocketAgent, type ToolSource } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { testClient } from '../fixtures/world.ts';
 
 function serverWith(inputSchema: object): ToolSource {
   return {
@@ -64,30 +66,73 @@ test('of properties that contain each other, only the first million characters a
   expect(written.filter((length) => length > size).length).toBeLessThan(10);
 });
 
-test('a long list of tools is prepared in slices: other work of the process gets its turns', async () => {
+describe('other work of the process gets its turns while a long list of tools', () => {
+  const COUNT = 100;
   const inputSchema = { type: 'object' as const, properties: { message: { type: 'string' } } };
-  const list = Array.from({ length: 100 }, (_, index) => ({ name: `tool${index}`, inputSchema: { ...inputSchema } }));
-  const source: ToolSource = { name: 'many', listTools: () => list, callTool: async () => ({ content: [] }) };
-  await using agent = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) }, tools: [source] });
-  const turns = await turnsDuring(() => agent.listTools());
-  expect(turns).toBeGreaterThan(list.length / 3);
+  const listed = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ name: `tool${index}`, inputSchema: { ...inputSchema } }));
+  const agentWith = (listTools: ToolSource['listTools']) => {
+    const source: ToolSource = { name: 'many', listTools, callTool: async () => ({ content: [] }) };
+    return new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) }, tools: [source] });
+  };
+
+  test('is prepared for the provider', async () => {
+    const list = listed(COUNT);
+    await using agent = agentWith(() => list);
+    expect(await turnsDuring(() => agent.listTools())).toBeGreaterThan(COUNT / 3);
+  });
+
+  test('is compared with the tools as they were, if all are new objects', async () => {
+    await using agent = agentWith(() => listed(COUNT));
+    const first = await turnsDuring(() => agent.listTools());
+    const again = await turnsDuring(() => agent.listTools());
+    expect(again - first).toBeGreaterThan(COUNT / 3);
+  });
+
+  test('arrives from an MCP server', async () => {
+    const turnsAfterAnswer = async (count: number) => {
+      let turns: CountedTurns | undefined;
+      const server = new Server({ name: 'many', version: '1' }, { capabilities: { tools: {} } });
+      server.setRequestHandler('tools/list', () => {
+        turns = countTurns();
+        return { tools: listed(count) };
+      });
+      const { client } = testClient({ mcpConfig: () => server });
+      expect(await client.listTools()).toHaveLength(count);
+      return turns?.stop() ?? 0;
+    };
+    const one = await turnsAfterAnswer(1);
+    expect((await turnsAfterAnswer(COUNT)) - one).toBeGreaterThan(COUNT / 3);
+  });
 });
 
-/** Turns of the event loop while the clock seems to go on by 6 ms with every look at it: two are more than a slice. */
-async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-  let [turns, now] = [0, 0];
+interface CountedTurns {
+  stop(): number;
+}
+
+/** Counts turns of the event loop while the clock seems to go on by 6 ms with every look at it: two are more than a slice. */
+function countTurns(): CountedTurns {
+  let [turns, now, isOver] = [0, 0, false];
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
     now += 6;
     return now;
   });
-  let isOver = false;
   const count = () => {
     turns++;
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
+  return {
+    stop: () => {
+      isOver = true;
+      clock.mockRestore();
+      return turns;
+    },
+  };
+}
+
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  const turns = countTurns();
   await work();
-  isOver = true;
-  clock.mockRestore();
-  return turns;
+  return turns.stop();
 }
