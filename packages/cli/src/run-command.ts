@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   'serve-tools': () => import('./commands/serve-tools.ts'),
   'new-tool': () => import('./commands/new-tool.ts'),
   sessions: () => import('./commands/sessions.ts'),
+  memory: () => import('./commands/memory.ts'),
   dump: () => import('./commands/dump.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };

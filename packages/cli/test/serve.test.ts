@@ -6,6 +6,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { remoteAgent } from '@pocket-agent/a2a';
 import { PocketAgentClient } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { clientOf as a2aClient, message, send } from '../../a2a/test/fixtures/world.ts';
+import { API_KEY } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
+import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import { CommandFolder, commandLine, toolsFolder } from './fixtures/command.ts';
 
@@ -140,6 +143,85 @@ describe('pocket-agent serve', () => {
     const { code, stdout, stderr } = await folder.command(['serve', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(message);
+  });
+});
+
+describe('pocket-agent serve --conversations', () => {
+  let providers: FakeProviders;
+  beforeAll(async () => {
+    providers = await FakeProviders.start();
+  });
+  afterAll(() => providers.close());
+  afterEach(() => providers.reset());
+
+  const scripted = (more: object = {}) =>
+    folder.file('scripted.json', {
+      llmModel: 'openai-compatible/x',
+      name: 'Tester',
+      modelSettings: { baseUrl: providers.baseUrl('openai-compatible'), apiKey: API_KEY },
+      ...more,
+    });
+  const database = (name: string) => ['--conversations', join(folder.path, name)];
+  const sent = () =>
+    providers.lastBody.at('messages').list.flatMap((message) => {
+      const content = message.at('content');
+      return message.at('role').text === 'user' ? content.text || content.at(0, 'text').text : [];
+    });
+  const say = (client: Client, message: string) => client.callTool({ name: 'Tester-message', arguments: { message } });
+
+  /** Serves until `work` has ended, then kills the process. */
+  async function whileServed<Result>(args: string[], work: (url: string) => Promise<Result>): Promise<Result> {
+    const { url, child, ended } = await overHttp('serve', await scripted(), '--http', '--token', 'secret-1', ...args);
+    try {
+      return await work(url);
+    } finally {
+      child.kill('SIGKILL');
+      await ended;
+    }
+  }
+
+  test('conversations continue after the server was killed', async () => {
+    const args = [...database('mcp.sqlite'), '--conversation', 'per-token'];
+    providers.script('One.', 'Two.');
+    await whileServed(args, async (url) => say(await connected(url, 'secret-1'), 'one'));
+    await whileServed(args, async (url) => say(await connected(url, 'secret-1'), 'two'));
+    expect(sent()).toEqual(['one', 'two']);
+  });
+
+  test('A2A contexts continue after the server was killed', async () => {
+    const args = [...database('a2a.sqlite'), '--a2a'];
+    providers.script('One.', 'Two.');
+    const contextId = await whileServed(args, async (url) => {
+      const client = await a2aClient(url, { token: 'secret-1' });
+      return (await send(client, message('one'))).contextId;
+    });
+    await whileServed(args, async (url) =>
+      send(await a2aClient(url, { token: 'secret-1' }), message('two', { contextId })),
+    );
+    expect(sent()).toEqual(['one', 'two']);
+  });
+
+  test('a shared conversation continues, and an agent with memory remembers over the same database', async () => {
+    const args = [...database('shared.sqlite'), '--conversation', 'shared'];
+    const file = await scripted({ memory: true });
+    providers.script({ toolCalls: [{ name: 'remember', arguments: { text: 'Ada likes tea.' } }] }, 'I will.');
+    const first = await overStdio('serve', file, ...args);
+    await say(first, 'I like tea.');
+    await first.close();
+    providers.script({ toolCalls: [{ name: 'recall', arguments: {} }] }, 'Tea.');
+    const second = await overStdio('serve', file, ...args);
+    await say(second, 'What do I like?');
+    expect(JSON.stringify(providers.lastBody.at('messages').list.at(-1)?.value)).toContain('Ada likes tea.');
+    expect(sent()).toEqual(['I like tea.', 'What do I like?']);
+    const { code, stderr } = await folder.command(['serve', file]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('scripted.json: memory needs a database: pocket-agent serve --conversations FILE');
+  });
+
+  test('a database that cannot be opened ends with exit code 2', async () => {
+    const { code, stderr } = await folder.command(['serve', await scripted(), '--conversations', 'mysql://x']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('The conversations cannot be opened: The database URL must start with postgres://');
   });
 });
 

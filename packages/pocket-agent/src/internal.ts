@@ -30,8 +30,10 @@ export { checkAgentOptions, configRules, nestOptions } from './agent/agent-optio
 export { isTextual } from './base/file-types.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
+export { memorySource } from './history/memory-tools.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
 export { readOutput } from './output/output-options.ts';
+export { providerToolSource } from './provider-tools/provider-tool.ts';
 export { providerOf } from './providers/model-names.ts';
 export { isInstalled, type KnownProvider, knownProviders } from './providers/providers.ts';
 export {

@@ -6,7 +6,7 @@ import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { commandErrorText } from '../command-line/report-error.ts';
 import { packageVersion } from '../command-line/version.ts';
-import { checkSessionName, Sessions, sessionLine } from '../files/sessions.ts';
+import { checkSessionName, SessionsOnDemand, sessionLine } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
 import { offerAgentsMd } from '../setup/agents-md.ts';
@@ -51,14 +51,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
   let state: ChatState | undefined;
   const { session } = options;
   if (session !== undefined) checkSessionName(session);
-  let opened: Promise<Sessions> | undefined;
-  const sessions = () => {
-    opened ??= Sessions.open();
-    opened.catch(() => {
-      opened = undefined; // the next command tries again
-    });
-    return opened;
-  };
+  const sessions = new SessionsOnDemand();
   try {
     const offer: OfferOptions = {
       ask: (question) => input.confirm(question, interrupts.signal),
@@ -68,7 +61,11 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
     const chosen = await chooseModel(request.model);
     const model = new SwitchableModel(await resolveModel(chosen.model, settingsFor(request, chosen.model)));
     const logger = screenLogger((line) => screen.line(line));
-    const { folders, sources, problems, warnings } = await loadSources(request, { logger, signal: interrupts.signal });
+    const { folders, sources, problems, warnings } = await loadSources(request, {
+      logger,
+      signal: interrupts.signal,
+      openMemory: () => sessions.memory(),
+    });
     for (const line of [...problems, ...warnings]) screen.line(printable(line));
     const approver = makeApprover({ screen, interrupts, yes: options.yes });
     const { profile, ...access } = request.access;
@@ -82,7 +79,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
         logger,
       },
     );
-    if (session !== undefined) await (await sessions()).resume(session, agent);
+    if (session !== undefined) await (await sessions.get()).resume(session, agent);
     const current: ChatState = {
       agent,
       request,
@@ -96,7 +93,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
       modelName: chosen.model,
       profile,
       session,
-      sessions,
+      sessions: () => sessions.get(),
       images: [...options.images],
       files: [...options.files],
       print: (...lines) => screen.answer(lines.map((line) => `${screen.wrapped(printableText(line))}\n`).join('')),
@@ -107,10 +104,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
     return await new Conversation(current, { screen, style, input, interrupts, quiet: options.quiet }).talk();
   } finally {
     screen.close();
-    await opened?.then(
-      (all) => all.close(),
-      () => {},
-    );
+    await sessions.close();
   }
 }
 

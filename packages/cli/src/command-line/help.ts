@@ -41,6 +41,7 @@ Commands:
   new-tool NAME               create a working tool folder
   dump [FILE]                 print documentation and source as one Markdown document
   sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save
+  memory [ACTION]             list or erase what agents remember with --memory
   doctor                      check Node, keys, servers and tool folders, and say how to fix problems
 
 Options:
@@ -51,6 +52,9 @@ ${source}${access}      --yes            approve every call; without it and with
       --file FILE      a PDF, audio, video or text file, or its URL, for models that take it; may be repeated
       --agents-md      follow AGENTS.md of this folder; a chat asks if neither this nor --no-agents-md is given
       --session NAME   save the conversation under this name, and resume it
+      --memory         remember facts beyond this conversation, with the tools remember, recall and forget
+      --provider-tool ID=CAPABILITY  a tool that the provider of the model runs, such as
+                       anthropic.web_search_20250305=read; may be repeated
       --max-cost USD   stop a run at this cost
       --max-steps N    stop a run after this many model calls; default: 50
       --output FILE    a JSON Schema that the answer must fit; prints only the answer, as JSON
@@ -105,6 +109,8 @@ Options:
   -m, --model NAME     use this model instead of the one in the file
 ${http}      --a2a            serve over A2A instead of MCP; implies --http
       --conversation C per-client (default), per-token (one for each token) or shared (one for all)
+      --conversations DATABASE  save conversations in this SQLite file or postgres:// URL, so that they continue after a
+                       restart; default: POCKET_AGENT_CONVERSATIONS, if set, else in memory
 ${access}`,
   },
   'serve-tools': {
@@ -139,6 +145,14 @@ Options:
 Options:
       --search TEXT    list only the conversations that contain TEXT
       --openai         export the messages in OpenAI's format
+`,
+  },
+  memory: {
+    usage: ['pocket-agent memory [list]', 'pocket-agent memory erase ID...', 'pocket-agent memory erase --all'],
+    about: `Lists what agents remember with --memory, newest first: id, date and text. erase deletes it.
+
+Options:
+      --all            erase everything
 `,
   },
   dump: {

@@ -7,7 +7,7 @@ import { commandNames, program, usageOf } from '../command-line/help.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { joinPrompt, readPipedInput } from '../command-line/piped-input.ts';
 import { fileInput, readImage } from '../files/images.ts';
-import { checkSessionName, Sessions, sessionLine } from '../files/sessions.ts';
+import { checkSessionName, SessionsOnDemand, sessionLine } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
 import { type AgentRequest, agentFlags, readAgentRequest } from '../setup/agent-request.ts';
 import { requiredAgentsMd } from '../setup/agents-md.ts';
@@ -108,10 +108,15 @@ async function answer({ values, request, word, prompt, images, files, json, inte
   const logger = screenLogger(tell);
   const { session } = values;
   if (session !== undefined) checkSessionName(session);
-  const sessions = session === undefined ? undefined : await Sessions.open();
+  const sessions = new SessionsOnDemand();
   try {
+    if (session !== undefined) await sessions.get();
     const chosen = await chooseModel(request.model);
-    const { sources, problems, warnings } = await loadSources(request, { logger, signal });
+    const { sources, problems, warnings } = await loadSources(request, {
+      logger,
+      signal,
+      openMemory: () => sessions.memory(),
+    });
     for (const line of [...problems, ...warnings]) tell(line);
     const meant = word !== undefined && /^[a-z-]+$/.test(word) && didYouMean(word, commandNames);
     const chatCommand = await chatCommandIn(prompt);
@@ -126,7 +131,7 @@ async function answer({ values, request, word, prompt, images, files, json, inte
       approver: makeApprover({ screen, interrupts, yes }),
       logger,
     });
-    if (session !== undefined) await sessions?.resume(session, agent);
+    if (session !== undefined) await (await sessions.get()).resume(session, agent);
     if (session !== undefined && agent.messages.length > 0) tell(sessionLine(session, agent));
     json?.start({ model: chosen.model, ...(session === undefined ? {} : { session }) });
     try {
@@ -140,6 +145,6 @@ async function answer({ values, request, word, prompt, images, files, json, inte
     }
   } finally {
     screen.close();
-    await sessions?.close();
+    await sessions.close();
   }
 }

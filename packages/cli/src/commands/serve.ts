@@ -1,10 +1,17 @@
 // The command `pocket-agent serve`: serves the agent of an agent file over MCP or A2A.
-import { PocketError, printable } from '@pocket-agent/kit';
+import { errorText, PocketError, printable } from '@pocket-agent/kit';
+import type { Conversations } from '@pocket-agent/store';
 import type { AgentServerOptions } from 'pocket-agent';
 import { readArguments } from '../command-line/arguments.ts';
-import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../command-line/http-options.ts';
+import {
+  type Address,
+  explainStdio,
+  httpOptions,
+  listenUntilStopped,
+  readAddress,
+} from '../command-line/http-options.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { accessFlags, readAgentRequest } from '../setup/agent-request.ts';
+import { type AgentRequest, accessFlags, readAgentRequest } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { makeAgent } from '../setup/make-agent.ts';
 import { loadSources } from '../setup/tool-sources.ts';
@@ -15,8 +22,12 @@ const serveOptions = {
   ...accessFlags,
   a2a: { type: 'boolean', default: false },
   conversation: { type: 'string' },
+  conversations: { type: 'string' },
   model: { type: 'string', short: 'm' },
 } as const;
+
+/** What the store takes as the owner of conversations. */
+const MAX_OWNER_LENGTH = 256;
 
 type Conversation = NonNullable<AgentServerOptions['conversation']>;
 
@@ -32,6 +43,16 @@ function readConversation({ conversation, a2a, http }: { conversation?: string; 
   return { conversation: kind };
 }
 
+/** The saved conversations of clients; undefined if they are kept in memory. */
+async function openStore(location: string | undefined): Promise<Conversations | undefined> {
+  if (!location) return undefined;
+  const { openConversations } = await import('@pocket-agent/store');
+  return openConversations(location).catch((error) => {
+    const text = `The conversations cannot be opened: ${errorText(error)}`;
+    throw new PocketError('CONFIG_INVALID', text, { cause: error });
+  });
+}
+
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, serveOptions);
   const [file, ...more] = positionals;
@@ -41,23 +62,61 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const address = readAddress({ ...values, http: values.http || values.a2a });
   const conversation = readConversation(values);
   const request = await readAgentRequest({ ...values, agent: file });
+  const location = values.conversations ?? process.env.POCKET_AGENT_CONVERSATIONS;
+  if (request.memory && !location)
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `${file}: memory needs a database: pocket-agent serve --conversations FILE`,
+    );
+  const chats = await openStore(location);
+  try {
+    return await serve({ request, conversation, chats, address, isA2a: values.a2a }, interrupts);
+  } finally {
+    await chats?.close();
+  }
+}
+
+interface Service {
+  request: AgentRequest;
+  conversation: Pick<AgentServerOptions, 'conversation'>;
+  chats: Conversations | undefined;
+  address: Address | undefined;
+  isA2a: boolean;
+}
+
+async function serve(
+  { request, conversation, chats, address, isA2a }: Service,
+  interrupts: Interrupts,
+): Promise<number> {
   // stdout carries the protocol
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
   const logger = screenLogger(tell);
-  const { sources, problems, warnings } = await loadSources(request, { logger, signal: interrupts.signal });
+  const { sources, problems, warnings } = await loadSources(request, {
+    logger,
+    signal: interrupts.signal,
+    ...(chats ? { openMemory: async () => chats.forOwner(ownerOf(request)).memory } : {}),
+  });
   for (const line of [...problems, ...warnings]) tell(printable(line));
   const { model } = await chooseModel(request.model);
   const agent = makeAgent(request, { model, sources, logger });
-  if (!address) {
-    explainStdio();
-    await agent.asMcpServer(conversation).serveStdio();
-    return 0;
-  }
   try {
-    if (values.a2a) await import('@pocket-agent/a2a');
-    const server = values.a2a ? agent.asA2aServer() : agent.asMcpServer(conversation);
+    const isShared = conversation.conversation === 'shared';
+    if (chats && isShared) await chats.forOwner(ownerOf(request)).attach('shared', agent);
+    const saved = chats && !isShared ? { conversations: chats } : {};
+    if (!address) {
+      explainStdio();
+      await agent.asMcpServer({ ...conversation, ...saved }).serveStdio();
+      return 0;
+    }
+    if (isA2a) await import('@pocket-agent/a2a');
+    const server = isA2a ? agent.asA2aServer(saved) : agent.asMcpServer({ ...conversation, ...saved });
     return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
   } finally {
     await agent.close();
   }
+}
+
+/** Several agents may share a database. */
+function ownerOf({ config }: AgentRequest): string {
+  return `agent ${config.name ?? ''}`.slice(0, MAX_OWNER_LENGTH);
 }

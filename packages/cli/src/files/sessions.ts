@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { didYouMean, errorText, PocketError } from '@pocket-agent/kit';
 import { dataFolder } from '@pocket-agent/kit/private-files';
-import type { Conversations, ExportedConversation } from '@pocket-agent/store';
+import type { Conversations, ExportedConversation, Memories } from '@pocket-agent/store';
 import type { Message, PocketAgent } from 'pocket-agent';
 import { plural } from '../terminal/usage-line.ts';
 import { type LeftFile, moveSessionFiles } from './session-files.ts';
@@ -46,6 +46,11 @@ export class Sessions {
       await chats.close();
       throw error;
     }
+  }
+
+  /** What agents remember for the user of this machine. */
+  get memory(): Memories {
+    return this.#chats.memory;
   }
 
   /** The agent continues the session, or begins it. Each step is saved. */
@@ -139,6 +144,30 @@ export class Sessions {
     const names = (await this.#listAll()).map((session) => session.name);
     const text = `There is no session "${name}".${didYouMean(name, names)} pocket-agent sessions lists them.`;
     throw new PocketError('CONFIG_INVALID', text);
+  }
+}
+
+/** Sessions that are opened at their first use. */
+export class SessionsOnDemand {
+  #opened: Promise<Sessions> | undefined;
+
+  get(): Promise<Sessions> {
+    this.#opened ??= Sessions.open();
+    this.#opened.catch(() => {
+      this.#opened = undefined; // the next use tries again
+    });
+    return this.#opened;
+  }
+
+  async memory(): Promise<Memories> {
+    return (await this.get()).memory;
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.then(
+      (all) => all.close(),
+      () => {},
+    );
   }
 }
 

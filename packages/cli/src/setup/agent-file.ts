@@ -1,6 +1,16 @@
-// Reads an agent file: configuration, servers, tool folders, skills, access and limits. Paths are relative to the file.
+// Reads an agent file: configuration, servers, tool folders, skills, other tools, access and limits. Paths are relative to the file.
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { checkValue, errorText, isRecord, OptionSet, PocketError, stringList, stringRule } from '@pocket-agent/kit';
+import {
+  checkValue,
+  errorText,
+  isRecord,
+  listOf,
+  nullableBoolean,
+  OptionSet,
+  PocketError,
+  stringList,
+  stringRule,
+} from '@pocket-agent/kit';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import type {
   AccessOptions,
@@ -8,9 +18,10 @@ import type {
   AgentLimits,
   McpServerEntry,
   PocketAgentOptions,
+  ProviderTool,
   TypedAgentConfig,
 } from 'pocket-agent';
-import { checkAgentOptions, configRules, nestOptions } from 'pocket-agent/internal';
+import { checkAgentOptions, configRules, nestOptions, providerToolSource } from 'pocket-agent/internal';
 import { readJsonFile } from '../files/json-file.ts';
 import { readServers } from './servers.ts';
 import { toolFolderPath } from './tool-sources.ts';
@@ -20,6 +31,8 @@ export interface AgentFile {
   servers: ReadonlyMap<string, McpServerEntry>;
   tools: readonly string[];
   skills: readonly string[];
+  providerTools: readonly ProviderTool[];
+  memory: boolean;
   access: AccessOptions;
   limits: AgentLimits;
 }
@@ -31,6 +44,8 @@ interface FileContent extends Partial<TypedAgentConfig<unknown>> {
   mcpServers?: Record<string, unknown>;
   tools?: readonly string[];
   skills?: readonly string[];
+  providerTools?: readonly ProviderTool[];
+  memory?: boolean;
   access?: AccessOptions;
   limits?: AgentLimits;
 }
@@ -43,6 +58,8 @@ const fileOptions = new OptionSet<FileContent>('An agent file', {
   mcpServers: { expected: 'an object', accepts: isRecord },
   tools: stringList,
   skills: stringList,
+  providerTools: listOf('a list of objects with "id" and "capability"', isRecord),
+  memory: nullableBoolean,
   access: true,
   limits: true,
 });
@@ -51,8 +68,9 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
   const content = await readJsonFile(file, 'write JSON such as { "llmModel": "demo" }');
   if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
   fileOptions.check(content, `The agent file ${file}`);
-  const { $schema: _ofEditors, mcpServers, tools, skills = [], ...options } = content as FileContent;
-  const { agentConfig, access = {}, limits = {} } = inFile(file, () => readParts(options as PocketAgentOptions));
+  const { $schema: _ofEditors, mcpServers, tools, skills = [], memory, ...options } = content as FileContent;
+  const parts = inFile(file, () => readParts(options as PocketAgentOptions));
+  const { agentConfig, providerTools = [], access = {}, limits = {} } = parts;
   const folder = dirname(resolve(file));
   const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
   return {
@@ -62,6 +80,8 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
       bundledFolderPath(entry) ? entry : inFile(file, () => toolFolderPath(pathFrom(folder, entry))),
     ),
     skills: skills.map((entry) => pathFrom(folder, entry)),
+    providerTools,
+    memory: memory ?? false,
     access: accessFrom(folder, access),
     limits,
   };
@@ -71,6 +91,7 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
 function readParts(options: PocketAgentOptions) {
   checkAgentOptions(options, false);
   const nested = nestOptions(options);
+  if (nested.providerTools) providerToolSource(nested.providerTools);
   const { llmModel } = nested.agentConfig as Partial<AgentConfig>;
   if (llmModel !== undefined) checkValue('agentConfig.llmModel', llmModel, stringRule);
   return nested;

@@ -7,9 +7,10 @@ import type {
   Capability,
   McpServerEntry,
   ProfileName,
+  ProviderTool,
   TypedAgentConfig,
 } from 'pocket-agent';
-import { checkCapability, confirmWords, readProfile } from 'pocket-agent/internal';
+import { checkCapability, confirmWords, providerToolSource, readProfile } from 'pocket-agent/internal';
 import { positiveNumber, type readArguments, wholeNumber } from '../command-line/arguments.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { builtinServer, readServerFiles } from './servers.ts';
@@ -36,6 +37,8 @@ export const agentFlags = {
   model: { type: 'string', short: 'm' },
   'max-cost': { type: 'string' },
   'max-steps': { type: 'string' },
+  'provider-tool': { type: 'string', multiple: true },
+  memory: { type: 'boolean' },
   'agents-md': { type: 'boolean' },
   'no-agents-md': { type: 'boolean' },
 } as const;
@@ -55,6 +58,10 @@ export interface AgentRequest {
   toolFolders: readonly string[];
   /** Skills, or folders of skills. */
   skills: readonly string[];
+  /** Tools that the provider of the model runs. */
+  providerTools: readonly ProviderTool[];
+  /** Whether the agent can remember facts beyond a conversation. */
+  memory: boolean;
   /** Whether AGENTS.md of the working folder is followed; `ask` does so only in a chat. */
   agentsMd: 'use' | 'ask' | 'ignore';
   /** The text of AGENTS.md, once it is to be followed. */
@@ -82,6 +89,8 @@ export async function readAgentRequest(values: AgentValues): Promise<AgentReques
     isBuiltIn,
     toolFolders,
     skills: [...file.skills, ...(values.skills ?? [])],
+    providerTools: [...file.providerTools, ...(values['provider-tool'] ?? []).map(readProviderTool)],
+    memory: values.memory ?? file.memory,
     agentsMd: readAgentsMdFlags(values),
     folderOptions: readFolderOptions(values),
     access,
@@ -106,7 +115,29 @@ function readAgentsMdFlags(values: AgentValues): AgentRequest['agentsMd'] {
   return values['agents-md'] ? 'use' : values['no-agents-md'] ? 'ignore' : 'ask';
 }
 
-const emptyFile: AgentFile = { agentConfig: {}, servers: new Map(), tools: [], skills: [], access: {}, limits: {} };
+/** ID=CAPABILITY */
+function readProviderTool(given: string): ProviderTool {
+  const [id = '', capability] = given.split('=');
+  if (capability === undefined) {
+    const example = `--provider-tool ${id}=read`;
+    const text = `--provider-tool needs the capability of ${id}, by which profiles decide, such as ${example}.`;
+    throw new PocketError('CONFIG_INVALID', text);
+  }
+  const tool = { id: id as ProviderTool['id'], capability: capability as Capability };
+  providerToolSource([tool]);
+  return tool;
+}
+
+const emptyFile: AgentFile = {
+  agentConfig: {},
+  servers: new Map(),
+  tools: [],
+  skills: [],
+  providerTools: [],
+  memory: false,
+  access: {},
+  limits: {},
+};
 
 function readAccess({ profile, confirm }: AgentValues, fromFile: AccessOptions): AccessOptions {
   return {

@@ -1,4 +1,4 @@
-// Loads the tool folders and the skills of a command. Included folders are given by name, others by path.
+// Loads the tool folders, the skills and the other tools of a command. Included folders are given by name, others by path.
 import { existsSync } from 'node:fs';
 import { abortable, type Logger, PocketError } from '@pocket-agent/kit';
 import {
@@ -8,7 +8,8 @@ import {
   type ToolFolder,
   type ToolFolderOptions,
 } from '@pocket-agent/tool-folder';
-import type { Skill, ToolSource } from 'pocket-agent';
+import type { AgentMemory, Skill, ToolSource } from 'pocket-agent';
+import { memorySource, providerToolSource } from 'pocket-agent/internal';
 import type { AgentRequest } from './agent-request.ts';
 
 /** `web` is the included folder; `./web` is your own. */
@@ -65,14 +66,21 @@ export async function loadFolders(
 
 export interface LoadedSources extends LoadedFolders {
   skills: SkillFolders | undefined;
-  /** The folders and the skills. */
+  /** The folders, the skills, the tools of the provider and those of the memory. */
   sources: ToolSource[];
 }
 
-/** The tool folders and skills that a request names. */
+interface SourceOptions {
+  logger: Logger;
+  signal: AbortSignal;
+  /** Opens the memory at the first call of its tools; not needed by a command that only lists them. */
+  openMemory?(): Promise<AgentMemory>;
+}
+
+/** The tools that a request names, except those of MCP servers. */
 export async function loadSources(
-  { toolFolders, folderOptions, skills: paths }: AgentRequest,
-  { logger, signal }: { logger: Logger; signal: AbortSignal },
+  { toolFolders, folderOptions, skills: paths, providerTools, memory }: AgentRequest,
+  { logger, signal, openMemory = noMemory }: SourceOptions,
 ): Promise<LoadedSources> {
   const loaded = await loadFolders(toolFolders, { ...folderOptions, logger, signal });
   try {
@@ -81,7 +89,12 @@ export async function loadSources(
     return {
       folders: loaded.folders,
       skills,
-      sources: [...loaded.folders, ...(skills ? [skills] : [])],
+      sources: [
+        ...loaded.folders,
+        ...(skills ? [skills] : []),
+        ...(providerTools.length > 0 ? [providerToolSource(providerTools)] : []),
+        ...(memory ? [memorySource(openedAtUse(openMemory))] : []),
+      ],
       problems: [...loaded.problems, ...problems, ...(await duplicateTexts(all))],
       warnings: [...loaded.warnings, ...warnings],
     };
@@ -95,6 +108,18 @@ async function duplicateTexts(skills: readonly Skill[]): Promise<string[]> {
   if (skills.length < 2) return [];
   const { duplicateSkills, problemText } = await import('@pocket-agent/tool-folder');
   return duplicateSkills(skills).map(problemText);
+}
+
+async function noMemory(): Promise<never> {
+  throw new PocketError('CONFIG_INVALID', 'This command does not open the memory.');
+}
+
+function openedAtUse(open: () => Promise<AgentMemory>): AgentMemory {
+  return {
+    remember: async (memory) => (await open()).remember(memory),
+    recall: async (query) => (await open()).recall(query),
+    forget: async (memory) => (await open()).forget(memory),
+  };
 }
 
 /** A broken skill does not hide the others. A path without any skill is an error. */

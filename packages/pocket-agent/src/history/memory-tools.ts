@@ -35,14 +35,15 @@ export function memoryTools(
   ofConversation: () => AgentMemory | undefined,
 ): ToolSource | undefined {
   if (!option) return undefined;
+  if (option !== true) return memorySource('memory' in option ? option.memory : option);
   const find = () => {
-    const memory = option === true ? ofConversation() : 'memory' in option ? option.memory : option;
+    const memory = ofConversation();
     if (memory) return memory;
     const wayOut =
       'open the agent with chats.open(id, agent), or set memory: chats, where chats = await openConversations(…)';
     throw new PocketError('CONFIG_INVALID', `memory: true needs a saved conversation: ${wayOut}.`);
   };
-  const source = functionTools([rememberTool(find), recallTool(find), forgetTool(find)], 'memory');
+  const source = toolsOf(find);
   return {
     name: source.name,
     hasOwnSchemas: true,
@@ -52,6 +53,14 @@ export function memoryTools(
     },
     callTool: (name, args, context) => source.callTool(name, args, context),
   };
+}
+
+export function memorySource(memory: AgentMemory): ToolSource {
+  return toolsOf(() => memory);
+}
+
+function toolsOf(find: () => AgentMemory): ToolSource {
+  return functionTools([rememberTool(find), recallTool(find), forgetTool(find)], 'memory');
 }
 
 function owner(): string | undefined {

@@ -1,5 +1,5 @@
 // The options of an agent as an MCP server.
-import { hasMethods, nullable, OptionSet, oneOf, positiveInteger } from '@pocket-agent/kit';
+import { hasMethods, nullable, OptionSet, oneOf, PocketError, positiveInteger } from '@pocket-agent/kit';
 import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ServedAgent } from './served-agent.ts';
@@ -51,4 +51,8 @@ const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
 export function checkServerOptions(options: AgentServerOptions): void {
   serverOptions.check(options);
   if (options.profile !== undefined) readProfile(options.profile);
+  if (options.conversation === 'shared' && options.conversations) {
+    const wayOut = 'bind the served agent to one with chats.attach(id, agent), and leave the option out';
+    throw new PocketError('CONFIG_INVALID', `conversation: "shared" takes no conversations: ${wayOut}.`);
+  }
 }

@@ -77,6 +77,14 @@ test('conversations of connections are saved, but a new connection begins a new 
   expect(textOf(await two.say('two'))).toBe('two');
 });
 
+test('one conversation for all clients is bound to the agent itself', async () => {
+  const { agent } = scriptedAgent([]);
+  expect(() => agent.asMcpServer({ conversation: 'shared', conversations: chats })).toThrow(
+    'conversation: "shared" takes no conversations: bind the served agent to one with chats.attach(id, agent)',
+  );
+  await agent.close();
+});
+
 test('a database that fails is reported without details', async () => {
   const talker = await (await restart())('SDK v2 in 2026');
   await talker.say('one');

@@ -1,9 +1,9 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { readAgentFile } from '../src/setup/agent-file.ts';
-import { CommandFolder, scriptedBy, started, stdioServer, toolsFolder } from './fixtures/command.ts';
+import { FakeProviders } from '../../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { readAgentFile } from '../../src/setup/agent-file.ts';
+import { CommandFolder, scriptedBy, started, stdioServer, toolsFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 let providers: FakeProviders;

@@ -1,7 +1,7 @@
 // --output: the answer fits a JSON Schema, and stdout has nothing but its JSON.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { CommandFolder, SCRIPTED, scriptedBy } from './fixtures/command.ts';
+import { FakeProviders } from '../../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { CommandFolder, SCRIPTED, scriptedBy } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 const zurich = { city: 'Zurich', celsius: 21 };
