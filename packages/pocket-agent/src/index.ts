@@ -99,6 +99,7 @@ export type { ToolDenial } from './tools/tool-hooks.ts';
 export type {
   ListWait,
   Skill,
+  SkillEntry,
   SkillSource,
   SourceResource,
   SourceResources,

@@ -53,7 +53,8 @@ export class FolderService {
   /** Creates an MCP SDK server for one connection or one request. */
   createServer(): Server {
     const { serverInfo = { name: this.#tools.name, version: packageVersion() } } = this.#options;
-    const server = new Server(serverInfo, { capabilities: { tools: { listChanged: true }, logging: {} } });
+    const lists = { tools: { listChanged: true }, resources: { listChanged: true } };
+    const server = new Server(serverInfo, { capabilities: { ...lists, logging: {} } });
     serveResources(server, this.#resources, (served) => served);
     server.setRequestHandler('tools/list', async (_request, context) => ({ tools: await this.#offered(context) }));
     server.setRequestHandler('tools/call', ({ params }, context) => {
@@ -67,7 +68,11 @@ export class FolderService {
     const stops: (() => void)[] = [];
     const create = () => {
       const server = this.createServer();
-      stops.push(this.#tools.onChange(() => void server.sendToolListChanged().catch((error) => this.#logError(error))));
+      const notify = async () => {
+        await server.sendToolListChanged();
+        await server.sendResourceListChanged();
+      };
+      stops.push(this.#tools.onChange(() => void notify().catch((error) => this.#logError(error))));
       return server;
     };
     await serveStdio(create, {
@@ -91,7 +96,10 @@ export class FolderService {
       onError: (error) => this.#logError(error),
       ...options,
     });
-    const stop = this.#tools.onChange(() => server.listChanged('tools'));
+    const stop = this.#tools.onChange(() => {
+      server.listChanged('tools');
+      server.listChanged('resources');
+    });
     return {
       ...server,
       close: async () => {
@@ -117,14 +125,16 @@ export class FolderService {
       },
       log: (level, data) => void log(level === 'warn' ? 'warning' : level, data, name).catch(ignore),
     };
+    let hidden = `Tool "${name}"`;
     try {
       const tool = (await this.#tools.listTools(signal)).find((listed) => listed.name === name);
       const judged = tool && judgedCall(this.#tools, this.#judged(tool), args);
+      if (judged && judged.name !== name) hidden = `"${judged.name}"`;
       if (judged && this.#allows(judged, served)) return await this.#tools.callTool(name, args, context);
     } catch (error) {
       return { isError: true, content: [{ type: 'text', text: this.#errorTextFor(name, error) }] };
     }
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool "${name}" not found`);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${hidden} not found`);
   }
 
   /** Errors of a tool are for its caller; errors of a server or a model behind it are logged. */
@@ -145,7 +155,7 @@ export class FolderService {
   readonly #resources: ResourceService<ServerContext> = {
     list: async (served) => {
       const all = await this.#tools.resources.list();
-      return all.flatMap(({ resource, judged }) => (this.#allows(judged, served) ? resource : []));
+      return all.filter(({ judged }) => this.#allows(judged, served));
     },
     templates: () => this.#tools.resources.templates(),
     read: async (uri, served) => {

@@ -572,7 +572,9 @@ describe('skills over MCP', () => {
     expect(JSON.stringify(tools)).not.toContain('deploy');
     const { content } = await client.callTool({ name: 'load_skill', arguments: { skill: 'pdf' } });
     expect(JSON.stringify(content)).toContain('Do pdf.');
-    await expect(client.callTool({ name: 'load_skill', arguments: { skill: 'deploy' } })).rejects.toThrow('not found');
+    await expect(client.callTool({ name: 'load_skill', arguments: { skill: 'deploy' } })).rejects.toThrow(
+      '"skill:deploy" not found',
+    );
   });
 
   test('skills() of several folders is one source', async () => {

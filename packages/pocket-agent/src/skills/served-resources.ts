@@ -1,5 +1,5 @@
 // The resources that clients of a served agent may list and read, under the same rules as its tools.
-import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/client';
+import type { ReadResourceResult, ResourceTemplateType } from '@modelcontextprotocol/client';
 import type { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { CallRecord } from '../access/audit.ts';
@@ -42,11 +42,13 @@ export class ServedResources {
     return this.#sources.length === 0;
   }
 
-  async list(from: ResourceCaller): Promise<Resource[]> {
+  /** Of several resources with one URI, the first counts, as in `read`. */
+  async list(from: ResourceCaller): Promise<SourceResource[]> {
     const policy = this.#policy(from);
     const lists = await Promise.all(this.#sources.map(({ resources }) => resources?.list() ?? []));
-    const all = new Map(lists.flat().map((each) => [each.resource.uri, each]));
-    return [...all.values()].flatMap(({ resource, judged }) => (policy.refusal(judged) ? [] : resource));
+    const first = new Map<string, SourceResource>();
+    for (const each of lists.flat()) if (!first.has(each.resource.uri)) first.set(each.resource.uri, each);
+    return [...first.values()].filter(({ judged }) => !policy.refusal(judged));
   }
 
   async templates(): Promise<ResourceTemplateType[]> {

@@ -41,11 +41,21 @@ export interface ToolChoices {
   limitedTo(choices: readonly JudgedTool[]): Tool;
 }
 
+/** A skill for clients of a served agent: its front matter and its files, in the form of the MCP extension for skills. */
+export interface SkillEntry {
+  /** Of its SKILL.md. */
+  uri: string;
+  frontmatter: Readonly<Record<string, unknown>>;
+  resources: { uri: string; digest: string; size: number }[];
+}
+
 /** A file that clients of a served agent can read as an MCP resource. Rules judge it like a tool. */
 export interface SourceResource {
   readonly resource: Resource;
   readonly judged: JudgedTool;
   read(): Promise<ReadResourceResult>;
+  /** For the SKILL.md of a skill. Undefined if the skill is broken, or larger than clients have to accept. */
+  skill?(): Promise<SkillEntry | undefined>;
 }
 
 export interface SourceResources {

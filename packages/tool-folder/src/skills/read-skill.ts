@@ -22,8 +22,6 @@ export interface ReadSkill {
   problems: ManifestProblem[];
   /** Keys that the specification does not know; other programs may. */
   warnings: ManifestProblem[];
-  /** The whole file. */
-  bytes: Uint8Array;
 }
 
 interface ReadOptions {
@@ -41,13 +39,12 @@ export async function readSkill(folder: string, options: ReadOptions = {}): Prom
   const file = join(folder, SKILL_FILE);
   const failed = (found: string, expected: string): ReadSkill => {
     const problems = [{ file, line: 1, column: 1, found, expected }];
-    return { skill: undefined, body: '', problems, warnings: [], bytes: new Uint8Array() };
+    return { skill: undefined, body: '', problems, warnings: [] };
   };
   try {
     const path = isReal ? folder : await realpath(folder);
     const read = { root: path, isRootReal: true, path: SKILL_FILE, maxBytes: MAX_SKILL, rootName: 'the skill' };
-    const bytes = await readConfined(read);
-    const parts = splitFrontMatter(decodeText(SKILL_FILE, bytes));
+    const parts = splitFrontMatter(decodeText(SKILL_FILE, await readConfined(read)));
     if (parts === 'missing')
       return failed('no front matter', 'a first line "---", then name and description, then a line "---"');
     if (parts === 'unclosed') return failed('front matter without an end', 'a line "---" after name and description');
@@ -57,7 +54,7 @@ export async function readSkill(folder: string, options: ReadOptions = {}): Prom
     // the empty line stands for the first "---", so that line numbers are those of the file
     const source = new YamlFile({ file, text: `\n${yaml}`, schema: skillSchema, kind: 'front matter' });
     const names = isNameFree ? undefined : [basename(folder), basename(path)];
-    return { ...checked({ source, path, names, showsPath }), body, bytes };
+    return { ...checked({ source, path, names, showsPath }), body };
   } catch (error) {
     return failed(`an error: ${errorText(error)}`, 'a text file of at most 250 kB in the folder');
   }
@@ -71,7 +68,7 @@ interface Source {
   names: readonly string[] | undefined;
 }
 
-function checked({ source, path, names, showsPath }: Source): Omit<ReadSkill, 'body' | 'bytes'> {
+function checked({ source, path, names, showsPath }: Source): Omit<ReadSkill, 'body'> {
   const { value, problems } = source;
   if (value && names && !names.some((name) => name.normalize('NFKC') === value.name)) {
     const [folder = ''] = names;

@@ -30,7 +30,7 @@ export interface SkillFile {
 }
 
 /** The files beside SKILL.md, without hidden ones, links, and names that cannot be shown. */
-export async function listSkillFiles({ path: root }: Skill): Promise<SkillFiles> {
+export async function listSkillFiles({ path: root }: Skill, max = MAX_LISTED): Promise<SkillFiles> {
   const paths: string[] = [];
   let level = [root];
   let visited = 0;
@@ -38,7 +38,7 @@ export async function listSkillFiles({ path: root }: Skill): Promise<SkillFiles>
     const next: string[] = [];
     for (const directory of level) {
       for (const entry of await entriesOf(directory)) {
-        if (++visited > MAX_VISITED || paths.length >= MAX_LISTED) return { paths: paths.sort(), isCutOff: true };
+        if (++visited > MAX_VISITED || paths.length >= max) return { paths: paths.sort(), isCutOff: true };
         const path = join(directory, entry.name);
         const shown = relative(root, path).split(sep).join('/');
         if (escapeInvisible(shown) !== shown || looksSecret(relative(root, path))) continue;
@@ -57,12 +57,12 @@ async function entriesOf(directory: string): Promise<Dirent[]> {
 }
 
 /** Throws for a path that leads out of the skill, also through a symbolic link, and for what is not a regular file. */
-export async function readSkillFile(skill: Skill, path: string): Promise<SkillFile> {
+export async function readSkillFile(skill: Skill, path: string, maxBytes = MAX_FILE): Promise<SkillFile> {
   if (path === '' || isAbsolute(path) || path.includes('\\') || path.split('/').includes('..')) {
     throw new Error(`${JSON.stringify(path)} must be a path below the skill, such as references/guide.md.`);
   }
   const rootName = `the skill "${skill.name}"`;
-  const file = { root: skill.path, isRootReal: true, path, maxBytes: MAX_FILE, rootName };
+  const file = { root: skill.path, isRootReal: true, path, maxBytes, rootName };
   const bytes = await readConfined(file).catch((error: NodeJS.ErrnoException) => {
     // messages of Node contain the whole path
     throw error.code === undefined ? error : new Error(`"${path}" cannot be read (${error.code}).`);

@@ -3,13 +3,15 @@ import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
 import type { ReadResourceResult } from '@modelcontextprotocol/client';
 import { errorText, PocketError } from '@pocket-agent/kit';
-import type { JudgedTool, Skill, SourceResource, SourceResources } from 'pocket-agent';
+import type { JudgedTool, Skill, SkillEntry, SourceResource, SourceResources } from 'pocket-agent';
 import { SKILL_FILE } from './skill.ts';
-import { readSkillFile } from './skill-files.ts';
+import { listSkillFiles, readSkillFile } from './skill-files.ts';
 
 const SCHEME = 'skill://';
 const MARKDOWN = 'text/markdown';
 const types: Readonly<Record<string, string>> = { '.md': MARKDOWN, '.json': 'application/json', '.html': 'text/html' };
+/** The most that clients have to accept of one skill. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 const template = {
   uriTemplate: `${SCHEME}{skill}/{+path}`,
@@ -36,6 +38,7 @@ export function skillResources({ list, judged }: OfferedSkills): SourceResources
       },
       judged: judged(skill),
       read: () => read(skill, path, uri),
+      ...(isMain ? { skill: () => entryOf(skill) } : {}),
     };
   };
   return {
@@ -51,15 +54,39 @@ export function skillResources({ list, judged }: OfferedSkills): SourceResources
 
 async function read(skill: Skill, path: string, uri: string): Promise<ReadResourceResult> {
   try {
-    const { bytes, imageType } = await readSkillFile(skill, path);
+    const { bytes, imageType } = await readSkillFile(skill, path, MAX_BYTES);
     if (imageType === undefined && isUtf8(bytes) && !bytes.includes(0)) {
       const mimeType = types[extname(path).toLowerCase()] ?? 'text/plain';
-      return { contents: [{ uri, mimeType, text: new TextDecoder().decode(bytes) }] };
+      // with the byte order mark: clients compare the text with its digest
+      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+      return { contents: [{ uri, mimeType, text }] };
     }
     const mimeType = imageType ?? 'application/octet-stream';
     return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString('base64') }] };
   } catch (error) {
     throw new PocketError('TOOL_ARGUMENTS_INVALID', errorText(error), { cause: error });
+  }
+}
+
+/**
+ * Undefined if the skill is not one that every client accepts: it has been broken or renamed, has too many files, or its
+ * front matter is more than the specification allows. A client refuses a whole list because of one such skill.
+ */
+async function entryOf(skill: Skill): Promise<SkillEntry | undefined> {
+  const { SKILL_LIMITS, skillEntry } = await import('@modelcontextprotocol/server/ext/skills');
+  const { paths, isCutOff } = await listSkillFiles(skill, SKILL_LIMITS.files - 1);
+  if (isCutOff) return undefined;
+  const files: Record<string, Uint8Array> = {};
+  let left = SKILL_LIMITS.bytes;
+  try {
+    for (const path of [SKILL_FILE, ...paths]) {
+      const { bytes } = await readSkillFile(skill, path, left);
+      files[path] = bytes;
+      left -= bytes.byteLength;
+    }
+    return (await skillEntry(skill.name, files)) as SkillEntry;
+  } catch {
+    return undefined;
   }
 }
 
