@@ -1,0 +1,96 @@
+// Copies a package so that its tarball installs alone, although the packages it needs are not on npm: the copy contains
+// them in node_modules and lists their dependencies as its own.
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Manifest, Workspace } from './workspaces.ts';
+
+const LIBRARY = 'pocket-agent';
+
+/** Shared by the other packages and always bundled with them, so they get no tarball of their own. */
+const helpers: readonly string[] = ['@pocket-agent/kit', '@pocket-agent/http', '@pocket-agent/schema'];
+
+export function hasTarball({ manifest }: Workspace): boolean {
+  return !helpers.includes(manifest.name);
+}
+
+/** Copies the package with everything it needs to `folder`. */
+export function copyStandalone(workspace: Workspace, workspaces: ReadonlyMap<string, Workspace>, folder: string): void {
+  const bundled = bundledWith(workspace, workspaces);
+  copyFiles(workspace, folder);
+  const manifest = standaloneManifest(workspace.manifest, bundled);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+  for (const each of bundled) {
+    const place = join(folder, 'node_modules', each.manifest.name);
+    copyFiles(each, place);
+    writeFileSync(join(place, 'package.json'), JSON.stringify({ ...each.manifest, devDependencies: undefined }, null, 2));
+  }
+}
+
+/**
+ * A program (a package with commands) contains all packages it can use, optional ones included. A library extension does
+ * not contain `pocket-agent`: it must work on the agents of the application, so both have to load the same copy.
+ */
+function bundledWith({ manifest }: Workspace, workspaces: ReadonlyMap<string, Workspace>): Workspace[] {
+  const isProgram = manifest.bin !== undefined;
+  const found = new Map<string, Workspace>();
+  const visit = (name: string): void => {
+    const workspace = workspaces.get(name);
+    if (!workspace || found.has(name) || (name === LIBRARY && !isProgram)) return;
+    found.set(name, workspace);
+    for (const dependency of Object.keys(workspace.manifest.dependencies ?? {})) visit(dependency);
+  };
+  const direct = { ...manifest.dependencies, ...(isProgram && manifest.peerDependencies) };
+  for (const name of Object.keys(direct)) visit(name);
+  return [...found.values()];
+}
+
+function standaloneManifest(manifest: Manifest, bundled: readonly Workspace[]): Manifest {
+  const names = new Set(bundled.map((each) => each.manifest.name));
+  const isForeign = ([name]: [string, string]) => !names.has(name) && name !== manifest.name;
+  const dependencies: Record<string, string> = {};
+  const peerDependencies: Record<string, string> = {};
+  const peerDependenciesMeta: Record<string, { optional?: boolean }> = {};
+  for (const part of [manifest, ...bundled.map((each) => each.manifest)]) {
+    add(dependencies, Object.entries(part.dependencies ?? {}).filter(isForeign));
+    add(peerDependencies, Object.entries(part.peerDependencies ?? {}).filter(isForeign));
+    Object.assign(peerDependenciesMeta, part.peerDependenciesMeta);
+  }
+  if (dependencies[LIBRARY] !== undefined) {
+    // optional, so that npm does not look for it in the registry, where the name may belong to a stranger
+    peerDependencies[LIBRARY] = dependencies[LIBRARY];
+    peerDependenciesMeta[LIBRARY] = { optional: true };
+    delete dependencies[LIBRARY];
+  }
+  for (const { manifest: each } of bundled) dependencies[each.name] = each.version;
+  for (const name of Object.keys(peerDependenciesMeta)) {
+    if (peerDependencies[name] === undefined) delete peerDependenciesMeta[name];
+  }
+  return {
+    ...manifest,
+    devDependencies: undefined,
+    dependencies,
+    peerDependencies,
+    peerDependenciesMeta,
+    bundleDependencies: [...names],
+  };
+}
+
+function add(ranges: Record<string, string>, entries: readonly [string, string][]): void {
+  for (const [name, range] of entries) {
+    const known = ranges[name];
+    if (known !== undefined && known !== range) {
+      throw new Error(`The packages need different versions of ${name}: ${known} and ${range}. Use one range.`);
+    }
+    ranges[name] = range;
+  }
+}
+
+function copyFiles({ folder, manifest }: Workspace, into: string): void {
+  mkdirSync(into, { recursive: true });
+  const included = (manifest.files ?? []).filter((name) => !name.startsWith('!'));
+  for (const name of [...included, 'README.md', 'LICENSE']) {
+    const from = join(folder, name);
+    if (existsSync(from)) cpSync(from, join(into, name), { recursive: true });
+    else if (included.includes(name)) throw new Error(`${from} is missing. Run npm run build first.`);
+  }
+}
