@@ -22,7 +22,10 @@ export function copyStandalone(workspace: Workspace, workspaces: ReadonlyMap<str
   for (const each of bundled) {
     const place = join(folder, 'node_modules', each.manifest.name);
     copyFiles(each, place);
-    writeFileSync(join(place, 'package.json'), JSON.stringify({ ...each.manifest, devDependencies: undefined }, null, 2));
+    writeFileSync(
+      join(place, 'package.json'),
+      JSON.stringify({ ...each.manifest, devDependencies: undefined }, null, 2),
+    );
   }
 }
 

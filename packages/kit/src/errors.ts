@@ -56,6 +56,12 @@ export class PocketError extends CodedError<PocketErrorCode> {
     super(code, redactErrorText(message), options);
     this.details = options.details ?? {};
   }
+
+  /** `instanceof PocketError` is also true for errors of another copy of this package; subclasses compare as usual. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: `this` may be a subclass
+    return this === PocketError ? isPocketError(value) : Function.prototype[Symbol.hasInstance].call(this, value);
+  }
 }
 
 /** Also true for errors of another copy of this package in the same process. */

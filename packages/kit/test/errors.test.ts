@@ -1,4 +1,4 @@
-import { CodedError, errorText } from '@pocket-agent/kit';
+import { CodedError, errorText, PocketError } from '@pocket-agent/kit';
 import { expect, test } from 'vitest';
 
 const refused = () => new AggregateError([new Error('connect ECONNREFUSED ::1:9'), new Error('127.0.0.1:9')], '');
@@ -21,4 +21,17 @@ test('an error with a code shows its own message only, which names the cause whe
   expect(errorText(new CodedError('GONE', 'The file is gone.', { cause: new Error('ENOENT') }))).toBe(
     'The file is gone.',
   );
+});
+
+test('instanceof knows a PocketError of another copy of the package, and subclasses still differ', () => {
+  class OfAnotherCopy extends Error {
+    override readonly name = 'PocketError';
+    readonly code = 'TIMEOUT';
+  }
+  class Special extends PocketError {}
+  expect(new OfAnotherCopy('late')).toBeInstanceOf(PocketError);
+  expect(new Special('TIMEOUT', 'late')).toBeInstanceOf(Special);
+  expect(new PocketError('TIMEOUT', 'late')).not.toBeInstanceOf(Special);
+  expect(new Error('late')).not.toBeInstanceOf(PocketError);
+  expect(undefined).not.toBeInstanceOf(PocketError);
 });
