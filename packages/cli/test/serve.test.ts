@@ -88,8 +88,12 @@ async function argumentsOfTool(url: string): Promise<string[]> {
 
 describe('pocket-agent serve', () => {
   test('serves an agent file over MCP on stdin and stdout', async () => {
-    const client = await overStdio('serve', await agentFile());
-    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(['Tester-message']);
+    const client = await overStdio('serve', await agentFile(), '--files', 'application/pdf', '--files', 'audio/*');
+    const { tools } = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toEqual(['Tester-message']);
+    expect(tools[0]?.inputSchema.properties?.files).toMatchObject({
+      description: expect.stringContaining('text, application/pdf, audio/*'),
+    });
     const { content } = await client.callTool({ name: 'Tester-message', arguments: { message: 'greet Ada' } });
     expect(JSON.stringify(content)).toContain('Hello');
   });
@@ -123,8 +127,10 @@ describe('pocket-agent serve', () => {
     expect(await argumentsOfTool(url)).toEqual(['message']);
   });
 
-  test('--a2a serves an A2A agent', async () => {
-    const { url } = await overHttp('serve', await agentFile(), '--a2a');
+  test('--a2a serves an A2A agent, --files with files', async () => {
+    const { url } = await overHttp('serve', await agentFile(), '--a2a', '--files', 'application/pdf');
+    const card = await (await fetch(new URL('/.well-known/agent-card.json', url))).json();
+    expect(card).toMatchObject({ defaultInputModes: expect.arrayContaining(['application/pdf']) });
     const other = remoteAgent(url);
     ends.push(async () => other.close?.());
     expect((await other.listTools()).length).toBeGreaterThan(0);

@@ -9,7 +9,7 @@ import {
 } from '@a2a-js/sdk/errors';
 import { dropOldest, errorText, estimateBytes, sha256 } from '@pocket-agent/kit';
 import type { FileInput, ImageInput, PocketAgent, UserInput } from 'pocket-agent';
-import { agentResult, isTextual, servedApproval } from 'pocket-agent/internal';
+import { agentResult, isTextual, matchesType, servedApproval } from 'pocket-agent/internal';
 import { type Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
 import { isOver, type Message, type Part, type PushConfig, type Task, type Update } from '../wire/task.ts';
 import type { PushNotifications } from './push.ts';
@@ -199,17 +199,11 @@ export class Tasks {
     if (!isFile && mediaType === '') return;
     if (url === undefined && isTextual(mediaType)) return;
     const isImage = mediaType.startsWith('image/');
-    if (isFile && (isImage ? allowImages : this.#takesFile(mediaType))) return;
+    if (isFile && (isImage ? allowImages : matchesType(mediaType, this.#options.files ?? []))) return;
     const accepted = ['text', 'JSON', ...(allowImages ? ['images'] : []), ...(this.#options.files ?? [])];
     throw new ContentTypeNotSupportedError(
       `This agent accepts ${new Intl.ListFormat('en-GB').format(accepted)}, not ${mediaType || 'files without a type'}.`,
     );
-  }
-
-  #takesFile(mediaType: string): boolean {
-    const type = mediaType.split(';')[0]?.trim().toLowerCase() ?? '';
-    const types = this.#options.files ?? [];
-    return types.some((each) => (each.endsWith('/*') ? type.startsWith(each.slice(0, -1)) : type === each));
   }
 
   #rememberMessage(key: string, taskId: string): void {

@@ -109,6 +109,7 @@ Options:
   -m, --model NAME     use this model instead of the one in the file
 ${http}      --a2a            serve over A2A instead of MCP; implies --http
       --conversation C per-client (default), per-token (one for each token) or shared (one for all)
+      --files TYPE     files that clients may send besides text, such as application/pdf or audio/*; may be repeated
       --conversations DATABASE  save conversations in this SQLite file or postgres:// URL, so that they continue after a
                        restart; default: POCKET_AGENT_CONVERSATIONS, if set, else in memory
 ${access}`,

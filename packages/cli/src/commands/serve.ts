@@ -23,6 +23,7 @@ const serveOptions = {
   a2a: { type: 'boolean', default: false },
   conversation: { type: 'string' },
   conversations: { type: 'string' },
+  files: { type: 'string', multiple: true },
   model: { type: 'string', short: 'm' },
 } as const;
 
@@ -70,7 +71,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     );
   const chats = await openStore(location);
   try {
-    return await serve({ request, conversation, chats, address, isA2a: values.a2a }, interrupts);
+    return await serve({ request, conversation, chats, files: values.files, address, isA2a: values.a2a }, interrupts);
   } finally {
     await chats?.close();
   }
@@ -80,12 +81,14 @@ interface Service {
   request: AgentRequest;
   conversation: Pick<AgentServerOptions, 'conversation'>;
   chats: Conversations | undefined;
+  /** Types of files that clients may send. */
+  files: string[] | undefined;
   address: Address | undefined;
   isA2a: boolean;
 }
 
 async function serve(
-  { request, conversation, chats, address, isA2a }: Service,
+  { request, conversation, chats, files, address, isA2a }: Service,
   interrupts: Interrupts,
 ): Promise<number> {
   // stdout carries the protocol
@@ -102,14 +105,14 @@ async function serve(
   try {
     const isShared = conversation.conversation === 'shared';
     if (chats && isShared) await chats.forOwner(ownerOf(request)).attach('shared', agent);
-    const saved = chats && !isShared ? { conversations: chats } : {};
+    const options = { ...(files ? { files } : {}), ...(chats && !isShared ? { conversations: chats } : {}) };
     if (!address) {
       explainStdio();
-      await agent.asMcpServer({ ...conversation, ...saved }).serveStdio();
+      await agent.asMcpServer({ ...conversation, ...options }).serveStdio();
       return 0;
     }
     if (isA2a) await import('@pocket-agent/a2a');
-    const server = isA2a ? agent.asA2aServer(saved) : agent.asMcpServer({ ...conversation, ...saved });
+    const server = isA2a ? agent.asA2aServer(options) : agent.asMcpServer({ ...conversation, ...options });
     return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
   } finally {
     await agent.close();

@@ -6,6 +6,12 @@ export function isTextual(mediaType = ''): boolean {
   return /^(text\/|application\/([\w.-]+\+)?(json|xml|yaml|x-yaml|x-ndjson|toml|javascript|sql)\b)/i.test(mediaType);
 }
 
+/** Whether a type is one of `types`, in which `audio/*` stands for all audio. */
+export function matchesType(mediaType: string, types: readonly string[]): boolean {
+  const type = mediaType.split(';')[0]?.trim().toLowerCase() ?? '';
+  return types.some((each) => (each.endsWith('/*') ? type.startsWith(each.slice(0, -1)) : type === each));
+}
+
 const endings: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
   png: 'image/png',

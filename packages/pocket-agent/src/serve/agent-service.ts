@@ -17,6 +17,7 @@ import type { ResourceCaller } from '../skills/served-resources.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { errorResult } from '../tools/tool-result.ts';
 import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';
+import { filesSchema, inputOf, type SentFile } from './message-files.ts';
 import { progressReporter } from './progress.ts';
 import { serveResources } from './resources.ts';
 import { RunLimit } from './run-limit.ts';
@@ -34,6 +35,7 @@ const conversationId = {
 
 interface Message {
   message: string;
+  files?: readonly SentFile[];
   conversation_id?: string;
 }
 
@@ -59,11 +61,14 @@ export class AgentService {
   readonly #conversations: Conversations;
   readonly #runs = new ServedRuns();
   readonly #limit: RunLimit;
+  /** Types of files that clients may send besides text. */
+  readonly #fileTypes: readonly string[];
   readonly #listening = new Set<HttpServer>();
 
   constructor(agent: ServedAgent, options: AgentServerOptions) {
     this.#agent = agent;
     this.#options = options;
+    this.#fileTypes = [...(agent.allowImages ? ['image/*'] : []), ...(options.files ?? [])];
     this.#memory = new ConversationMemory(options.maxMemoryBytes);
     this.#conversations = this.#makeConversations();
     const { maxRuns, maxRunsPerCaller } = options;
@@ -79,7 +84,11 @@ export class AgentService {
     server.server.onclose = () => connection.conversations.close();
     const { name, description = '', inputSchema, outputSchema } = messageTool(this.#agent);
     const takesId = isStateless && (this.#options.conversation ?? 'per-client') === 'per-client';
-    const properties = { ...inputSchema.properties, ...(takesId ? { conversation_id: conversationId } : {}) };
+    const properties = {
+      ...inputSchema.properties,
+      ...(this.#fileTypes.length > 0 ? { files: filesSchema(this.#fileTypes) } : {}),
+      ...(takesId ? { conversation_id: conversationId } : {}),
+    };
     const schema = fromJsonSchema<Message>({ ...inputSchema, properties } as JsonSchemaType);
     const resources = this.#agent.resources;
     if (resources && !resources.isEmpty) serveResources(server.server, resources, (context) => this.#callerOf(context));
@@ -109,11 +118,11 @@ export class AgentService {
     }
   }
 
-  async #resumeOrStart({ message, conversation_id: given }: Message, context: ServerContext, connection: Connection) {
+  async #resumeOrStart(message: Message, context: ServerContext, connection: Connection) {
     const resumed = await this.#runs.resume(ownerOf(context), context);
     if (resumed) return resumed;
     const canAsk = clientCanBeAsked(connection.server, context);
-    const conversation = this.#conversationOf(context, connection, given);
+    const conversation = this.#conversationOf(context, connection, message.conversation_id);
     if (conversation.id.length > MAX_ID_LENGTH)
       return errorResult(`The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
     if (conversation.kind === 'continued' && !(await conversation.conversations.has(conversation)))
@@ -136,14 +145,18 @@ export class AgentService {
       : { conversations, owner, id: given, kind: 'continued' };
   }
 
-  async #converse(message: string, run: AnsweredRun, conversation: ConversationRef): Promise<CallToolResult> {
+  async #converse(message: Message, run: AnsweredRun, conversation: ConversationRef): Promise<CallToolResult> {
     if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run);
     const answer = (agent: ServedAgent) => this.#answer(agent, message, run);
     const result = await conversation.conversations.use(conversation, answer).catch((error) => this.#failure(error));
     return conversation.kind === 'implicit' ? result : withConversationId(result, conversation);
   }
 
-  async #answer(agent: ServedAgent, message: string, { signal, approve, context, canAsk }: AnsweredRun) {
+  async #answer(
+    agent: ServedAgent,
+    { message, files = [] }: Message,
+    { signal, approve, context, canAsk }: AnsweredRun,
+  ) {
     const { mcpReq, http } = context();
     const { authInfo } = http ?? {};
     const traceparent = mcpReq._meta?.traceparent;
@@ -151,7 +164,7 @@ export class AgentService {
     const ofToken = authInfo?.extra?.profile as ProfileName | Profile | undefined;
     const profile = [ofToken, this.#options.profile].filter((given) => given !== undefined);
     try {
-      const answer = await agent.run(message, {
+      const answer = await agent.run(inputOf(message, files, this.#fileTypes), {
         signal,
         streaming: false,
         ...(profile.length > 0 ? { profile } : {}),

@@ -11,6 +11,7 @@ export interface ServedAgent {
   readonly roleDescription: string | undefined;
   /** The JSON Schema of its answers, if they are values instead of text. */
   readonly outputSchema?: JsonSchema | undefined;
+  readonly allowImages?: boolean;
   readonly logger: Logger;
   /** Its conversation, which counts towards `maxMemoryBytes` of the server. */
   readonly messages?: readonly unknown[];

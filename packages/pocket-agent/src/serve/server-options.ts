@@ -1,5 +1,5 @@
 // The options of an agent as an MCP server.
-import { hasMethods, nullable, OptionSet, oneOf, PocketError, positiveInteger } from '@pocket-agent/kit';
+import { hasMethods, nullable, OptionSet, oneOf, PocketError, positiveInteger, stringList } from '@pocket-agent/kit';
 import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ServedAgent } from './served-agent.ts';
@@ -15,6 +15,11 @@ export interface AgentServerOptions {
   conversation?: (typeof conversations)[number];
   /** Saves the conversations, so that they continue after a restart: what `openConversations()` returns. Default: in memory. */
   conversations?: ConversationStore;
+  /**
+   * Types of files that clients may send besides text, in the argument `files` of the tool: `['application/pdf', 'audio/*']`.
+   * Default: images if the agent has `allowImages`, otherwise none.
+   */
+  files?: readonly string[];
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
   createAgent?: () => ServedAgent;
   /** Limits what remote callers may do. */
@@ -38,6 +43,7 @@ export const storeRule = nullable('the result of openConversations()', (value) =
 const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
   conversation: oneOf(...conversations),
   conversations: storeRule,
+  files: stringList,
   createAgent: true,
   profile: true,
   approvals: servedApprovalsRule,

@@ -1,0 +1,122 @@
+// Files in messages to an agent that is served over MCP.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { AgentServerOptions, PocketAgentOptions } from 'pocket-agent';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { PIXEL } from '../fixtures/providers/fake-providers.ts';
+import { scriptedAgent } from '../helpers.ts';
+import { type Answer, textOf } from './clients.ts';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const PDF = base64('%PDF-1.7 a report');
+
+interface Served extends AgentServerOptions {
+  agent?: Partial<PocketAgentOptions> & { agentConfig?: object };
+  isModern?: boolean;
+}
+
+/** An agent that answers every message, and a client of it. */
+async function serve({ agent: options, isModern = false, ...serverOptions }: Served) {
+  const { agent, model } = scriptedAgent(['Read.', 'Read.'], options);
+  onTestFinished(() => agent.close());
+  const { url } = await agent.asMcpServer(serverOptions).listen();
+  const negotiation = isModern ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {};
+  const client = new Client({ name: 'tests', version: '1' }, negotiation as object);
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  onTestFinished(() => client.close());
+  const call = (files: unknown) =>
+    client.callTool({ name: 'Tester-message', arguments: { message: 'Read this.', files } }) as Promise<Answer>;
+  const send = async (...files: object[]) => {
+    const answer = await call(files);
+    return { ...answer, text: textOf(answer), prompt: model.calls.at(-1)?.prompt.at(-1)?.content };
+  };
+  const argument = async () => (await client.listTools()).tools[0]?.inputSchema.properties?.files;
+  return { agent, model, send, argument };
+}
+
+describe.each([
+  ['2025', false],
+  ['2026', true],
+])('a client of %s', (_era, isModern) => {
+  test('sends a PDF and a text file, which the model reads with the message', async () => {
+    const { send, model } = await serve({ isModern, files: ['application/pdf'] });
+    const { text, prompt } = await send(
+      { data: PDF, mimeType: 'application/pdf', name: 'report.pdf' },
+      { data: base64('a,b\n1,2'), name: 'table.csv' },
+    );
+    expect(text).toBe('Read.');
+    expect(prompt).toEqual([
+      { type: 'text', text: 'Read this.' },
+      { type: 'file', mediaType: 'application/pdf', filename: 'report.pdf', data: { type: 'data', data: PDF } },
+      { type: 'text', text: '\n[file table.csv]\na,b\n1,2' },
+    ]);
+    expect(model.calls).toHaveLength(1);
+  });
+});
+
+test('the tool has no argument for files unless the agent takes them', async () => {
+  expect(await (await serve({})).argument()).toBeUndefined();
+  expect(await (await serve({ files: ['audio/*'] })).argument()).toMatchObject({
+    type: 'array',
+    description: 'Files for the agent: text, audio/*. Each has either data or url.',
+  });
+});
+
+test('an agent with allowImages takes images', async () => {
+  const { send, argument } = await serve({ agent: { agentConfig: { allowImages: true } } });
+  expect(await argument()).toMatchObject({ description: expect.stringContaining('text, image/*.') });
+  const { prompt } = await send({ data: PIXEL });
+  expect(prompt).toContainEqual({ type: 'file', mediaType: 'image/png', data: { type: 'data', data: PIXEL } });
+});
+
+test.each([
+  [{ data: base64('\0zip'), mimeType: 'application/zip', name: 'a.zip' }, 'not "a.zip" (application/zip).'],
+  [{ data: PIXEL }, 'This agent takes text, application/pdf, audio/*, not image/png.'],
+  [{ data: 'not base64!' }, 'The data of a file must be bytes, base64 text or a data: URL.'],
+  [{ data: PDF, url: 'https://example.com/a.pdf' }, 'A file has one of path, url and data; this one has 2.'],
+  [{ url: 'file:///etc/passwd', mimeType: 'application/pdf' }, 'must begin with http:// or https://'],
+  [{ url: 'https://example.com/page.html' }, 'not text/html.'],
+])('%j is refused before the model is called, and the conversation goes on', async (file, message) => {
+  const { send, model } = await serve({ files: ['application/pdf', 'audio/*'] });
+  const { isError, text } = await send(file);
+  expect(isError).toBe(true);
+  expect(text).toContain(message);
+  expect(model.calls).toHaveLength(0);
+  expect((await send({ data: PDF })).text).toBe('Read.');
+  expect(model.calls[0]?.prompt.filter(({ role }) => role === 'user')).toHaveLength(1);
+});
+
+test.each([
+  ['a path', { path: '/etc/passwd' }],
+  ['too many files', Array.from({ length: 21 }, () => ({ data: PDF }))],
+])('arguments outside of the schema are refused: %s', async (_what, files) => {
+  const { send, model } = await serve({ files: ['application/pdf'] });
+  const answer = await send(...[files].flat()).catch((error: Error) => ({ isError: true, text: error.message }));
+  expect(answer).toMatchObject({ isError: true });
+  expect(model.calls).toHaveLength(0);
+});
+
+test('a URL that leads to this machine is not fetched; the model reads why', async () => {
+  let requests = 0;
+  const inside = createServer((_request, response) => {
+    requests++;
+    response.end('%PDF-secret');
+  });
+  await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void inside.close());
+  const { send, model } = await serve({ files: ['application/pdf'] });
+  Object.assign(model, { supportedUrls: {} }); // its provider fetches nothing
+  const { port } = inside.address() as AddressInfo;
+  const { prompt } = await send({ url: `http://127.0.0.1:${port}/secret.pdf` });
+  expect(requests).toBe(0);
+  expect(JSON.stringify(prompt)).toMatch(/secret\.pdf.*private/);
+});
+
+test('a message without files is passed on as a string', async () => {
+  const { agent, send } = await serve({ files: ['application/pdf'] });
+  const inputs: unknown[] = [];
+  agent.fork = () => Object.assign(scriptedAgent([]).agent, { run: async (input: unknown) => void inputs.push(input) });
+  await send();
+  expect(inputs).toEqual(['Read this.']);
+});
