@@ -42,6 +42,7 @@ export class CodedError<Code extends string> extends Error {
   }
 }
 
+/** The error of the library: `code` for programs, `message` for people. */
 export class PocketError extends CodedError<PocketErrorCode> {
   override readonly name = 'PocketError';
   /** Data for programs, for example the partial answer of `ANSWER_CUT_OFF`. */

@@ -9,6 +9,7 @@ export type StoreErrorCode =
   | 'NEWER_DATABASE'
   | 'MIGRATION_FAILED';
 
+/** The error of a database that cannot be used. */
 export class StoreError extends CodedError<StoreErrorCode> {
   override readonly name = 'StoreError';
 }

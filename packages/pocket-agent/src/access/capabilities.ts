@@ -61,6 +61,7 @@ export function judge(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>, known:
   return { capability: destructiveHint === false ? 'write' : 'delete', from: 'annotations' };
 }
 
+/** What a tool can do, by its annotations and `_meta`. */
 export function capabilityOf(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>): Capability {
   return judge(tool).capability;
 }
