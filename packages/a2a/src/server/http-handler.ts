@@ -1,13 +1,8 @@
 // A2A over HTTP as a web-standard handler: checks host, origin and caller, then serves the card, JSON-RPC or REST.
 import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
-import {
-  hostHeaderValidationResponse,
-  localhostAllowedHostnames,
-  localhostAllowedOrigins,
-  originValidationResponse,
-} from '@modelcontextprotocol/server';
 import { readBody } from '@pocket-agent/http/byte-chunks';
 import { requestFault } from '@pocket-agent/http/json-weight';
+import { requestGuard } from '@pocket-agent/http/mcp';
 import { isRecord, PocketError, sha256 } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
@@ -33,8 +28,9 @@ interface HandlerOptions extends A2aAccessOptions {
 type Authenticate = (request: Request) => Promise<Pick<Call, 'caller' | 'isAuthenticated' | 'isOneOfMany'> | Response>;
 
 export function makeHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
-  const { protocol, maxBodyBytes, url: base } = options;
-  const guard = makeGuard(options);
+  const { protocol, maxBodyBytes, url: base, host, allowedHosts, allowedOrigins } = options;
+  const ownHosts = base ? [host, new URL(base).hostname] : [host];
+  const guard = requestGuard({ ownHosts, allowedHosts, allowedOrigins });
   const authenticate = makeAuthenticate(options);
   const prefix = base ? new URL(base).pathname.replace(/\/$/, '') : '';
 
@@ -76,18 +72,6 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
 function routePath(pathname: string, prefix: string): string {
   const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
   return path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
-function makeGuard({ host, url, allowedHosts, allowedOrigins }: HandlerOptions) {
-  const own = url ? [host, new URL(url).hostname] : [host];
-  const hosts = [...(allowedHosts ?? [...localhostAllowedHostnames(), ...own])];
-  const origins = [...(allowedOrigins ?? localhostAllowedOrigins())];
-  return (request: Request) => {
-    // a Request object created in this process has no Host header
-    const hasHost = request.headers.has('host');
-    const named = hasHost ? request : new Request(request.url, { headers: { host: new URL(request.url).host } });
-    return hostHeaderValidationResponse(named, hosts) ?? originValidationResponse(request, origins);
-  };
 }
 
 function makeAuthenticate(options: HandlerOptions): Authenticate {

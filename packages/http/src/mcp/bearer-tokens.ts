@@ -1,7 +1,7 @@
 // Authorizes clients that send one of a list of bearer tokens.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
-import type { Authorize } from './mcp-http.ts';
+import type { Authorize } from './mcp-handler.ts';
 
 export interface BearerToken {
   token: string;

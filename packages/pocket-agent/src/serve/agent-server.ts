@@ -19,6 +19,9 @@ export class AgentServer {
     this.#leaveAgent = agent.closeTogether(this);
   }
 
+  /** Answers one request, of Hono, Express, Next, Bun, Deno or another server that listens itself. */
+  readonly fetch = async (request: Request): Promise<Response> => (await this.#load()).fetch(request);
+
   /** A server of the MCP SDK for one connection. Agents of the same process use it with `mcpConfig: served`. */
   async createServer(): Promise<McpServer> {
     return (await this.#load()).makeServer();
@@ -29,13 +32,13 @@ export class AgentServer {
     await (await this.#load()).serveStdio();
   }
 
-  /** Serves HTTP until `close()`. */
+  /** Serves HTTP until `close()`. These options take precedence over those of `asMcpServer()`. */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
     this.#leaveAgent = this.#agent.closeTogether(this);
     return (await this.#load()).listen(options);
   }
 
-  /** Stops listening; the agent stays open. */
+  /** Stops listening and ends all sessions; the agent stays open. */
   async close(): Promise<void> {
     this.#leaveAgent();
     await (await this.#service)?.close();

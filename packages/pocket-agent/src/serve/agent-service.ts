@@ -7,16 +7,17 @@ import {
   type InputRequiredResult,
   type JsonSchemaType,
   McpServer,
+  type McpServerFactory,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { serveStdio } from '@pocket-agent/http/mcp';
+import { type McpHandler, serveStdio } from '@pocket-agent/http/mcp';
 import { errorText, isPublicError, isRecord, PocketError, publicErrorText } from '@pocket-agent/kit';
 import { servedApproval } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ResourceCaller } from '../skills/served-resources.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { errorResult } from '../tools/tool-result.ts';
-import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';
+import { type HttpServer, type HttpServerOptions, isLocal, serveFetch, serveHttp } from './http-server.ts';
 import { filesSchema, inputOf, type SentFile } from './message-files.ts';
 import { progressReporter } from './progress.ts';
 import { serveResources } from './resources.ts';
@@ -24,7 +25,8 @@ import { RunLimit } from './run-limit.ts';
 import type { ServedAgent } from './served-agent.ts';
 import { ConversationMemory, Conversations, MAX_ID_LENGTH } from './served-conversations.ts';
 import { type Caller, type ServedRunOptions, ServedRuns } from './served-run.ts';
-import type { AgentServerOptions } from './server-options.ts';
+import { type AgentServerOptions, type HttpAccessOptions, httpAccessRules } from './server-options.ts';
+import { hasSeveralCallers, hasTokens, type TokenOptions } from './tokens.ts';
 
 /** The tool of a server whose clients have no session takes and returns the id of the conversation. */
 const conversationId = {
@@ -64,6 +66,8 @@ export class AgentService {
   /** Types of files that clients may send besides text. */
   readonly #fileTypes: readonly string[];
   readonly #listening = new Set<HttpServer>();
+  /** Answers `fetch`; made with the first request. */
+  #handler: McpHandler | undefined;
 
   constructor(agent: ServedAgent, options: AgentServerOptions) {
     this.#agent = agent;
@@ -198,21 +202,19 @@ export class AgentService {
     await serveStdio(() => this.makeServer(), { onError: this.#logError, close: () => this.#agent.close() });
   }
 
-  async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
+  /** Answers one request of a server that listens itself. */
+  fetch(request: Request): Promise<Response> {
+    this.#handler ??= this.#makeHandler();
+    return this.#handler.fetch(request);
+  }
+
+  async listen(given: HttpServerOptions = {}): Promise<HttpServer> {
     const { name, logger } = this.#agent;
-    if (options.token === undefined && options.tokens === undefined) {
-      if (!isLocal(options.host))
-        logger.warn(`${name} listens on ${options.host} without a token: everyone who can reach it may use it.`);
-      if (this.#options.conversation === 'per-token') {
-        const text = 'conversation: "per-token" needs "token" or "tokens": without them all clients would share one.';
-        throw new PocketError('CONFIG_INVALID', text);
-      }
-    }
-    const isOneOfMany = hasSeveralCallers(options);
-    const server = await serveHttp(({ era }) => this.makeServer({ isStateless: era === 'modern', isOneOfMany }), {
-      onError: this.#logError,
-      ...options,
-    });
+    const options = { ...this.#access, ...given };
+    this.#checkCallers(options);
+    if (!hasTokens(options) && !isLocal(options.host))
+      logger.warn(`${name} listens on ${options.host} without a token: everyone who can reach it may use it.`);
+    const server = await serveHttp(this.#factory(options), { onError: this.#logError, ...options });
     const listening: HttpServer = {
       ...server,
       close: async () => {
@@ -227,7 +229,33 @@ export class AgentService {
 
   async close(): Promise<void> {
     this.#runs.close();
-    await Promise.all([...this.#listening].map((server) => server.close()));
+    const handler = this.#handler;
+    this.#handler = undefined;
+    await Promise.all([handler, ...this.#listening].map((server) => server?.close()));
+    this.#conversations.close();
+  }
+
+  #makeHandler(): McpHandler {
+    this.#checkCallers(this.#access);
+    return serveFetch(this.#factory(this.#access), { onError: this.#logError, ...this.#access });
+  }
+
+  /** Makes a server object for each connection or request. */
+  #factory(options: TokenOptions): McpServerFactory {
+    const isOneOfMany = hasSeveralCallers(options);
+    return ({ era }) => this.makeServer({ isStateless: era === 'modern', isOneOfMany });
+  }
+
+  #checkCallers(options: TokenOptions): void {
+    if (this.#options.conversation !== 'per-token' || hasTokens(options)) return;
+    const text = 'conversation: "per-token" needs "token" or "tokens": without them all clients would share one.';
+    throw new PocketError('CONFIG_INVALID', text);
+  }
+
+  /** The options of `asMcpServer()` that concern HTTP. */
+  get #access(): HttpAccessOptions {
+    const entries = Object.entries(this.#options).filter(([key]) => key in httpAccessRules);
+    return Object.fromEntries(entries);
   }
 
   #makeConversations(defaultId = 'default'): Conversations {

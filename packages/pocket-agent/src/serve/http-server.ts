@@ -4,44 +4,46 @@ import {
   type Authorize,
   bearerTokens,
   type HttpServer,
+  type McpHandler,
   type McpHttpOptions,
+  mcpHandler,
   serveHttp as serveMcp,
 } from '@pocket-agent/http/mcp';
-import { errorText, OptionSet, PocketError, positiveInteger, positiveNumber } from '@pocket-agent/kit';
-import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
+import { errorText, OptionSet, PocketError } from '@pocket-agent/kit';
+import { readProfile } from '../access/capabilities.ts';
+import { httpAccessRules } from './server-options.ts';
+import { checkTokens, hasTokens, type TokenOptions } from './tokens.ts';
 
 export type { HttpServer };
 
-export interface HttpServerOptions extends Omit<McpHttpOptions, 'authorize' | 'routes'> {
-  /** Clients must send it as a bearer token. */
-  token?: string;
-  /** Tokens of several clients, each with the profile that limits it. */
-  tokens?: Readonly<Record<string, ProfileName | Profile>>;
-}
+export interface HttpServerOptions extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts'>, TokenOptions {}
 
 const listenOptions = new OptionSet<HttpServerOptions>('listen()', {
   host: true,
   port: true,
   path: true,
-  token: true,
-  tokens: true,
-  allowedHosts: true,
-  allowedOrigins: true,
-  sessionIdleMs: positiveNumber,
-  maxSessions: positiveInteger,
-  maxRequestBodySize: positiveInteger,
+  ...httpAccessRules,
   onError: true,
 });
 
 export async function serveHttp(factory: McpServerFactory, options: HttpServerOptions = {}): Promise<HttpServer> {
   listenOptions.check(options);
-  const { token: _token, tokens: _tokens, ...served } = options;
-  const authorize = bearerGate(options);
   try {
-    return await serveMcp(factory, { ...served, ...(authorize ? { authorize } : {}) });
+    return await serveMcp(factory, withGate(options));
   } catch (error) {
     throw cannotListen(error);
   }
+}
+
+/** The same as a handler of web requests, for a framework or a runtime that listens itself. */
+export function serveFetch(factory: McpServerFactory, options: HttpServerOptions): McpHandler {
+  return mcpHandler(factory, withGate(options));
+}
+
+function withGate(options: HttpServerOptions): McpHttpOptions {
+  const { token: _token, tokens: _tokens, ...served } = options;
+  const authorize = bearerGate(options);
+  return { ...served, ...(authorize ? { authorize } : {}) };
 }
 
 /** In the words of `startListening`, which say all that its cause does. */
@@ -51,34 +53,15 @@ export function cannotListen(error: unknown): PocketError {
 }
 
 /** Undefined when the server is open to everybody. */
-export function bearerGate(
-  options: Pick<HttpServerOptions, 'token' | 'tokens'> & { authenticate?: unknown },
-): Authorize | undefined {
-  const { token, tokens } = options;
-  // an unset variable must not open a server
-  for (const key of ['token', 'tokens', 'authenticate'] as const) {
-    if (!(key in options) || (options[key] !== undefined && options[key] !== null)) continue;
-    const problem = `The "${key}" of the server is ${options[key]}; set it, or leave the option out.`;
-    throw new PocketError('CONFIG_INVALID', problem);
-  }
-  if (token === undefined && tokens === undefined) return undefined;
-  const known = Object.entries(tokens ?? {}).map(([text, profile]) => ({
+export function bearerGate(options: TokenOptions & { authenticate?: unknown }): Authorize | undefined {
+  checkTokens(options);
+  const { token, tokens = {} } = options;
+  if (!hasTokens(options)) return undefined;
+  const known = Object.entries(tokens).map(([text, profile]) => ({
     token: text,
     extra: { profile: readProfile(profile) },
   }));
-  const all = token === undefined ? known : [{ token }, ...known];
-  if (all.some((entry) => entry.token === '')) {
-    throw new PocketError('CONFIG_INVALID', 'The "token" of the server is empty; set one or leave it out.');
-  }
-  if (known.some((entry) => entry.token === token)) {
-    throw new PocketError('CONFIG_INVALID', 'One token is both "token" and in "tokens"; keep it in one of them.');
-  }
-  return bearerTokens(all);
-}
-
-/** Whether there are several callers: then one of them must not use up all runs. */
-export function hasSeveralCallers({ token, tokens }: Pick<HttpServerOptions, 'token' | 'tokens'>): boolean {
-  return Object.keys(tokens ?? {}).length + (token === undefined ? 0 : 1) > 1;
+  return bearerTokens(token === undefined ? known : [{ token }, ...known]);
 }
 
 export function isLocal(host = '127.0.0.1'): boolean {

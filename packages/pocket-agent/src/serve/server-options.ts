@@ -1,13 +1,38 @@
 // The options of an agent as an MCP server.
-import { hasMethods, nullable, OptionSet, oneOf, PocketError, positiveInteger, stringList } from '@pocket-agent/kit';
+import {
+  hasMethods,
+  nullable,
+  type OptionRules,
+  OptionSet,
+  oneOf,
+  PocketError,
+  positiveInteger,
+  positiveNumber,
+  stringList,
+} from '@pocket-agent/kit';
 import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ServedAgent } from './served-agent.ts';
 import type { ConversationStore } from './served-conversations.ts';
+import { checkTokens, type TokenOptions } from './tokens.ts';
 
 const conversations = ['per-client', 'per-token', 'shared'] as const;
 
-export interface AgentServerOptions {
+/** How clients reach the server over HTTP, with `fetch` and, unless they are given there, with `listen`. */
+export interface HttpAccessOptions extends TokenOptions {
+  /** Host names under which the server may be addressed. Default: those of this machine. */
+  allowedHosts?: readonly string[];
+  /** Host names of web pages that may call. Default: those of this machine. */
+  allowedOrigins?: readonly string[];
+  /** A session of the 2025 protocol ends after this time without a request. Default 30 minutes. */
+  sessionIdleMs?: number;
+  /** Most sessions of the 2025 protocol at a time. Default 1,000. */
+  maxSessions?: number;
+  /** Most bytes of a request; a longer one is refused (413). Default 4 MiB. */
+  maxRequestBodySize?: number;
+}
+
+export interface AgentServerOptions extends HttpAccessOptions {
   /**
    * per-client (default): every client has a separate conversation. per-token: every token has one, over all
    * connections of its owner. shared: all clients speak in the agent's own.
@@ -40,7 +65,18 @@ export interface AgentServerOptions {
 
 export const storeRule = nullable('the result of openConversations()', (value) => hasMethods(value, 'forOwner'));
 
+export const httpAccessRules: OptionRules<HttpAccessOptions> = {
+  token: true,
+  tokens: true,
+  allowedHosts: nullable(stringList.expected, stringList.accepts),
+  allowedOrigins: nullable(stringList.expected, stringList.accepts),
+  sessionIdleMs: positiveNumber,
+  maxSessions: positiveInteger,
+  maxRequestBodySize: positiveInteger,
+};
+
 const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
+  ...httpAccessRules,
   conversation: oneOf(...conversations),
   conversations: storeRule,
   files: stringList,
@@ -56,6 +92,7 @@ const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
 
 export function checkServerOptions(options: AgentServerOptions): void {
   serverOptions.check(options);
+  checkTokens(options);
   if (options.profile !== undefined) readProfile(options.profile);
   if (options.conversation === 'shared' && options.conversations) {
     const wayOut = 'bind the served agent to one with chats.attach(id, agent), and leave the option out';

@@ -1,0 +1,104 @@
+// An MCP server as a web-standard handler: both protocol eras on one URL, protected against foreign web pages.
+import {
+  type AuthInfo,
+  createMcpHandler,
+  DEFAULT_MAX_REQUEST_BODY_SIZE,
+  isJsonContentType,
+  isLegacyRequest,
+  type McpServerFactory,
+} from '@modelcontextprotocol/server';
+import { readBody } from '../byte-chunks.ts';
+import { requestFault } from '../json-weight.ts';
+import { answerPreflight, letOriginRead } from './cross-origin.ts';
+import { HttpSessions } from './mcp-sessions.ts';
+import { type GuardOptions, requestGuard } from './request-guard.ts';
+
+export interface McpHandlerOptions extends GuardOptions {
+  /** The path of the MCP endpoint. Default: every path, as a framework has chosen the handler already. */
+  path?: string;
+  /** Returns the caller, or the response that refuses the request. Default: every request is accepted. */
+  authorize?: Authorize;
+  /** Serves other paths, without `authorize`; undefined if there is nothing at the path. */
+  routes?: (request: Request) => Promise<Response | undefined> | Response | undefined;
+  /** A session of the 2025 era ends after this time without a request. Default 30 minutes. */
+  sessionIdleMs?: number;
+  /**
+   * Most sessions of the 2025 era at a time. A new one ends the session that was idle longest, or is refused (503) if
+   * all are in use. A client with fewer sessions than another one is not refused: a session of the other one ends.
+   * Default 1,000.
+   */
+  maxSessions?: number;
+  /** Most bytes of a request; a longer one is refused (413). Default 4 MiB. */
+  maxRequestBodySize?: number;
+  onError?: (error: Error) => void;
+}
+
+export type Authorize = (request: Request) => Promise<AuthInfo | Response>;
+
+export interface McpHandler {
+  fetch(request: Request): Promise<Response>;
+  /** Tells clients of both eras that a list has changed. */
+  listChanged(what: 'tools' | 'prompts' | 'resources'): void;
+  /** Tells subscribed clients of the 2026 era; those of the 2025 era have subscribed at their own server object. */
+  resourceUpdated(uri: string): void;
+  /** Ends all sessions and their requests. */
+  close(): Promise<void>;
+}
+
+export function mcpHandler(factory: McpServerFactory, options: McpHandlerOptions = {}): McpHandler {
+  const { path, authorize, routes, onError = () => {} } = options;
+  const { sessionIdleMs = 1_800_000, maxSessions = 1_000 } = options;
+  const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE } = options;
+  const guard = requestGuard(options);
+  const modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize, onerror: onError });
+  const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, maxSessions, onError });
+
+  const answer = async (request: Request): Promise<Response> => {
+    if (path !== undefined && new URL(request.url).pathname !== path)
+      return (await routes?.(request)) ?? new Response('Not found', { status: 404 });
+    const auth = await authorize?.(request);
+    if (auth instanceof Response) return auth;
+    const body = await readJson(request, maxRequestBodySize);
+    if (body instanceof Response) return body;
+    const parsed = { ...(auth ? { authInfo: auth } : {}), ...body };
+    const isLegacy = await isLegacyRequest(request, body.parsedBody);
+    return isLegacy ? sessions.handle(request, parsed) : modern.fetch(request, parsed);
+  };
+  return {
+    fetch: async (request) =>
+      guard(request) ?? answerPreflight(request) ?? letOriginRead(request, await answer(request)),
+    listChanged(what) {
+      modern.notify[`${what}Changed`]();
+      sessions.listChanged(what);
+    },
+    resourceUpdated(uri) {
+      modern.notify.resourceUpdated(uri);
+    },
+    async close() {
+      await Promise.all([modern.close(), sessions.close()]);
+    },
+  };
+}
+
+/** Parses the body once, for all handlers. */
+async function readJson(request: Request, maxBytes: number): Promise<{ parsedBody?: unknown } | Response> {
+  // other types are refused without reading the body
+  if (request.method !== 'POST' || !isJsonContentType(request.headers.get('content-type'))) return {};
+  try {
+    const body = await readBody(request, maxBytes);
+    if (!body) return refusal(413, { code: -32_000, message: tooLargeText(maxBytes) });
+    const fault = requestFault(body);
+    if (fault) return refusal(413, { code: -32_600, message: fault });
+    return { parsedBody: JSON.parse(body.toString()) };
+  } catch {
+    return refusal(400, { code: -32_700, message: 'Parse error: the request body is not valid JSON' });
+  }
+}
+
+export function tooLargeText(maxBytes: number): string {
+  return `The request is larger than ${maxBytes} bytes, the maxRequestBodySize of this server`;
+}
+
+function refusal(status: number, error: { code: number; message: string }): Response {
+  return Response.json({ jsonrpc: '2.0', error, id: null }, { status });
+}
