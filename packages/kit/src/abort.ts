@@ -1,5 +1,4 @@
-// Waiting: abort signals, deadlines and a semaphore, which leave no listeners behind, and turns of the event loop.
-import { setImmediate as immediate } from 'node:timers/promises';
+// Waiting with abort signals and deadlines, which leaves no listeners behind.
 import { PocketError } from './errors.ts';
 
 /** The longest delay of `setTimeout`, which fires immediately after a longer one. */
@@ -151,75 +150,5 @@ export async function delay(ms: number, signal: AbortSignal): Promise<void> {
     await abortable(done, signal);
   } finally {
     clearTimeout(timer);
-  }
-}
-
-/** A number of slots with a first-in, first-out queue. */
-export class Semaphore {
-  #free: number;
-  readonly #waiting = new Set<() => void>();
-
-  constructor(size: number) {
-    this.#free = size;
-  }
-
-  /** Resolves with a function that releases the slot; rejects with the signal's reason. */
-  async acquire(signal: AbortSignal): Promise<() => void> {
-    signal.throwIfAborted();
-    if (this.#free > 0) this.#free--;
-    else await this.#wait(signal);
-    let isReleased = false;
-    return () => {
-      if (isReleased) return;
-      isReleased = true;
-      this.#release();
-    };
-  }
-
-  #wait(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const admit = () => {
-        removeListener();
-        resolve();
-      };
-      const removeListener = onAbort(signal, (reason) => {
-        this.#waiting.delete(admit);
-        reject(reason);
-      });
-      this.#waiting.add(admit);
-    });
-  }
-
-  /** Passes the slot to the longest waiting caller. */
-  #release(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#free++;
-      return;
-    }
-    this.#waiting.delete(next);
-    next();
-  }
-}
-
-/** How long work may take before other work of the process gets a turn. */
-const SLICE_MS = 10;
-
-/** Resolves in the next turn of the event loop. */
-export function nextTurn(): Promise<void> {
-  return immediate();
-}
-
-/** For a loop over many items: `if (slices.isOver) await slices.next();`. Begins with the first slice. */
-export class TimeSlices {
-  #startedAt = performance.now();
-
-  get isOver(): boolean {
-    return performance.now() - this.#startedAt > SLICE_MS;
-  }
-
-  async next(): Promise<void> {
-    await nextTurn();
-    this.#startedAt = performance.now();
   }
 }

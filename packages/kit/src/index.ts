@@ -8,12 +8,9 @@ export {
   delay,
   MAX_TIMER_MS,
   neverAborted,
-  nextTurn,
   onAbort,
-  Semaphore,
   settlesWithin,
   startDeadline,
-  TimeSlices,
   within,
 } from './abort.ts';
 export {
@@ -64,6 +61,7 @@ export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUnd
 export { redactData, redactError, redactErrorText, redactSecrets } from './redaction.ts';
 export { nodeVersionProblem } from './require-node.ts';
 export { backoffMs, retryAfterHeader } from './retry-after.ts';
+export { inSlices, nextTurn, Semaphore, TimeSlices } from './scheduling.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
 export {
   closest,

@@ -1,7 +1,7 @@
 // Fingerprints of tools as they were first seen: a tool that changes later needs a new approval.
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import { fileSystem, isRecord, PocketError, sha256, TimeSlices } from '@pocket-agent/kit';
+import { fileSystem, inSlices, isRecord, PocketError, sha256 } from '@pocket-agent/kit';
 import { dropAbsent, MAX_ABSENT_NAMES } from '../base/absent-names.ts';
 
 interface ListedTools {
@@ -22,14 +22,10 @@ export class Fingerprints {
 
   /** Computes what `remember` compares, in slices: a server may list thousands of tools, and new ones every time. */
   async prepare(listed: ListedTools): Promise<void> {
-    const slices = new TimeSlices();
     const isKept = this.#path !== undefined;
     const added = listed.entries.filter(({ name, tool }) => isKept || (this.#known.get(name) ?? tool) !== tool);
     const gone = [...this.#known].filter(([name, tool]) => listed.find(name)?.tool !== tool);
-    for (const tool of [...added.map(({ tool }) => tool), ...gone.map(([, tool]) => tool)]) {
-      fingerprint(tool);
-      if (slices.isOver) await slices.next();
-    }
+    await inSlices([...added.map(({ tool }) => tool), ...gone.map(([, tool]) => tool)], fingerprint);
   }
 
   /** Remembers new tools and returns the names of changed ones. The tools must not be modified afterwards. */

@@ -1,5 +1,5 @@
 // The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
-import { deepCopy, type Logger } from '@pocket-agent/kit';
+import { deepCopy, inSlices, type Logger } from '@pocket-agent/kit';
 import type { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { AssistantMessage } from '../base/messages.ts';
@@ -26,6 +26,9 @@ import { Toolbox } from '../tools/toolbox.ts';
 import type { PocketAgent } from './agent.ts';
 import type { NestedAgentOptions } from './agent-config.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
+
+/** Of one new list; events report all. */
+const MAX_LOGGED_CHANGES = 20;
 
 interface ToolsOwner extends RunAgent {
   readonly subAgents: readonly PocketAgent<unknown>[];
@@ -125,10 +128,13 @@ export class AgentTools {
   async #reportChanges(table: ToolTable): Promise<void> {
     const { fingerprints } = this.#parts.access;
     await fingerprints.prepare(table);
-    for (const tool of fingerprints.remember(table)) {
-      this.#agent.logger.warn(`Tool "${tool}" has changed since it was first seen.`);
-      this.#agent.emit({ type: 'tool_changed', data: { tool } });
-    }
+    const changed = fingerprints.remember(table);
+    const { logger } = this.#agent;
+    for (const tool of changed.slice(0, MAX_LOGGED_CHANGES))
+      logger.warn(`Tool "${tool}" has changed since it was first seen.`);
+    const more = changed.length - MAX_LOGGED_CHANGES;
+    if (more > 0) logger.warn(`${more} more tools have changed since they were first seen.`);
+    await inSlices(changed, (tool) => this.#agent.emit({ type: 'tool_changed', data: { tool } }));
   }
 
   renamed(change: RenamedTool): void {

@@ -28,6 +28,7 @@ import {
 } from './server-requests.ts';
 import type { ToolList } from './tool-list.ts';
 import type { ChildTransport } from './transports/child-transport.ts';
+import { withoutProperties } from './transports/hidden-properties.ts';
 
 /** How often a server of the 2026 era may ask something in one call; the SDK would stop at ten. */
 const MAX_ROUNDS = 100;
@@ -156,7 +157,7 @@ function routeMessages(transport: Transport, { pending, tools }: ConnectRequest,
     tools.countListSize(message);
     const checked = withFewBlocks(message);
     if (isModern) pending.answered(checked, () => deliver?.(checked, extra));
-    else deliver?.(checked, extra);
+    else deliver?.(withoutProperties(checked), extra);
   };
   if (!isModern) return;
   const send = transport.send.bind(transport);

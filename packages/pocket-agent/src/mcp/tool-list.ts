@@ -11,15 +11,16 @@ import {
   abortable,
   deepFreeze,
   errorText,
+  inSlices,
   type Logger,
   MAX_TIMER_MS,
   neverAborted,
   PocketError,
   schemaIssuesText,
   startDeadline,
-  TimeSlices,
 } from '@pocket-agent/kit';
 import { retrySafety } from './retry-safety.ts';
+import { withProperties } from './transports/hidden-properties.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 
 /** Many servers send a TTL of 0, with which an agent would list the tools at every step. */
@@ -184,7 +185,7 @@ export class ToolList {
       // calls pass the tool on, so the SDK need not cache the list; its own timeout is for each page
       const options = { cacheMode: 'bypass', signal, timeout: MAX_TIMER_MS } as const;
       const { tools, ttlMs } = await client.listTools(undefined, options);
-      return { tools: await frozen(tools), ttlMs };
+      return { tools: await completed(tools), ttlMs };
     } catch (cause) {
       const error = signal.aborted ? signal.reason : this.#explained(cause);
       if (!isRefreshed || retrySafety(error) !== 'no-loss') throw error;
@@ -205,13 +206,10 @@ export class ToolList {
   }
 }
 
-/** A long list is frozen in slices. */
-async function frozen(tools: Tool[]): Promise<readonly Tool[]> {
-  const slices = new TimeSlices();
-  for (const tool of tools) {
-    deepFreeze(tool);
-    if (slices.isOver) await slices.next();
-  }
+/** In slices, because the list may be long. */
+async function completed(listed: readonly Tool[]): Promise<readonly Tool[]> {
+  const tools: Tool[] = [];
+  await inSlices(listed, (tool) => tools.push(deepFreeze(withProperties(tool))));
   return deepFreeze(tools);
 }
 

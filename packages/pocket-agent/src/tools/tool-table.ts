@@ -1,7 +1,7 @@
 // All tools that an agent may call, by the names that the model uses.
 import type { LanguageModelV4FunctionTool, LanguageModelV4ProviderTool } from '@ai-sdk/provider';
 import type { Tool } from '@modelcontextprotocol/client';
-import { TimeSlices } from '@pocket-agent/kit';
+import { inSlices } from '@pocket-agent/kit';
 import { ownArguments, type RepairedSchema, repairSchema } from '@pocket-agent/schema';
 import { type JudgedTool, judge, type Profile } from '../access/capabilities.ts';
 import type { Policy } from '../access/policy.ts';
@@ -99,11 +99,13 @@ export async function collectTools(
   await repairAll(lists.flat());
   const entries = new Map<string, ToolEntry>();
   for (const [index, source] of sources.entries()) {
-    for (const tool of lists[index] ?? []) {
+    await inSlices(lists[index] ?? [], (tool) => {
       const name = names.nameFor({ owner: source, tool: tool.name, wanted: tool.name }, renamed);
-      if (entries.has(name)) continue; // listed twice: no model takes two tools of one name
-      entries.set(name, Object.freeze({ name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) }));
-    }
+      if (entries.has(name)) return; // listed twice: no model takes two tools of one name
+      const entry = Object.freeze({ name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
+      definitionOf(entry); // made here, where it takes no long turn; the table finds it again
+      entries.set(name, entry);
+    });
   }
   names.listed(entries);
   return new ToolTable(entries);
@@ -121,12 +123,8 @@ const conversions = new WeakMap<Tool, ConvertedTool>();
 
 /** Repairing takes long for the tools of a hostile server, so it is done in slices. */
 async function repairAll(tools: readonly Tool[]): Promise<void> {
-  const slices = new TimeSlices();
-  for (const tool of tools) {
-    if (repairs.has(tool)) continue;
-    repairs.set(tool, repairSchema(tool.inputSchema));
-    if (slices.isOver) await slices.next();
-  }
+  const unrepaired = tools.filter((tool) => !repairs.has(tool));
+  await inSlices(unrepaired, (tool) => void repairs.set(tool, repairSchema(tool.inputSchema)));
 }
 
 function converted({ name, tool }: ToolEntry): ConvertedTool {

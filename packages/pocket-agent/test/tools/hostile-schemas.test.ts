@@ -4,6 +4,7 @@ import { PocketAgent, type ToolSource } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { testClient } from '../fixtures/world.ts';
+import { silent } from '../helpers.ts';
 
 function serverWith(inputSchema: object): ToolSource {
   return {
@@ -73,13 +74,22 @@ describe('other work of the process gets its turns while a long list of tools', 
     Array.from({ length: count }, (_, index) => ({ name: `tool${index}`, inputSchema: { ...inputSchema } }));
   const agentWith = (listTools: ToolSource['listTools']) => {
     const source: ToolSource = { name: 'many', listTools, callTool: async () => ({ content: [] }) };
-    return new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) }, tools: [source] });
+    return new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) }, tools: [source], logger: silent });
   };
 
-  test('is prepared for the provider', async () => {
+  test('is prepared for the provider and named', async () => {
     const list = listed(COUNT);
     await using agent = agentWith(() => list);
-    expect(await turnsDuring(() => agent.listTools())).toBeGreaterThan(COUNT / 3);
+    expect(await turnsDuring(() => agent.listTools())).toBeGreaterThan((2 * COUNT) / 3);
+  });
+
+  test('is reported as changed', async () => {
+    let description = 'as it was';
+    await using agent = agentWith(() => listed(COUNT).map((tool) => ({ ...tool, description })));
+    await agent.listTools();
+    const unchanged = await turnsDuring(() => agent.listTools());
+    description = 'other';
+    expect((await turnsDuring(() => agent.listTools())) - unchanged).toBeGreaterThan(COUNT / 3);
   });
 
   test('is compared with the tools as they were, if all are new objects', async () => {

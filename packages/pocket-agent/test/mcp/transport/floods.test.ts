@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { specTypeSchemas } from '@modelcontextprotocol/client';
 import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { type McpServerEntry, PocketAgent, type PocketAgentClientOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -112,6 +113,73 @@ test('the size of a list of tools is limited over all its pages', async () => {
   );
   expect(pages).toBeLessThan(8);
 });
+
+describe('the schemas in a list of tools', () => {
+  const toolOf = (properties: unknown) => ({ name: 'it', inputSchema: { type: 'object' as const, properties } });
+
+  test('arrive as the server sent them', async () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'string', enum: ['x', null] }, properties: { properties: {} } },
+      required: ['a'],
+      additionalProperties: false,
+    };
+    const bare = { type: 'object' };
+    const tools = [
+      { name: 'both', inputSchema: schema, outputSchema: schema },
+      { name: 'bare', inputSchema: bare },
+    ];
+    const { client } = await httpClient({ 'tools/list': json({ result: { tools } }) });
+    const [both, other] = await client.listTools();
+    const texts = [both?.inputSchema, both?.outputSchema, other?.inputSchema].map((each) => JSON.stringify(each));
+    expect(texts).toEqual([schema, schema, bare].map((each) => JSON.stringify(each)));
+  });
+
+  test('are refused if their properties are not an object', async () => {
+    const tools = [toolOf(['a'])];
+    const { client, reasons } = await httpClient({ 'tools/list': json({ result: { tools } }) });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons.at(-1)).toContain('tools.0.inputSchema.properties');
+  });
+
+  test('are not checked value by value, which would block the event loop', async () => {
+    const properties = Object.fromEntries(Array.from({ length: 80_000 }, (_, index) => [`p${index}`, { a: {} }]));
+    const list = { tools: [toolOf(properties)] };
+    const text = JSON.stringify(list);
+    const checking = cpuMs(() => specTypeSchemas.ListToolsResult['~standard'].validate(list));
+    const warmedUp = await httpClient({}); // loads modules
+    await warmedUp.client.listTools();
+    const { client } = await httpClient({ 'tools/list': asJson(text) });
+    const turn = await longestTurn(() => client.listTools());
+    expect(turn).toBeLessThan(checking);
+  });
+});
+
+function cpuMs(work: () => void): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/** The most CPU time in milliseconds that one turn of the event loop takes. */
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  const done = work();
+  let isOver = false;
+  done.finally(() => {
+    isOver = true;
+  });
+  let before = process.threadCpuUsage();
+  while (!isOver) {
+    await setImmediate();
+    const { user, system } = process.threadCpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1_000);
+    before = process.threadCpuUsage();
+  }
+  await done;
+  return longest;
+}
 
 describe('messages that arrive together', () => {
   const log = { method: 'notifications/message', params: { level: 'info', data: 'x' } };
