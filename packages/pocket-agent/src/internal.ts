@@ -27,6 +27,7 @@ export {
 } from './access/remote-approval.ts';
 export { readHistory } from './agent/agent-config.ts';
 export { checkAgentOptions, configRules, nestOptions } from './agent/agent-options.ts';
+export { filePart } from './base/file-input.ts';
 export { isTextual, matchesType } from './base/file-types.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';

@@ -1,7 +1,7 @@
 // Reads the agent file, in the format of the command pocket-agent. Relative paths start at the folder of the file.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { errorText, isRecord } from '@pocket-agent/kit';
+import { errorText, isRecord, withoutUndefined } from '@pocket-agent/kit';
 import type { NestedAgentOptions } from 'pocket-agent';
 import type { Capability } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';
@@ -16,8 +16,20 @@ const CONFIG_KEYS = [
   'messages',
   'allowImages',
   'completionOptions',
+  'compaction',
 ];
-const KEYS = ['$schema', ...CONFIG_KEYS, 'agentConfig', 'mcpServers', 'tools', 'access', 'limits'];
+const KEYS = [
+  '$schema',
+  ...CONFIG_KEYS,
+  'agentConfig',
+  'mcpServers',
+  'tools',
+  'skills',
+  'providerTools',
+  'memory',
+  'access',
+  'limits',
+];
 
 const DEFAULTS = {
   name: 'Mattermost bot',
@@ -42,7 +54,7 @@ export async function readAgentOptions({
   const content = file === undefined ? {} : await readObject(file);
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw invalid(`${file}: unknown key "${unknown}"; use ${KEYS.slice(1).join(', ')}.`);
-  const { agentConfig, mcpServers, tools, access, limits } = content;
+  const { agentConfig, mcpServers, tools, skills, providerTools, memory, access, limits } = content;
   const nested = objectAt(file, 'agentConfig', agentConfig);
   const flat = Object.fromEntries(Object.entries(content).filter(([key]) => CONFIG_KEYS.includes(key)));
   const twice = Object.keys(flat).find((key) => Object.hasOwn(nested, key));
@@ -59,7 +71,12 @@ export async function readAgentOptions({
     mcpConfig: { mcpServers: resolveServers(folder, objectAt(file, 'mcpServers', mcpServers)) },
     access: objectAt(file, 'access', access),
     limits: objectAt(file, 'limits', limits),
-    tools: await loadFolders(toolFolders({ file, folder, tools }), defaultCapability),
+    tools: await loadFolders(pathsAt({ file, folder, key: 'tools', value: tools }), defaultCapability),
+    ...(withoutUndefined({
+      skills: skills && pathsAt({ file, folder, key: 'skills', value: skills }),
+      providerTools,
+      memory,
+    }) as Partial<NestedAgentOptions>),
   };
 }
 
@@ -91,19 +108,18 @@ function resolveServers(folder: string, servers: Record<string, unknown>): Recor
   return Object.fromEntries(resolved);
 }
 
-function toolFolders({
-  file,
-  folder,
-  tools = [],
-}: {
+interface PathList {
   file: string | undefined;
   folder: string;
-  tools: unknown;
-}): string[] {
-  if (Array.isArray(tools) && tools.every((entry) => typeof entry === 'string')) {
-    return tools.map((entry) => resolve(folder, entry));
+  key: string;
+  value: unknown;
+}
+
+function pathsAt({ file, folder, key, value = [] }: PathList): string[] {
+  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) {
+    return value.map((entry) => resolve(folder, entry));
   }
-  throw invalid(`${file}: "tools" must be a list of folder paths.`);
+  throw invalid(`${file}: "${key}" must be a list of folder paths.`);
 }
 
 async function loadFolders(paths: readonly string[], defaultCapability: Capability | undefined) {

@@ -1,10 +1,11 @@
 // One conversation: an agent with its history, and a queue of questions answered one after the other.
 import { randomUUID } from 'node:crypto';
 import { errorText } from '@pocket-agent/kit';
-import type { PocketAgent } from 'pocket-agent';
+import type { PocketAgent, RunOptions } from 'pocket-agent';
 import type { ToolContext } from '../account/account.ts';
 import type { Log } from '../base/log.ts';
 import { AnswerPost } from './answer-post.ts';
+import { readAttachments, withoutRefused } from './attachments.ts';
 import type { LinkHosts } from './link-hosts.ts';
 import type { Question, Questions } from './questions.ts';
 import { RunText } from './run-text.ts';
@@ -133,22 +134,41 @@ export class Conversation {
   }
 
   async #runAgent(question: Question, { signal, text, answer }: AgentRun): Promise<unknown> {
-    const { questions, createAgent } = this.#options;
+    const { questions, createAgent, context, log } = this.#options;
     let earlier = '';
     if (!this.#agent) {
       const { agent, isContinued } = await createAgent(question);
       this.#agent = agent;
       if (!isContinued) earlier = await questions.earlier(question);
     }
-    const message = `${question.username}: ${question.text}`;
-    signal.throwIfAborted();
-    return this.#agent.run(earlier === '' ? message : `Earlier messages:\n${earlier}\n\nNew message:\n${message}`, {
+    const agent = this.#agent;
+    const options: RunOptions = {
       signal,
       streaming: true,
+      caller: question.userId,
+      metadata: { username: question.username, channelId: question.channelId },
       onEvent: (event) => {
         if (text.handle(event) && text.progress !== '') answer.show(text.progress);
       },
-    });
+    };
+    const { allowImages } = agent;
+    let attachments = await readAttachments(question.attachments, { context, log, allowImages });
+    for (;;) {
+      signal.throwIfAborted();
+      const { kept, notes } = attachments;
+      const message = [`${question.username}: ${question.text}`, ...notes].join('\n');
+      const input = earlier === '' ? message : `Earlier messages:\n${earlier}\n\nNew message:\n${message}`;
+      try {
+        return await agent.run(
+          kept.length === 0 ? input : { text: input, files: kept.map(({ file }) => file) },
+          options,
+        );
+      } catch (error) {
+        const fewer = withoutRefused(attachments, error);
+        if (!fewer) throw error;
+        attachments = fewer;
+      }
+    }
   }
 }
 

@@ -20,9 +20,13 @@ export interface Question {
   userId: string;
   username: string;
   text: string;
+  /** Ids of files. */
+  attachments: readonly string[];
 }
 
 const MAX_EARLIER_POSTS = 30;
+/** As many as Mattermost allows in a post. */
+const MAX_ATTACHMENTS = 10;
 const MAX_EARLIER_LENGTH = 2000;
 
 export class Questions {
@@ -62,7 +66,8 @@ export class Questions {
     const text = message.replace(this.#mention, '').trim() || message;
     const username = user.username ?? userId;
     const conversation = isDirect ? channelId : rootId;
-    return { postId: id, channelId, conversation, isDirect, rootId, userId, username, text };
+    const attachments = (post.file_ids ?? []).slice(0, MAX_ATTACHMENTS);
+    return { postId: id, channelId, conversation, isDirect, rootId, userId, username, text, attachments };
   }
 
   /** Earlier messages of the thread or direct channel, for an agent without history. */

@@ -27,6 +27,8 @@ export async function runBot({
     log.debug('unhandled_rejection', { reason: errorText(error) });
   });
   const options = await readAgentOptions({ file: agentFile, model, defaultCapability });
+  if (options.memory && database === undefined)
+    throw new MattermostError('CONFIG_INVALID', `${agentFile}: memory needs a database: --database.`);
   const conversations = database === undefined ? undefined : await openDatabase(database);
   const tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
   // this agent owns the MCP connections; each conversation uses a fork of it

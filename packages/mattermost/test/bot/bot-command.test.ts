@@ -11,10 +11,12 @@ interface Started {
   /** Of tool folders, by path. */
   files?: Record<string, string>;
   access?: object;
+  /** More fields of the agent file. */
+  more?: object;
   atEnd?: AtEnd;
 }
 
-async function start(args: string[], { model = 'demo', files = {}, access = {}, atEnd }: Started = {}) {
+async function start(args: string[], { model = 'demo', files = {}, access = {}, more = {}, atEnd }: Started = {}) {
   const conversations = [...defaultSeed.conversations, ['alice', 'helper']];
   const fake = await fakeForTest({ seed: { conversations } }, atEnd);
   const folder = await folderForTest(atEnd);
@@ -31,6 +33,7 @@ async function start(args: string[], { model = 'demo', files = {}, access = {}, 
     tools,
     access,
     limits: { maxSteps: 5 },
+    ...more,
   };
   await writeFile(file, JSON.stringify(content));
   const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
@@ -38,8 +41,20 @@ async function start(args: string[], { model = 'demo', files = {}, access = {}, 
   return { fake, file, ...runForTest(atEnd ? { ...run, atEnd } : run) };
 }
 
+const more = {
+  memory: true,
+  compaction: true,
+  providerTools: [{ id: 'anthropic.web_search_20250305', capability: 'read' }],
+};
+
+test('refuses memory without a database', async () => {
+  const { ended, errors } = await start([], { more });
+  expect(await ended).toEqual([2, null]);
+  expect(errors()).toContain('agent.json: memory needs a database: --database.');
+});
+
 test('answers with the agent of its file, saves the conversation in --database, and exits on a signal', async () => {
-  const { fake, file, child, ended, errors, output } = await start(['--database', 'bot.sqlite']);
+  const { fake, file, child, ended, errors, output } = await start(['--database', 'bot.sqlite'], { more });
   await until(() => fake.socketCount).toBe(1);
   fake.say('alice', 'alice,helper', 'what is your name in Mattermost?');
   const helper = fake.user('helper').id;

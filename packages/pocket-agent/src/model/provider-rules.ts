@@ -210,7 +210,10 @@ export async function checkFileTypes(model: LanguageModelV4, files: readonly Fil
     if (!refusing) continue;
     const name = file.filename === undefined ? `a file of type ${file.mediaType}` : `"${file.filename}"`;
     const text = `Model ${refusing.modelId} does not take ${name} (${file.mediaType}).`;
-    throw new PocketError('FILE_UNSUPPORTED', `${text} ${acceptedTypes(rulesOf(refusing))}`);
+    const { mediaType } = file;
+    throw new PocketError('FILE_UNSUPPORTED', `${text} ${acceptedTypes(rulesOf(refusing))}`, {
+      details: { mediaType },
+    });
   }
 }
 
