@@ -16,17 +16,22 @@ export function hasTarball({ manifest }: Workspace): boolean {
 /** Copies the package with everything it needs to `folder`. */
 export function copyStandalone(workspace: Workspace, workspaces: ReadonlyMap<string, Workspace>, folder: string): void {
   const bundled = bundledWith(workspace, workspaces);
-  copyFiles(workspace, folder);
   const manifest = standaloneManifest(workspace.manifest, bundled);
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
-  for (const each of bundled) {
-    const place = join(folder, 'node_modules', each.manifest.name);
-    copyFiles(each, place);
-    writeFileSync(
-      join(place, 'package.json'),
-      JSON.stringify({ ...each.manifest, devDependencies: undefined }, null, 2),
-    );
+  copyPackage({ folder: workspace.folder, manifest }, folder);
+  for (const each of bundled) copyPackage(each, join(folder, 'node_modules', each.manifest.name));
+}
+
+/** Copies the files of a package that npm publishes. */
+export function copyPackage({ folder, manifest }: Workspace, into: string): void {
+  mkdirSync(into, { recursive: true });
+  const included = (manifest.files ?? []).filter((name) => !name.startsWith('!'));
+  for (const name of [...included, 'README.md', 'LICENSE']) {
+    const from = join(folder, name);
+    if (existsSync(from)) cpSync(from, join(into, name), { recursive: true });
+    else if (included.includes(name)) throw new Error(`${from} is missing. Run npm run build first.`);
   }
+  const { devDependencies: _ofThisRepository, ...published } = manifest;
+  writeFileSync(join(into, 'package.json'), JSON.stringify(published, null, 2));
 }
 
 /**
@@ -70,7 +75,6 @@ function standaloneManifest(manifest: Manifest, bundled: readonly Workspace[]): 
   }
   return {
     ...manifest,
-    devDependencies: undefined,
     dependencies,
     peerDependencies,
     peerDependenciesMeta,
@@ -85,15 +89,5 @@ function add(ranges: Record<string, string>, entries: readonly [string, string][
       throw new Error(`The packages need different versions of ${name}: ${known} and ${range}. Use one range.`);
     }
     ranges[name] = range;
-  }
-}
-
-function copyFiles({ folder, manifest }: Workspace, into: string): void {
-  mkdirSync(into, { recursive: true });
-  const included = (manifest.files ?? []).filter((name) => !name.startsWith('!'));
-  for (const name of [...included, 'README.md', 'LICENSE']) {
-    const from = join(folder, name);
-    if (existsSync(from)) cpSync(from, join(into, name), { recursive: true });
-    else if (included.includes(name)) throw new Error(`${from} is missing. Run npm run build first.`);
   }
 }

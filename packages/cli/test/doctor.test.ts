@@ -116,7 +116,7 @@ describe('pocket-agent new-tool', () => {
     const made = await folder.command(['new-tool', 'MyTool', '--dir', 'mine']);
     expect(made).toMatchObject({ code: 0, stdout: `${join(folder.path, 'mine', 'MyTool')}\n` });
     expect(made.stderr).toMatch(
-      /pocket-agent tools --tools mine\nTest it: .*node .*--test mine\/MyTool\/tool\.test\.ts\n.*: npm install CHECKOUT\/packages\/tool-folder, /,
+      /pocket-agent tools --tools mine\nTest it: .*node .*--test mine\/MyTool\/tool\.test\.ts\n.*: npm install CHECKOUT\/tarballs\/pocket-agent-\d\S+ CHECKOUT\/tarballs\/pocket-agent-tool-folder-\d\S+, /,
     );
     const { code, stdout } = await folder.command(['call', '--tools', 'mine', 'MyTool', 'my_tool', 'text=echo']);
     expect(code).toBe(0);

@@ -2,15 +2,12 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { PocketError } from '@pocket-agent/kit';
+import { installCommand, PocketError } from '@pocket-agent/kit';
 import { readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 
 const DEFAULT_DIRECTORY = 'tools';
 const PACKAGE = '@pocket-agent/tool-folder';
-const MISSING_PACKAGE =
-  'The test and the types need a package in that project: npm install CHECKOUT/packages/tool-folder, ' +
-  'where CHECKOUT is a checkout of Pocket Agent after npm run build.';
 
 export async function command(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, { dir: { type: 'string' } });
@@ -24,7 +21,10 @@ export async function command(args: readonly string[]): Promise<number> {
   process.stdout.write(`${path}\n`);
   const test = `${binFolder()}${testCommand} ${join(directory, name, 'tool.test.ts')}`;
   process.stderr.write(`Try it: ${program} tools --tools ${directory}\nTest it: ${test}\n`);
-  if (!hasPackage(path)) process.stderr.write(`${MISSING_PACKAGE}\n`);
+  if (!hasPackage(path)) {
+    const needed = installCommand('pocket-agent', PACKAGE);
+    process.stderr.write(`The test and the types need packages in that project: ${needed}.\n`);
+  }
   return 0;
 }
 

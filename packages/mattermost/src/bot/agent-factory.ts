@@ -1,5 +1,6 @@
 // Creates agents for conversations, with the Mattermost tools in this process. Loads pocket-agent on first use.
 import type { McpServer } from '@modelcontextprotocol/server';
+import { installCommand } from '@pocket-agent/kit';
 import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
 import { narrower, type Profile } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';
@@ -55,8 +56,7 @@ export async function loadPocketAgent(): Promise<typeof import('pocket-agent')> 
   } catch (error) {
     throw new MattermostError(
       'CONFIG_INVALID',
-      'The bot needs the package pocket-agent: npm install CHECKOUT/packages/pocket-agent, ' +
-        'where CHECKOUT is a checkout of Pocket Agent after npm run build.',
+      `The bot needs the package pocket-agent: ${installCommand('pocket-agent')}.`,
       { cause: error },
     );
   }

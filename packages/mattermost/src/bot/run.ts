@@ -1,6 +1,6 @@
 // Runs the bot of the command until the process gets a signal.
 import { once } from 'node:events';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, installCommand } from '@pocket-agent/kit';
 import type { Conversations } from '@pocket-agent/store';
 import type { NestedAgentOptions, PocketAgent } from 'pocket-agent';
 import { MattermostError } from '../base/errors.ts';
@@ -63,7 +63,7 @@ export async function runBot({
 
 async function openDatabase(place: string): Promise<Conversations> {
   const { openConversations } = await import('@pocket-agent/store').catch((cause: unknown) => {
-    const text = '--database needs the package @pocket-agent/store: npm install @pocket-agent/store';
+    const text = `--database needs the package @pocket-agent/store: ${installCommand('@pocket-agent/store')}.`;
     throw new MattermostError('CONFIG_INVALID', text, { cause });
   });
   return openConversations(place).catch((cause: unknown) => {

@@ -10,6 +10,7 @@ const pages = [
   'README.md',
   'AGENTS.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   'bench/README.md',
   ...globSync('docs/**/*.md', { cwd: root }),
 ];
