@@ -5,6 +5,7 @@ import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
+import { isCurrent } from './compiled-files.ts';
 
 for (const name of ['kit', 'schema', 'pocket-agent'])
   await bundle(fileURLToPath(new URL(`../packages/${name}`, import.meta.url)));
@@ -25,12 +26,6 @@ async function bundle(folder: string): Promise<void> {
   const codeSplitting = { groups: [{ name: 'core' }] };
   await bundled.write({ dir: dist, chunkFileNames: '[name].js', sourcemap: true, codeSplitting });
   await bundled.close();
-}
-
-/** False for what the compiler made from a file that has since been moved or deleted. */
-function isCurrent(folder: string, file: string): boolean {
-  const compiled = /(\.d)?\.[jt]s(\.map)?$/;
-  return existsSync(join(folder, 'src', compiled.test(file) ? file.replace(compiled, '.ts') : file));
 }
 
 function separateFiles(build: string): Plugin {

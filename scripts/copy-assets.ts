@@ -1,15 +1,17 @@
 // Runs after the compiler: adds what packages need beside their code. Files of `src` other than TypeScript (manifests,
 // their schema, styles) go to `dist`; the license goes everywhere; README and docs go where `pocket-agent dump` finds them;
-// commands become executable, also for users who linked them before.
-import { chmodSync, cpSync, readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+// commands become executable, also for users who linked them before. Removes what the compiler made from deleted sources.
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isCurrent } from './compiled-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const packages = join(root, 'packages');
 
 for (const name of readdirSync(packages)) {
   cpSync(join(root, 'LICENSE'), join(packages, name, 'LICENSE'));
+  if (!existsSync(join(packages, name, 'build'))) removeOutdated(join(packages, name));
   const src = join(packages, name, 'src');
   for (const entry of readdirSync(src, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || extname(entry.name) === '.ts') continue;
@@ -26,4 +28,14 @@ const command = join(packages, 'cli');
 cpSync(join(root, 'README.md'), join(command, 'README.md'));
 for (const name of readdirSync(join(root, 'docs'))) {
   if (extname(name) === '.md') cpSync(join(root, 'docs', name), join(command, 'docs', name));
+}
+
+/** Packages with a folder `build` get a new `dist` each time. */
+function removeOutdated(folder: string): void {
+  const dist = join(folder, 'dist');
+  for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    if (!entry.isFile() || extname(file) === '.tsbuildinfo' || isCurrent(folder, relative(dist, file))) continue;
+    rmSync(file);
+  }
 }

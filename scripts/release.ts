@@ -25,12 +25,12 @@ function git(...args: string[]): string {
 function currentVersion(): string {
   const versions = new Set([...readWorkspaces().values()].map(({ manifest }) => manifest.version));
   const [version = '', ...others] = versions;
-  assert.equal(others.length, 0, `The packages have different versions: ${[...versions].join(', ')}.`);
+  assert.ok(others.length === 0, `The packages have different versions: ${[...versions].join(', ')}.`);
   return version;
 }
 
 function prepare(change: string): void {
-  assert.equal(git('status', '--porcelain'), '', 'Commit your changes first.');
+  assert.ok(git('status', '--porcelain') === '', 'Commit your changes first.');
   const from = currentVersion();
   const version = nextVersion(from, change);
   writeVersion({ from, version, date: new Date().toISOString().slice(0, 10) });
@@ -56,7 +56,7 @@ function publish({ isDryRun }: { isDryRun: boolean }): void {
 }
 
 function checkReleasedCommit(version: string): void {
-  assert.equal(git('status', '--porcelain'), '', 'The checkout has changes that are not committed.');
+  assert.ok(git('status', '--porcelain') === '', 'The checkout has changes that are not committed.');
   const tags = git('tag', '--points-at', 'HEAD').split('\n');
   assert.ok(tags.includes(`v${version}`), `This commit does not have the tag v${version}.`);
   changesOf(version);
@@ -93,14 +93,24 @@ function repositoryOf(folder: string): Pick<Workspace['manifest'], 'repository'>
   return { repository: { type: 'git', url, directory: relative(root, folder) } };
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { 'dry-run': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
-});
-const [action, change, ...more] = positionals;
-if (action === 'prepare' && change !== undefined && more.length === 0) prepare(change);
-else if (action === 'publish' && change === undefined) publish({ isDryRun: values['dry-run'] ?? false });
-else {
-  process.stdout.write(help);
-  process.exitCode = values.help ? 0 : 2;
+function main(): void {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { 'dry-run': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+  });
+  const [action, change, ...more] = positionals;
+  if (action === 'prepare' && change !== undefined && more.length === 0) prepare(change);
+  else if (action === 'publish' && change === undefined) publish({ isDryRun: values['dry-run'] ?? false });
+  else {
+    process.stdout.write(help);
+    process.exitCode = values.help ? 0 : 2;
+  }
+}
+
+try {
+  main();
+} catch (error) {
+  if (!(error instanceof assert.AssertionError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
 }

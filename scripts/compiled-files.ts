@@ -1,0 +1,9 @@
+// Tells files that the compiler made from today's sources from those of sources that were moved or deleted.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** `file` is relative to the folder that the compiler writes to. */
+export function isCurrent(packageFolder: string, file: string): boolean {
+  const compiled = /(\.d)?\.[jt]s(\.map)?$/;
+  return existsSync(join(packageFolder, 'src', compiled.test(file) ? file.replace(compiled, '.ts') : file));
+}
