@@ -27,7 +27,6 @@ export {
   schemaIssueTexts,
 } from './errors.ts';
 export { dropOldest, estimateBytes, fairEvictionKey } from './eviction.ts';
-export { installCommand } from './install-command.ts';
 export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';
 export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger, warnOnce } from './logger.ts';
 export {
@@ -71,5 +70,6 @@ export {
   editDistance,
   explainArguments,
   httpUrlHint,
+  installCommand,
   unknownVariables,
 } from './suggest.ts';
