@@ -24,7 +24,7 @@ import { SettingsStore } from './store/guild-settings.ts';
 import { History } from './store/history.ts';
 import { ConversationOwnership } from './store/ownership.ts';
 import { Processes } from './store/processes.ts';
-import { type BotDatabase, openBotStore } from './store/schema.ts';
+import { type BotDatabase, type BotStore, openBotStore } from './store/schema.ts';
 import { Spending } from './store/spending.ts';
 import { Catalogue } from './toolbox/catalogue.ts';
 import { McpServers } from './toolbox/mcp-servers.ts';
@@ -45,7 +45,7 @@ const NOTICE_EDITS = 3;
 type Tools = Pick<BotParts, 'catalogue' | 'servers' | 'fetch'>;
 
 interface Opened extends Tools, Pick<BotParts, 'client' | 'ownership' | 'claims'> {
-  db: BotDatabase;
+  store: BotStore;
 }
 
 export class Bot {
@@ -122,7 +122,8 @@ export class Bot {
   async #start(): Promise<void> {
     const { catchUpMs = CATCH_UP_MS } = this.#options;
     await this.#unlessClosed(this.#models.checkAll(this.#logger));
-    const db = await this.#openDatabase();
+    const store = await this.#openDatabase();
+    const { db } = store;
     const tools = await this.#openTools();
     await this.#serveHealth(db);
     this.#closers.push(() => this.#disconnect());
@@ -131,11 +132,11 @@ export class Bot {
     const checkpoints = await claims.checkpoints({ until: Date.now(), lastMs: catchUpMs });
     const client = await this.#unlessClosed(this.#connection.open());
     // do not await anything before the bot listens: messages that arrive now would be lost
-    const parts = this.#assemble({ client, db, ownership, claims, ...tools });
-    const listeners = this.#listen(parts, { db, catchUpMs, checkpoints });
+    const parts = this.#assemble({ client, store, ownership, claims, ...tools });
+    const listeners = this.#listen(parts, { store, catchUpMs, checkpoints });
     if (client.ws.shards.has(0)) await this.#unlessClosed(registerCommands(client));
     await claims.deleteOld();
-    await deleteLeftGuilds(db, client);
+    await deleteLeftGuilds(store, client);
     await this.#takeOver(claims);
     await this.#unlessClosed(listeners.caughtUp);
     this.#logger.info('Ready', {
@@ -147,10 +148,10 @@ export class Bot {
     });
   }
 
-  async #openDatabase(): Promise<BotDatabase> {
+  async #openDatabase(): Promise<BotStore> {
     const opening = openBotStore(this.#options.database);
     this.#closers.push(async () => (await opening.catch(() => undefined))?.close());
-    return (await this.#unlessClosed(opening)).db;
+    return this.#unlessClosed(opening);
   }
 
   /** Tool folders, MCP servers, and the fetch for attachments. */
@@ -193,9 +194,10 @@ export class Bot {
     return { ownership, claims };
   }
 
-  #assemble({ db, ...opened }: Opened): BotParts {
+  #assemble({ store, ...opened }: Opened): BotParts {
     const options = this.#options;
     const logger = this.#logger;
+    const { db } = store;
     const { client, claims, ownership } = opened;
     const afterMs = NOTICE_EDITS * (options.reply?.editIntervalMs ?? EDIT_INTERVAL_MS);
     return {
@@ -207,14 +209,14 @@ export class Bot {
       models: this.#models,
       closing: this.#closing.signal,
       notices: new QueueNotices({ client, claims, logger, afterMs }),
-      history: new History(db, ownership),
+      history: new History(store, ownership),
       spending: new Spending(db),
       settings: new SettingsStore(db),
       approvals: new Approvals(logger),
     };
   }
 
-  #listen(parts: BotParts, { db, ...catchUp }: CatchUpOptions & { db: BotDatabase }): Listeners {
+  #listen(parts: BotParts, { store, ...catchUp }: CatchUpOptions & { store: BotStore }): Listeners {
     const { claims, notices } = parts;
     const { closeGraceMs = CLOSE_GRACE_MS } = this.#options;
     const queue = new QuestionQueue(parts);
@@ -225,7 +227,7 @@ export class Bot {
     this.#closers.push(() => settlesWithin(LAST_EDIT_MS, notices.close()));
     const onGuildLeft = async (guildId: string) => {
       await queue.stopGuild(guildId);
-      await deleteGuildData(db, guildId);
+      await deleteGuildData(store, guildId);
     };
     const listeners = new Listeners(parts, { ...catchUp, queue, onGuildLeft });
     this.#listeners = listeners;

@@ -5,23 +5,29 @@ import { StoreError } from './store-error.ts';
 
 export interface Migration {
   name: string;
-  /** Runs in the transaction of all migrations. */
-  up(run: RunStatement, kind: 'sqlite' | 'postgres'): Promise<void>;
+  /** Runs in the transaction of all migrations, which is also `db`. */
+  up(run: RunStatement, kind: 'sqlite' | 'postgres', db: Kysely<unknown>): Promise<void>;
+}
+
+/** All tables of a program or a package. */
+export interface MigrationSet {
+  /** Identifies the tables; several sets may share a database. */
+  name: string;
+  /** In order. Only append to this list. */
+  migrations: readonly Migration[];
 }
 
 /** Runs one statement; Kysely's `sql` passes values. */
 export type RunStatement = (statement: string | RawBuilder<unknown>) => Promise<readonly unknown[]>;
 
-interface MigrationOptions {
+interface MigrationOptions extends MigrationSet {
   kind: 'sqlite' | 'postgres';
-  name: string;
-  migrations: readonly Migration[];
 }
 
 /** The key of the PostgreSQL advisory lock; any number that other programs are unlikely to use. */
 const LOCK_KEY = 7_326_114_009;
 
-export async function migrate<Schema>(db: Kysely<Schema>, options: MigrationOptions): Promise<void> {
+export async function migrate(db: Kysely<unknown>, options: MigrationOptions): Promise<void> {
   const { kind, name, migrations } = options;
   await db.transaction().execute(async (transaction) => {
     const run: RunStatement = async (statement) => {
@@ -48,7 +54,7 @@ export async function migrate<Schema>(db: Kysely<Schema>, options: MigrationOpti
     }
     for (const [index, migration] of migrations.entries()) {
       if (index < rows.length) continue;
-      await migration.up(run, kind).catch((cause: unknown) => {
+      await migration.up(run, kind, transaction).catch((cause: unknown) => {
         const message = `The migration "${migration.name}" of "${name}" failed: ${errorText(cause)}`;
         throw new StoreError('MIGRATION_FAILED', message, { cause });
       });

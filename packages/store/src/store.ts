@@ -1,20 +1,18 @@
 // Opens a database: a SQLite file, or PostgreSQL by URL. Migrations run before it is returned.
 import { errorText } from '@pocket-agent/kit';
 import { Kysely } from 'kysely';
-import { type Migration, migrate } from './migrate.ts';
+import { type MigrationSet, migrate } from './migrate.ts';
 import { postgresDialect } from './postgres.ts';
 import { sqliteDialect } from './sqlite.ts';
 import { StoreError } from './store-error.ts';
 
-export interface StoreOptions {
+export interface StoreOptions extends MigrationSet {
   /** `postgres://…`, which several processes may share. */
   url?: string | undefined;
   /** A SQLite file, created with its folder if missing; `:memory:` for a temporary database. */
   file?: string | undefined;
-  /** Identifies the tables; several stores may share a database. */
-  name: string;
-  /** In order. Only append to this list. */
-  migrations: readonly Migration[];
+  /** Tables of other packages that these migrations need, such as `conversationTables`. They are created first. */
+  needs?: readonly MigrationSet[];
 }
 
 export interface Store<Schema> {
@@ -25,16 +23,16 @@ export interface Store<Schema> {
 
 /** `url` takes precedence over `file`. Integers are returned as numbers, so keep them below 2^53. */
 export async function openStore<Schema>(options: StoreOptions): Promise<Store<Schema>> {
-  const { url, file, name, migrations } = options;
+  const { url, file, name, migrations, needs = [] } = options;
   if (url !== undefined && !/^postgres(ql)?:\/\//.test(url))
     throw new StoreError('CONFIG_INVALID', 'The database URL must start with postgres://; for SQLite set a file');
   if (url === undefined && !file)
     throw new StoreError('CONFIG_INVALID', `The store "${name}" needs a file, or the URL of a PostgreSQL database`);
   const kind = url === undefined ? 'sqlite' : 'postgres';
   const dialect = url === undefined ? await sqliteDialect(file ?? '') : await postgresDialect(url);
-  const db = new Kysely<Schema>({ dialect });
+  const db = new Kysely<unknown>({ dialect });
   try {
-    await migrate(db, { kind, name, migrations });
+    for (const set of [...needs, { name, migrations }]) await migrate(db, { kind, ...set });
   } catch (error) {
     await db.destroy().catch(() => {}); // report the first error
     if (error instanceof StoreError) throw error;
@@ -42,5 +40,6 @@ export async function openStore<Schema>(options: StoreOptions): Promise<Store<Sc
       cause: error,
     });
   }
-  return { db, kind, close: () => db.destroy() };
+  // the migrations created the tables of the schema
+  return { db: db as Kysely<Schema>, kind, close: () => db.destroy() };
 }

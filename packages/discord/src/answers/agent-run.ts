@@ -80,7 +80,7 @@ async function loadConversation(parts: BotParts, { claim, source, settings, sign
   const { conversation } = claim;
   const preferences = await history.preferences(conversation);
   const model = models.pick(preferences.model, settings);
-  const turns = (await history.turns(conversation)).filter((turn) => !source.replaces.includes(turn.claim));
+  const turns = (await history.limitImages(conversation)).filter(({ turn }) => !source.replaces.includes(turn));
   const { kept, dropped } = trimTurns(turns, contextTokens(model));
   const summary = await compactHistory(parts, {
     conversation,

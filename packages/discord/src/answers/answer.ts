@@ -64,7 +64,7 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
     }
     if (!isStopped) logger.warn('Answer failed', { claim: claim.id, ...failureFields(error) });
     const reason = isStopped ? 'Stopped.' : failureText(error, { id: claim.id, hasChoice: hasModelChoice });
-    const previous = await previousAnswer(parts, source);
+    const previous = await previousAnswer(parts, { claim, source });
     const ending = { text: progress.text, isStopped, keepsPrevious: previous !== '' };
     // store first: a stopped answer must not run again, even if Discord cannot show it
     if (isStopped) await storeEnd(parts, log, ending);

@@ -28,7 +28,7 @@ export async function deliverAnswer(
   const outcome = await reply.finish(text, { note });
   if (outcome.state === 'failed') return false;
   if (outcome.state === 'refused' && outcome.visibleText === '') {
-    const previous = await previousAnswer(parts, source);
+    const previous = await previousAnswer(parts, { claim, source });
     if (previous !== '') {
       const note = `${refusalNote('the new answer', outcome.reason)} ${PREVIOUS_ANSWER}`;
       const shown = await reply.finish(previous, { note });
@@ -51,7 +51,7 @@ export async function keepVisibleAnswer(
   if (state !== 'refused') return;
   const isKept = visibleText !== '' || hasToolCalls(messages);
   await history.replace(claim.conversation, {
-    claim: claim.id,
+    turn: claim.id,
     messages: isKept ? withVisibleText(messages, visibleText) : [],
   });
 }
@@ -70,9 +70,12 @@ function withVisibleText(messages: readonly Message[], visibleText: string): Mes
 }
 
 /** The visible text of the answer being replaced. Failed attempts, which show no text, are skipped. */
-export async function previousAnswer({ history }: BotParts, { replaces }: QuestionSource): Promise<string> {
-  for (const claim of replaces) {
-    const text = shownText(await history.turn(claim));
+export async function previousAnswer(
+  { history }: BotParts,
+  { claim, source }: Pick<FinishedAnswer, 'claim' | 'source'>,
+): Promise<string> {
+  for (const replaced of source.replaces) {
+    const text = shownText(await history.turn(claim.conversation, replaced));
     if (text.trim() !== '') return text;
   }
   return '';

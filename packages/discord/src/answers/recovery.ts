@@ -16,7 +16,7 @@ const ASK_AGAIN = 'ask again if you still need the answer.';
 export async function recover(parts: BotParts, { claim, source }: Question): Promise<boolean> {
   const { history, logger } = parts;
   const { id, conversation } = claim;
-  const messages = await history.turn(id);
+  const messages = await history.turn(conversation, id);
   const last = messages.at(-1);
   const isDone = last?.role === 'assistant' && !hasToolCalls([last]);
   await closeStaleApprovals(source.channel, id).catch((error) =>
@@ -31,8 +31,8 @@ export async function recover(parts: BotParts, { claim, source }: Question): Pro
   // creating an agent completes the history: open tool calls get a result
   const repaired = new PocketAgent({ agentConfig: { llmModel: 'demo', messages } }).messages.slice(messages.length);
   const closed = [...repaired, assistantText('[A restart interrupted this answer.]')];
-  await history.append(conversation, { claim: id, messages: closed });
-  const previous = await previousAnswer(parts, source);
+  await history.append(conversation, { turn: id, messages: closed });
+  const previous = await previousAnswer(parts, { claim, source });
   const explanation = `${INTERRUPTED}${(await parts.claims.isNewest(claim)) ? REGENERATE : ASK_AGAIN}`;
   const note = previous === '' ? explanation : `${explanation} ${PREVIOUS_ANSWER}`;
   const outcome = await reply.finish(previous || shownText(messages), { note });

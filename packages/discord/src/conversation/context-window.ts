@@ -1,6 +1,6 @@
 // Selects the newest whole turns that fit into the context window of a model.
 import type { Message } from 'pocket-agent';
-import type { Turn } from '../store/history.ts';
+import type { QuestionTurn } from '../store/history.ts';
 import { imageSize } from '../store/old-images.ts';
 
 const CHARACTERS_PER_TOKEN = 3.5;
@@ -13,7 +13,10 @@ export function charactersFor(contextTokens: number): number {
   return Math.floor(contextTokens * HISTORY_SHARE * CHARACTERS_PER_TOKEN);
 }
 
-export function trimTurns(turns: readonly Turn[], contextTokens: number): { kept: Turn[]; dropped: Turn[] } {
+export function trimTurns(
+  turns: readonly QuestionTurn[],
+  contextTokens: number,
+): { kept: QuestionTurn[]; dropped: QuestionTurn[] } {
   let room = contextTokens * HISTORY_SHARE;
   let from = turns.length;
   while (from > 0) {

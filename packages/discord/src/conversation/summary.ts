@@ -4,7 +4,7 @@ import { contextTokens } from '../config/models.ts';
 import type { ModelChoice } from '../config/options.ts';
 import { escapeMarkup, truncateEscaped, UNTRUSTED_RULE, untrusted } from '../context/untrusted.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
-import type { Turn } from '../store/history.ts';
+import type { QuestionTurn } from '../store/history.ts';
 import type { Spender } from '../store/spending.ts';
 import { askOnce } from './ask-once.ts';
 import { charactersFor } from './context-window.ts';
@@ -13,7 +13,7 @@ import type { BotParts } from './parts.ts';
 
 interface Compaction {
   conversation: string;
-  turns: readonly Turn[];
+  turns: readonly QuestionTurn[];
   summary: string | null;
   model: ModelChoice;
   spender: Spender;
@@ -28,10 +28,10 @@ const MAX_UNSUMMARIZED = 1_000;
 export async function compactHistory(parts: BotParts, compaction: Compaction): Promise<string | null> {
   const { conversation, settings } = compaction;
   let { turns, summary } = compaction;
-  const remove = (removed: readonly Turn[]) =>
+  const remove = (removed: readonly QuestionTurn[]) =>
     parts.history.remove(
       conversation,
-      removed.map(({ claim }) => claim),
+      removed.map(({ turn }) => turn),
     );
   while (settings.summaries && turns.length > 0) {
     const { text, count } = nextChunk({ ...compaction, turns, summary });

@@ -17,7 +17,7 @@ export class TurnLog {
 
   add(message: Message): void {
     this.messages.push(message);
-    const turn = { claim: this.claim, messages: [message] };
+    const turn = { turn: this.claim, messages: [message] };
     this.#written = this.#written.then(() => this.#history.append(this.conversation, turn));
     this.#written.catch(() => {}); // `written` reports it
   }

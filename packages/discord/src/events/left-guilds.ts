@@ -1,10 +1,11 @@
 // At the start, deletes data of guilds that removed the bot while it was offline.
 import { type Client, ShardClientUtil } from 'discord.js';
 import { deleteGuildData, guildsWithData } from '../store/guild-data.ts';
-import type { BotDatabase } from '../store/schema.ts';
+import type { BotStore } from '../store/schema.ts';
 
 /** Skipped if several bots share the database; each process checks only the guilds of its shards. */
-export async function deleteLeftGuilds(db: BotDatabase, client: Client<true>): Promise<void> {
+export async function deleteLeftGuilds(store: BotStore, client: Client<true>): Promise<void> {
+  const { db } = store;
   const known = await db.selectFrom('discord_bots').select('id').execute();
   const { id: self } = client.user;
   if (!known.some(({ id }) => id === self)) {
@@ -18,6 +19,6 @@ export async function deleteLeftGuilds(db: BotDatabase, client: Client<true>): P
   const { shardCount = 1 } = client.options;
   for (const id of await guildsWithData(db)) {
     const isOurs = client.ws.shards.has(ShardClientUtil.shardIdForGuildId(id, shardCount));
-    if (isOurs && !client.guilds.cache.has(id)) await deleteGuildData(db, id);
+    if (isOurs && !client.guilds.cache.has(id)) await deleteGuildData(store, id);
   }
 }

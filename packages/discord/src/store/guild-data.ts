@@ -1,6 +1,6 @@
 // Finds and deletes the stored data of guilds.
 import { guildOf, guildPrefix } from './conversation-key.ts';
-import type { BotDatabase } from './schema.ts';
+import { type BotDatabase, type BotStore, botConversations } from './schema.ts';
 
 /** Guilds with conversations or settings. Claims do not count: they expire by themselves. */
 export async function guildsWithData(db: BotDatabase): Promise<Set<string>> {
@@ -13,12 +13,13 @@ export async function guildsWithData(db: BotDatabase): Promise<Set<string>> {
   ]);
 }
 
-export async function deleteGuildData(db: BotDatabase, guildId: string): Promise<void> {
+export async function deleteGuildData({ db, kind }: BotStore, guildId: string): Promise<void> {
   // the spending of members has keys with the same prefix
   const conversations = `${guildPrefix(guildId)}%`;
   await db.transaction().execute(async (transaction) => {
-    await transaction.deleteFrom('discord_messages').where('conversation', 'like', conversations).execute();
-    await transaction.deleteFrom('discord_conversations').where('id', 'like', conversations).execute();
+    const deleted = transaction.deleteFrom('discord_conversations').where('id', 'like', conversations).returning('id');
+    const chats = botConversations({ db: transaction, kind });
+    for (const { id } of await deleted.execute()) await chats.delete(id);
     await transaction.deleteFrom('discord_claims').where('guild_id', '=', guildId).execute();
     await transaction.deleteFrom('discord_spending').where('who', 'like', conversations).execute();
     await transaction.deleteFrom('discord_guilds').where('guild_id', '=', guildId).execute();

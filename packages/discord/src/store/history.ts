@@ -1,14 +1,12 @@
-// Messages of conversations, one row each. Rows are added and removed by turn; only old images are replaced in place.
+// The conversations of the bot: their messages by claim, and what users chose for them.
+import type { Turn, Turns } from '@pocket-agent/store';
 import type { Message } from 'pocket-agent';
-import { ImageBudget } from './old-images.ts';
+import { withoutOldImages } from './old-images.ts';
 import type { ConversationOwnership } from './ownership.ts';
-import type { BotDatabase } from './schema.ts';
+import { type BotStore, botConversations } from './schema.ts';
 
-/** All messages that one question led to. */
-export interface Turn {
-  claim: string;
-  messages: Message[];
-}
+/** All messages that one question led to; `turn` is the id of its claim. */
+export type QuestionTurn = Turn<Message>;
 
 interface Preferences {
   model: string | null;
@@ -17,86 +15,60 @@ interface Preferences {
 }
 
 export class History {
-  readonly #db: BotDatabase;
+  readonly #store: Pick<BotStore, 'db' | 'kind'>;
   readonly #ownership: ConversationOwnership;
 
-  constructor(db: BotDatabase, ownership: ConversationOwnership) {
-    this.#db = db;
+  constructor(store: Pick<BotStore, 'db' | 'kind'>, ownership: ConversationOwnership) {
+    this.#store = store;
     this.#ownership = ownership;
   }
 
-  async append(conversation: string, { claim, messages }: Turn): Promise<void> {
-    const rows = messages.map((message) => ({ conversation, claim, json: JSON.stringify(message) }));
-    if (rows.length === 0) return;
-    await this.#ownership.whileOwner(conversation, (db) => db.insertInto('discord_messages').values(rows).execute());
+  async append(conversation: string, turn: QuestionTurn): Promise<void> {
+    await this.#whileOwner(conversation, (turns) => turns.append(conversation, turn));
   }
 
-  /** Replaces the messages of the newest turn. */
-  async replace(conversation: string, { claim, messages }: Turn): Promise<void> {
-    const rows = messages.map((message) => ({ conversation, claim, json: JSON.stringify(message) }));
-    await this.#ownership.whileOwner(conversation, async (db) => {
-      await db.deleteFrom('discord_messages').where('claim', '=', claim).execute();
-      if (rows.length > 0) await db.insertInto('discord_messages').values(rows).execute();
-    });
-  }
-
-  /** Oldest first. Images over the limit are replaced by a note, also in the database. */
-  async turns(conversation: string): Promise<Turn[]> {
-    const rows = await this.#db
-      .selectFrom('discord_messages')
-      .select(['id', 'claim', 'json'])
-      .where('conversation', '=', conversation)
-      .orderBy('id')
-      .execute();
-    const images = new ImageBudget();
-    for (const row of rows.toReversed()) {
-      const json = images.fit(row.json);
-      if (json === row.json) continue;
-      row.json = json;
-      await this.#db.updateTable('discord_messages').set({ json }).where('id', '=', row.id).execute();
-    }
-    const turns: Turn[] = [];
-    for (const { claim, json } of rows) {
-      let turn = turns.at(-1);
-      if (turn?.claim !== claim) {
-        turn = { claim, messages: [] };
-        turns.push(turn);
-      }
-      turn.messages.push(JSON.parse(json));
-    }
-    return turns;
-  }
-
-  async turn(claim: string): Promise<Message[]> {
-    const rows = await this.#db
-      .selectFrom('discord_messages')
-      .select('json')
-      .where('claim', '=', claim)
-      .orderBy('id')
-      .execute();
-    return rows.map(({ json }) => JSON.parse(json));
+  async replace(conversation: string, turn: QuestionTurn): Promise<void> {
+    await this.#whileOwner(conversation, (turns) => turns.replace(conversation, turn));
   }
 
   async remove(conversation: string, claims: readonly string[]): Promise<void> {
     if (claims.length === 0) return;
-    await this.#ownership.whileOwner(conversation, (db) =>
-      db.deleteFrom('discord_messages').where('claim', 'in', claims).execute(),
-    );
+    await this.#whileOwner(conversation, (turns) => turns.remove(conversation, claims));
+  }
+
+  /** Oldest first. */
+  turns(conversation: string): Promise<QuestionTurn[]> {
+    return botConversations(this.#store).turns.list(conversation);
+  }
+
+  /** Replaces images over the limit by a note, and returns the turns. */
+  async limitImages(conversation: string): Promise<QuestionTurn[]> {
+    const turns = await this.turns(conversation);
+    const limited = withoutOldImages(turns);
+    const changed = limited.filter((turn, index) => turn !== turns[index]);
+    for (const turn of changed) await this.replace(conversation, turn);
+    return limited;
+  }
+
+  async turn(conversation: string, claim: string): Promise<Message[]> {
+    const turns = await this.turns(conversation);
+    return turns.flatMap(({ turn, messages }) => (turn === claim ? messages : []));
   }
 
   /** Also deletes the text of `/ask` questions. */
   async clear(conversation: string, { preferences = false } = {}): Promise<void> {
-    await this.#db.transaction().execute(async (transaction) => {
-      await transaction.deleteFrom('discord_messages').where('conversation', '=', conversation).execute();
+    const { db, kind } = this.#store;
+    await db.transaction().execute(async (transaction) => {
       const cleared = preferences ? { summary: null, model: null, tools: null } : { summary: null };
       await transaction.updateTable('discord_conversations').set(cleared).where('id', '=', conversation).execute();
+      await botConversations({ db: transaction, kind }).delete(conversation);
       const requests = transaction.updateTable('discord_claims').set({ request: null }).where('state', '=', 'done');
       await requests.where('conversation', '=', conversation).where('kind', '=', 'ask').execute();
     });
   }
 
   async preferences(conversation: string): Promise<Preferences> {
-    const row = await this.#db
+    const row = await this.#store.db
       .selectFrom('discord_conversations')
       .select(['model', 'tools', 'summary'])
       .where('id', '=', conversation)
@@ -107,10 +79,15 @@ export class History {
 
   async setPreferences(conversation: string, { tools, ...rest }: Partial<Preferences>): Promise<void> {
     const set = { ...rest, ...(tools === undefined ? {} : { tools: tools && JSON.stringify(tools) }) };
-    await this.#db
+    await this.#store.db
       .insertInto('discord_conversations')
       .values({ id: conversation, updated_at: Date.now(), ...set })
       .onConflict((conflict) => conflict.column('id').doUpdateSet(set))
       .execute();
+  }
+  /** Runs work in a transaction in which this process owns the conversation; throws if another one does. */
+  #whileOwner(conversation: string, work: (turns: Turns) => Promise<void>): Promise<void> {
+    const { kind } = this.#store;
+    return this.#ownership.whileOwner(conversation, (db) => work(botConversations({ db, kind }).turns));
   }
 }

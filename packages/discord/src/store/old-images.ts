@@ -1,17 +1,35 @@
 // Limits images in the history: the newest stay, older ones become a note.
+import type { Turn } from '@pocket-agent/store';
+import type { Message } from 'pocket-agent';
 
 /** Characters of base64, which is a third longer than the image. */
 const MAX_CHARACTERS = 6_000_000;
 const NOTE = { type: 'text', text: '(an image that is no longer stored; ask the user to send it again)' };
 
-/** Takes stored messages, newest first. */
-export class ImageBudget {
+/** Turns in which nothing changes are the same objects. */
+export function withoutOldImages(turns: readonly Turn<Message>[]): Turn<Message>[] {
+  const budget = new ImageBudget();
+  const newestFirst = turns.toReversed().map((turn) => {
+    const messages = turn.messages.toReversed().map((message) => budget.fit(message));
+    const isChanged = messages.some((message, index) => message !== turn.messages.at(-1 - index));
+    return isChanged ? { ...turn, messages: messages.reverse() } : turn;
+  });
+  return newestFirst.reverse();
+}
+
+/** Takes messages, newest first. */
+class ImageBudget {
   #remaining = MAX_CHARACTERS;
 
   /** The message without images that exceed the limit. */
-  fit(json: string): string {
-    if (!json.includes('"type":"file"')) return json;
-    return JSON.stringify(JSON.parse(json, (_key, value: unknown) => (this.#hasRoomFor(value) ? value : NOTE)));
+  fit(message: Message): Message {
+    let isChanged = false;
+    const json = JSON.stringify(message, (_key, value: unknown) => {
+      if (this.#hasRoomFor(value)) return value;
+      isChanged = true;
+      return NOTE;
+    });
+    return isChanged ? JSON.parse(json) : message;
   }
 
   #hasRoomFor(value: unknown): boolean {

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openBotStore } from '../../src/store/schema.ts';
 import type { StoredMessage } from '../counterpart/state/records.ts';
 import { answers, PacedModel, startBot, temporaryFolder } from '../support/start-bot.ts';
+import { storedMessages } from '../support/stored-conversations.ts';
 
 const shows = (button: string) => (message: StoredMessage) => JSON.stringify(message.components).includes(button);
 const canRepeat = shows('Regenerate');
@@ -102,10 +103,7 @@ test('after /sweep a question of /ask is deleted and cannot be regenerated', asy
   await ann.click(sure, 'Delete').answered();
   const { db, close } = await openBotStore(database);
   onTestFinished(close);
-  const kept = [
-    ...(await db.selectFrom('discord_claims').selectAll().execute()),
-    ...(await db.selectFrom('discord_messages').selectAll().execute()),
-  ];
+  const kept = [...(await db.selectFrom('discord_claims').selectAll().execute()), ...(await storedMessages(database))];
   expect(JSON.stringify(kept)).not.toContain('illness');
   expect((await ann.click(message, 'Regenerate').reply()).content).toBe('This button has expired.');
   expect(model.calls).toHaveLength(1);

@@ -16,6 +16,7 @@ import {
   startBot,
   temporaryFolder,
 } from '../support/start-bot.ts';
+import { storedMessages } from '../support/stored-conversations.ts';
 
 test('a system prompt with braces reaches the model unchanged', async () => {
   const systemPrompt = 'Answer in {language} as {"a": {{b}}} or %s.';
@@ -272,8 +273,9 @@ test('commands that only show something store nothing', async () => {
   for (const name of ['model', 'agent', 'cost', 'help', 'sweep']) await ann.command(name, { channel: ann.dm }).reply();
   const { db, close } = await openBotStore(database);
   onTestFinished(close);
-  for (const table of ['discord_conversations', 'discord_claims', 'discord_messages'] as const)
+  for (const table of ['discord_conversations', 'discord_claims'] as const)
     expect(await db.selectFrom(table).selectAll().execute()).toEqual([]);
+  expect(await storedMessages(database)).toEqual([]);
 });
 
 test('a user name that looks like markup is escaped', async () => {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { SettingsStore } from '../../src/store/guild-settings.ts';
 import { openBotStore } from '../../src/store/schema.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
+import { storedMessages } from '../support/stored-conversations.ts';
 
 test('outside of allowed channels and roles the bot ignores messages and refuses commands', async () => {
   const model = answers(() => 'ok');
@@ -324,25 +325,22 @@ test('data of a guild that removes the bot is deleted, other data is kept', asyn
   onTestFinished(close);
   const left = async () => ({
     conversations: (await db.selectFrom('discord_conversations').select('id').execute()).map(({ id }) => id),
-    messages: (await db.selectFrom('discord_messages').select('conversation').execute()).length,
+    messages: (await storedMessages(database)).length,
     guilds: (await db.selectFrom('discord_guilds').select('guild_id').execute()).length,
   });
   await expect.poll(left).toEqual({ conversations: [`dm:${ann.id}`], messages: 2, guilds: 0 });
   expect(model.aborted).toBe(1);
 });
 
-test('each turn adds rows to the history and leaves old rows unchanged', async () => {
+test('each turn adds messages to the history and leaves old ones unchanged', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { discord } = await startBot({ model: answers(() => 'ok'), database });
   const ann = discord.user('ann');
-  const { db, close } = await openBotStore(database);
-  onTestFinished(close);
-  const rows = () => db.selectFrom('discord_messages').select(['id', 'json']).orderBy('id').execute();
-  const seen: Awaited<ReturnType<typeof rows>>[] = [];
+  const seen: Awaited<ReturnType<typeof storedMessages>>[] = [];
   for (let count = 1; count <= 3; count++) {
     ann.say(ann.dm, `question ${count}`);
     await discord.waitFor(() => discord.botMessages(ann.dm).at(count - 1)?.content === 'ok');
-    seen.push(await rows());
+    seen.push(await storedMessages(database));
   }
   expect(seen.map(({ length }) => length)).toEqual([2, 4, 6]);
   expect(seen[2]?.slice(0, 4)).toEqual(seen[1]);

@@ -8,6 +8,7 @@ import { startDiscord } from '../counterpart/discord.ts';
 import { askAll, crowd, echo, expectAllAnswered } from '../support/crowd.ts';
 import { killed, spawnBot } from '../support/spawn-bot.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
+import { storedMessages } from '../support/stored-conversations.ts';
 
 test('200 concurrent conversations are each answered in order, once and completely', async () => {
   const { discord } = await startBot({ model: echo(), world: { users: crowd(200), guilds: [] } });
@@ -196,9 +197,7 @@ test('data of a guild that removed the bot while it was offline is deleted at th
   await runBot(options);
   const { db, close } = await openBotStore(database);
   onTestFinished(close);
-  const messages = await db.selectFrom('discord_messages').select('json').execute();
-  expect(messages.map(({ json }) => json).filter((json) => json.includes('secret'))).toEqual([
-    expect.stringContaining('secret of Home'),
-  ]);
+  const messages = (await storedMessages(database)).map((message) => JSON.stringify(message));
+  expect(messages.filter((json) => json.includes('secret'))).toEqual([expect.stringContaining('secret of Home')]);
   expect(await db.selectFrom('discord_guilds').select('guild_id').execute()).toHaveLength(1);
 });

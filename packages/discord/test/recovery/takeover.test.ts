@@ -7,6 +7,7 @@ import { scriptedServer } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { openBotStore } from '../../src/store/schema.ts';
 import { answers, PacedModel, type Setup, startBot, temporaryFolder } from '../support/start-bot.ts';
+import { storedMessages } from '../support/stored-conversations.ts';
 
 /** A bot, and a second connection to its database as another process. */
 async function startWithRival(setup: Setup) {
@@ -38,8 +39,7 @@ async function startWithRival(setup: Setup) {
     },
     die: () => db.deleteFrom('discord_processes').where('id', '=', rival.id).execute(),
     states: async () => (await db.selectFrom('discord_claims').select('state').execute()).map(({ state }) => state),
-    roles: async () =>
-      (await db.selectFrom('discord_messages').select('json').execute()).map(({ json }) => JSON.parse(json).role),
+    roles: async () => (await storedMessages(database)).map(({ role }) => role),
   };
 }
 

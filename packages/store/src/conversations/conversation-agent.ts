@@ -11,13 +11,22 @@ export interface SavedMessages {
   messages: readonly SavedMessage[];
   /** They replace all earlier messages, because the conversation was reset or deleted. */
   replaces: boolean;
+  /** What was compacted of all messages of the conversation. */
+  compacted?: object | undefined;
+}
+
+export interface AppendOptions {
+  /** The messages replace all earlier ones. */
+  replaces: boolean;
+  /** The new state of what was compacted; undefined if it has not changed. */
+  compacted?: object | undefined;
 }
 
 /** Described in the library, whose `ConversationLog` this implements. */
 export interface MessageLog {
   read(): Promise<SavedMessages>;
   begin(signal: AbortSignal): Promise<SavedMessages>;
-  append(messages: readonly SavedMessage[], options: { replaces: boolean }): Promise<void>;
+  append(messages: readonly SavedMessage[], options: AppendOptions): Promise<void>;
   end(): Promise<void>;
   readonly memory?: object;
 }

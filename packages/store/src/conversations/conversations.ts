@@ -1,13 +1,14 @@
 // Conversations in a SQLite file or in PostgreSQL: agents continue them, people list, search, rename and delete them.
 import { isRecord, PocketError } from '@pocket-agent/kit';
-import type { InsertObject, Kysely } from 'kysely';
-import { openStore } from '../store.ts';
+import type { Kysely } from 'kysely';
+import { openStore, type Store } from '../store.ts';
 import type { ConversationAgent, SavedMessage } from './conversation-agent.ts';
-import { type ConversationStore, databaseTime, isAlive, isFree, keyOf, type Place, timeIn } from './database.ts';
+import { insertRow, newRow } from './conversation-rows.ts';
+import { type ConversationStore, databaseTime, inTransaction, isAlive, isFree, keyOf, type Place } from './database.ts';
 import { LeasedLog } from './leased-log.ts';
 import { type ConversationInfo, type ConversationPage, infoOf, type ListOptions, listRows } from './listing.ts';
 import { Memories } from './memories.ts';
-import { insertRows, messageRow, readMessages, titleOf } from './message-rows.ts';
+import { insertMessages, messageRow, readMessages, titleOf } from './message-rows.ts';
 import {
   type ConversationsOptions,
   checkId,
@@ -19,8 +20,9 @@ import {
   type OpenOptions,
   readOptions,
 } from './options.ts';
-import { type ConversationsSchema, conversationMigrations } from './schema.ts';
+import { type ConversationsSchema, type ConversationTable, conversationTables } from './schema.ts';
 import { type SearchPage, search } from './search.ts';
+import { Turns } from './turns.ts';
 
 /** A whole conversation as JSON, for `export` and `import`. */
 export interface ExportedConversation<Message extends SavedMessage = SavedMessage> {
@@ -29,6 +31,10 @@ export interface ExportedConversation<Message extends SavedMessage = SavedMessag
   createdAt: string;
   updatedAt: string;
   messages: readonly Message[];
+  /** The turn of each message, if they have turns. */
+  turns?: readonly string[];
+  /** What was compacted of the messages. */
+  compacted?: object;
 }
 
 const DEFAULT_WAIT_MS = 30_000;
@@ -42,16 +48,32 @@ export async function openConversations(location: string | ConversationsOptions)
   const store = await openStore<ConversationsSchema>({
     url: url ?? undefined,
     file: file ?? undefined,
-    name: 'conversations',
-    migrations: conversationMigrations,
+    ...conversationTables,
   });
+  return new Conversations({ store, options, purgedAt: Number.NEGATIVE_INFINITY });
+}
+
+/** Options of conversations in a database that is already open. */
+export type SharedOptions = Omit<ConversationsOptions, 'url' | 'file'>;
+
+/**
+ * Conversations in a store with `needs: [conversationTables]`. `db` may be a transaction: then they change together with
+ * your own tables, but agents cannot continue them.
+ */
+export function conversationsIn<Schema>(
+  { db, kind }: Pick<Store<Schema>, 'db' | 'kind'>,
+  options: SharedOptions = {},
+): Conversations {
+  readOptions(options);
+  // other tables are not used
+  const store = { db: db as unknown as Kysely<ConversationsSchema>, kind, close: async () => {} };
   return new Conversations({ store, options, purgedAt: Number.NEGATIVE_INFINITY });
 }
 
 /** What the conversations of all owners share. */
 interface Shared {
   store: ConversationStore;
-  options: Omit<ConversationsOptions, 'url' | 'file'>;
+  options: SharedOptions;
   /** When expired conversations were deleted last, by `performance.now()`. */
   purgedAt: number;
 }
@@ -59,6 +81,8 @@ interface Shared {
 export class Conversations {
   /** What agents remember of this owner, for the tools of `memory: true`. */
   readonly memory: Memories;
+  /** Messages by turn, for programs that repeat or remove single turns. */
+  readonly turns: Turns;
   readonly #shared: Shared;
   readonly #store: ConversationStore;
   readonly #owner: string;
@@ -68,6 +92,7 @@ export class Conversations {
     this.#store = shared.store;
     this.#owner = owner;
     this.memory = new Memories(shared.store, this.#ownerPlace());
+    this.turns = new Turns(shared.store, (id) => this.#place(id), shared.options.expiresAfterMs);
   }
 
   /** The conversations of one owner, for example of a user. They have their own ids and lists. */
@@ -107,14 +132,7 @@ export class Conversations {
   }
 
   async get(id: string): Promise<ConversationInfo | undefined> {
-    const { db } = this.#store;
-    const row = await db
-      .selectFrom('pocket_conversations')
-      .selectAll()
-      .where('key', '=', keyOf(this.#place(id)))
-      .where('length', '>', 0)
-      .where(isAlive(this.#store))
-      .executeTakeFirst();
+    const row = await this.#row(this.#store, id);
     return row && infoOf(row);
   }
 
@@ -149,29 +167,17 @@ export class Conversations {
   async changeId(id: string, newId: string): Promise<boolean> {
     const [key, place] = [keyOf(this.#place(id)), this.#place(newId)];
     const newKey = keyOf(place);
-    return this.#store.db.transaction().execute(async (transaction) => {
-      const row = await transaction
-        .selectFrom('pocket_conversations')
-        .selectAll()
-        .where('key', '=', key)
-        .where('length', '>', 0)
-        .where(isAlive(this.#store))
-        .executeTakeFirst();
-      const inserted = row && {
-        ...row,
-        ...place,
-        key: newKey,
-        generation: crypto.randomUUID(),
-        lease: null,
-        lease_until: 0,
-      };
-      if (!inserted || !(await this.#insert(transaction, inserted))) return false;
-      await transaction
+    return inTransaction(this.#store, async (store) => {
+      const row = await this.#row(store, id);
+      const generation = crypto.randomUUID();
+      const inserted = row && { ...row, ...place, key: newKey, generation, lease: null, lease_until: 0 };
+      if (!inserted || !(await insertRow(store, inserted))) return false;
+      await store.db
         .updateTable('pocket_messages')
         .set({ conversation: newKey })
         .where('conversation', '=', key)
         .execute();
-      await transaction.deleteFrom('pocket_conversations').where('key', '=', key).execute();
+      await store.db.deleteFrom('pocket_conversations').where('key', '=', key).execute();
       return true;
     });
   }
@@ -189,47 +195,45 @@ export class Conversations {
   async export<Message extends SavedMessage = SavedMessage>(
     id: string,
   ): Promise<ExportedConversation<Message> | undefined> {
-    const info = await this.get(id);
-    if (!info) return undefined;
-    const read = await readMessages(this.#store, keyOf(this.#place(id)), 0);
-    if (!read) return this.export(id); // it was reset or deleted in between
-    const { title, createdAt, updatedAt } = info;
-    const [created, updated] = [createdAt.toISOString(), updatedAt.toISOString()];
-    // the library wrote the messages
+    const row = await this.#row(this.#store, id);
+    if (!row) return undefined;
+    const read = await readMessages(this.#store, row.key, 0);
+    if (read?.generation !== row.generation) return this.export(id); // it was reset or deleted in between
+    const { turns } = read;
     return {
       id,
-      title,
-      createdAt: created,
-      updatedAt: updated,
+      title: row.title,
+      createdAt: new Date(row.created_at).toISOString(),
+      updatedAt: new Date(row.updated_at).toISOString(),
+      // the library wrote the messages
       messages: read.messages as SavedMessage[] as Message[],
+      ...(turns.some((turn) => turn !== '') ? { turns } : {}),
+      ...(row.compacted === null ? {} : { compacted: JSON.parse(row.compacted) }),
     };
   }
 
   /** Adds an exported conversation. False if there is one with its id. */
   async import(conversation: ExportedConversation): Promise<boolean> {
-    const { id, title, messages } = conversation;
+    const { id, title, messages, turns = [], compacted } = conversation;
+    checkMessages(messages);
     const place = this.#place(id);
     const key = keyOf(place);
-    checkMessages(messages);
-    const rows = messages.map((message, index) => messageRow(key, index, message));
+    const rows = messages.map((message, number) =>
+      messageRow(message, { conversation: key, number, turn: turns[number] }),
+    );
     const times = [conversation.createdAt, conversation.updatedAt].map((text) => Date.parse(text));
     const [created_at = 0, updated_at = 0] = times.map((time) => (Number.isNaN(time) ? Date.now() : time));
-    const { expiresAfterMs } = this.#shared.options;
-    return this.#store.db.transaction().execute(async (transaction) => {
+    return inTransaction(this.#store, async (store) => {
       const row = {
-        ...place,
-        key,
+        ...newRow(store, place, this.#shared.options.expiresAfterMs),
         title: title || titleOf(messages),
         created_at,
         updated_at,
-        expires_at: expiresAfterMs === undefined ? null : timeIn(this.#store, expiresAfterMs),
         length: rows.length,
-        generation: crypto.randomUUID(),
-        lease: null,
-        lease_until: 0,
+        compacted: compacted ? JSON.stringify(compacted) : null,
       };
-      if (!(await this.#insert(transaction, row))) return false;
-      await insertRows(transaction, rows);
+      if (!(await insertRow(store, row))) return false;
+      await insertMessages(store, rows);
       return true;
     });
   }
@@ -252,17 +256,14 @@ export class Conversations {
     return this.close();
   }
 
-  /** False if there is a conversation with this key. */
-  async #insert(
-    db: Kysely<ConversationsSchema>,
-    row: InsertObject<ConversationsSchema, 'pocket_conversations'>,
-  ): Promise<boolean> {
-    const { numInsertedOrUpdatedRows } = await db
-      .insertInto('pocket_conversations')
-      .values(row)
-      .onConflict((conflict) => conflict.column('key').doNothing())
-      .executeTakeFirstOrThrow();
-    return numInsertedOrUpdatedRows === 1n;
+  #row(store: ConversationStore, id: string): Promise<ConversationTable | undefined> {
+    return store.db
+      .selectFrom('pocket_conversations')
+      .selectAll()
+      .where('key', '=', keyOf(this.#place(id)))
+      .where('length', '>', 0)
+      .where(isAlive(store))
+      .executeTakeFirst();
   }
 
   async #purgeSome(): Promise<number> {

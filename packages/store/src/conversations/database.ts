@@ -13,6 +13,15 @@ export interface Place {
   id: string;
 }
 
+/** Runs work in the transaction that the store is, otherwise in a new one. */
+export function inTransaction<Result>(
+  store: ConversationStore,
+  work: (store: ConversationStore) => Promise<Result>,
+): Promise<Result> {
+  if (store.db.isTransaction) return work(store);
+  return store.db.transaction().execute((db) => work({ ...store, db }));
+}
+
 export function keyOf({ scope, owner, id }: Place): string {
   return sha256(JSON.stringify([scope, owner, id]));
 }

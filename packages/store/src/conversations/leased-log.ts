@@ -1,12 +1,21 @@
 // One agent's access to a conversation. A run holds a lease, which a heartbeat renews; other runs wait for it. Every
 // write checks the lease and the number of saved messages, so writes of two processes never interleave.
 import { delay, PocketError } from '@pocket-agent/kit';
-import { type Kysely, sql } from 'kysely';
-import type { MessageLog, SavedMessage, SavedMessages } from './conversation-agent.ts';
-import { type ConversationStore, databaseTime, isAlive, isFree, keyOf, type Place, timeIn } from './database.ts';
+import { sql } from 'kysely';
+import type { AppendOptions, MessageLog, SavedMessage, SavedMessages } from './conversation-agent.ts';
+import { createRow, expiry, newRow } from './conversation-rows.ts';
+import {
+  type ConversationStore,
+  databaseTime,
+  inTransaction,
+  isAlive,
+  isFree,
+  keyOf,
+  type Place,
+  timeIn,
+} from './database.ts';
 import type { Memories } from './memories.ts';
-import { insertRows, messageRow, readMessages, titleOf } from './message-rows.ts';
-import type { ConversationsSchema } from './schema.ts';
+import { insertMessages, messageRow, readMessages, titleOf } from './message-rows.ts';
 
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 250;
@@ -46,7 +55,7 @@ export class LeasedLog implements MessageLog {
   async read(): Promise<SavedMessages> {
     const found = await this.#store.db
       .selectFrom('pocket_conversations')
-      .select('generation')
+      .select(['generation', 'compacted'])
       .where('key', '=', this.#key)
       .where(isAlive(this.#store))
       .executeTakeFirst();
@@ -58,7 +67,7 @@ export class LeasedLog implements MessageLog {
     const { messages = [] } = read ?? {};
     this.#generation = found?.generation;
     this.#length = start + messages.length;
-    return { messages, replaces };
+    return { messages, replaces, ...(found?.compacted ? { compacted: JSON.parse(found.compacted) } : {}) };
   }
 
   async begin(signal: AbortSignal): Promise<SavedMessages> {
@@ -82,20 +91,22 @@ export class LeasedLog implements MessageLog {
     }
   }
 
-  async append(messages: readonly SavedMessage[], { replaces }: { replaces: boolean }): Promise<void> {
-    const { db } = this.#store;
+  async append(messages: readonly SavedMessage[], { replaces, compacted }: AppendOptions): Promise<void> {
     const start = replaces ? 0 : this.#length;
-    const rows = messages.map((message, index) => messageRow(this.#key, start + index, message));
+    const rows = messages.map((message, index) =>
+      messageRow(message, { conversation: this.#key, number: start + index }),
+    );
     const generation = replaces ? crypto.randomUUID() : this.#generation;
-    await db.transaction().execute(async (transaction) => {
-      const { numUpdatedRows } = await transaction
+    await inTransaction(this.#store, async (store) => {
+      const { numUpdatedRows } = await store.db
         .updateTable('pocket_conversations')
         .set({
           ...(generation === undefined ? {} : { generation }),
           length: start + rows.length,
-          updated_at: databaseTime(this.#store),
-          lease_until: timeIn(this.#store, this.#options.leaseMs),
-          expires_at: this.#expiry(),
+          updated_at: databaseTime(store),
+          lease_until: timeIn(store, this.#options.leaseMs),
+          expires_at: expiry(store, this.#options.expiresAfterMs),
+          ...(replaces || compacted ? { compacted: compacted ? JSON.stringify(compacted) : null } : {}),
           ...(start === 0 ? { title: sql<string>`case when title = '' then ${titleOf(messages)} else title end` } : {}),
         })
         .where('key', '=', this.#key)
@@ -103,9 +114,9 @@ export class LeasedLog implements MessageLog {
         .where('generation', '=', this.#generation ?? '')
         .where('length', '=', this.#length)
         .executeTakeFirstOrThrow();
-      if (numUpdatedRows !== 1n) throw await this.#lost(transaction);
-      if (replaces) await transaction.deleteFrom('pocket_messages').where('conversation', '=', this.#key).execute();
-      await insertRows(transaction, rows);
+      if (numUpdatedRows !== 1n) throw await this.#lost(store);
+      if (replaces) await store.db.deleteFrom('pocket_messages').where('conversation', '=', this.#key).execute();
+      await insertMessages(store, rows);
     });
     this.#generation = generation;
     this.#length = start + rows.length;
@@ -142,32 +153,8 @@ export class LeasedLog implements MessageLog {
       .where(isAlive(store))
       .executeTakeFirstOrThrow();
     if (numUpdatedRows === 1n) return true;
-    return store.db.transaction().execute(async (transaction) => {
-      await transaction
-        .deleteFrom('pocket_conversations')
-        .where('key', '=', this.#key)
-        .where(isFree(store))
-        .where('expires_at', '<=', databaseTime(store))
-        .execute();
-      const now = databaseTime(store);
-      const { numInsertedOrUpdatedRows } = await transaction
-        .insertInto('pocket_conversations')
-        .values({
-          ...this.#place,
-          key: this.#key,
-          title: '',
-          created_at: now,
-          updated_at: now,
-          expires_at: this.#expiry(),
-          length: 0,
-          generation: crypto.randomUUID(),
-          lease,
-          lease_until: until,
-        })
-        .onConflict((conflict) => conflict.column('key').doNothing())
-        .executeTakeFirstOrThrow();
-      return numInsertedOrUpdatedRows === 1n;
-    });
+    const row = { ...newRow(store, this.#place, this.#options.expiresAfterMs), lease, lease_until: until };
+    return inTransaction(store, (transaction) => createRow(transaction, row));
   }
 
   async #renew(): Promise<void> {
@@ -179,18 +166,13 @@ export class LeasedLog implements MessageLog {
       .execute();
   }
 
-  #expiry() {
-    const { expiresAfterMs } = this.#options;
-    return expiresAfterMs === undefined ? null : timeIn(this.#store, expiresAfterMs);
-  }
-
   #busy(): PocketError {
     const waited = `after ${this.#options.waitMs} ms`;
     const text = `The conversation "${this.#place.id}" is still in use by another run ${waited}. Try again later.`;
     return new PocketError('CONVERSATION_BUSY', text, { details: { conversation: this.#place.id } });
   }
 
-  async #lost(db: Kysely<ConversationsSchema>): Promise<PocketError> {
+  async #lost({ db }: ConversationStore): Promise<PocketError> {
     const { id } = this.#place;
     const found = await db
       .selectFrom('pocket_conversations')

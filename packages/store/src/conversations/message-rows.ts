@@ -1,9 +1,9 @@
 // Messages as rows of the database.
 import { PocketError } from '@pocket-agent/kit';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { SavedMessage } from './conversation-agent.ts';
 import type { ConversationStore } from './database.ts';
-import type { ConversationsSchema, MessageTable } from './schema.ts';
+import type { MessageTable } from './schema.ts';
 
 const MAX_MESSAGE_LENGTH = 64 * 1024 * 1024;
 /** Search reads this much of each message. */
@@ -12,7 +12,13 @@ const MAX_TITLE_LENGTH = 80;
 const ROWS_PER_INSERT = 500;
 const ROWS_PER_READ = 100;
 
-export function messageRow(conversation: string, number: number, message: SavedMessage): MessageTable {
+interface MessagePlace {
+  conversation: string;
+  number: number;
+  turn?: string | undefined;
+}
+
+export function messageRow(message: SavedMessage, { conversation, number, turn = '' }: MessagePlace): MessageTable {
   const json = JSON.stringify(message);
   if (json.length > MAX_MESSAGE_LENGTH) {
     const text = `A message of ${json.length} characters cannot be saved; a conversation takes ${MAX_MESSAGE_LENGTH}.`;
@@ -20,10 +26,10 @@ export function messageRow(conversation: string, number: number, message: SavedM
   }
   const isSearched = message.role === 'user' || message.role === 'assistant';
   const searchText = isSearched ? plainText(textOf(message).slice(0, MAX_SEARCH_LENGTH)).toLowerCase() : '';
-  return { conversation, number, role: message.role, json, search_text: searchText };
+  return { conversation, number, role: message.role, json, search_text: searchText, turn };
 }
 
-export async function insertRows(db: Kysely<ConversationsSchema>, rows: readonly MessageTable[]): Promise<void> {
+export async function insertMessages({ db }: ConversationStore, rows: readonly MessageTable[]): Promise<void> {
   for (let start = 0; start < rows.length; start += ROWS_PER_INSERT)
     await db
       .insertInto('pocket_messages')
@@ -34,11 +40,14 @@ export async function insertRows(db: Kysely<ConversationsSchema>, rows: readonly
 export interface ReadMessages {
   generation: string;
   messages: SavedMessage[];
+  /** The turn of each message. */
+  turns: string[];
 }
 
 interface Page {
   generation: string;
   json: string | null;
+  turn: string | null;
 }
 
 /** The messages from `start` on. Undefined if the messages were replaced while they were read. */
@@ -48,18 +57,23 @@ export async function readMessages(
   start: number,
 ): Promise<ReadMessages | undefined> {
   const messages: SavedMessage[] = [];
+  const turns: string[] = [];
   let generation: string | undefined;
   for (;;) {
     // generation and messages in one statement, which sees one state of the database
     const { rows } = await sql<Page>`
-      select c.generation, m.json from pocket_conversations c
+      select c.generation, m.json, m.turn from pocket_conversations c
       left join pocket_messages m on m.conversation = c.key and m.number >= ${start + messages.length}
       where c.key = ${conversation} order by m.number limit ${ROWS_PER_READ}`.execute(db);
     const [first] = rows;
     if (!first || (generation !== undefined && generation !== first.generation)) return undefined;
     generation = first.generation;
-    for (const { json } of rows) if (json !== null) messages.push(JSON.parse(json));
-    if (rows.length < ROWS_PER_READ) return { generation, messages };
+    for (const { json, turn } of rows) {
+      if (json === null) continue;
+      messages.push(JSON.parse(json));
+      turns.push(turn ?? '');
+    }
+    if (rows.length < ROWS_PER_READ) return { generation, messages, turns };
   }
 }
 

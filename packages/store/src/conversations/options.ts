@@ -81,6 +81,10 @@ export function checkOwner(owner: string): void {
   checkValue('The owner of conversations', owner, textOfLength(0, MAX_OWNER_LENGTH));
 }
 
+export function checkTurn(turn: string): void {
+  checkValue('The label of a turn', turn, textOfLength(1, MAX_ID_LENGTH));
+}
+
 export function checkTitle(title: string): void {
   checkValue('The title of a conversation', title, textOfLength(1, MAX_TITLE_LENGTH));
 }

@@ -1,5 +1,5 @@
 // The tables of conversations and memories.
-import type { Migration } from '../migrate.ts';
+import type { Migration, MigrationSet } from '../migrate.ts';
 
 export interface ConversationTable {
   /** A hash of scope, owner and id, which together are too long for an index of PostgreSQL. */
@@ -13,8 +13,10 @@ export interface ConversationTable {
   expires_at: number | null;
   /** The number of messages. */
   length: number;
-  /** Changes when the messages are replaced. */
+  /** Changes when messages are replaced or removed. */
   generation: string;
+  /** What the library compacted of the messages, as JSON. */
+  compacted: string | null;
   /** Identifies the run that holds the conversation. */
   lease: string | null;
   /** When the lease ends if it is not renewed. */
@@ -29,6 +31,8 @@ export interface MessageTable {
   json: string;
   /** The text in lower case, for search. */
   search_text: string;
+  /** The label of the turn that the message belongs to; empty without one. */
+  turn: string;
 }
 
 export interface MemoryTable {
@@ -71,4 +75,16 @@ const createMemories: Migration = {
   },
 };
 
-export const conversationMigrations: readonly Migration[] = [createTables, createMemories];
+const addTurns: Migration = {
+  name: 'turns and compacted views',
+  async up(run) {
+    await run(`alter table pocket_messages add column turn text not null default ''`);
+    await run('alter table pocket_conversations add column compacted text');
+  },
+};
+
+/** For `openStore({ needs: [conversationTables] })`, by programs that keep conversations beside their own tables. */
+export const conversationTables: MigrationSet = {
+  name: 'conversations',
+  migrations: [createTables, createMemories, addTurns],
+};
