@@ -10,6 +10,7 @@ export {
   type Conversations,
   conversationsIn,
   type ExportedConversation,
+  type OpenDatabase,
   openConversations,
   type SharedOptions,
 } from './conversations/conversations.ts';

@@ -1,7 +1,7 @@
 // Conversations in a SQLite file or in PostgreSQL: agents continue them, people list, search, rename and delete them.
 import { isRecord, PocketError } from '@pocket-agent/kit';
-import type { Kysely } from 'kysely';
-import { openStore, type Store } from '../store.ts';
+import type { Kysely, QueryExecutorProvider } from 'kysely';
+import { openStore } from '../store.ts';
 import type { ConversationAgent, SavedMessage } from './conversation-agent.ts';
 import { insertRow, newRow } from './conversation-rows.ts';
 import { type ConversationStore, databaseTime, inTransaction, isAlive, isFree, keyOf, type Place } from './database.ts';
@@ -56,17 +56,21 @@ export async function openConversations(location: string | ConversationsOptions)
 /** Options of conversations in a database that is already open. */
 export type SharedOptions = Omit<ConversationsOptions, 'url' | 'file'>;
 
+/** A `Store`, or a transaction on one. */
+export interface OpenDatabase {
+  /** An instance or a transaction of Kysely with any schema. */
+  db: QueryExecutorProvider;
+  kind: 'sqlite' | 'postgres';
+}
+
 /**
  * Conversations in a store with `needs: [conversationTables]`. `db` may be a transaction: then they change together with
  * your own tables, but agents cannot continue them.
  */
-export function conversationsIn<Schema>(
-  { db, kind }: Pick<Store<Schema>, 'db' | 'kind'>,
-  options: SharedOptions = {},
-): Conversations {
+export function conversationsIn({ db, kind }: OpenDatabase, options: SharedOptions = {}): Conversations {
   readOptions(options);
-  // other tables are not used
-  const store = { db: db as unknown as Kysely<ConversationsSchema>, kind, close: async () => {} };
+  // it has the tables of conversations beside others
+  const store = { db: db as Kysely<ConversationsSchema>, kind, close: async () => {} };
   return new Conversations({ store, options, purgedAt: Number.NEGATIVE_INFINITY });
 }
 

@@ -7,6 +7,7 @@ import { openConversations } from '../../src/index.ts';
 import { startPostgres, type TestPostgres } from '../postgres.ts';
 import { testConversations } from './behaviour.ts';
 import { expectWholeRuns, startWriter } from './processes.ts';
+import { testTurns } from './turns-behaviour.ts';
 
 let postgres: TestPostgres;
 let folder: string;
@@ -22,6 +23,7 @@ afterAll(async () => {
 });
 
 testConversations(() => postgres.createDatabase());
+testTurns(() => postgres.createDatabase());
 
 test.each(['SQLite', 'PostgreSQL'])('a process killed before any statement leaves whole steps on %s', async (kind) => {
   const location = kind === 'SQLite' ? join(folder, 'killed.sqlite') : await postgres.createDatabase();

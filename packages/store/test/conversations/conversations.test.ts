@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { testConversations } from './behaviour.ts';
+import { testTurns } from './turns-behaviour.ts';
 
 let folder: string;
 let files = 0;
@@ -17,3 +18,4 @@ afterAll(async () => {
 });
 
 testConversations(async () => join(folder, `${++files}.sqlite`));
+testTurns(async () => join(folder, `${++files}.sqlite`));

@@ -1,11 +1,10 @@
 // A program for tests: an agent that continues a conversation in its own process. Every run makes two tool calls, and
 // its number is printed when it has ended.
 import { readSync } from 'node:fs';
-import { DatabaseSync, StatementSync } from 'node:sqlite';
-import pg from 'pg';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { openConversations } from '../../src/index.ts';
+import { killBefore } from '../kill-before.ts';
 
 export interface WriterOptions {
   location: string;
@@ -40,7 +39,7 @@ const script = Array.from({ length: runs * 2 }, (_, index) =>
 );
 const place = /^postgres/.test(location) ? { url: location } : { file: location };
 const chats = await openConversations({ ...place, leaseMs });
-if (killAt !== undefined) killBefore(killAt);
+if (killAt !== undefined) killBefore((_statement, number) => number === killAt);
 const agent = new PocketAgent({ llmModel: new ScriptedModel(script), tools: [add] });
 const chat = await chats.open(id, agent, { waitMs: 60_000 });
 console.log('ready');
@@ -49,16 +48,3 @@ for (let run = 0; run < runs; run++) {
   console.log(`ended ${run}`);
 }
 await chats.close();
-
-function killBefore(statement: number): void {
-  let count = 0;
-  const counted = <Method extends (...args: never[]) => unknown>(method: Method) =>
-    function (this: unknown, ...args: never[]): unknown {
-      if (++count === statement) process.kill(process.pid, 'SIGKILL');
-      return method.apply(this, args);
-    };
-  DatabaseSync.prototype.exec = counted(DatabaseSync.prototype.exec) as typeof DatabaseSync.prototype.exec;
-  StatementSync.prototype.run = counted(StatementSync.prototype.run) as typeof StatementSync.prototype.run;
-  StatementSync.prototype.all = counted(StatementSync.prototype.all) as typeof StatementSync.prototype.all;
-  pg.Client.prototype.query = counted(pg.Client.prototype.query) as typeof pg.Client.prototype.query;
-}
