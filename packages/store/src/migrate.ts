@@ -27,39 +27,63 @@ interface MigrationOptions extends MigrationSet {
 /** The key of the PostgreSQL advisory lock; any number that other programs are unlikely to use. */
 const LOCK_KEY = 7_326_114_009;
 
+/** How long to wait on SQLite while another process migrates a large database. */
+const MIGRATION_WAIT_MS = 300_000;
+
 export async function migrate(db: Kysely<unknown>, options: MigrationOptions): Promise<void> {
-  const { kind, name, migrations } = options;
-  await db.transaction().execute(async (transaction) => {
-    const run: RunStatement = async (statement) => {
-      const query = typeof statement === 'string' ? sql.raw(statement) : statement;
-      return (await query.execute(transaction)).rows;
-    };
-    // on SQLite, beginning the transaction takes the write lock
-    if (kind === 'postgres') {
-      await run('set local statement_timeout = 0');
-      await run(`select pg_advisory_xact_lock(${LOCK_KEY})`);
+  // without the table this fails; other errors occur again below
+  const applied = await appliedNames(db, options.name).catch(() => undefined);
+  if (applied && pendingOf(applied, options).length === 0) return; // needs no lock
+  const deadline = Date.now() + MIGRATION_WAIT_MS;
+  for (;;) {
+    try {
+      await db.transaction().execute((transaction) => migrateIn(transaction, options));
+      return;
+    } catch (error) {
+      const isBusy = error instanceof StoreError && error.code === 'BUSY';
+      if (!isBusy || Date.now() > deadline) throw error;
     }
-    await run(`create table if not exists pocket_migrations (
-      store text not null, number integer not null, name text not null, applied_at bigint not null,
-      primary key (store, number))`);
-    const { rows } = await sql<{ name: string }>`
-      select name from pocket_migrations where store = ${name} order by number`.execute(transaction);
-    for (const [index, applied] of rows.entries()) {
-      if (migrations[index]?.name !== applied.name)
-        throw new StoreError(
-          'NEWER_DATABASE',
-          `The database of "${name}" has the migration "${applied.name}", which this version does not know, ` +
-            'so a newer version created it. Update this program, or use another database.',
-        );
-    }
-    for (const [index, migration] of migrations.entries()) {
-      if (index < rows.length) continue;
-      await migration.up(run, kind, transaction).catch((cause: unknown) => {
-        const message = `The migration "${migration.name}" of "${name}" failed: ${errorText(cause)}`;
-        throw new StoreError('MIGRATION_FAILED', message, { cause });
-      });
-      await run(sql`insert into pocket_migrations (store, number, name, applied_at)
-        values (${name}, ${index}, ${migration.name}, ${Date.now()})`);
-    }
-  });
+  }
+}
+
+async function migrateIn(transaction: Kysely<unknown>, options: MigrationOptions): Promise<void> {
+  const { kind, name } = options;
+  const run: RunStatement = async (statement) => {
+    const query = typeof statement === 'string' ? sql.raw(statement) : statement;
+    return (await query.execute(transaction)).rows;
+  };
+  // on SQLite, beginning the transaction takes the write lock
+  if (kind === 'postgres') {
+    await run('set local statement_timeout = 0');
+    await run(`select pg_advisory_xact_lock(${LOCK_KEY})`);
+  }
+  await run(`create table if not exists pocket_migrations (
+    store text not null, number integer not null, name text not null, applied_at bigint not null,
+    primary key (store, number))`);
+  const applied = await appliedNames(transaction, name);
+  for (const [index, migration] of pendingOf(applied, options).entries()) {
+    await migration.up(run, kind, transaction).catch((cause: unknown) => {
+      const message = `The migration "${migration.name}" of "${name}" failed: ${errorText(cause)}`;
+      throw new StoreError('MIGRATION_FAILED', message, { cause });
+    });
+    await run(sql`insert into pocket_migrations (store, number, name, applied_at)
+      values (${name}, ${applied.length + index}, ${migration.name}, ${Date.now()})`);
+  }
+}
+
+async function appliedNames(db: Kysely<unknown>, store: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from pocket_migrations where store = ${store} order by number`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+function pendingOf(applied: readonly string[], { name, migrations }: MigrationSet): readonly Migration[] {
+  const unknown = applied.find((each, index) => migrations[index]?.name !== each);
+  if (unknown !== undefined)
+    throw new StoreError(
+      'NEWER_DATABASE',
+      `The database of "${name}" has the migration "${unknown}", which this version does not know, ` +
+        'so a newer version created it. Update this program, or use another database.',
+    );
+  return migrations.slice(applied.length);
 }

@@ -1,9 +1,14 @@
-// Stores on PostgreSQL: migrations, number types, and a server that restarts.
+// Stores on PostgreSQL: migrations, number types, and a server that restarts; and a slow migration on SQLite.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openStore, type Store } from '../src/index.ts';
 import { type NotesSchema, notesMigrations } from './notes.ts';
 import { startPostgres, type TestPostgres } from './postgres.ts';
@@ -42,6 +47,22 @@ test('processes that start together on an empty database run every migration onc
   const { rows } = await sql`select count(*) as migrations from pocket_migrations`.execute(db);
   expect(rows).toEqual([{ migrations: 2 }]);
   expect(await db.selectFrom('notes').selectAll().execute()).toHaveLength(80);
+});
+
+test('a SQLite file that another process migrates for longer than other writes wait is opened afterwards', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'pocket-store-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'notes.db');
+  const migrations = notesMigrations();
+  await (await openStore({ file, name: 'notes', migrations: migrations.slice(0, 1) })).close();
+  const other = new DatabaseSync(file);
+  other.exec('begin immediate');
+  const opening = openStore<NotesSchema>({ file, name: 'notes', migrations });
+  await sleep(11_000);
+  other.exec("alter table notes add color text not null default 'red'");
+  other.exec("insert into pocket_migrations values ('notes', 1, 'colors', 1); commit");
+  other.close();
+  stores.push(await opening);
 });
 
 test('returns integers as numbers, like SQLite', async () => {

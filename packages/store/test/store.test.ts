@@ -137,6 +137,15 @@ test('processes that start together run every migration once and lose no row', a
   expect(notes.map(({ text }) => Number(text.split('-')[1])).sort((a, b) => a - b)).toEqual([...Array(60).keys()]);
 });
 
+test('a store without pending migrations opens while another process writes', async () => {
+  await open();
+  const writer = new DatabaseSync(join(folder, 'notes.db'));
+  writer.exec('begin immediate');
+  const { db } = await open();
+  expect(await db.selectFrom('notes').selectAll().execute()).toEqual([]);
+  writer.close();
+});
+
 test('refuses a database of a newer version and says what to do', async () => {
   await open();
   const older = open({ migrations: notesMigrations().slice(0, 1) });
