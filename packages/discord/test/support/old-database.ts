@@ -10,7 +10,7 @@ const png = 'iVBORw0KGgo=';
 /** Messages by claim, oldest first. */
 export const oldTurns: readonly [claim: string, messages: readonly Message[]][] = [
   [
-    '100',
+    '99',
     [
       {
         role: 'user',
@@ -34,7 +34,7 @@ export const oldTurns: readonly [claim: string, messages: readonly Message[]][] 
       { role: 'assistant', content: [{ type: 'text', text: 'A cat.' }] },
     ],
   ],
-  ['99', [said('user', 'And now?'), said('assistant', 'Still a cat.')]],
+  ['100', [said('user', 'And now?'), said('assistant', 'Still a cat.')]],
 ];
 
 /** Conversations of users 1 and 2, and preferences of user 3, who has asked nothing. */
