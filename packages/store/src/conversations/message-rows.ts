@@ -2,7 +2,7 @@
 import { PocketError } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { SavedMessage } from './conversation-agent.ts';
-import type { ConversationStore } from './database.ts';
+import { type ConversationStore, isAlive } from './database.ts';
 import type { MessageTable } from './schema.ts';
 
 const MAX_MESSAGE_LENGTH = 64 * 1024 * 1024;
@@ -50,9 +50,9 @@ interface Page {
   turn: string | null;
 }
 
-/** The messages from `start` on. Undefined if the messages were replaced while they were read. */
+/** The messages from `start` on. Undefined if there is no such conversation, or if they were replaced. */
 export async function readMessages(
-  { db }: ConversationStore,
+  store: ConversationStore,
   conversation: string,
   start: number,
 ): Promise<ReadMessages | undefined> {
@@ -64,9 +64,11 @@ export async function readMessages(
     const { rows } = await sql<Page>`
       select c.generation, m.json, m.turn from pocket_conversations c
       left join pocket_messages m on m.conversation = c.key and m.number >= ${start + messages.length}
-      where c.key = ${conversation} order by m.number limit ${ROWS_PER_READ}`.execute(db);
+      where c.key = ${conversation} and ${isAlive(store)} order by m.number limit ${ROWS_PER_READ}`.execute(store.db);
     const [first] = rows;
-    if (!first || (generation !== undefined && generation !== first.generation)) return undefined;
+    if (!first) return undefined;
+    if (generation !== undefined && generation !== first.generation)
+      return start === 0 ? readMessages(store, conversation, 0) : undefined;
     generation = first.generation;
     for (const { json, turn } of rows) {
       if (json === null) continue;

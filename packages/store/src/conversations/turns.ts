@@ -34,16 +34,8 @@ export class Turns {
 
   /** Oldest first. */
   async list<Message extends SavedMessage = SavedMessage>(id: string): Promise<Turn<Message>[]> {
-    const key = keyOf(this.#place(id));
-    const found = await this.#store.db
-      .selectFrom('pocket_conversations')
-      .select('generation')
-      .where('key', '=', key)
-      .where(isAlive(this.#store))
-      .executeTakeFirst();
-    if (!found) return [];
-    const read = await readMessages(this.#store, key, 0);
-    if (read?.generation !== found.generation) return this.list(id); // it was changed in between
+    const read = await readMessages(this.#store, keyOf(this.#place(id)), 0);
+    if (!read) return [];
     const turns: { turn: string; messages: Message[] }[] = [];
     for (const [index, message] of read.messages.entries()) {
       const turn = read.turns[index] ?? '';
@@ -57,10 +49,10 @@ export class Turns {
   async append(id: string, { turn, messages }: Turn): Promise<void> {
     checkTurn(turn);
     if (messages.length === 0) return;
-    await this.#change(id, async (store, { key, length }) => {
-      const append = () => insert(store, { conversation: key, start: length }, { turn, messages });
-      await (length === 0 ? withTitle(store, key, append) : append());
-      return length + messages.length;
+    const place = this.#place(id);
+    await inTransaction(this.#store, async (store) => {
+      const length = await this.#lock(store, place, { adds: messages });
+      await insert(store, { conversation: keyOf(place), start: length - messages.length }, { turn, messages });
     });
   }
 
@@ -118,18 +110,23 @@ export class Turns {
     });
   }
 
-  /** Locks the row of a conversation until the transaction ends, and returns the number of messages. */
-  async #lock(store: ConversationStore, place: Place): Promise<number> {
+  /** Locks the row of a conversation until the transaction ends, and returns the number of messages with the new ones. */
+  async #lock(store: ConversationStore, place: Place, { adds = [] }: { adds?: readonly SavedMessage[] } = {}) {
     const locked = await store.db
       .updateTable('pocket_conversations')
-      .set({ updated_at: databaseTime(store), expires_at: expiry(store, this.#expiresAfterMs) })
+      .set({
+        length: sql<number>`length + ${sql.lit(adds.length)}`,
+        updated_at: databaseTime(store),
+        expires_at: expiry(store, this.#expiresAfterMs),
+      })
       .where('key', '=', keyOf(place))
       .where(isFree(store))
       .where(isAlive(store))
       .returning('length')
       .executeTakeFirst();
     if (locked) return locked.length;
-    if (await createRow(store, newRow(store, place, this.#expiresAfterMs))) return 0;
+    const row = { ...newRow(store, place, this.#expiresAfterMs), length: adds.length, title: titleOf(adds) };
+    if (await createRow(store, row)) return adds.length;
     const text = `The conversation "${place.id}" is in use by a run. Try again later.`;
     throw new PocketError('CONVERSATION_BUSY', text, { details: { conversation: place.id } });
   }
