@@ -436,7 +436,9 @@ export function testConversations(newDatabase: () => Promise<string>): void {
     const shortLived = await openAgain({ expiresAfterMs: 200 });
     await say('x', 'soon gone', shortLived);
     await say('y', 'stays');
-    expect((await chats.get('x'))?.expiresAt).toBeInstanceOf(Date);
+    await say('later', 'kept for an hour', await openAgain({ expiresAfterMs: 3_600_000 }));
+    expect((await chats.get('later'))?.expiresAt).toBeInstanceOf(Date);
+    await chats.delete('later');
     await expect.poll(() => chats.get('x')).toBeUndefined();
     expect((await chats.list()).conversations).toMatchObject([{ id: 'y' }]);
     const chat = await chats.open('x', agentOf(['new']).agent);
