@@ -31,6 +31,10 @@ export class JoinedFolders extends ToolFolder {
     return this.#parts.flatMap((part) => part.skills);
   }
 
+  override get revision(): number {
+    return this.#parts.reduce((sum, { revision }) => sum + revision, 0);
+  }
+
   override async load(): Promise<readonly FolderState[]> {
     await Promise.all(this.#parts.map((part) => part.load()));
     return this.folders;
@@ -77,6 +81,10 @@ export class JoinedFolders extends ToolFolder {
 
   override choices(tool: Tool): ToolChoices | undefined {
     return this.#owners.get(tool.name) === this ? this.#skills.choices(tool) : undefined;
+  }
+
+  override returnsInstructions(tool: Tool): boolean {
+    return this.#owners.get(tool.name) === this && this.#skills.returnsInstructions(tool);
   }
 
   override onChange(listener: () => void): () => void {

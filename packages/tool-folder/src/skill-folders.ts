@@ -10,7 +10,7 @@ import { findSkills, MAX_SKILLS } from './skills/find-skills.ts';
 import { JoinedSkills } from './skills/joined-skills.ts';
 import type { ReadSkill } from './skills/read-skill.ts';
 import { skillResources } from './skills/skill-resources.ts';
-import { SkillTools, withoutDuplicates } from './skills/skill-tools.ts';
+import { LOAD, SkillTools, withoutDuplicates } from './skills/skill-tools.ts';
 
 export interface SkillsOptions {
   /** True: listing throws if a skill has a problem. Default false: problems are logged and the other skills work. */
@@ -123,6 +123,10 @@ export class SkillFolders implements ToolSource {
 
   choices(tool: Tool): ToolChoices {
     return this.#tools.choices(tool, tool.name);
+  }
+
+  returnsInstructions({ name }: Tool): boolean {
+    return name === LOAD;
   }
 
   /** Calls `listener` when the list of skills has changed. Returns a function to unsubscribe. */

@@ -21,7 +21,7 @@ import type { FolderCallContext, RunningFolder } from './running/running-folder.
 import type { HostContext } from './running/tool-context.ts';
 import { JoinedSkills } from './skills/joined-skills.ts';
 import { skillResources } from './skills/skill-resources.ts';
-import { SkillTools } from './skills/skill-tools.ts';
+import { LOAD, SkillTools } from './skills/skill-tools.ts';
 import { ToolFolderServer, type ToolFolderServerOptions } from './tool-folder-server.ts';
 
 export interface ToolFolderOptions {
@@ -196,6 +196,10 @@ export class ToolFolder implements ToolSource {
   choices(tool: Tool): ToolChoices | undefined {
     const own = this.#skillToolOf(tool.name);
     return own === undefined ? undefined : this.#skillTools.choices(tool, own);
+  }
+
+  returnsInstructions({ name }: Tool): boolean {
+    return this.#skillToolOf(name) === LOAD;
   }
 
   /** Calls `listener` when a folder is reloaded, added, removed or (de)activated. Returns a function to unsubscribe. */

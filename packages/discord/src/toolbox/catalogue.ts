@@ -169,6 +169,7 @@ function sharedSource(folder: ToolFolder, { logger, onClose }: { logger: Logger;
   return Object.assign(withOwnErrors(folder, logger), {
     close: async () => onClose(),
     choices: (tool: Parameters<ToolFolder['choices']>[0]) => folder.choices(tool),
+    returnsInstructions: (tool: Parameters<ToolFolder['choices']>[0]) => folder.returnsInstructions(tool),
     skillSource,
   });
 }

@@ -28,8 +28,12 @@ interface AgentModelOptions {
   router: ModelRouter | undefined;
   ledger: Ledger;
   history: History;
-  /** The line in place of an old result. */
-  reference(): Reference;
+  tools: {
+    /** The line in place of an old result. */
+    readonly reference: Reference;
+    /** Whether results of this tool are instructions. */
+    returnsInstructions(toolName: string): boolean;
+  };
 }
 
 /** What one step asks of the model. */
@@ -120,14 +124,15 @@ export class AgentModel {
   }
 
   #newCompactor(compacted?: CompactedHistory): Compactor {
-    const { settings, history, ledger, reference } = this.#options;
+    const { settings, history, ledger, tools } = this.#options;
     return new Compactor({
       settings: settings.compaction ?? defaultCompaction,
       history,
       compacted,
       ledger,
       logger: this.#agent.logger,
-      reference: reference(),
+      reference: tools.reference,
+      returnsInstructions: (toolName) => tools.returnsInstructions(toolName),
       emit: (event) => this.#agent.emit(event),
       summaryModel: (own) => this.#resolveSummaryModel(own),
       summaryCall: (call) => this.#summaryCall(call),

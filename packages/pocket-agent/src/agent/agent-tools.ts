@@ -93,6 +93,12 @@ export class AgentTools {
     return this.kept?.reference ?? plainReference;
   }
 
+  /** Whether results of this tool are instructions, which compaction keeps if it can. */
+  returnsInstructions(toolName: string): boolean {
+    const entry = this.#toolbox.lastTable?.find(toolName);
+    return entry?.source.returnsInstructions?.(entry.tool) ?? false;
+  }
+
   /** What clients may list and read when the agent is served over MCP. */
   get resources(): ServedResources {
     const sources = this.#sources.filter((source): source is ToolSource => !isFunctionTool(source));

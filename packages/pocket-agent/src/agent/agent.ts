@@ -113,7 +113,7 @@ export class PocketAgent<Answer = string> {
     const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
     const tools = new AgentTools(this, { options, client, access, settings, history });
     const { router } = options;
-    const model = new AgentModel(this, { settings, router, ledger, history, reference: () => tools.reference });
+    const model = new AgentModel(this, { settings, router, ledger, history, tools });
     this.#tools = tools;
     this.#model = model;
     this.#loop = new AgentLoop(this, {

@@ -13,7 +13,15 @@ import type { ToolTable } from '../tools/tool-table.ts';
 import { findCut } from './boundaries.ts';
 import type { CompactionSettings } from './compaction-options.ts';
 import { ContextWindows, isContextOverflow } from './context-window.ts';
-import { type CompactedHistory, isViewOf, type Reference, resultBytes, startOf } from './history-view.ts';
+import {
+  type CompactedHistory,
+  isError,
+  isViewOf,
+  type Reference,
+  resultBytes,
+  resultsIn,
+  startOf,
+} from './history-view.ts';
 import { summarize } from './summary.ts';
 
 /** The history that a compactor shortens for the model. */
@@ -34,6 +42,8 @@ export interface CompactorOptions {
   logger: Logger;
   /** The line in place of an old result. */
   reference: Reference;
+  /** Whether results of this tool are instructions, which stay whole. */
+  returnsInstructions(toolName: string): boolean;
   emit(event: UnsignedEvent): void;
   /** The model that writes summaries; `model` is the model of the agent. */
   summaryModel(model: LanguageModelV4): Promise<LanguageModelV4>;
@@ -164,7 +174,8 @@ export class Compactor {
     const { from } = old;
     const cut = findCut({ messages, from, keepTokens, tokensOf: (message) => this.#tokensOf(plan, message) });
     if (cut === undefined) return { view: this.#withShortResults(plan, messages, old) };
-    const withoutResults = { ...old, resultsFrom: Math.max(old.resultsFrom, cut) };
+    const instructions = this.#instructionsIn(messages.slice(0, cut), old);
+    const withoutResults = { ...old, ...instructions, resultsFrom: Math.max(old.resultsFrom, cut) };
     if (occasion !== 'command' && this.#tokensWith(plan, messages, withoutResults) <= plan.goal)
       return { view: withoutResults };
     const older = messages.slice(from, cut);
@@ -172,11 +183,20 @@ export class Compactor {
     if (isShort) return { view: this.#withShortResults(plan, messages, withoutResults) };
     const summary = await this.#summaryOrNothing(plan, older, old.summary);
     if (summary !== undefined) {
-      const view = { from: cut, summary, resultsFrom: cut, ...this.#requestLimit(plan) };
+      const view = { from: cut, summary, resultsFrom: cut, ...instructions, ...this.#requestLimit(plan) };
       return { view: this.#withShortResults(plan, messages, view), summary };
     }
     // the prompt may fit all the same, so the newest results stay as they are unless the provider rejected it
     return { view: occasion === 'overflow' ? this.#withShortResults(plan, messages, withoutResults) : withoutResults };
+  }
+
+  /** A tool that is gone by now may have returned some of the earlier ones. */
+  #instructionsIn(messages: readonly Message[], { instructions = [] }: CompactedHistory): Partial<CompactedHistory> {
+    const found = messages.flatMap(resultsIn).filter((part) => {
+      return !isError(part) && this.#options.returnsInstructions(part.toolName);
+    });
+    const ids = new Set([...instructions, ...found.map(({ toolCallId }) => toolCallId)]);
+    return ids.size > 0 ? { instructions: [...ids] } : {};
   }
 
   async #plan(request: PromptRequest, occasion: Occasion): Promise<Plan> {

@@ -16,6 +16,8 @@ export interface CompactedHistory {
   maxResultBytes?: number;
   /** Longest text of the user's last request, if the summary replaces it. */
   maxRequestBytes?: number;
+  /** Ids of tool calls that returned instructions, such as those of a skill. Their results are not shown as one line. */
+  instructions?: readonly string[];
 }
 
 /** A line in place of a result. */
@@ -32,18 +34,20 @@ const MIN_REFERENCED_BYTES = 400;
 
 /** Whether saved data belongs to these messages. */
 export function isViewOf(messages: readonly Message[], view: CompactedHistory): boolean {
-  const { from, summary, resultsFrom, shortenedTo = 0 } = view;
+  const { from, summary, resultsFrom, shortenedTo = 0, instructions = [] } = view;
   const isIndex = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= messages.length;
-  if (![from, resultsFrom, shortenedTo].every(isIndex)) return false;
+  if (![from, resultsFrom, shortenedTo].every(isIndex) || !Array.isArray(instructions)) return false;
   return from === 0 || (typeof summary === 'string' && boundariesOf(messages)[from] === true);
 }
 
 export function startOf(messages: readonly Message[], view: CompactedHistory, reference: Reference): PromptStart {
   const { from, resultsFrom, shortenedTo = 0, maxResultBytes } = view;
   const end = Math.max(from, resultsFrom, shortenedTo);
+  const stays = new Set(view.instructions);
   const shown = messages.slice(from, end).map((message, index) => {
     if (message.role !== 'tool') return message;
-    if (from + index < resultsFrom) return mapResults(message, (part) => referenced(part, reference));
+    if (from + index < resultsFrom)
+      return mapResults(message, (part) => (stays.has(part.toolCallId) ? part : referenced(part, reference)));
     if (from + index >= shortenedTo || maxResultBytes === undefined) return message;
     return mapResults(message, (part) => shortened(part, maxResultBytes));
   });
@@ -52,24 +56,51 @@ export function startOf(messages: readonly Message[], view: CompactedHistory, re
   const next = first ?? messages[from];
   // providers want a prompt to begin with the user, and the user and the assistant to take turns
   if (next?.role !== 'user') return { before: [introduction(messages, view), ...shown], from: end };
-  const merged: UserMessage = { ...next, content: [summaryPart(view.summary), ...next.content] };
+  const merged: UserMessage = { ...next, content: [summaryPart(messages, view), ...next.content] };
   return { before: [merged, ...shown.slice(1)], from: Math.max(end, from + 1) };
 }
 
 /** The summary, and word for word what the assistant is working on: the cut is within a turn. */
 function introduction(messages: readonly Message[], view: CompactedHistory): UserMessage {
-  const { from, summary = '', maxRequestBytes = Number.POSITIVE_INFINITY } = view;
+  const { from, maxRequestBytes = Number.POSITIVE_INFINITY } = view;
   const request = messages.findLast((message, index) => index < from && message.role === 'user');
   const parts = request?.role === 'user' ? request.content : [];
   const shown = parts.map((part) =>
     part.type === 'text' ? { ...part, text: shortText(part.text, maxRequestBytes) } : part,
   );
-  return { role: 'user', content: [summaryPart(summary), ...shown] };
+  return { role: 'user', content: [summaryPart(messages, view), ...shown] };
 }
 
-function summaryPart(summary: string): UserMessage['content'][number] {
-  const text = `[Notes on the earlier part of this conversation, which is no longer shown:]\n${summary}\n[End of the notes. What follows is word for word.]`;
-  return { type: 'text', text };
+function summaryPart(messages: readonly Message[], view: CompactedHistory): UserMessage['content'][number] {
+  const lines = [
+    '[Notes on the earlier part of this conversation, which is no longer shown:]',
+    view.summary,
+    ...instructionsNote(messages, view),
+    '[End of the notes. What follows is word for word.]',
+  ];
+  return { type: 'text', text: lines.join('\n') };
+}
+
+const MAX_CALLS_TO_REPEAT = 10;
+const MAX_ARGUMENTS = 200;
+
+/** Which calls to repeat for instructions that the summary has replaced, the last ones first. */
+function instructionsNote(messages: readonly Message[], { from, instructions = [] }: CompactedHistory): string[] {
+  const ids = new Set(instructions);
+  const calls = messages.slice(0, from).flatMap(({ content }) =>
+    content.flatMap((part) => {
+      if (part.type !== 'tool-call' || !ids.has(part.toolCallId)) return [];
+      return `${part.toolName} with ${shortText(JSON.stringify(part.input) ?? '', MAX_ARGUMENTS)}`;
+    }),
+  );
+  const last = [...new Set(calls.reverse())].slice(0, MAX_CALLS_TO_REPEAT);
+  if (last.length === 0) return [];
+  return [`[Instructions that are no longer shown. If you still follow them, call again: ${last.join('; ')}]`];
+}
+
+export function resultsIn(message: Message): ToolResultPart[] {
+  if (message.role !== 'tool') return [];
+  return message.content.flatMap((part) => (part.type === 'tool-result' ? [part] : []));
 }
 
 function mapResults(message: ToolMessage, change: (part: ToolResultPart) => ToolResultPart): ToolMessage {
@@ -91,7 +122,7 @@ function shortened(part: ToolResultPart, maxBytes: number): ToolResultPart {
   };
 }
 
-function isError({ output }: ToolResultPart): boolean {
+export function isError({ output }: ToolResultPart): boolean {
   return output.type.startsWith('error') || output.type === 'execution-denied';
 }
 

@@ -17,7 +17,7 @@ import { type FunctionTool, functionTools, tool } from '../tools/function-tool.t
 import type { KeptResult } from '../tools/tool-runner.ts';
 import type { ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
 import type { ToolEntry } from '../tools/tool-table.ts';
-import { plainReference, type Reference, resultBytes, type ToolResultPart } from './history-view.ts';
+import { plainReference, type Reference, resultBytes, resultsIn, type ToolResultPart } from './history-view.ts';
 import { type ResultSource, readPage, searchIn, sourceOf } from './result-pages.ts';
 import type { ResultStore } from './result-store.ts';
 
@@ -209,11 +209,6 @@ function unknownTool(name: string): JudgedTool {
 
 function isKeptId(id: string): boolean {
   return /^result-[0-9a-f]{20}$/.test(id);
-}
-
-function resultsIn(message: Message): ToolResultPart[] {
-  if (message.role !== 'tool') return [];
-  return message.content.flatMap((part) => (part.type === 'tool-result' ? [part] : []));
 }
 
 function mentionsId(message: Message): boolean {

@@ -53,6 +53,10 @@ class AgentSkills implements ToolSource {
     return this.#loaded?.choices?.(tool);
   }
 
+  returnsInstructions(tool: Tool): boolean {
+    return this.#loaded?.returnsInstructions?.(tool) ?? false;
+  }
+
   async #load(): Promise<LoadedSource> {
     this.#loading ??= this.#import();
     try {

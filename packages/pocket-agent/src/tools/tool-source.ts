@@ -109,6 +109,8 @@ export interface ToolSource {
   judge?(tool: Tool): Judgement;
   /** For a tool whose calls choose between several things. They are judged instead of the tool. */
   choices?(tool: Tool): ToolChoices | undefined;
+  /** True if results of the tool are instructions, such as those of a skill: compaction keeps them if it can. */
+  returnsInstructions?(tool: Tool): boolean;
   /** If the source has tools for skills. */
   readonly skillSource?: SkillSource | undefined;
   /** What an agent with this source offers to its clients when it is served over MCP. */
@@ -131,6 +133,7 @@ export function withoutClose(source: ToolSource): ToolSource {
     callTool: (name, args, context) => source.callTool(name, args, context),
     judge: (tool) => source.judge?.(tool) ?? judge(tool),
     choices: (tool) => source.choices?.(tool),
+    returnsInstructions: (tool) => source.returnsInstructions?.(tool) ?? false,
     skillSource: source.skillSource,
     resources: source.resources,
     providerTool: (tool) => source.providerTool?.(tool),

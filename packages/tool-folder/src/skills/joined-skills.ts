@@ -2,7 +2,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import type { Logger } from '@pocket-agent/kit';
 import { type Judgement, judge, type SkillSource, type ToolChoices, type ToolSource } from 'pocket-agent';
-import { SkillTools } from './skill-tools.ts';
+import { LOAD, SkillTools } from './skill-tools.ts';
 
 export class JoinedSkills implements ToolSource {
   readonly name = 'skills';
@@ -34,5 +34,9 @@ export class JoinedSkills implements ToolSource {
 
   choices(tool: Tool): ToolChoices {
     return this.#tools.choices(tool, tool.name);
+  }
+
+  returnsInstructions({ name }: Tool): boolean {
+    return name === LOAD;
   }
 }

@@ -6,7 +6,7 @@ import { type ManifestProblem, problemText } from '../manifest/problem.ts';
 import { duplicateName } from './skill.ts';
 import { fileResult, type Lines, listSkillFiles, readSkillFile } from './skill-files.ts';
 
-const LOAD = 'load_skill';
+export const LOAD = 'load_skill';
 const READ = 'read_skill_file';
 
 /** In characters. With more, descriptions are shortened. */
