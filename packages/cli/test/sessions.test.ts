@@ -53,6 +53,24 @@ describe('--session', () => {
     expect((await stat(database)).mode & 0o777).toBe(0o600);
   });
 
+  test('can read a large result of an earlier process', async () => {
+    const tools = join(folder.path, 'large', 'Dump');
+    await mkdir(tools, { recursive: true });
+    const manifest = 'tool_human_name: Dump\ntool_list:\n  - { name: dump, description: Dumps, capability: read }\n';
+    await writeFile(join(tools, 'manifest.yaml'), manifest);
+    const code = "export class Tools { dump() { return 'x'.repeat(300_000) + ' needle ' + 'y'.repeat(300_000); } }";
+    await writeFile(join(tools, 'tool.mjs'), code);
+    const first = args('--tools', join(folder.path, 'large'), '--session', 'large', 'Dump it');
+    providers.script({ toolCalls: [{ name: 'dump', arguments: {} }] }, 'Dumped.');
+    expect((await folder.spawned(first, { env: scriptedBy(providers) })).code).toBe(0);
+    const [id = ''] = /result-[0-9a-f]{20}/.exec(JSON.stringify(providers.lastBody.value)) ?? [];
+    const results = join(folder.path, 'data', 'pocket-agent', 'results');
+    expect((await stat(join(results, `${id}.txt`))).mode & 0o777).toBe(0o600);
+    providers.script({ toolCalls: [{ name: 'read_result', arguments: { id, search: 'needle' } }] }, 'Found.');
+    expect((await ask('--tools', join(folder.path, 'large'), '--session', 'large', 'Find it')).stdout).toBe('Found.\n');
+    expect(JSON.stringify(providers.lastBody.value)).toContain('at 300001: ');
+  });
+
   test('is saved after a failed or stopped run and can be resumed', async () => {
     providers.script({ status: 400, message: 'no' });
     expect((await ask('--session', 'failed', 'One')).code).toBe(1);

@@ -98,7 +98,7 @@ export interface NestedAgentOptions extends ClientOptions {
   limits?: AgentLimits;
   /** Longer tool results keep their beginning and end. Default 262,144. */
   maxToolResultBytes?: number;
-  /** Whether such results are kept whole, in private files, for the model to read with `read_result`. Default true. */
+  /** Whether such results are kept whole, for the model to read with `read_result`. Default true: in memory. */
   keepResults?: KeepResultsOptions | boolean;
   /** Prices of models that are not in the price table, or that differ from it. */
   prices?: Prices;

@@ -62,6 +62,7 @@ export class AgentTools {
   readonly #toolbox: Toolbox;
   readonly #keepOptions: KeepResultsOptions | undefined;
   #kept: KeptResults | undefined;
+  #loads = 0;
 
   constructor(agent: ToolsOwner, parts: AgentToolsParts) {
     this.#agent = agent;
@@ -105,6 +106,13 @@ export class AgentTools {
     return new ServedResources(this.#agent, this.#parts.access, sources);
   }
 
+  /** Messages that were loaded may refer to results. */
+  #resumeResults(): void {
+    const { loads } = this.#parts.history;
+    if (loads !== this.#loads) this.kept?.resume();
+    this.#loads = loads;
+  }
+
   /** The conversation was reset. */
   forgetResults(): void {
     this.#kept?.forget();
@@ -112,6 +120,7 @@ export class AgentTools {
 
   /** The tools as they were collected last; undefined if a source has changed since. */
   known(isRunStart = false): ToolTable | undefined {
+    if (isRunStart) this.#resumeResults();
     return this.#toolbox.table(isRunStart);
   }
 
@@ -188,6 +197,7 @@ export class AgentTools {
   }
 
   close(): Promise<void> {
+    this.forgetResults();
     return this.#toolbox.close();
   }
 

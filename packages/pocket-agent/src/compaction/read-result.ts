@@ -18,15 +18,14 @@ import type { KeptResult } from '../tools/tool-runner.ts';
 import type { ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
 import type { ToolEntry } from '../tools/tool-table.ts';
 import { plainReference, type Reference, resultBytes, resultsIn, type ToolResultPart } from './history-view.ts';
-import { type ResultSource, readPage, searchIn, sourceOf } from './result-pages.ts';
-import type { ResultStore } from './result-store.ts';
+import { type ResultSource, type ResultStore, readPage, searchIn, sourceOf } from './result-pages.ts';
 
 export interface KeepResultsOptions {
-  /** Default: `results` in the data folder of pocket-agent. */
+  /** For results in private files, which outlive the process. Default: in memory. */
   folder?: string;
   /** Default: one day. */
   expiresAfterMs?: number;
-  /** Of all results in the folder; the oldest make room. Default 256 MiB. */
+  /** Of all results in the folder, or in memory; the oldest make room. Default: 256 MiB in a folder, 64 MiB in memory. */
   maxTotalBytes?: number;
 }
 
@@ -51,7 +50,8 @@ export function readKeepResults(given: KeepResultsOptions | boolean | null = tru
 
 const NAME = 'read_result';
 const DAY_MS = 86_400_000;
-const DEFAULT_TOTAL_BYTES = 256 * 1024 * 1024;
+const DEFAULT_FOLDER_BYTES = 256 * 1024 * 1024;
+const DEFAULT_MEMORY_BYTES = 64 * 1024 * 1024;
 /** Below this size of a result there is no room for the note about it. */
 const MIN_RESULT_BYTES = 1_000;
 const DEFAULT_PAGE_BYTES = 16_000;
@@ -121,9 +121,10 @@ export class KeptResults {
     return this.#tools.get(id) ?? this.#partOf(id)?.toolName;
   }
 
-  /** The conversation was reset. */
+  /** The conversation was reset, or the agent closed. */
   forget(): void {
     this.#tools.clear();
+    void this.#store?.then((store) => store.clear?.());
   }
 
   /** All tools whose results can be read. */
@@ -158,11 +159,18 @@ export class KeptResults {
   }
 
   store(): Promise<ResultStore> {
-    const { folder, expiresAfterMs = DAY_MS, maxTotalBytes = DEFAULT_TOTAL_BYTES } = this.#options.options;
-    this.#store ??= import('./result-store.ts').then(
-      ({ ResultStore }) => new ResultStore({ folder, expiresAfterMs, maxTotalBytes }),
-    );
+    this.#store ??= this.#openStore();
     return this.#store;
+  }
+
+  async #openStore(): Promise<ResultStore> {
+    const { folder, expiresAfterMs = DAY_MS, maxTotalBytes } = this.#options.options;
+    if (folder === undefined) {
+      const { ResultMemory } = await import('./result-memory.ts');
+      return new ResultMemory({ expiresAfterMs, maxTotalBytes: maxTotalBytes ?? DEFAULT_MEMORY_BYTES });
+    }
+    const { ResultFiles } = await import('./result-files.ts');
+    return new ResultFiles({ folder, expiresAfterMs, maxTotalBytes: maxTotalBytes ?? DEFAULT_FOLDER_BYTES });
   }
 
   /** Pages of a result are not kept again, and nothing is if another tool has the name. */

@@ -1,9 +1,38 @@
-// Reads parts of a long result: a page by its position in bytes, or the places where a text occurs.
+// Whole results in a file or in memory, and parts of them: a page by its position in bytes, or the places where a text occurs.
+import { randomBytes } from 'node:crypto';
 
 /** A result in a file or in memory. */
 export interface ResultSource {
   bytes: number;
   read(from: number, length: number): Promise<Buffer>;
+}
+
+/** What is known of a result. */
+export interface ResultOrigin {
+  tool: string;
+  toolCallId: string;
+}
+
+export interface WholeResult extends ResultOrigin {
+  text: string;
+}
+
+export interface OpenResult extends ResultOrigin, ResultSource {
+  close(): Promise<void>;
+}
+
+export interface ResultStore {
+  /** Returns the id of the result; undefined if it is too large. */
+  keep(result: WholeResult): Promise<string | undefined>;
+  /** Undefined if the result has expired or made room for others. */
+  open(id: string): Promise<OpenResult | undefined>;
+  remove(id: string): Promise<void>;
+  /** For a store that is of no use after its agent: forgets the results. */
+  clear?(): void;
+}
+
+export function newResultId(): string {
+  return `result-${randomBytes(10).toString('hex')}`;
 }
 
 export function sourceOf(text: string): ResultSource {

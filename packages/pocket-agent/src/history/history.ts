@@ -16,6 +16,7 @@ export class History {
   #shown: readonly Message[] | undefined;
   #callIds: Set<string> | undefined;
   #resets = 0;
+  #loads = 0;
   readonly #prompt = new PromptBuilder();
 
   constructor(messages: Message[], onAdded: (message: Message, meta: Meta | undefined) => void) {
@@ -36,6 +37,11 @@ export class History {
   /** Number of resets. */
   get resets(): number {
     return this.#resets;
+  }
+
+  /** How often messages were loaded or dropped, not added one by one. */
+  get loads(): number {
+    return this.#loads;
   }
 
   /** Ids of all tool calls in the history; read when the first answer comes. */
@@ -82,6 +88,7 @@ export class History {
     this.#messages = [...this.#messages.slice(0, index), ...messages, ...this.#messages.slice(index + count)];
     this.#shown = undefined;
     this.#callIds = undefined;
+    this.#loads++;
     if (count > 0) {
       this.#resets++;
       this.#prompt.startWith(undefined);

@@ -1,10 +1,10 @@
-// Large results: kept whole in private files, read again with `read_result`, judged as the tool they came from.
+// Large results: kept whole in memory or in private files, read again with `read_result`, judged as the tool they came from.
 import { mkdtemp, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FunctionTool, PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { expectValidHistory, resultText, silent } from '../helpers.ts';
 
 let folder: string;
@@ -50,15 +50,19 @@ function toolNames(model: ScriptedModel, call: number): string[] {
   return (model.calls[call]?.tools ?? []).map(({ name }) => name);
 }
 
-test('a result that is cut can be read page by page and searched', async () => {
-  const { agent, model } = scripted([
+test.each([
+  ['in memory', () => true],
+  ['in files', () => ({ folder })],
+])('a result that is cut can be read page by page and searched: %s', async (_where, keepResults) => {
+  const script = [
     callDump,
     reads({ from: 500_000, bytes: 40 }),
     reads({ search: 'NÄDEL' }),
     reads({ from: 2_000_000 }),
     reads({ search: 'not there' }),
     'Read.',
-  ]);
+  ];
+  const { agent, model } = scripted(script, { keepResults: keepResults() });
   expect(await agent.run('Dump it')).toBe('Read.');
   expect(toolNames(model, 0)).toEqual(['dump']);
   expect(toolNames(model, 1)).toEqual(['dump', 'read_result']);
@@ -91,6 +95,40 @@ function lastText(prompt: unknown): string {
   const [last] = (prompt as { content: { output?: { value?: string } }[] }[]).slice(-1);
   return last?.content[0]?.output?.value ?? '';
 }
+
+test('by default nothing is written to disk', async () => {
+  vi.stubEnv('XDG_DATA_HOME', folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const model = new ScriptedModel([callDump, reads({ from: 500_000, bytes: 40 }), 'Read.']);
+  const agent = new PocketAgent({ llmModel: model, tools: [dump()], maxToolResultBytes: 10_000, logger: silent });
+  await agent.run('Dump it');
+  expect(resultText(agent, 1)).toContain('the Nädel is here');
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('results in memory: the oldest make room, and those of a closed agent are gone', async () => {
+  const options = { tools: [dump('read', 'x'.repeat(100_000))], keepResults: { maxTotalBytes: 450_000 } };
+  const { agent } = scripted(Array.from({ length: 5 }, () => [callDump, 'Dumped.']).flat(), options);
+  for (let turn = 0; turn < 5; turn++) await agent.run('Dump it');
+  const { messages } = agent;
+  const ids = JSON.stringify(messages).match(/result-[0-9a-f]{20}/g) ?? [];
+  const readBy = async (id: string | undefined) => {
+    const call = { toolCalls: [{ name: 'read_result', arguments: { id, bytes: 10 } }] };
+    const { agent: reader } = scripted([call, 'Read.'], { ...options, messages });
+    await reader.run('Read it');
+    return resultText(reader, 5);
+  };
+  expect(await readBy(ids[0])).toContain('is not kept, or no longer: call the tool again');
+  expect(await readBy(ids[4])).toContain('xxxxxxxxxx');
+  await agent.close();
+  expect(await readBy(ids[4])).toContain('is not kept, or no longer');
+});
+
+test('results in memory expire', async () => {
+  const { agent } = scripted([callDump, reads({ bytes: 10 }), 'Read.'], { keepResults: { expiresAfterMs: 1e-9 } });
+  await agent.run('Dump it');
+  expect(resultText(agent, 1)).toContain('is not kept, or no longer');
+});
 
 test('the file is private', async () => {
   const { agent } = scripted([callDump, 'Dumped.']);

@@ -1,31 +1,14 @@
 // Whole tool results in private files: each with an expiry, all together with a limit.
-import { randomBytes } from 'node:crypto';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '@pocket-agent/kit';
-import { dataFolder, writePrivately } from '@pocket-agent/kit/private-files';
-import type { ResultSource } from './result-pages.ts';
+import { writePrivately } from '@pocket-agent/kit/private-files';
+import { newResultId, type OpenResult, type ResultOrigin, type ResultStore, type WholeResult } from './result-pages.ts';
 
-export interface StoreLimits {
-  folder: string | undefined;
+interface FileLimits {
+  folder: string;
   expiresAfterMs: number;
   maxTotalBytes: number;
-}
-
-export interface WholeResult {
-  tool: string;
-  toolCallId: string;
-  text: string;
-}
-
-/** What a file says about its result, in its first line. */
-interface Header {
-  tool: string;
-  toolCallId: string;
-}
-
-export interface KeptFile extends Header, ResultSource {
-  close(): Promise<void>;
 }
 
 /** How often a folder is searched for expired files. */
@@ -38,22 +21,22 @@ const fileName = /^result-[0-9a-f]{20}\.txt(\..+\.tmp)?$/;
 /** What is known of a folder, by all agents of this process. */
 const folders = new Map<string, { purgedAt: number; bytes: number; files: number }>();
 
-export class ResultStore {
-  readonly #limits: StoreLimits;
+/** The first line of a file is its origin in JSON. */
+export class ResultFiles implements ResultStore {
+  readonly #limits: FileLimits;
   readonly #folder: string;
 
-  constructor(limits: StoreLimits) {
+  constructor(limits: FileLimits) {
     this.#limits = limits;
-    this.#folder = limits.folder ?? join(dataFolder(), 'results');
+    this.#folder = limits.folder;
   }
 
-  /** Returns the id of the result; undefined if it is too large. */
   async keep({ text, ...header }: WholeResult): Promise<string | undefined> {
     const line = `${JSON.stringify(header)}\n`;
     const bytes = Buffer.byteLength(text) + Buffer.byteLength(line);
     if (bytes > this.#limits.maxTotalBytes / 4 || Buffer.byteLength(line) > MAX_HEADER_BYTES) return undefined;
     await this.#makeRoom(bytes);
-    const id = `result-${randomBytes(10).toString('hex')}`;
+    const id = newResultId();
     await writePrivately(this.#file(id), line + text);
     const known = folders.get(this.#folder);
     if (known) {
@@ -63,8 +46,7 @@ export class ResultStore {
     return id;
   }
 
-  /** Undefined if the result has expired or made room for others. */
-  async open(id: string): Promise<KeptFile | undefined> {
+  async open(id: string): Promise<OpenResult | undefined> {
     const file = await open(this.#file(id), 'r').catch(() => undefined);
     if (!file) return undefined;
     const { size, mtimeMs } = await file.stat();
@@ -126,7 +108,7 @@ export class ResultStore {
   }
 }
 
-function readHeader(line: string): Header | undefined {
+function readHeader(line: string): ResultOrigin | undefined {
   try {
     const header: unknown = JSON.parse(line);
     if (!isRecord(header)) return undefined;
