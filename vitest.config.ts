@@ -17,7 +17,10 @@ function temporaryFolder(): { TMPDIR?: string } {
   return bavail * bsize > 2 ** 31 ? { TMPDIR: folder } : {};
 }
 
-const limits = {
+const inRoot = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+const common = {
+  globalSetup: [inRoot('scripts/test-programs.ts')],
   testTimeout: 30_000 * patience,
   hookTimeout: 30_000 * patience,
   expect: { poll: { timeout: 5_000 * patience } },
@@ -26,9 +29,11 @@ const limits = {
 export default defineConfig({
   test: {
     maxWorkers: Math.max(4, availableParallelism()), // many tests wait for a clock or a child, and hardly work
-    // programs that tests start share what Node has compiled, as in scripts/run-tests.ts
+    // programs that tests start load the bundles of scripts/test-programs.ts, and share what Node has compiled, as in
+    // scripts/run-tests.ts
     env: {
-      NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url)),
+      NODE_COMPILE_CACHE: inRoot('node_modules/.cache/tests'),
+      NODE_OPTIONS: `--require ${JSON.stringify(inRoot('scripts/use-bundles.cjs'))}`,
       TEST_PATIENCE: String(patience),
       ...temporaryFolder(),
     },
@@ -46,12 +51,12 @@ export default defineConfig({
           unstubEnvs: true,
           unstubGlobals: true,
           restoreMocks: true,
-          ...limits,
+          ...common,
         },
       },
       {
         ...shared,
-        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], ...limits },
+        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], ...common },
       },
     ],
   },

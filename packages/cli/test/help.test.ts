@@ -101,7 +101,8 @@ describe('cold start', () => {
         return found;
       } });`;
     const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
-    const { stderr } = spawnSync(node, ['--import', preload, ...start, flag], { env: folder.env, encoding: 'utf8' });
+    const env = { ...folder.env, NODE_OPTIONS: '' }; // without bundles
+    const { stderr } = spawnSync(node, ['--import', preload, ...start, flag], { env, encoding: 'utf8' });
     const files = stderr.split('\n').filter((url) => url.startsWith('file:'));
     const own = flag === '--help' ? 'command-line/help.ts' : 'command-line/version.ts';
     expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(

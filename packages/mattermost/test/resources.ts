@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLog, type Log } from '@pocket-agent/mattermost';
 import { onTestFinished } from 'vitest';
+import { quickStart } from '../../pocket-agent/test/fixtures/programs/quick-start.ts';
 import { type FakeMattermost, type FakeOptions, startFakeMattermost } from './fake/fake-mattermost.ts';
-
-const { NODE_COMPILE_CACHE = '' } = process.env;
 
 /** Registers what releases a resource. */
 export type AtEnd = (release: () => Promise<void>) => void;
@@ -51,7 +50,7 @@ interface RunOptions {
 
 export function runForTest({ file, args, environment, cwd, atEnd = onTestFinished }: RunOptions): RunningProgram {
   const program = fileURLToPath(new URL(`../src/${file}`, import.meta.url));
-  const env = { NODE_COMPILE_CACHE, ...environment };
+  const env = { ...quickStart, ...environment };
   const child = spawn(process.execPath, ['-C', 'pocket-agent/source', program, ...args], { env, cwd });
   let output = '';
   let errors = '';

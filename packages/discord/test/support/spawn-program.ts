@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
+import { quickStart } from '../../../pocket-agent/test/fixtures/programs/quick-start.ts';
 
 const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -17,8 +18,8 @@ interface How {
 export function spawnProgram(env: Record<string, string>, { args = [], options = [], shell = false }: How = {}) {
   const command = [process.execPath, ...options, '-C', 'pocket-agent/source', program, ...args];
   const [file = '', ...rest] = shell ? ['/bin/sh', '-c', `"$@"; exit $?`, 'sh', ...command] : command;
-  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
-  const child = spawn(file, rest, { env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { PATH = '' } = process.env;
+  const child = spawn(file, rest, { env: { PATH, ...quickStart, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (text) => {

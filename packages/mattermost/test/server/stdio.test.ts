@@ -8,13 +8,12 @@ import { text as textOf } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, onTestFinished, test } from 'vitest';
+import { quickStart } from '../../../pocket-agent/test/fixtures/programs/quick-start.ts';
 import { callTool, eras, newClient } from '../connect.ts';
 import { fakeForTest, folderForTest, runForTest } from '../resources.ts';
 import { listening, open, uriOf, watching } from './watching.ts';
 
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../../src/main.ts', import.meta.url))];
-const { NODE_COMPILE_CACHE = '' } = process.env;
-
 const run = (args: string[], environment: Record<string, string> = {}, cwd = tmpdir()) =>
   runForTest({ file: 'main.ts', args, environment, cwd });
 
@@ -30,7 +29,7 @@ test.each(eras)('a client of %s starts it, calls it, watches a channel, and stop
     // limit file sizes to about 64 kB, to simulate a full disk
     command: 'sh',
     args: ['-c', 'ulimit -f 64; exec "$0" "$@"', process.execPath, ...main],
-    env: { NODE_COMPILE_CACHE, ...environment, MATTERMOST_FILE_ROOTS: folder },
+    env: { ...quickStart, ...environment, MATTERMOST_FILE_ROOTS: folder },
     cwd: tmpdir(),
     stderr: 'pipe',
   });
@@ -146,7 +145,7 @@ test('in a terminal it says that it waits for a client', async () => {
   const { environment } = await startFake();
   const asInTerminal = ['--import', 'data:text/javascript,process.stdin.isTTY=true'];
   const child = spawn(process.execPath, [...asInTerminal, ...main], {
-    env: { NODE_COMPILE_CACHE, ...environment },
+    env: { ...quickStart, ...environment },
     cwd: tmpdir(),
   });
   let errors = '';
@@ -193,7 +192,8 @@ test.each([
     registerHooks({ resolve });`;
   const preload = ['--import', `data:text/javascript,${encodeURIComponent(asIfOld)}`];
   const program = fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
-  const child = spawn(process.execPath, ['-C', 'pocket-agent/source', ...preload, program]);
+  const env = { ...process.env, NODE_OPTIONS: '' }; // without bundles
+  const child = spawn(process.execPath, ['-C', 'pocket-agent/source', ...preload, program], { env });
   const [errors, [code]] = await Promise.all([textOf(child.stderr), once(child, 'close')]);
   expect([code, errors]).toEqual([2, `${name} needs Node 22.18 or newer; this is v20.19.0.\n`]);
 });

@@ -29,14 +29,14 @@ interface CutRequest {
  * Undefined if there is nothing before it to leave out.
  */
 export function findCut({ messages, from, keepTokens, tokensOf }: CutRequest): number | undefined {
-  const boundaries = boundariesOf(messages);
+  const boundaries = boundariesOf(messages.slice(from)); // no call is open at `from`, because it is a boundary
   let kept = 0;
   let cut: number | undefined;
   for (let index = messages.length - 1; index > from; index--) {
     const message = messages[index];
     if (message) kept += tokensOf(message);
     if (kept > keepTokens && cut !== undefined) return cut;
-    if (boundaries[index]) cut = index;
+    if (boundaries[index - from]) cut = index;
   }
   return cut;
 }

@@ -1,0 +1,105 @@
+// Bundles our packages and programs before tests run, because tests start some 300 processes, and each would find, read and
+// strip up to a hundred source files. The programs keep their paths: the preload use-bundles.cjs replaces their modules.
+// A bundle belongs to the content of all sources, so it is never older than they are.
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type OutputChunk, type Plugin, rolldown, VERSION } from 'rolldown';
+import type { TestProject } from 'vitest/node';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const cache = join(root, 'node_modules/.cache/test-programs');
+const CONDITION = 'pocket-agent/source';
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Libraries with many modules, which nearly every program loads; not those with files of their own to find. */
+const libraries = ['zod', 'zod/v3', 'zod/v4', 'zod/v4-mini', 'zod/v4/core'].concat(
+  ['client', 'client/stdio', 'server', 'server/stdio', 'core', 'core/internal'].map(
+    (path) => `@modelcontextprotocol/${path}`,
+  ),
+);
+const inlined = /^(@pocket-agent|pocket-agent|zod|@modelcontextprotocol\/(client|server|core))(\/|$)/;
+/** Started by path; other modules are reached by the exports of their package. */
+const programs = ['packages/*/src/**/main.ts', 'packages/*/src/**/*-program.ts'];
+
+export default async function setup(project: TestProject): Promise<void> {
+  await bundle();
+  project.onTestsRerun(bundle);
+}
+
+async function bundle(): Promise<void> {
+  const folder = join(
+    cache,
+    keyOf(['package-lock.json', ...globSync('packages/*/{package.json,src/**/*.ts}', { cwd: root }).sort()]),
+  );
+  if (!existsSync(folder)) await build(folder);
+  const draft = `${folder}.${process.pid}.json`;
+  writeFileSync(draft, readFileSync(join(folder, 'modules.json')));
+  renameSync(draft, join(cache, 'current.json'));
+  removeOld(folder);
+}
+
+function keyOf(files: readonly string[]): string {
+  const hash = createHash('sha256')
+    .update(VERSION)
+    .update(readFileSync(fileURLToPath(import.meta.url)));
+  for (const file of files) hash.update(`\n${file}\n`).update(readFileSync(join(root, file)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Builds beside the folder and renames, so that a folder is complete. */
+async function build(folder: string): Promise<void> {
+  const draft = `${folder}.${process.pid}`;
+  const bundled = await rolldown({
+    cwd: root,
+    input: Object.fromEntries([...libraries, ...sources()].map((entry) => [entry.replace(/^\.\/|\.ts$/g, ''), entry])),
+    platform: 'node',
+    resolve: { conditionNames: [CONDITION, 'node', 'import', 'module-sync'] },
+    external: (id) => /^[@a-z]/.test(id) && !inlined.test(id),
+    plugins: [ownUrls],
+    treeshake: false,
+  });
+  const { output } = await bundled.write({ dir: draft, chunkFileNames: 'chunks/[name]-[hash].js' });
+  await bundled.close();
+  const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk' && file.isEntry);
+  const modules = chunks.map(({ facadeModuleId, fileName }) => [
+    pathToFileURL(facadeModuleId ?? '').href,
+    pathToFileURL(join(folder, fileName)).href,
+  ]);
+  writeFileSync(join(draft, 'modules.json'), JSON.stringify({ modules: Object.fromEntries(modules) }));
+  if (existsSync(folder)) rmSync(draft, { recursive: true });
+  else renameSync(draft, folder);
+}
+
+/** Programs, and what packages export. */
+function sources(): string[] {
+  const exported = globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
+    const { exports } = JSON.parse(readFileSync(join(root, file), 'utf8'));
+    const sources = Object.values<Record<string, string>>(exports).map((target) => target[CONDITION]);
+    return sources.flatMap((source) => (source?.endsWith('.ts') ? [`./${join(dirname(file), source)}`] : []));
+  });
+  return [
+    ...new Set([
+      ...exported,
+      ...programs.flatMap((pattern) => globSync(pattern, { cwd: root }).map((file) => `./${file}`)),
+    ]),
+  ];
+}
+
+/** The code moves, but import.meta.url must still name the file that it was written in. */
+const ownUrls: Plugin = {
+  name: 'own-urls',
+  transform(code, id) {
+    if (!code.includes('import.meta.url')) return;
+    return { code: code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href)), map: null };
+  },
+};
+
+/** Bundles of the last day stay, for another run of tests and for a change that is taken back. */
+function removeOld(current: string): void {
+  for (const name of readdirSync(cache)) {
+    const path = join(cache, name);
+    const isOld = path !== current && name !== 'current.json' && Date.now() - statSync(path).mtimeMs > DAY_MS;
+    if (isOld) rmSync(path, { recursive: true, force: true });
+  }
+}
