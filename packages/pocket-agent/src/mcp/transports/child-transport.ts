@@ -63,7 +63,8 @@ export class ChildTransport implements Transport {
       windowsHide: true,
     });
     this.#child = child;
-    this.#exited = new Promise((resolve) => child.once('exit', () => resolve()));
+    // a child that could not be started has no pid, and never emits 'exit'
+    if (child.pid !== undefined) this.#exited = new Promise((resolve) => child.once('exit', () => resolve()));
     child.once('exit', () => this.#childExited(child));
     child.stdin?.on('error', (error) => this.onerror?.(error));
     child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk));

@@ -115,6 +115,19 @@ describe('close', () => {
     expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
   });
 
+  test('during the start of a program that does not exist resolves', async () => {
+    const mcpConfig = { mcpServers: { it: { command: 'no-such-program' } } };
+    const warm = testClient({ mcpConfig }).client; // loads the modules, so that later starts take a known way
+    await warm.listTools();
+    for (let ticks = 0; ticks < 40; ticks++) {
+      const { client } = testClient({ mcpConfig });
+      const listed = client.listTools();
+      for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+      await client.close();
+      await listed.catch(() => {});
+    }
+  });
+
   test('cuts off a call in progress', async () => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-plain.ts') } } });
     await client.listTools();
