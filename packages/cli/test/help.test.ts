@@ -25,12 +25,12 @@ describe('--help', () => {
     expect(commandNames.map((name) => splitCommand([name]).name)).toEqual(commandNames);
   });
 
-  test('names every model provider', () => {
-    const names = knownProviders.map(({ prefix }) => `${prefix}/…`);
-    expect(helpOf('ask')).toContain(`--model NAME     ${names.join(', ')} or demo`);
-    for (const page of ['README.md', 'docs/models.md']) {
-      const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
-      for (const name of names) expect(text, page).toContain(`\`${name}\``);
+  test('docs/models.md names every model provider with its package and variables', () => {
+    const text = readFileSync(new URL('../../../docs/models.md', import.meta.url), 'utf8');
+    for (const { prefix, aliases, packageName, keyVariables } of knownProviders) {
+      const row = text.split('\n').find((line) => line.startsWith(`| \`${prefix}/…\``)) ?? '';
+      const names = [...aliases.map((alias) => `${alias}/…`), packageName, ...keyVariables];
+      for (const name of names) expect(row, prefix).toContain(`\`${name}\``);
     }
   });
 

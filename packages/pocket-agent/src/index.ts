@@ -75,7 +75,7 @@ export type { ModelResponse } from './model/model-call.ts';
 export type { AgentOutput, OutputMode, OutputOption, OutputSchema, OutputSettings } from './output/output-options.ts';
 export type { ProviderTool } from './provider-tools/provider-tool.ts';
 export { type LanguageModel, resolveModel } from './providers/model-names.ts';
-export type { ModelSettings } from './providers/providers.ts';
+export type { ModelSettings } from './providers/provider-settings.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
 export type { RateStoreFactory } from './router/rate-window.ts';
 export { Router, type RouterStatus } from './router/router.ts';

@@ -31,12 +31,15 @@ export { filePart } from './base/file-input.ts';
 export { isTextual, matchesType } from './base/file-types.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
+export { contextWindowOf, listedModels, priceOf } from './cost/prices.ts';
 export { memorySource } from './history/memory-tools.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
 export { readOutput } from './output/output-options.ts';
 export { providerToolSource } from './provider-tools/provider-tool.ts';
-export { providerOf } from './providers/model-names.ts';
-export { isInstalled, type KnownProvider, knownProviders } from './providers/providers.ts';
+export { checkModelName, providerOf } from './providers/model-names.ts';
+export { isInstalled } from './providers/provider-package.ts';
+export { keyVariable, missingVariable } from './providers/provider-settings.ts';
+export { type KnownProvider, knownProviders, providerByPrefix } from './providers/provider-table.ts';
 export {
   type ProviderCount,
   type RateCounter,

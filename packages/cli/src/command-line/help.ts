@@ -40,12 +40,13 @@ Commands:
   serve-tools DIR...          serve tool folders over MCP
   new-tool NAME               create a working tool folder
   dump [FILE]                 print documentation and source as one Markdown document
+  models [NAME...]            list model providers and keys, or models with price and context window
   sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save
   memory [ACTION]             list or erase what agents remember with --memory
   doctor                      check Node, keys, servers and tool folders, and say how to fix problems
 
 Options:
-  -m, --model NAME     anthropic/…, openai/…, google/…, azure/…, ollama/…, openai-compatible/… or demo
+  -m, --model NAME     provider/model such as anthropic/claude-sonnet-5; pocket-agent models lists the providers
                        default: chosen by the API key that is set, else a local Ollama, else the demo model (not an LLM)
 ${source}${access}      --yes            approve every call; without it and without a terminal, calls that need approval are refused
       --image FILE     a PNG, JPEG, GIF or WebP image for the model; may be repeated
@@ -163,6 +164,18 @@ Options:
 Options:
       --docs-only      leave out the source
       --source-only    leave out the documentation
+`,
+  },
+  models: {
+    usage: ['pocket-agent models [options] [NAME...]'],
+    about: `Lists the model providers: whether the package is installed, which variable has the key, and how to install the
+package. For each NAME, a provider (openai) or a model (openai/gpt-5), it lists models: context window, price in USD per
+million tokens, and whether they take tools and images. "?" is unknown.
+
+Options:
+      --all            the models of all providers that can be used: installed, with a key
+      --check          call each named model, once with a tool and once with an image, and report what works
+      --json           one JSON object per line
 `,
   },
   doctor: {

@@ -8,15 +8,7 @@ export function commandErrorText(error: unknown): string {
   return errorText(error)
     .replace('(limits.maxSteps)', '(--max-steps)')
     .replace('(limits.maxCostUsd)', '(--max-cost)')
-    .replace(/, "demo", or pass an AI SDK model object\..*/, ' or "demo".')
-    .replace(
-      / with the base URL (\S+?)(?:, or pass a model object [^.]*)?\.$/,
-      ' and set OPENAI_COMPATIBLE_BASE_URL=$1.',
-    )
-    .replace(
-      /Pass a model object of the package \S+$/,
-      'The command line cannot use it; a program can pass an AI SDK model.',
-    );
+    .replace(/, "demo", or pass an AI SDK model object\..*/, ' or "demo". pocket-agent models lists the providers.');
 }
 
 export function reportError(error: unknown, command: string): number {

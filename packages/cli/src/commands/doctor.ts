@@ -6,7 +6,7 @@ import { errorText, printable } from '@pocket-agent/kit';
 import { dataFolder, makePrivateFolder } from '@pocket-agent/kit/private-files';
 import { nodeVersionProblem } from '@pocket-agent/kit/require-node';
 import { PocketAgentClient, resolveModel } from 'pocket-agent';
-import { isInstalled, knownProviders } from 'pocket-agent/internal';
+import { isInstalled, keyVariable, knownProviders } from 'pocket-agent/internal';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
@@ -87,15 +87,15 @@ function checkPackages(): Finding[] {
     ...new Set(knownProviders.filter(isWanted).map(({ packageName }) => packageName)),
   ];
   const installed = namesOf(isInstalled);
-  const missing = namesOf((provider) => !isInstalled(provider));
+  const missing = namesOf((provider) => !isInstalled(provider) && keyVariable(provider) !== undefined);
   return [
     ...(installed.length > 0 ? [{ state: 'ok' as const, text: `provider packages: ${installed.join(', ')}` }] : []),
     ...(missing.length > 0
       ? [
           {
             state: 'note' as const,
-            text: `provider packages not installed: ${missing.join(', ')}`,
-            fix: `To use their models: npm install ${missing[0]}`,
+            text: `a key is set, but the provider package is not installed: ${missing.join(', ')}`,
+            fix: `To use the models: npm install ${missing.join(' ')}`,
           },
         ]
       : []),

@@ -17,7 +17,8 @@ import type { CompletionOptions } from '../model/completion-options.ts';
 import { type AgentOutput, type Output, readOutput } from '../output/output-options.ts';
 import type { ProviderTool } from '../provider-tools/provider-tool.ts';
 import { checkModelName, type LanguageModel } from '../providers/model-names.ts';
-import type { ModelSettings } from '../providers/providers.ts';
+import { checkModelObject } from '../providers/model-version.ts';
+import type { ModelSettings } from '../providers/provider-settings.ts';
 import type { FunctionTool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { PocketAgent } from './agent.ts';
@@ -187,12 +188,7 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
   }
   if (typeof config.llmModel === 'string') {
     if (!options.router) checkModelName(config.llmModel);
-  } else if (config.llmModel.specificationVersion !== 'v4' || typeof config.llmModel.doGenerate !== 'function') {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      'llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
-    );
-  }
+  } else checkModelObject(config.llmModel, 'llmModel');
   // a subclass may name its own servers and pass on the client of the agent that it is forked from
   if (options.mcpClient && options.mcpConfig && options.mcpClient !== origin?.client) {
     throw new PocketError(

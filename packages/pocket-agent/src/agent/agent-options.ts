@@ -28,7 +28,7 @@ import { keepResultsRule } from '../compaction/read-result.ts';
 import { memoryRule } from '../history/memory-tools.ts';
 import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
-import { modelSettings } from '../providers/providers.ts';
+import { modelSettings } from '../providers/provider-settings.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 import type {
   AgentConfig,

@@ -1,6 +1,7 @@
 // The option `compaction` of an agent: when prompts are shortened, and how much of them stays word for word.
 import { isRecord, type OptionRule, OptionSet, PocketError } from '@pocket-agent/kit';
 import { checkModelName, type LanguageModel } from '../providers/model-names.ts';
+import { checkModelObject } from '../providers/model-version.ts';
 
 export interface CompactionOptions {
   /**
@@ -29,7 +30,7 @@ const compactionOptions = new OptionSet<CompactionOptions>('compaction', {
   keep: amount,
   model: {
     expected: 'the name of a model or a model object of AI SDK 7',
-    accepts: (value) => typeof value === 'string' || (isRecord(value) && value.specificationVersion === 'v4'),
+    accepts: (value) => typeof value === 'string' || isRecord(value),
   },
 });
 
@@ -53,5 +54,6 @@ export function readCompaction(
     throw new PocketError('CONFIG_INVALID', text);
   }
   if (typeof model === 'string' && !isRouted) checkModelName(model);
+  if (isRecord(model)) checkModelObject(model, 'compaction.model');
   return { at, keep, ...(model === undefined ? {} : { model }) };
 }

@@ -10,7 +10,8 @@ import {
   stderrLogger,
 } from '@pocket-agent/kit';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
-import { modelName, prefixOf } from '../providers/model-names.ts';
+import { modelName } from '../providers/model-names.ts';
+import { prefixOf } from '../providers/model-version.ts';
 import { count } from './usage.ts';
 
 /** In USD per million tokens. */
@@ -27,7 +28,7 @@ export interface ModelPrice {
 export type Prices = Readonly<Record<string, ModelPrice>>;
 
 /** Providers whose models run on this machine. */
-const LOCAL_PROVIDERS = ['pocket-agent', 'ollama'];
+const LOCAL_PROVIDERS = ['pocket-agent', 'ollama', 'lmstudio'];
 const FREE: ModelPrice = { input: 0, output: 0 };
 
 const usd: OptionRule = {
@@ -59,7 +60,7 @@ export function checkPrice(name: string, price: ModelPrice): void {
 }
 
 type Identity = Pick<LanguageModelV4, 'provider' | 'modelId'>;
-type PriceTable = Pick<typeof import('@pydantic/genai-prices'), 'calcPrice'>;
+type PriceTable = Pick<typeof import('@pydantic/genai-prices'), 'calcPrice' | 'findProvider'>;
 
 let table: PriceTable | undefined;
 /** Models without a price in the table. */
@@ -77,7 +78,7 @@ export async function loadPriceTable(logger: Logger = stderrLogger()): Promise<v
     table = await import('@pydantic/genai-prices');
   } catch (error) {
     if (!table) logger.warn(`The price table failed, so only models in "prices" have a cost: ${errorText(error)}`);
-    table ??= { calcPrice: () => null };
+    table ??= { calcPrice: () => null, findProvider: () => undefined };
   }
 }
 
@@ -110,12 +111,18 @@ export function costOf(model: Identity, usage: LanguageModelV4Usage, prices: Pri
 function lookUp(model: Identity, tokens: Record<string, number>): PriceCalculationResult {
   let found: PriceCalculationResult = null;
   try {
-    found = table?.calcPrice(tokens, model.modelId, { providerId: prefixOf(model.provider) }) ?? null;
+    found = table?.calcPrice(tokens, model.modelId, { providerId: priceId(model.provider) }) ?? null;
   } catch {
     // plain Errors, for entries that have no price for a kind of token: such a model counts as not listed
   }
   if (!found) unlisted.add(modelName(model));
   return found;
+}
+
+/** The name of a provider in the price table. */
+function priceId(provider: string): string {
+  const prefix = prefixOf(provider);
+  return prefix === 'togetherai' ? 'together' : prefix;
 }
 
 /** The price of a model for calls of ordinary length. */
@@ -132,6 +139,13 @@ export async function contextWindowOf(model: Identity): Promise<number | undefin
   if (unlisted.has(modelName(model))) return undefined;
   await loadPriceTable();
   return lookUp(model, { input_tokens: 1_000, output_tokens: 1_000 })?.model.context_window;
+}
+
+/** The ids of the models of a provider that the table has, without those that are deprecated. */
+export async function listedModels(prefix: string): Promise<string[]> {
+  await loadPriceTable();
+  const { models = [] } = table?.findProvider({ providerId: priceId(prefix) }) ?? {};
+  return models.filter(({ deprecated }) => !deprecated).map(({ id }) => id);
 }
 
 /** True if a budget in dollars can be kept with this model. */

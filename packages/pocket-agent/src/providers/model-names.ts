@@ -1,29 +1,16 @@
 // Model names such as "anthropic/claude-sonnet-5", and the AI SDK models they stand for.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { closest, httpUrlHint, PocketError } from '@pocket-agent/kit';
-import { isInstalled, knownProviders, type ModelSettings, modelSettings, providerByPrefix } from './providers.ts';
+import { closest, PocketError } from '@pocket-agent/kit';
+import { checkModelObject, prefixOf } from './model-version.ts';
+import { createModel } from './provider-models.ts';
+import { installedPrefixes } from './provider-package.ts';
+import { type ModelSettings, modelSettings, readProviderOptions } from './provider-settings.ts';
+import { knownProviders, providerByPrefix } from './provider-table.ts';
 
 export type LanguageModel = LanguageModelV4;
 
 /** The demo model, which needs no key. */
 const DEMO = 'demo';
-
-/** Prefixes of other programs: the prefix to use here, or the OpenAI-compatible API of the provider. */
-const otherPrefixes: Readonly<Record<string, { prefix: string } | { baseUrl: string; packageName?: string }>> = {
-  gemini: { prefix: 'google' },
-  vertex_ai: { prefix: 'google' },
-  claude: { prefix: 'anthropic' },
-  chatgpt: { prefix: 'openai' },
-  ollama_chat: { prefix: 'ollama' },
-  mistral: { baseUrl: 'https://api.mistral.ai/v1', packageName: '@ai-sdk/mistral' },
-  groq: { baseUrl: 'https://api.groq.com/openai/v1', packageName: '@ai-sdk/groq' },
-  openrouter: { baseUrl: 'https://openrouter.ai/api/v1' },
-  deepseek: { baseUrl: 'https://api.deepseek.com/v1', packageName: '@ai-sdk/deepseek' },
-  xai: { baseUrl: 'https://api.x.ai/v1', packageName: '@ai-sdk/xai' },
-  together_ai: { baseUrl: 'https://api.together.xyz/v1' },
-  fireworks_ai: { baseUrl: 'https://api.fireworks.ai/inference/v1' },
-  bedrock: { baseUrl: '', packageName: '@ai-sdk/amazon-bedrock' },
-};
 
 const bareNames: readonly (readonly [RegExp, string])[] = [
   [/^(gpt-|chatgpt-|o[1-9](-|$))/, 'openai'],
@@ -37,34 +24,17 @@ export async function resolveModel(
   settings: ModelSettings = {},
   where = 'modelSettings',
 ): Promise<LanguageModel> {
-  if (typeof model !== 'string') return model;
+  if (typeof model !== 'string') {
+    checkModelObject(model, 'The model');
+    return model;
+  }
   modelSettings.check(settings, where);
   if (model === DEMO) return (await import('../demo/model.ts')).createDemoModel();
   const { provider, modelId } = findProvider(model);
-  const { keyVariables, packageName, addressVariable } = provider;
-  const apiKey = settings.apiKey || keyVariables.map((variable) => process.env[variable]).find(Boolean);
-  const urlVariable = settings.baseUrl ? undefined : provider.baseUrlVariable;
-  const givenUrl = settings.baseUrl || (urlVariable && process.env[urlVariable]);
-  if (givenUrl) checkBaseUrl(urlVariable ?? `${where}.baseUrl`, givenUrl);
-  if (!apiKey && provider.needsKey) {
-    const text = `Model "${model}" needs a key: set ${keyVariables.join(' or ')}, or pass ${where}.apiKey.`;
-    throw new PocketError('MODEL_KEY_MISSING', text);
-  }
-  if (addressVariable && !givenUrl && !process.env[addressVariable]) {
-    const text = `Model "${model}" needs an address: set ${addressVariable} or ${where}.baseUrl.`;
-    throw new PocketError('CONFIG_INVALID', text);
-  }
-  const { headers } = settings;
-  const baseUrl = givenUrl || provider.defaultBaseUrl;
-  const all = { ...(apiKey && { apiKey }), ...(baseUrl && { baseUrl }), ...(headers && { headers }) };
-  try {
-    const urlAdvice = urlVariable ? `set ${urlVariable}` : `correct ${where}.baseUrl`;
-    return (await provider.load(all, urlAdvice)).languageModel(modelId);
-  } catch (error) {
-    if (isInstalled(provider)) throw error;
-    const text = `Model "${model}" needs the package ${packageName}: npm install ${packageName}`;
-    throw new PocketError('MODEL_PACKAGE_MISSING', text, { cause: error });
-  }
+  const options = readProviderOptions(provider, { model, settings, where });
+  const found = await createModel({ model, modelId, provider, options });
+  checkModelObject(found, `Model "${model}"`);
+  return found;
 }
 
 /** The name as users write it: `anthropic/claude-sonnet-5` for a model of `anthropic.messages`. */
@@ -81,14 +51,9 @@ export function adviceAfterRejection(
   if (rejected === 'model') {
     return `The provider does not know "${modelId}": check the name, and the base URL if you set one.`;
   }
-  const known = providerByPrefix(prefixOf(provider));
-  return known ? `Check the key: ${[...known.keyVariables, `${where}.apiKey`].join(' or ')}.` : 'Check the key.';
-}
-
-/** `anthropic` for `anthropic.messages`. */
-export function prefixOf(provider: string): string {
-  const end = provider.indexOf('.');
-  return end < 0 ? provider : provider.slice(0, end);
+  const { keyVariables, insteadOfKey = [] } = providerByPrefix(prefixOf(provider)) ?? {};
+  if (!keyVariables) return 'Check the key.';
+  return `Check the key: ${[...keyVariables, ...insteadOfKey.slice(0, 1), `${where}.apiKey`].join(' or ')}.`;
 }
 
 /** Throws for an unknown name, without loading anything. */
@@ -100,7 +65,9 @@ export function checkModelName(model: string): void {
 /** The provider that a model name stands for. Undefined for names without a provider, such as "demo". */
 export function providerOf(model: string): string | undefined {
   const slash = model.indexOf('/');
-  return slash > 0 ? model.slice(0, slash) : bareNames.find(([pattern]) => pattern.test(model))?.[1];
+  if (slash <= 0) return bareNames.find(([pattern]) => pattern.test(model))?.[1];
+  const prefix = model.slice(0, slash);
+  return providerByPrefix(prefix)?.prefix ?? prefix;
 }
 
 function findProvider(model: string) {
@@ -112,36 +79,21 @@ function findProvider(model: string) {
 
 function unknownModel(model: string): PocketError {
   const names = knownProviders.map(({ prefix }) => prefix);
-  const prefixes = names.map((name) => `${name}/…`).join(', ');
   const slash = model.indexOf('/');
   const prefix = model.slice(0, Math.max(slash, 0));
-  const instead = insteadOf(prefix, model.slice(slash + 1));
-  if (instead) return new PocketError('MODEL_UNKNOWN', `Unknown model "${model}". ${instead}`);
   const near = slash < 0 ? closest(model, [DEMO]) : closest(prefix, names);
   const meant = near && near !== prefix ? ` Did you mean "${near}${slash < 0 ? '' : model.slice(slash)}"?` : '';
   const ofRouter = slash < 0 ? ' The name of a routed model needs the option "router" of the agent.' : '';
   return new PocketError(
     'MODEL_UNKNOWN',
-    `Unknown model "${model}".${meant} Write one of ${prefixes}, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${ofRouter}`,
+    `Unknown model "${model}".${meant} Write provider/model, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${ofRouter} ${providerList(names)}`,
   );
 }
 
-/** How to write a model name with the prefix of another program. */
-function insteadOf(prefix: string, modelId: string): string | undefined {
-  const known = Object.hasOwn(otherPrefixes, prefix) ? otherPrefixes[prefix] : undefined;
-  if (!known || !modelId) return undefined;
-  if ('prefix' in known) return `Write "${known.prefix}/${modelId}".`;
-  const { baseUrl, packageName } = known;
-  const compatible = baseUrl && `Write "openai-compatible/${modelId}" with the base URL ${baseUrl}`;
-  const object = packageName && `pass a model object of the package ${packageName}`;
-  return `${[compatible, object].filter(Boolean).join(', or ')}.`.replace(/^pass/, 'Pass');
-}
-
-function checkBaseUrl(name: string, baseUrl: string): void {
-  const instead = httpUrlHint(baseUrl);
-  if (instead === undefined) return;
-  throw new PocketError(
-    'CONFIG_INVALID',
-    `${name} must be a whole URL such as "http://localhost:8000/v1", got "${baseUrl}". ${instead}`,
-  );
+/** The known prefixes, first those whose package is installed. */
+function providerList(names: readonly string[]): string {
+  const installed = installedPrefixes();
+  const others = names.filter((name) => !installed.includes(name));
+  const listed = (prefixes: readonly string[]) => prefixes.map((prefix) => `${prefix}/…`).join(', ') || 'no providers';
+  return `Installed: ${listed(installed)}.${others.length > 0 ? ` Others: ${listed(others)}.` : ''}`;
 }

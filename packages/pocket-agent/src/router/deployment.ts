@@ -4,7 +4,7 @@ import { type ModelPrice, priceOf } from '../cost/prices.ts';
 import { count } from '../cost/usage.ts';
 import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { type LanguageModel, resolveModel } from '../providers/model-names.ts';
-import type { ModelSettings } from '../providers/providers.ts';
+import type { ModelSettings } from '../providers/provider-settings.ts';
 import type { RateCounter, RateLimits, Reserved, WindowUse } from './rate-window.ts';
 import type { Candidate } from './strategy.ts';
 
@@ -105,8 +105,9 @@ export class Deployment implements Candidate {
   }
 
   model(): Promise<LanguageModelV4> {
-    const { model, apiKey, baseUrl, headers } = this.params;
-    this.#model ??= resolveModel(model, { apiKey, baseUrl, headers }, 'params').catch((error) => {
+    const { model, apiKey, baseUrl, headers, apiVersion, region, project } = this.params;
+    const settings = { apiKey, baseUrl, headers, apiVersion, region, project };
+    this.#model ??= resolveModel(model, settings, 'params').catch((error) => {
       this.#model = undefined;
       throw error;
     });

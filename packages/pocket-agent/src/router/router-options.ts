@@ -17,7 +17,8 @@ import {
 import { checkPrice } from '../cost/prices.ts';
 import type { FailureKind } from '../model/failure.ts';
 import { checkModelName } from '../providers/model-names.ts';
-import { modelSettings } from '../providers/providers.ts';
+import { checkModelObject } from '../providers/model-version.ts';
+import { modelSettings } from '../providers/provider-settings.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { RateStoreFactory } from './rate-window.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
@@ -154,11 +155,7 @@ function checkEntry(index: number, entry: RouterOptions['models'][number]): void
   deploymentParams.check(params, owner);
   if (price !== undefined) checkPrice(`${owner}: price`, price);
   if (typeof model === 'string') checkModelName(model);
-  else if (typeof model?.doGenerate !== 'function') {
-    throw invalid(
-      `params of "${modelName}": model must be a string such as "openai/gpt-5-nano" or an AI SDK model object (LanguageModelV4).`,
-    );
-  }
+  else checkModelObject(model, `Router: params of "${modelName}": model`);
 }
 
 export function invalid(problem: string): PocketError {

@@ -1,0 +1,274 @@
+// The model providers that the prefix of a model name can mean: one row for each. `npm run test:providers` checks the rows
+// against the newest packages.
+
+/** A setting of a provider package that is neither a key nor an address. */
+export interface ProviderSetting {
+  /** The first one that is set counts. */
+  variables: readonly string[];
+  /** As in "needs a region". Without it, the setting is optional. */
+  needed?: string;
+  fallback?: string;
+}
+
+export interface KnownProvider {
+  prefix: string;
+  /** Other prefixes with the same meaning: those of LiteLLM and of other programs. */
+  aliases: readonly string[];
+  packageName: string;
+  /** The export of the package that makes the provider. */
+  factory: string;
+  /** Environment variables with the key; the first one that is set counts. */
+  keyVariables: readonly string[];
+  needsKey: boolean;
+  /** Variables that replace the key if all of them are set. */
+  insteadOfKey?: readonly string[];
+  /** Environment variables with the base URL; the first one that is set counts. */
+  urlVariables: readonly string[];
+  /** The path of the API. A base URL without a path gets it. */
+  apiPath?: string;
+  defaultBaseUrl?: string;
+  /** There is no default address: this variable or a base URL must be set. */
+  addressVariable?: string;
+  /** By the names that the package gives them. They are used only without a key if `needsKey` is false. */
+  settings?: Readonly<Record<string, ProviderSetting>>;
+  /** The model that the command line chooses if the key is set and no model was given. */
+  defaultModel?: string;
+}
+
+interface Row extends Partial<KnownProvider> {
+  prefix: string;
+  factory: string;
+  /** The beginning of its variables: `MISTRAL` for `MISTRAL_API_KEY`, `MISTRAL_BASE_URL` and, as in LiteLLM, `MISTRAL_API_BASE`. */
+  name: string;
+}
+
+function row({ name, ...given }: Row): KnownProvider {
+  return {
+    aliases: [],
+    packageName: `@ai-sdk/${given.prefix}`,
+    keyVariables: [`${name}_API_KEY`],
+    needsKey: true,
+    urlVariables: [`${name}_BASE_URL`, `${name}_API_BASE`],
+    ...given,
+  };
+}
+
+/** Servers that speak OpenAI's chat completions. */
+function compatible(given: Omit<Row, 'factory'>): KnownProvider {
+  return row({
+    packageName: '@ai-sdk/openai-compatible',
+    factory: 'createOpenAICompatible',
+    needsKey: false,
+    apiPath: '/v1',
+    ...given,
+  });
+}
+
+/** In the order in which the command line looks for a key. */
+export const knownProviders: readonly KnownProvider[] = [
+  row({
+    prefix: 'anthropic',
+    aliases: ['claude'],
+    factory: 'createAnthropic',
+    name: 'ANTHROPIC',
+    apiPath: '/v1',
+    defaultModel: 'anthropic/claude-sonnet-5',
+  }),
+  row({
+    prefix: 'openai',
+    aliases: ['chatgpt'],
+    factory: 'createOpenAI',
+    name: 'OPENAI',
+    apiPath: '/v1',
+    defaultModel: 'openai/gpt-5.4-mini',
+  }),
+  row({
+    prefix: 'google',
+    aliases: ['gemini'],
+    factory: 'createGoogleGenerativeAI',
+    name: 'GOOGLE_GENERATIVE_AI',
+    keyVariables: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    urlVariables: ['GOOGLE_GENERATIVE_AI_BASE_URL', 'GEMINI_API_BASE', 'GOOGLE_GEMINI_BASE_URL'],
+    apiPath: '/v1beta',
+    defaultModel: 'google/gemini-3.5-flash',
+  }),
+  row({
+    prefix: 'google-vertex',
+    aliases: ['vertex', 'vertex_ai', 'vertex_ai_beta'],
+    factory: 'createVertex',
+    name: 'GOOGLE_VERTEX',
+    keyVariables: ['GOOGLE_VERTEX_API_KEY'],
+    needsKey: false,
+    urlVariables: ['GOOGLE_VERTEX_BASE_URL', 'VERTEX_API_BASE'],
+    settings: {
+      project: {
+        variables: ['GOOGLE_VERTEX_PROJECT', 'VERTEXAI_PROJECT', 'VERTEX_PROJECT', 'GOOGLE_CLOUD_PROJECT'],
+        needed: 'a project',
+      },
+      location: {
+        variables: ['GOOGLE_VERTEX_LOCATION', 'VERTEXAI_LOCATION', 'VERTEX_LOCATION', 'GOOGLE_CLOUD_LOCATION'],
+        fallback: 'global',
+      },
+    },
+  }),
+  row({
+    prefix: 'azure',
+    factory: 'createAzure',
+    name: 'AZURE',
+    keyVariables: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
+    urlVariables: ['AZURE_BASE_URL', 'AZURE_API_BASE', 'AZURE_OPENAI_ENDPOINT'],
+    addressVariable: 'AZURE_RESOURCE_NAME',
+    settings: { apiVersion: { variables: ['AZURE_API_VERSION', 'OPENAI_API_VERSION'] } },
+  }),
+  row({
+    prefix: 'amazon-bedrock',
+    aliases: ['bedrock', 'bedrock_converse'],
+    factory: 'createAmazonBedrock',
+    name: 'BEDROCK',
+    keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
+    insteadOfKey: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
+    urlVariables: ['BEDROCK_BASE_URL', 'AWS_BEDROCK_RUNTIME_ENDPOINT'],
+    settings: { region: { variables: ['AWS_REGION', 'AWS_REGION_NAME', 'AWS_DEFAULT_REGION'], needed: 'a region' } },
+  }),
+  row({ prefix: 'mistral', factory: 'createMistral', name: 'MISTRAL', apiPath: '/v1' }),
+  row({ prefix: 'groq', factory: 'createGroq', name: 'GROQ', apiPath: '/openai/v1' }),
+  row({ prefix: 'xai', factory: 'createXai', name: 'XAI', apiPath: '/v1' }),
+  row({ prefix: 'deepseek', factory: 'createDeepSeek', name: 'DEEPSEEK' }),
+  row({
+    prefix: 'cohere',
+    aliases: ['cohere_chat'],
+    factory: 'createCohere',
+    name: 'COHERE',
+    keyVariables: ['COHERE_API_KEY', 'CO_API_KEY'],
+    apiPath: '/v2',
+  }),
+  row({
+    prefix: 'openrouter',
+    packageName: '@openrouter/ai-sdk-provider',
+    factory: 'createOpenRouter',
+    name: 'OPENROUTER',
+    apiPath: '/api/v1',
+  }),
+  row({
+    prefix: 'togetherai',
+    aliases: ['together_ai', 'together'],
+    factory: 'createTogetherAI',
+    name: 'TOGETHER',
+    keyVariables: ['TOGETHER_API_KEY', 'TOGETHERAI_API_KEY', 'TOGETHER_AI_API_KEY', 'TOGETHER_AI_TOKEN'],
+    urlVariables: ['TOGETHER_BASE_URL', 'TOGETHER_AI_API_BASE'],
+    apiPath: '/v1',
+  }),
+  row({
+    prefix: 'fireworks',
+    aliases: ['fireworks_ai'],
+    factory: 'createFireworks',
+    name: 'FIREWORKS',
+    keyVariables: ['FIREWORKS_API_KEY', 'FIREWORKS_AI_API_KEY', 'FIREWORKSAI_API_KEY', 'FIREWORKS_AI_TOKEN'],
+    apiPath: '/inference/v1',
+  }),
+  row({
+    prefix: 'perplexity',
+    factory: 'createPerplexity',
+    name: 'PERPLEXITY',
+    keyVariables: ['PERPLEXITY_API_KEY', 'PERPLEXITYAI_API_KEY'],
+  }),
+  row({ prefix: 'cerebras', factory: 'createCerebras', name: 'CEREBRAS', apiPath: '/v1' }),
+  row({
+    prefix: 'deepinfra',
+    factory: 'createDeepInfra',
+    name: 'DEEPINFRA',
+    urlVariables: ['DEEPINFRA_BASE_URL'],
+    apiPath: '/v1',
+  }),
+  row({
+    prefix: 'huggingface',
+    factory: 'createHuggingFace',
+    name: 'HUGGINGFACE',
+    keyVariables: ['HUGGINGFACE_API_KEY', 'HF_TOKEN'],
+    urlVariables: ['HUGGINGFACE_BASE_URL'],
+    apiPath: '/v1',
+  }),
+  row({ prefix: 'baseten', factory: 'createBaseten', name: 'BASETEN', apiPath: '/v1' }),
+  row({
+    prefix: 'alibaba',
+    aliases: ['dashscope'],
+    factory: 'createAlibaba',
+    name: 'ALIBABA',
+    keyVariables: ['ALIBABA_API_KEY', 'DASHSCOPE_API_KEY'],
+    urlVariables: ['ALIBABA_BASE_URL', 'DASHSCOPE_API_BASE'],
+    apiPath: '/compatible-mode/v1',
+  }),
+  row({
+    prefix: 'moonshotai',
+    aliases: ['moonshot'],
+    factory: 'createMoonshotAI',
+    name: 'MOONSHOT',
+    apiPath: '/v1',
+  }),
+  row({ prefix: 'minimax', factory: 'createMiniMax', name: 'MINIMAX', urlVariables: ['MINIMAX_BASE_URL'] }),
+  row({
+    prefix: 'gateway',
+    aliases: ['vercel_ai_gateway'],
+    factory: 'createGateway',
+    name: 'AI_GATEWAY',
+    keyVariables: ['AI_GATEWAY_API_KEY', 'VERCEL_AI_GATEWAY_API_KEY', 'VERCEL_OIDC_TOKEN'],
+    urlVariables: ['AI_GATEWAY_BASE_URL'],
+  }),
+  // the package @ai-sdk/vercel has only models of AI SDK 6
+  compatible({
+    prefix: 'vercel',
+    aliases: ['v0'],
+    name: 'VERCEL',
+    keyVariables: ['VERCEL_API_KEY', 'V0_API_KEY'],
+    needsKey: true,
+    urlVariables: ['V0_BASE_URL', 'V0_API_BASE'],
+    defaultBaseUrl: 'https://api.v0.dev/v1',
+  }),
+  row({
+    prefix: 'open-responses',
+    factory: 'createOpenResponses',
+    name: 'OPEN_RESPONSES',
+    needsKey: false,
+    urlVariables: ['OPEN_RESPONSES_BASE_URL'],
+    addressVariable: 'OPEN_RESPONSES_BASE_URL',
+    apiPath: '/v1',
+  }),
+  compatible({
+    prefix: 'ollama',
+    aliases: ['ollama_chat'],
+    name: 'OLLAMA',
+    keyVariables: ['OLLAMA_API_KEY'],
+    defaultBaseUrl: 'http://127.0.0.1:11434/v1',
+  }),
+  compatible({
+    prefix: 'lmstudio',
+    aliases: ['lm_studio'],
+    name: 'LM_STUDIO',
+    defaultBaseUrl: 'http://127.0.0.1:1234/v1',
+  }),
+  compatible({
+    prefix: 'vllm',
+    aliases: ['hosted_vllm'],
+    name: 'HOSTED_VLLM',
+    addressVariable: 'HOSTED_VLLM_API_BASE',
+  }),
+  compatible({
+    prefix: 'litellm',
+    aliases: ['litellm_proxy'],
+    name: 'LITELLM_PROXY',
+    addressVariable: 'LITELLM_PROXY_API_BASE',
+  }),
+  compatible({
+    prefix: 'openai-compatible',
+    aliases: ['openai_like', 'custom_openai'],
+    name: 'OPENAI_COMPATIBLE',
+    urlVariables: ['OPENAI_COMPATIBLE_BASE_URL'],
+    addressVariable: 'OPENAI_COMPATIBLE_BASE_URL',
+    apiPath: '',
+  }),
+];
+
+/** By its prefix or one of its other prefixes. */
+export function providerByPrefix(prefix: string | undefined): KnownProvider | undefined {
+  return knownProviders.find((each) => each.prefix === prefix || each.aliases.some((alias) => alias === prefix));
+}
