@@ -534,12 +534,8 @@ test('notices wrap at words in a terminal, not in a file', () => {
 });
 
 test.each([
-  [
-    'mistral/small',
-    'Unknown model "mistral/small". Write "openai-compatible/small" and set OPENAI_COMPATIBLE_BASE_URL=',
-  ],
-  ['openrouter/x', 'Unknown model "openrouter/x". Write "openai-compatible/x" and set OPENAI_COMPATIBLE_BASE_URL='],
-  ['bedrock/x', 'Unknown model "bedrock/x". The command line cannot use it'],
+  ['mistrl/small', 'Unknown model "mistrl/small". Did you mean "mistral/small"?'],
+  ['wishful', 'or "demo". pocket-agent models lists the providers.'],
 ])('the error for model %s has advice for the command line', async (name, text) => {
   const shown = await resolveModel(name).catch(commandErrorText);
   expect(shown).toContain(text);

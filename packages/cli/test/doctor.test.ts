@@ -60,7 +60,7 @@ describe('pocket-agent doctor', () => {
     expect(stdout).toMatch(/broken {2}.*Old\/tool\.ts:\d+:1: .*put one with { "type": "module" } beside it/);
     expect(stdout).toMatch(/broken {2}data folder .*\n {8}.*XDG_DATA_HOME/);
     expect(stdout).toMatch(
-      /note {4}no API key of a model provider is set\n {8}Set ANTHROPIC_API_KEY, OPENAI_API_KEY, .*GEMINI_API_KEY, or run Ollama/,
+      /note {4}no API key of a model provider is set\n {8}Set ANTHROPIC_API_KEY, OPENAI_API_KEY, .*GEMINI_API_KEY, .*, or run Ollama/,
     );
   });
 

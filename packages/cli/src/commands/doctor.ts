@@ -77,7 +77,7 @@ function checkKeys(env: NodeJS.ProcessEnv): Finding[] {
     {
       state: 'note',
       text: 'no API key of a model provider is set',
-      fix: `Set ${common.join(', ')}, or run Ollama. Until then the demo model answers, which is not an LLM.`,
+      fix: `Set ${common.join(', ')}, or run Ollama. Until then the demo model answers, which is not an LLM. pocket-agent models lists other providers.`,
     },
   ];
 }
