@@ -35,7 +35,11 @@ describe('pocket-agent models', () => {
 
   test.each([
     [{ AWS_BEARER_TOKEN_BEDROCK: 'x' }, 'amazon-bedrock', 'set AWS_REGION'],
-    [{ AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'y', AWS_REGION_NAME: 'z' }, 'amazon-bedrock', 'AWS_ACCESS_KEY_ID is set'],
+    [
+      { AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'y', AWS_REGION_NAME: 'z' },
+      'amazon-bedrock',
+      'AWS_ACCESS_KEY_ID is set',
+    ],
     [{ VERTEXAI_PROJECT: 'x' }, 'google-vertex', 'no key needed'],
     [{ GOOGLE_VERTEX_API_KEY: 'x' }, 'google-vertex', 'GOOGLE_VERTEX_API_KEY is set'],
     [{}, 'google-vertex', 'set GOOGLE_VERTEX_PROJECT'],
@@ -74,7 +78,12 @@ describe('pocket-agent models', () => {
 
   test('--json prints one object per line', async () => {
     const providers = (await folder.command(['models', '--json'], { env: { XAI_API_KEY: 'secret' } })).stdout;
-    expect(providers.trim().split('\n').map((line) => JSON.parse(line))).toContainEqual({
+    expect(
+      providers
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toContainEqual({
       provider: 'xai',
       package: '@ai-sdk/xai',
       installed: false,
