@@ -208,9 +208,9 @@ export async function checkFileTypes(model: LanguageModelV4, files: readonly Fil
     if (file.type !== 'file') continue;
     const refusing = models.find((each) => !takesFile(rulesOf(each), file.mediaType));
     if (!refusing) continue;
-    const name = file.filename === undefined ? `a file of type ${file.mediaType}` : `"${file.filename}"`;
-    const text = `Model ${refusing.modelId} does not take ${name} (${file.mediaType}).`;
-    const { mediaType } = file;
+    const { mediaType, filename } = file;
+    const what = filename === undefined ? `a file of type ${mediaType}` : `"${filename}" (${mediaType})`;
+    const text = `Model ${refusing.modelId} does not take ${what}.`;
     throw new PocketError('FILE_UNSUPPORTED', `${text} ${acceptedTypes(rulesOf(refusing))}`, {
       details: { mediaType },
     });
