@@ -8,7 +8,7 @@ import { AnswerPost } from './answer-post.ts';
 import { readAttachments, withoutRefused } from './attachments.ts';
 import type { LinkHosts } from './link-hosts.ts';
 import type { Question, Questions } from './questions.ts';
-import { RunText } from './run-text.ts';
+import { RunText } from './text/run-text.ts';
 
 interface ConversationOptions {
   context: ToolContext;
