@@ -1,0 +1,79 @@
+// `npm run test:runtimes`: installs the tarballs beside Bun, Deno and Next in a temporary folder, and runs agents there.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { packTarballs } from './pack.ts';
+import { root } from './workspaces.ts';
+
+const BUN = 'bun@1.4.4';
+/** Of later versions, some platforms have no package. */
+const DENO = 'deno@2.9.5';
+const NEXT = ['next@16.4.6', 'react@19', 'react-dom@19'];
+const INSTALL_MS = 240_000;
+const RUN_MS = 180_000;
+
+function run(command: string, args: string[], cwd: string, timeout = RUN_MS): void {
+  const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1', DENO_NO_UPDATE_CHECK: '1' };
+  execFileSync(command, args, { cwd, env, timeout, stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+/** Returns a new folder in which the packages are installed. */
+function install(folder: string, packages: readonly string[]): string {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
+  run('npm', ['install', '--silent', '--no-audit', '--no-fund', ...packages], folder, INSTALL_MS);
+  return folder;
+}
+
+function checkRuntimes(folder: string): void {
+  cpSync(join(root, 'scripts/runtimes'), folder, { recursive: true });
+  const bin = (name: string) => join(folder, 'node_modules/.bin', name);
+  const runtimes: [string, ...string[]][] = [[process.execPath], [bin('bun')], [bin('deno'), 'run', '--allow-all']];
+  for (const [command, ...args] of runtimes) {
+    console.log(`== ${command.split('/').at(-1)}`);
+    for (const program of ['agent.mjs', 'conversations.mjs']) run(command, [...args, program], folder);
+  }
+}
+
+async function checkNext(folder: string): Promise<void> {
+  console.log('== next');
+  cpSync(join(root, 'scripts/runtimes/next'), folder, { recursive: true });
+  const next = join(folder, 'node_modules/next/dist/bin/next');
+  run(process.execPath, [next, 'build'], folder);
+  const server = spawn(process.execPath, [next, 'start', '--port', '0', '--hostname', '127.0.0.1'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    run(process.execPath, ['call.mjs', `${await addressOf(server)}/mcp`], folder);
+  } finally {
+    const ended = once(server, 'exit');
+    server.kill();
+    await ended;
+  }
+}
+
+/** The address that Next prints. */
+async function addressOf({ stdout }: ChildProcess): Promise<string> {
+  if (!stdout) throw new Error('The output of Next cannot be read.');
+  let address: string | undefined;
+  for await (const line of createInterface({ input: stdout })) {
+    address ??= /Local:\s+(http:\S+)/.exec(line)?.[1];
+    if (address && line.includes('Ready')) return address;
+  }
+  throw new Error('Next ended before it listened.');
+}
+
+const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-runtimes-'));
+try {
+  const tarballs = packTarballs(join(workshop, 'tarballs'));
+  const library = tarballs.get('pocket-agent') ?? '';
+  const store = tarballs.get('@pocket-agent/store') ?? '';
+  checkRuntimes(install(join(workshop, 'runtimes'), [library, store, BUN, DENO]));
+  await checkNext(install(join(workshop, 'next'), [library, ...NEXT]));
+} finally {
+  rmSync(workshop, { recursive: true, force: true });
+}
