@@ -57,7 +57,7 @@ const MAX_COMBINATION_DEPTH = 5;
 /** Branches of all combinations at the root together, each counted with its properties. */
 const MAX_BRANCHES = 2_000;
 const MAX_ALTERNATIVES = 50;
-/** Of the properties that are compared. Further ones count as different. */
+/** Characters of properties to compare; properties beyond this count as different. */
 const MAX_COMPARED_CHARACTERS = 1_000_000;
 
 /** Bounds the work on combinations: a branch may be referred to by many others, which multiplies at each level. */

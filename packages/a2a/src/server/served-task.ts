@@ -9,6 +9,7 @@ import {
   isOver,
   type Message,
   type Part,
+  type SentMessage,
   type Task,
   type TaskStateName,
   type Update,
@@ -220,7 +221,7 @@ export class ServedTask {
   }
 }
 
-function status(state: TaskStateName, message?: Message): Task['status'] {
+function status(state: TaskStateName, message?: SentMessage): Task['status'] {
   return { state, timestamp: new Date().toISOString(), ...(message ? { message } : {}) };
 }
 

@@ -27,6 +27,9 @@ export interface Message {
   metadata?: Metadata;
 }
 
+/** A message that we send. */
+export type SentMessage = Message & Required<Pick<Message, 'messageId' | 'role'>>;
+
 export interface Artifact {
   artifactId: string;
   name?: string;
@@ -113,7 +116,10 @@ export function stateFromJson(value: unknown): TaskStateName | undefined {
   return taskStates.find((state) => state === name);
 }
 
-export function agentMessage(parts: Part[], { id: taskId, contextId }: { id: string; contextId?: string }): Message {
+export function agentMessage(
+  parts: Part[],
+  { id: taskId, contextId }: { id: string; contextId?: string },
+): SentMessage {
   return { messageId: randomUUID(), role: 'ROLE_AGENT', parts, taskId, contextId };
 }
 

@@ -160,24 +160,24 @@ function pushPath(): Json {
   };
 }
 
-interface Read {
+interface ReadOperation {
   answer: keyof typeof answered;
   parameters: Json[];
 }
 
-function read(operationId: string, summary: string, { answer, parameters }: Read): Json {
+function read(operationId: string, summary: string, { answer, parameters }: ReadOperation): Json {
   // the empty requirement makes the token optional; private hubs need it
   return { operationId, summary, security: [{}, { owner: [] }], parameters, responses: responses(answer) };
 }
 
-interface Written {
+interface WriteOperation {
   body: keyof typeof sent;
   answer: keyof typeof answered;
   lines?: keyof typeof answered;
   status?: string;
 }
 
-function write(operationId: string, summary: string, { body, answer, lines, status }: Written): Json {
+function write(operationId: string, summary: string, { body, answer, lines, status }: WriteOperation): Json {
   return {
     operationId,
     summary,
@@ -186,7 +186,7 @@ function write(operationId: string, summary: string, { body, answer, lines, stat
   };
 }
 
-function responses(answer: keyof typeof answered, { lines, status = '200' }: Partial<Written> = {}): Json {
+function responses(answer: keyof typeof answered, { lines, status = '200' }: Partial<WriteOperation> = {}): Json {
   const content = {
     'application/json': { schema: schemaAt(answer) },
     ...(lines ? { [LINES]: { schema: schemaAt(lines) } } : {}),

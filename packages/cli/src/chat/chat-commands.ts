@@ -7,7 +7,7 @@ import { knownProviders, readProfile } from 'pocket-agent/internal';
 import { completePath } from '../files/complete-path.ts';
 import { fileInput, readImage } from '../files/images.ts';
 import { settingsFor } from '../setup/model-settings.ts';
-import { columns, toolRows, toolTable } from '../terminal/tool-table.ts';
+import { columns, toolRows, toolTable } from '../terminal/tool-listing.ts';
 import { plural, usageLine } from '../terminal/usage-line.ts';
 import type { ChatState } from './chat-state.ts';
 import { sessionLines } from './session-lines.ts';

@@ -1,7 +1,7 @@
 // A table of saved conversations.
 import { printable } from '@pocket-agent/kit';
 import type { SessionSummary } from '../files/sessions.ts';
-import { columns } from '../terminal/tool-table.ts';
+import { columns } from '../terminal/tool-listing.ts';
 import { plural } from '../terminal/usage-line.ts';
 
 const MAX_BEGINNING = 60;

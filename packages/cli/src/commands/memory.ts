@@ -3,7 +3,7 @@ import { PocketError, printable } from '@pocket-agent/kit';
 import { readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 import { Sessions } from '../files/sessions.ts';
-import { columns } from '../terminal/tool-table.ts';
+import { columns } from '../terminal/tool-listing.ts';
 
 export async function command(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, { all: { type: 'boolean', default: false } });

@@ -11,7 +11,7 @@ import { closeFolders, loadSources } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { Screen } from '../terminal/screen.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
-import { toolDetails, toolRows, toolTable } from '../terminal/tool-table.ts';
+import { toolDetails, toolRows, toolTable } from '../terminal/tool-listing.ts';
 
 function noToolsText({ servers, toolFolders, skills }: AgentRequest): string {
   const sources = [...servers.keys(), ...toolFolders, ...skills].join(', ');

@@ -101,7 +101,7 @@ export class Sessions {
     if (!(await this.clear(name))) await this.#missing(name);
   }
 
-  /** Deletes the messages. False if there are none. */
+  /** Deletes the messages. Returns false if the session has no messages. */
   async clear(name: string): Promise<boolean> {
     await this.#check(name);
     return this.#chats.delete(name);

@@ -1,4 +1,5 @@
-// The data folder of the command `pocket-agent`, files that only their owner can read, and a guard against races of links.
+// The data folder of the command `pocket-agent`, files that only their owner can read, and a check that an opened
+// file is the one that was examined.
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';

@@ -49,7 +49,7 @@ interface PostSearch {
   key: string;
 }
 
-interface Reading<Result> {
+interface SendOptions<Result> {
   timeoutMs: number;
   read(response: IncomingMessage): Promise<Result>;
   /** Looks for the effect of a request whose outcome is unknown, before it is sent again. */
@@ -159,7 +159,7 @@ export class MattermostApi {
     return this.#send(request, { timeoutMs: limit, read, find: request.find });
   }
 
-  async #send<Result>(request: ApiRequest, { timeoutMs, read, find }: Reading<Result>): Promise<Result> {
+  async #send<Result>(request: ApiRequest, { timeoutMs, read, find }: SendOptions<Result>): Promise<Result> {
     const { pool, config, signal, token, log, onTokenRejected } = this.#options;
     const outgoing = toOutgoing(request, timeoutMs, this.#options);
     const retryDeadline = Date.now() + DEDUPLICATION_WINDOW_MS;

@@ -170,7 +170,7 @@ export class Policy {
     return approve ?? approveFallback;
   }
 
-  /** The audit record of a call, written to the files of this agent and of those above. */
+  /** The audit record of a call, written to the audit files of this agent and of its parent agents. */
   record(agentId: string, { call, reason, ...decided }: CallRecord): AuditRecord {
     const { logger } = this.rules;
     const all = [...new Set(this.#chain().map(({ rules }) => rules))];

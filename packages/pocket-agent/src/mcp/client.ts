@@ -136,7 +136,7 @@ export class PocketAgentClient implements ToolSource {
 
   /** Whether a server is called by runs with an `elicit` of their own. */
   isCalledWithElicit(server: string): boolean {
-    return this.#open.some(({ name, all }) => name === server && all.some(({ pending }) => pending.haveElicit));
+    return this.#open.some(({ name, all }) => name === server && all.some(({ pending }) => pending.someRunHasElicit));
   }
 
   judge(tool: Tool): Judgement {

@@ -83,7 +83,7 @@ export class PendingCalls {
   }
 
   /** Whether a run that made one of the calls has an `elicit` of its own. */
-  get haveElicit(): boolean {
+  get someRunHasElicit(): boolean {
     this.#forgetOld();
     return [...this.#calls.values(), ...this.#abandoned].some((call) => call.hasElicit);
   }

@@ -112,7 +112,7 @@ export class Search {
     let wanted = query;
     let total = await this.#candidates.count(query, filters);
     if (total > this.#maxRanked) {
-      const rarer = await this.#rareWords(query, filters);
+      const rarer = await this.#groupsWithFewMatches(query, filters);
       if (rarer.length > 0) wanted = { ...query, groups: rarer };
       total = await this.#candidates.count(wanted, filters);
     }
@@ -131,11 +131,11 @@ export class Search {
     return this.#candidates.amongBest(query, filters);
   }
 
-  async #rareWords({ groups, labels }: TextQuery, filters: Filters): Promise<(readonly string[])[]> {
+  async #groupsWithFewMatches({ groups, labels }: TextQuery, filters: Filters): Promise<(readonly string[])[]> {
     const totals = await Promise.all(
       groups.map((group) => this.#candidates.count({ groups: [group], join: 'all', labels }, filters)),
     );
-    // drop words without matches as well
+    // groups without a match are dropped as well
     return groups.filter((_, index) => {
       const total = totals[index] ?? 0;
       return total > 0 && total <= this.#maxRanked;

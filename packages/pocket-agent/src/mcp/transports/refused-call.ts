@@ -2,10 +2,10 @@
 import { type JSONRPCMessage, SdkHttpError } from '@modelcontextprotocol/client';
 import { readMessage } from './message-lines.ts';
 
-/** Of the official servers, with status 404. */
+/** The code that the official servers send with status 404. */
 const SESSION_NOT_FOUND = -32_001;
 
-/** The answer in the response to a call. With the id of the call it is an answer: the tool may have run. */
+/** A JSON-RPC answer in a refusal. If it has the id of the call, the tool may have run. */
 export function answerIn(error: unknown, call: JSONRPCMessage): JSONRPCMessage | undefined {
   if (!('id' in call) || !('method' in call) || call.method !== 'tools/call') return undefined;
   if (!(error instanceof SdkHttpError)) return undefined;
