@@ -13,7 +13,7 @@ import {
   providerOf,
 } from 'pocket-agent/internal';
 import { ollamaModels } from '../setup/choose-model.ts';
-import { columns } from '../terminal/tool-table.ts';
+import { columns } from '../terminal/tool-listing.ts';
 import { abilitiesOf, isLanguageModel, type ModelAbilities } from './model-abilities.ts';
 
 export interface ProviderRow {
