@@ -23,12 +23,12 @@ interface Check {
 const extensions = ['a2a', 'redis', 'store', 'tool-folder'].map((name) => `@pocket-agent/${name}`);
 
 const checks: Check[] = [
-  { packages: ['pocket-agent'], mostPackages: 25, attempt: tryLibrary },
-  { packages: ['pocket-agent', ...extensions], mostPackages: 60, attempt: tryExtensions },
-  { packages: ['@pocket-agent/cli'], mostPackages: 38, attempt: tryCommand },
-  { packages: ['@pocket-agent/mattermost'], mostPackages: 38, attempt: tryMattermost },
+  { packages: ['pocket-agent'], mostPackages: 26, attempt: tryLibrary },
+  { packages: ['pocket-agent', ...extensions], mostPackages: 56, attempt: tryExtensions },
+  { packages: ['@pocket-agent/cli'], mostPackages: 42, attempt: tryCommand },
+  { packages: ['@pocket-agent/mattermost'], mostPackages: 40, attempt: tryMattermost },
   { packages: ['@pocket-agent/agent3'], mostPackages: 32, attempt: tryAgent3 },
-  { packages: ['@pocket-agent/discord'], mostPackages: 62, attempt: tryDiscord },
+  { packages: ['@pocket-agent/discord'], mostPackages: 64, attempt: tryDiscord },
 ];
 
 /** Installs the oldest supported Node in a folder of its own. */
