@@ -113,9 +113,9 @@ export class AgentModel {
     return this.#compactor?.compacted;
   }
 
-  /** Goes on with what an earlier agent compacted of the same history. */
+  /** Goes on with what another agent compacted of the same history. */
   resumeCompaction(compacted: CompactedHistory): void {
-    this.#compactor = this.#newCompactor(snapshot(compacted));
+    this.#compaction().resume(snapshot(compacted));
   }
 
   #compaction(): Compactor {
@@ -123,12 +123,11 @@ export class AgentModel {
     return this.#compactor;
   }
 
-  #newCompactor(compacted?: CompactedHistory): Compactor {
+  #newCompactor(): Compactor {
     const { settings, history, ledger, tools } = this.#options;
     return new Compactor({
       settings: settings.compaction ?? defaultCompaction,
       history,
-      compacted,
       ledger,
       logger: this.#agent.logger,
       reference: tools.reference,

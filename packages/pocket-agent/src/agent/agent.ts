@@ -276,7 +276,7 @@ export class PocketAgent<Answer = string> {
         'CONFIG_INVALID',
         `${this.name} is running: await its run before it changes conversations.`,
       );
-    const saved = new SavedHistory(this.#history, log, this.logger);
+    const saved = new SavedHistory({ history: this.#history, view: this.#model, log, logger: this.logger });
     await saved.read();
     this.#history.saved = saved;
   }

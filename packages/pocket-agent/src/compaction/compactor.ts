@@ -15,6 +15,7 @@ import type { CompactionSettings } from './compaction-options.ts';
 import { ContextWindows, isContextOverflow } from './context-window.ts';
 import {
   type CompactedHistory,
+  compactedLength,
   isError,
   isViewOf,
   type Reference,
@@ -36,8 +37,6 @@ export interface CompactableHistory {
 export interface CompactorOptions {
   settings: CompactionSettings;
   history: CompactableHistory;
-  /** What an earlier agent compacted of the same history. */
-  compacted?: CompactedHistory | undefined;
   ledger: Ledger;
   logger: Logger;
   /** The line in place of an old result. */
@@ -110,15 +109,18 @@ export class Compactor {
   constructor(options: CompactorOptions) {
     this.#options = options;
     this.#resets = options.history.resets;
-    if (!options.compacted) return;
-    if (isViewOf(options.history.messages, options.compacted)) this.#show(options.compacted);
-    else options.logger.warn('The option compacted does not belong to these messages and is ignored.');
+  }
+
+  /** Goes on with what another agent compacted of the same history. */
+  resume(compacted: CompactedHistory): void {
+    const { history, logger } = this.#options;
+    if (isViewOf(history.messages, compacted)) this.#show(compacted);
+    else logger.warn('What was compacted earlier does not belong to these messages and is ignored.');
   }
 
   /** What was compacted; undefined if the model sees the whole history. */
   get compacted(): CompactedHistory | undefined {
-    const { from, resultsFrom, shortenedTo = 0 } = this.#currentView();
-    return from + resultsFrom + shortenedTo > 0 ? this.#view : undefined;
+    return compactedLength(this.#currentView()) > 0 ? this.#view : undefined;
   }
 
   /** Makes a model call: compacts before it if the prompt is too long, and repeats it once if the provider says so. */

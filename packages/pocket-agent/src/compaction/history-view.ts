@@ -20,6 +20,11 @@ export interface CompactedHistory {
   instructions?: readonly string[];
 }
 
+/** The messages that a view refers to. */
+export function compactedLength({ from, resultsFrom, shortenedTo = 0 }: CompactedHistory): number {
+  return Math.max(from, resultsFrom, shortenedTo);
+}
+
 /** A line in place of a result. */
 export type Reference = (part: ToolResultPart) => string;
 
@@ -42,7 +47,7 @@ export function isViewOf(messages: readonly Message[], view: CompactedHistory): 
 
 export function startOf(messages: readonly Message[], view: CompactedHistory, reference: Reference): PromptStart {
   const { from, resultsFrom, shortenedTo = 0, maxResultBytes } = view;
-  const end = Math.max(from, resultsFrom, shortenedTo);
+  const end = compactedLength(view);
   const stays = new Set(view.instructions);
   const shown = messages.slice(from, end).map((message, index) => {
     if (message.role !== 'tool') return message;

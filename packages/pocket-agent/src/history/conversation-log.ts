@@ -1,5 +1,6 @@
 // Where the messages of a conversation are saved. `@pocket-agent/store` implements it for SQLite and PostgreSQL.
 import type { Message } from '../base/messages.ts';
+import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { AgentMemory } from './memory-tools.ts';
 
 /** Messages that were saved since the log was last read or written. */
@@ -7,6 +8,15 @@ export interface SavedMessages {
   messages: readonly Message[];
   /** They replace all earlier messages, because the conversation was reset or deleted. */
   replaces: boolean;
+  /** The newest state of what was compacted of the whole conversation. */
+  compacted?: CompactedHistory | undefined;
+}
+
+export interface AppendOptions {
+  /** The messages take the place of all earlier ones; what was compacted of those is forgotten. */
+  replaces: boolean;
+  /** The new state of what was compacted; undefined if it has not changed. */
+  compacted?: CompactedHistory | undefined;
 }
 
 /** One agent's access to a conversation. Several agents, also in other processes, may have access to the same one. */
@@ -16,7 +26,7 @@ export interface ConversationLog {
   /** A run begins: waits until no other run holds the conversation, then holds it until `end()`. */
   begin(signal: AbortSignal): Promise<SavedMessages>;
   /** Saves all of the messages or none. Rejects if the run no longer holds the conversation. */
-  append(messages: readonly Message[], options: { replaces: boolean }): Promise<void>;
+  append(messages: readonly Message[], options: AppendOptions): Promise<void>;
   /** The run has ended. */
   end(): Promise<void>;
   /** For the tools of an agent with `memory: true`. */

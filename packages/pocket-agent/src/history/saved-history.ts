@@ -3,14 +3,31 @@
 import { errorText, type Logger, snapshot } from '@pocket-agent/kit';
 import { answeredLength, withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
+import { type CompactedHistory, compactedLength } from '../compaction/history-view.ts';
 import type { ConversationLog, SavedMessages } from './conversation-log.ts';
 import type { History } from './history.ts';
 import type { AgentMemory } from './memory-tools.ts';
+
+/** What the model sees of the history. */
+interface View {
+  readonly compacted: CompactedHistory | undefined;
+  resumeCompaction(compacted: CompactedHistory): void;
+}
+
+interface SavedHistoryOptions {
+  history: History;
+  view: View;
+  log: ConversationLog;
+  logger: Logger;
+}
 
 export class SavedHistory {
   readonly #history: History;
   readonly #log: ConversationLog;
   readonly #logger: Logger;
+  readonly #view: View;
+  /** The state of the view that is saved. */
+  #compacted: CompactedHistory | undefined;
   /** The first messages of the history, which are saved. */
   #saved = 0;
   /** Messages that the agent was created with. They begin a new conversation, and are dropped if it is not new. */
@@ -22,8 +39,9 @@ export class SavedHistory {
   #isHeld = false;
   #saving: Promise<void> = Promise.resolve();
 
-  constructor(history: History, log: ConversationLog, logger: Logger) {
+  constructor({ history, view, log, logger }: SavedHistoryOptions) {
     this.#history = history;
+    this.#view = view;
     this.#log = log;
     this.#logger = logger;
     this.#initial = history.length;
@@ -36,7 +54,9 @@ export class SavedHistory {
 
   /** Reads the conversation for the first time. */
   async read(): Promise<void> {
-    this.#take(await this.#log.read());
+    const read = await this.#log.read();
+    this.#take(read);
+    this.#resumeCompaction(read);
   }
 
   /** Before a run: waits until no other run holds the conversation. */
@@ -48,6 +68,7 @@ export class SavedHistory {
     const added = this.#history.since(this.#saved);
     if (answeredLength(added) < added.length)
       this.#replace(this.#saved, added.length, withEveryCallAnswered(added).map(snapshot));
+    this.#resumeCompaction(read);
   }
 
   /** Saves the new messages, except those of a step whose tools still run. */
@@ -78,8 +99,10 @@ export class SavedHistory {
     const added = this.#history.since(this.#saved);
     const messages = added.slice(0, answeredLength(added));
     const replaces = this.#replaces;
-    if (messages.length === 0 && !replaces) return;
-    await this.#log.append(messages, { replaces });
+    const compacted = this.#newlyCompacted(this.#saved + messages.length);
+    if (messages.length === 0 && !replaces && !compacted) return;
+    await this.#log.append(messages, { replaces, compacted });
+    if (compacted) this.#compacted = compacted;
     this.#replaces = false;
     this.#initial = 0;
     if (this.#knownResets === this.#history.resets) this.#saved += messages.length;
@@ -93,6 +116,18 @@ export class SavedHistory {
     this.#replace(start, this.#saved - start + this.#initial, read);
     this.#saved = start + read.length;
     this.#initial = 0;
+  }
+
+  /** Undefined if the view is saved already, or refers to messages that are not. */
+  #newlyCompacted(length: number): CompactedHistory | undefined {
+    const { compacted } = this.#view;
+    return compacted && compacted !== this.#compacted && compactedLength(compacted) <= length ? compacted : undefined;
+  }
+
+  #resumeCompaction({ compacted }: SavedMessages): void {
+    if (!compacted || this.#replaces) return;
+    if (JSON.stringify(compacted) !== JSON.stringify(this.#view.compacted)) this.#view.resumeCompaction(compacted);
+    this.#compacted = this.#view.compacted;
   }
 
   /** Not a reset by the program, which would empty the saved conversation too. */

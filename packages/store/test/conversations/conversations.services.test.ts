@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openConversations } from '../../src/index.ts';
 import { startPostgres, type TestPostgres } from '../postgres.ts';
 import { testConversations } from './behaviour.ts';
+import { testSavedCompaction } from './compaction-behaviour.ts';
 import { expectWholeRuns, startWriter } from './processes.ts';
 import { testTurns } from './turns-behaviour.ts';
 
@@ -24,6 +25,7 @@ afterAll(async () => {
 
 testConversations(() => postgres.createDatabase());
 testTurns(() => postgres.createDatabase());
+testSavedCompaction(() => postgres.createDatabase());
 
 test.each(['SQLite', 'PostgreSQL'])('a process killed before any statement leaves whole steps on %s', async (kind) => {
   const location = kind === 'SQLite' ? join(folder, 'killed.sqlite') : await postgres.createDatabase();

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { testConversations } from './behaviour.ts';
+import { testSavedCompaction } from './compaction-behaviour.ts';
 import { testTurns } from './turns-behaviour.ts';
 
 let folder: string;
@@ -19,3 +20,4 @@ afterAll(async () => {
 
 testConversations(async () => join(folder, `${++files}.sqlite`));
 testTurns(async () => join(folder, `${++files}.sqlite`));
+testSavedCompaction(async () => join(folder, `${++files}.sqlite`));
