@@ -52,7 +52,10 @@ export class ByteChunks {
   }
 }
 
-/** The body of a request; undefined if it has more than `maxBytes`. */
+/**
+ * The body of a request; undefined if it has more than `maxBytes`. Chunks of one byte take about 6 µs each, nearly all
+ * of it in node:http and its web streams. Other work runs between reads of the socket, so they do not block.
+ */
 export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
   const chunks = new ByteChunks();
   for await (const chunk of request.body ?? []) {

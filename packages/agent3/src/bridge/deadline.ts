@@ -7,7 +7,7 @@ export const DEFAULT_TIMEOUT_MS = 30_000;
 
 interface DeadlineOptions {
   timeoutMs: number;
-  /** Of the caller. */
+  /** The signal of the caller. */
   signal?: AbortSignal;
   /** Aborted when the bridge is closed. */
   closing: AbortSignal;

@@ -6,7 +6,7 @@ import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/agents.ts';
 import type { SigningKey } from './signature.ts';
 
-/** Of cards and key sets. */
+/** The largest card or key set that is read. */
 export const MAX_CARD_BYTES = 256 * 1_024;
 const TIMEOUT_MS = 10_000;
 const MIN_FRESH_MS = 60_000;

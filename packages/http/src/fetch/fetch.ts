@@ -23,7 +23,7 @@ export interface FetchOptions {
   redirects?: 'refuse' | 'follow';
   /** From the call to the last byte of the body. Default: no limit but that of the signal. */
   timeoutMs?: number;
-  /** Of the body, after decompression. */
+  /** The largest body, measured after decompression. */
   maxBytes?: number;
   tls?: TlsOptions;
 }

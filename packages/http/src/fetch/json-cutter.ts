@@ -65,7 +65,7 @@ class JsonCutter {
 
 interface CutOptions {
   maxStringBytes: number;
-  /** Of the whole body, after its strings were cut. */
+  /** The largest body, measured after its strings were cut. */
   maxBytes?: number;
 }
 

@@ -8,7 +8,7 @@ const BYTES_PER_KIB = 1_024;
 const BYTES_PER_MB = 1_024 * 1_024;
 
 export interface ResponseLimits {
-  /** Of a body, or of one event. Default: no limit. */
+  /** The largest body, or the largest event of a stream. Default: no limit. */
   maxBytes?: number;
   /** Called once, before the reader of the response sees the error. */
   onTooLarge?(error: Error): void;

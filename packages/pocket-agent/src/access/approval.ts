@@ -37,7 +37,7 @@ export interface ApprovalRequest {
   toolCallId: string;
   /** Names from the agent that was called first down to the one that makes the call. */
   path: readonly string[];
-  /** Of path, tool and arguments: an answer with this hash is valid for this call only. */
+  /** Hash of path, tool and arguments: an answer with this hash is valid for this call only. */
   hash: string;
   /** Whether the definition of the tool has changed since it was first seen. */
   changed: boolean;
@@ -158,7 +158,7 @@ function invalidAnswerText(answer: unknown): string {
   return `approve() returned ${given}; it must return 'allow', 'deny', { allow: true } or { deny: 'why' }`;
 }
 
-/** With sorted keys: the order of arguments does not matter. */
+/** A copy with sorted keys: the order of arguments does not matter. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isRecord(value)) return value;

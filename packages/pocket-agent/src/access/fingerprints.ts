@@ -14,7 +14,7 @@ export class Fingerprints {
   /** By name, as first seen or last approved: the tool itself while it is listed unchanged, else its fingerprint. */
   readonly #known: Map<string, Tool | string>;
 
-  /** With a path they are kept across restarts. */
+  /** With a path, fingerprints are kept across restarts. */
   constructor(path: string | undefined) {
     this.#path = path;
     this.#known = new Map(path === undefined ? [] : Object.entries(read(path)));

@@ -32,7 +32,7 @@ interface Allowed extends Pick<AuditRecord, 'by'> {
   decision: 'allowed' | 'approved' | 'edited';
   reason?: undefined;
   error?: undefined;
-  /** With the arguments to use. */
+  /** The call with the arguments to use. */
   call: ToolCall;
 }
 

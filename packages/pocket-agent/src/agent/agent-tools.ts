@@ -27,7 +27,7 @@ import type { PocketAgent } from './agent.ts';
 import type { NestedAgentOptions } from './agent-config.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 
-/** Of one new list; events report all. */
+/** Changed tools of one list that are logged one by one. Each change is an event. */
 const MAX_LOGGED_CHANGES = 20;
 
 interface ToolsOwner extends RunAgent {

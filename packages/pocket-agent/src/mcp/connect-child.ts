@@ -98,7 +98,7 @@ function isMissing(error: unknown): boolean {
 interface FailedChild {
   name: string;
   entry: StdioEntry;
-  /** With variables expanded. */
+  /** The command with variables expanded. */
   command: string;
   cwd: string | undefined;
   transport: ChildTransport;

@@ -34,7 +34,7 @@ import { withoutProperties } from './transports/hidden-properties.ts';
 const MAX_ROUNDS = 100;
 /** The SDK's error when it stops reopening a stream: for a 2025 server the one on which changes are announced. */
 const STREAM_GIVEN_UP = /^Maximum reconnection attempts/;
-/** Of one result. Each block costs far more than its bytes. */
+/** The most content blocks of one result. Each costs far more than its bytes. */
 const MAX_BLOCKS = 10_000;
 const INVALID_REQUEST = -32_600;
 
@@ -46,7 +46,7 @@ const noValidator: jsonSchemaValidator = {
 };
 
 export interface ConnectRequest {
-  /** Of the server. */
+  /** The name of the server. */
   name: string;
   entry: McpServerEntry;
   /** If the headers of the entry depend on the caller. */

@@ -35,7 +35,7 @@ interface YamlSource<Value> {
 export class YamlFile<Value> {
   readonly file: string;
   readonly problems: ManifestProblem[] = [];
-  /** As it was written; undefined if it is not YAML. */
+  /** The value as it was written; undefined if the file is not YAML. */
   readonly raw: unknown;
   /** Undefined if the file does not match its schema. */
   readonly value: Value | undefined;

@@ -44,7 +44,7 @@ export class CredentialStore {
     return isKnown ? content.credentials : [];
   }
 
-  /** With the current key; does nothing if the row was changed or removed since it was read. */
+  /** Encrypts with the current key. Does nothing if the row was changed or removed since it was read. */
   async #sealAgain(
     { id, number, sealed }: { id: string; number: number; sealed: string },
     content: Sealed,

@@ -4,7 +4,7 @@ import { ByteChunks } from '@pocket-agent/http/byte-chunks';
 import { JsonWeight, MAX_JSON_PARTS } from '@pocket-agent/http/json-weight';
 import { isRecord } from '@pocket-agent/kit';
 
-/** Of one message over any transport: a server that never ends one must not fill the memory. */
+/** The largest message over any transport: a server that never ends a message must not fill the memory. */
 const MAX_MESSAGE_MB = 10;
 export const MAX_MESSAGE_BYTES = MAX_MESSAGE_MB * 1_024 * 1_024;
 const LINE_FEED = 10;
