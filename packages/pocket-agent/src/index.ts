@@ -77,6 +77,7 @@ export type { ProviderTool } from './provider-tools/provider-tool.ts';
 export { type LanguageModel, resolveModel } from './providers/model-names.ts';
 export type { ModelSettings } from './providers/provider-settings.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
+export type { LiteLlmParams, LiteLlmRouterOptions } from './router/litellm-options.ts';
 export type { RateStoreFactory } from './router/rate-window.ts';
 export { Router, type RouterStatus } from './router/router.ts';
 export type { RouterEvent, RouterOptions } from './router/router-options.ts';

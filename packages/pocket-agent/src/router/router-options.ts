@@ -20,6 +20,7 @@ import { checkModelName } from '../providers/model-names.ts';
 import { checkModelObject } from '../providers/model-version.ts';
 import { modelSettings } from '../providers/provider-settings.ts';
 import type { DeploymentParams } from './deployment.ts';
+import { type LiteLlmRouterOptions, translateLiteLlm } from './litellm-options.ts';
 import type { RateStoreFactory } from './rate-window.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
 
@@ -123,8 +124,9 @@ const defaults = {
 export type RouterSettings = RouterOptions & Required<Pick<RouterOptions, keyof typeof defaults>>;
 
 /** Throws for options that can never work. */
-export function readRouterOptions(options: RouterOptions): RouterSettings {
-  if (!isRecord(options)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
+export function readRouterOptions(given: RouterOptions | LiteLlmRouterOptions): RouterSettings {
+  if (!isRecord(given)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
+  const options = translateLiteLlm(given).options as RouterOptions;
   routerOptions.check(options);
   const { models, fallbacks = {}, contextWindowFallbacks = {}, strategy } = options;
   const isList = Array.isArray(models) && models.length > 0;

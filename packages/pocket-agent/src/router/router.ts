@@ -3,6 +3,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
 import { setModelsBehind } from '../model/provider-rules.ts';
 import { Deployment, type DeploymentStatus } from './deployment.ts';
+import { hintAtOwnNames, type LiteLlmRouterOptions } from './litellm-options.ts';
 import { RateLimitQueue } from './rate-limit-queue.ts';
 import { memoryRateStore, type RateStore, WindowShape } from './rate-window.ts';
 import { generate, RoutedCall, type RoutingContext, stream } from './routed-call.ts';
@@ -31,10 +32,12 @@ export class Router {
   readonly #models = new Map<string, LanguageModelV4>();
   readonly #closing = new AbortController();
 
-  constructor(options: RouterOptions) {
+  /** Options in LiteLLM's spelling work, too; a hint in the log names ours. */
+  constructor(options: RouterOptions | LiteLlmRouterOptions) {
     this.#settings = readRouterOptions(options);
     const { windowMs, arrivalMarginMs: marginMs, rateStore = memoryRateStore } = this.#settings;
-    this.#logger = options.logger ?? stderrLogger();
+    this.#logger = this.#settings.logger ?? stderrLogger();
+    hintAtOwnNames(options, this.#logger);
     this.#store = rateStore({ shape: new WindowShape({ windowMs, marginMs }), logger: this.#logger });
     const context: RoutingContext = {
       settings: this.#settings,
@@ -44,7 +47,7 @@ export class Router {
       closing: this.#closing.signal,
       emit: (event) => this.#emit(event),
     };
-    for (const modelName of new Set(options.models.map((entry) => entry.modelName))) {
+    for (const modelName of new Set(this.#settings.models.map((entry) => entry.modelName))) {
       this.#queues.set(modelName, this.#createQueue(modelName));
       this.#models.set(modelName, routedModel(modelName, context));
     }
