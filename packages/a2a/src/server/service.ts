@@ -42,6 +42,7 @@ export class A2aService {
       store: options.conversations,
       maxConversations,
       memory: new ConversationMemory(maxMemoryBytes),
+      outputSchema: agent.outputSchema,
       make: () => options.createAgent?.() ?? agent.fork(),
       onError,
     });

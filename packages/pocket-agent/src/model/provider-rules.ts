@@ -1,5 +1,5 @@
 // What each provider accepts in a request. Prompts are built by these rules; the history stays as it is.
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { PocketError } from '@pocket-agent/kit';
 import type { FilePart } from '../base/file-input.ts';
 import { isTextual } from '../base/file-types.ts';
@@ -180,9 +180,9 @@ const lessons: readonly Lesson[] = [
     text: 'user messages directly behind tool results',
   },
   {
-    // parts of the history only: a rejected setting is for the program to change
+    // parts of the history only: a rejected setting, or a forced tool call, has nothing to do with earlier answers
     rejection:
-      /(reasoning_content|extra_content|(\breasoning\b|thinking)(?!['"`]?[._ ](effort|summary|type|budget))).{0,80}(unsupported|not supported|not permitted|extra_forbidden|unknown|unrecognized|unexpected|invalid)|(extra inputs|extra_forbidden|invalid|unknown|unrecognized|unexpected|unsupported).{0,80}(reasoning_content|extra_content|`?thinking`? block)/is,
+      /^(?!.*(tool.?choice|forced? tool)).*?((reasoning_content|extra_content|(\breasoning\b|thinking)(?!['"`]?[._ ](effort|summary|type|budget))).{0,80}(unsupported|not supported|not permitted|extra_forbidden|unknown|unrecognized|unexpected|invalid)|(extra inputs|extra_forbidden|invalid|unknown|unrecognized|unexpected|unsupported).{0,80}(reasoning_content|extra_content|`?thinking`? block))/is,
     rule: { sendsReasoning: false },
     text: 'reasoning of earlier answers',
   },
@@ -199,6 +199,15 @@ export function setModelsBehind(model: LanguageModelV4, models: () => Promise<re
 /** The models that may answer a call: the model itself, or those behind it. */
 export async function modelsOf(model: LanguageModelV4): Promise<readonly LanguageModelV4[]> {
   return (await modelsBehind.get(model)?.()) ?? [model];
+}
+
+/** The types of files in the newest user message that the model does not take; images are left out with a note. */
+export function refusedTypes(model: LanguageModelV4, prompt: LanguageModelV4Prompt): string[] {
+  const newest = prompt.findLast((message) => message.role === 'user');
+  return (newest?.content ?? []).flatMap((part) => {
+    if (part.type !== 'file' || part.mediaType.startsWith('image/')) return [];
+    return takesFile(rulesOf(model), part.mediaType) ? [] : [part.mediaType];
+  });
 }
 
 /** Throws if the model, or a model behind it, does not take one of the files. Unknown providers may take any. */

@@ -11,6 +11,7 @@ import { tagPart } from '../model/account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from '../model/model-request.ts';
 import { providerErrorText, rejectionOf, statusOf, wasSilent } from '../model/provider-errors.ts';
+import { refusedTypes } from '../model/provider-rules.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
 import { adviceAfterRejection } from '../providers/model-names.ts';
 import type { Deployment } from './deployment.ts';
@@ -90,13 +91,28 @@ export class RoutedCall<Result> {
         const { kind, reason } = failureOf(error);
         if (kind === 'context-window') next = [...(contextWindowFallbacks?.[name] ?? []), ...next];
         else if (!isWorthAnotherTry(kind) && !(error instanceof PocketError)) throw error;
-        const [to, ...others] = next.filter((other) => !tried.includes(other));
+        const [to, ...others] = await this.#withoutRefusing(next.filter((other) => !tried.includes(other)));
         if (to === undefined) throw isPocketError(error, 'RATE_LIMITED') ? error : this.#allFailed(modelName, error);
         this.#context.emit({ type: 'fallback', from: name, to, reason });
         name = to;
         next = others;
       }
     }
+  }
+
+  /** Without leading fallbacks that do not take a file of the question: an answer that ignores it would mislead. */
+  async #withoutRefusing(fallbacks: readonly string[]): Promise<readonly string[]> {
+    const [name, ...others] = fallbacks;
+    if (name === undefined) return fallbacks;
+    const { deployments = [] } = this.#context.queues.get(name) ?? {};
+    for (const deployment of deployments) {
+      const model = await deployment.model().catch(() => undefined); // the call itself reports this error
+      const [refused] = model ? refusedTypes(model, this.#options.prompt) : [];
+      if (refused === undefined) continue;
+      this.#attempts.push({ deployment: deployment.id, reason: `does not take ${refused}` });
+      return this.#withoutRefusing(others);
+    }
+    return fallbacks;
   }
 
   /** Tries the deployments of one model, those where this call has failed last. */

@@ -265,6 +265,7 @@ export class AgentService {
       defaultId,
       maxConversations: this.#options.maxConversations ?? 1_000,
       memory: this.#memory,
+      outputSchema: this.#agent.outputSchema,
       make: () => this.#options.createAgent?.() ?? this.#agent.fork(),
       onError: this.#logError,
     });

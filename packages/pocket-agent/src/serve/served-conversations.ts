@@ -6,6 +6,8 @@ import type { ServedAgent } from './served-agent.ts';
 
 export const MAX_ID_LENGTH = 512;
 const MAX_SAVED_ID = 400;
+const OTHER_OUTPUT =
+  'makes agents with another output than the served agent, whose schema clients read: give both the same output.';
 
 /** Where conversations are saved: what `openConversations()` of `@pocket-agent/store` returns. */
 export interface ConversationStore {
@@ -23,6 +25,8 @@ interface ConversationsOptions {
   defaultId?: string;
   maxConversations: number;
   memory: ConversationMemory;
+  /** The schema of answers that clients were told; every agent must have the same. */
+  outputSchema?: ServedAgent['outputSchema'];
   make(): ServedAgent;
   onError(error: unknown): void;
 }
@@ -81,6 +85,10 @@ export class Conversations {
   #begin(key: string, { owner, id }: ConversationKey): Conversation {
     const { make, memory, onError, defaultId = 'default' } = this.#options;
     const agent = make();
+    if (JSON.stringify(agent.outputSchema) !== JSON.stringify(this.#options.outputSchema)) {
+      agent.close().catch(onError);
+      throw new PocketError('CONFIG_INVALID', `createAgent() of ${this.#options.name} ${OTHER_OUTPUT}`);
+    }
     const store = this.#saved(owner);
     const conversation: Conversation = {
       agent,

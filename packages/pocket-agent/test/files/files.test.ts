@@ -136,6 +136,30 @@ describe('a file that the model does not take is refused before the call, and th
     expect(await agent.run({ text: 'Look.', files: [{ data: PDF }] })).toBe('A PDF.');
     await router.close();
   });
+
+  test('a fallback model that does not take the file is skipped', async () => {
+    const names = ['google/gemini-3-pro-preview', 'anthropic/claude-sonnet-4-5', 'ollama/qwen3:8b'];
+    const models = names.map((name) => {
+      const { llmModel, modelSettings } = fake.modelConfig(name);
+      return { modelName: name, params: { model: llmModel, ...modelSettings } };
+    });
+    const [main = '', claude = '', ollama = ''] = names;
+    const routed = (fallbacks: string[]) =>
+      new Router({ models, fallbacks: { [main]: fallbacks }, retries: 0, logger: silent });
+    const ask = (router: Router) =>
+      new PocketAgent({ llmModel: main, router, logger: silent, limits: { modelRetries: 0 } }).run({
+        text: 'Look.',
+        files: [{ data: MP4 }],
+      });
+    await using first = Object.assign(routed([claude, ollama]), { [Symbol.asyncDispose]: () => first.close() });
+    fake.script({ status: 500, message: 'down' }, 'A film.');
+    expect(await ask(first)).toBe('A film.');
+    expect(fake.requests.map(({ provider }) => provider)).toEqual(['google', 'ollama']);
+    await using second = Object.assign(routed([claude]), { [Symbol.asyncDispose]: () => second.close() });
+    fake.script({ status: 500, message: 'down' });
+    await expect(ask(second)).rejects.toThrow(/anthropic\/claude-sonnet-4-5#1: does not take video\/mp4/);
+    expect(fake.requests).toHaveLength(3);
+  });
 });
 
 test.each([

@@ -268,6 +268,18 @@ describe('a provider that does not do what it says', () => {
     expect(fake.requests.slice(1).map(({ body }) => body.at('tool_choice').value)).toEqual(['auto', 'auto']);
   });
 
+  test('rejects a forced call because of thinking: only the force is left out', async () => {
+    const warnings: string[] = [];
+    const agent = fake.agent('anthropic/claude-sonnet-4-5', {
+      logger: { ...silent, warn: (text) => void warnings.push(text) },
+    });
+    const message = 'Thinking may not be enabled when tool_choice forces tool use.';
+    fake.script({ status: 400, message }, answerCall());
+    expect(await agent.run(QUESTION, { output: { schema: Report, mode: 'tool' } })).toEqual(zurich);
+    expect(fake.requests.map(({ body }) => body.at('tool_choice', 'type').text)).toEqual(['tool', 'auto']);
+    expect(warnings).toEqual([]);
+  });
+
   test('behind a router is asked with the tool', async () => {
     const router = new Router({
       logger: silent,

@@ -100,3 +100,22 @@ describe('an agent with an output, served over MCP', () => {
     expect(content[0]?.text).toContain('The answer does not fit the output schema');
   });
 });
+
+test('createAgent with another output than the served agent is refused, and the log says why', async () => {
+  const errors: string[] = [];
+  const logger = { ...silent, error: (text: string) => void errors.push(text) };
+  const typed = { llmModel: new ScriptedModel([]), name: 'Tester', output: Report, logger };
+  const agent = new PocketAgent<unknown>(typed);
+  cleanUps.push(() => agent.close());
+  const createAgent = () => scriptedAgent(['21 degrees']).agent;
+  const { url } = await agent.asMcpServer({ createAgent }).listen();
+  const client = await connect('SDK v2 in 2026', { url });
+  cleanUps.push(() => client.close());
+  expect(await client.say('How warm?')).toMatchObject({ isError: true });
+  expect(errors.join()).toContain('createAgent() of Tester makes agents with another output than the served agent');
+  const same = new PocketAgent<unknown>({ ...typed, llmModel: new ScriptedModel([answer(zurich)]) });
+  const { url: other } = await agent.asMcpServer({ createAgent: () => same }).listen();
+  const talker = await connect('SDK v2 in 2026', { url: other });
+  cleanUps.push(() => talker.close());
+  expect(await talker.say('How warm?')).toMatchObject({ structuredContent: zurich });
+});
