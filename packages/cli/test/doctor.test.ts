@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { dataFolder } from '../../kit/src/files/private-files.ts';
 import { SEED_MANIFEST, SEED_TOOLS } from '../../tool-folder/test/fixtures/seed-manifest.ts';
@@ -109,75 +107,4 @@ test('the data folder is in the standard place of each system', () => {
   expect(dataFolder({ XDG_DATA_HOME: 'relative' }, 'linux')).toMatch(/\/\.local\/share\/pocket-agent$/);
   expect(dataFolder({}, 'darwin')).toMatch(/\/Library\/Application Support\/pocket-agent$/);
   expect(dataFolder({ LOCALAPPDATA: '/local' }, 'win32')).toBe('/local/pocket-agent');
-});
-
-describe('pocket-agent new-tool', () => {
-  test('creates a folder whose tool can be called; an existing folder is refused', async () => {
-    const made = await folder.command(['new-tool', 'MyTool', '--dir', 'mine']);
-    expect(made).toMatchObject({ code: 0, stdout: `${join(folder.path, 'mine', 'MyTool')}\n` });
-    expect(made.stderr).toMatch(
-      /pocket-agent tools --tools mine\nTest it: .*node .*--test mine\/MyTool\/tool\.test\.ts\n.*: npm install CHECKOUT\/tarballs\/pocket-agent-\d\S+ CHECKOUT\/tarballs\/pocket-agent-tool-folder-\d\S+, /,
-    );
-    const { code, stdout } = await folder.command(['call', '--tools', 'mine', 'MyTool', 'my_tool', 'text=echo']);
-    expect(code).toBe(0);
-    expect(stdout).toContain('echo');
-    expect((await folder.command(['new-tool', 'MyTool', '--dir', 'mine'])).code).toBe(2);
-  });
-
-  test('prints lines that work when they are typed in a checkout', async () => {
-    const cwd = join(folder.path, 'project');
-    await mkdir(cwd);
-    await writeFile(join(cwd, 'package.json'), '{ "type": "commonjs" }'); // as npm init writes it
-    await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(cwd, 'node_modules'));
-    const { stderr } = await folder.spawned(['new-tool', 'MyTool'], { cwd, env: { npm_lifecycle_event: 'start' } });
-    const [tryIt, testIt, ...others] = stderr.split('\n');
-    expect(tryIt).toBe('Try it: npm start --silent -- tools --tools tools');
-    expect(others).toEqual(['']);
-    const { status, stdout } = spawnSync(testIt?.replace('Test it: ', '') ?? '', {
-      cwd,
-      shell: true,
-      encoding: 'utf8',
-    });
-    expect(stdout).toContain('pass 2');
-    expect(status).toBe(0);
-  });
-});
-
-describe('pocket-agent dump', () => {
-  test('contains documentation and source with working links', async () => {
-    const { code, stdout, stderr } = await folder.command(['dump']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(
-      /^# Pocket Agent \d+\.\d+\.\d+\n\n\d+ pages of documentation and \d+ source files, [\d,]+ lines\.\n/,
-    );
-    const links = [...stdout.slice(0, stdout.indexOf('\n# Documentation')).matchAll(/\]\(#([^)]+)\)/g)].map(
-      ([, id]) => id,
-    );
-    expect(links).toContain('docs-agents-md');
-    for (const id of links) expect(stdout).toContain(`<a id="${id}"></a>`);
-    expect(stdout).toContain('## src/agent/agent.ts\n\n```ts\n// PocketAgent:');
-    expect(stdout).toContain('## README.md');
-  });
-
-  test('writes FILE and nothing to stdout', async () => {
-    const { code, stdout, stderr } = await folder.command(['dump', '--docs-only', 'out.md']);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toMatch(/^out\.md: [\d,]+ bytes\n$/);
-    expect(await readFile(join(folder.path, 'out.md'), 'utf8')).toContain('\n# Documentation\n');
-    const failed = await folder.command(['dump', 'no/such/folder.md']);
-    expect(failed).toMatchObject({ code: 2, stdout: '' });
-    expect(failed.stderr).toContain('no/such/folder.md cannot be written: ');
-    expect((await folder.command(['dump', 'a.md', 'b.md'])).stderr).toContain('Give one file');
-  });
-
-  test('--docs-only and --source-only leave out the other part', async () => {
-    const [docs, source] = await Promise.all([
-      folder.command(['dump', '--docs-only']),
-      folder.command(['dump', '--source-only']),
-    ]);
-    expect(docs.stdout).toContain('\n# Documentation\n');
-    expect(docs.stdout).not.toContain('## src/');
-    expect(source.stdout).toContain('\n# Source\n');
-    expect(source.stdout).not.toContain('## docs/');
-  });
 });

@@ -39,7 +39,7 @@ test('replies to the bot are answered; bots, mass mentions and other messages ar
   other.say('general', `${discord.bot.mention} hello`);
   discord.user('admin').say('general', '@everyone hello');
   discord.user('admin').say('general', '@here hello');
-  ann.say('general', 'nobody in particular');
+  ann.say('general', 'a remark to all');
   const answerTo = ({ id }: { id: string }) =>
     discord.waitForBotMessage('general', ({ content, replyTo }) => content === 'ok' && replyTo?.messageId === id);
   const answer = await answerTo(ann.say('general', `${discord.bot.mention} first`));

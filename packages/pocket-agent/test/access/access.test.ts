@@ -135,13 +135,16 @@ describe('a profile on an agent', () => {
       inputSchema: { type: 'object', properties: { SECRET: { type: 'string' } } },
       run: () => 1,
     });
-    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'erase', arguments: '{bad' }, { name: 'nobody' }] }, 'ok'], {
-      tools: [hidden],
-      access: { profile: 'reader' },
-    });
+    const { agent } = scriptedAgent(
+      [{ toolCalls: [{ name: 'erase', arguments: '{bad' }, { name: 'unknown_tool' }] }, 'ok'],
+      {
+        tools: [hidden],
+        access: { profile: 'reader' },
+      },
+    );
     await agent.run('x');
     expect(resultText(agent, 0)).toBe('"erase" may not be called here: it can delete, and only read is allowed.');
-    expect(resultText(agent, 1)).toBe('There is no tool "nobody". Available: none.');
+    expect(resultText(agent, 1)).toBe('There is no tool "unknown_tool". Available: none.');
   });
 
   test('for an unknown name the model reads the ten closest names it may see, and no others', async () => {

@@ -307,7 +307,7 @@ describe('onToolError', () => {
         {
           toolCalls: [
             { name: 'fail' },
-            { name: 'nobody' },
+            { name: 'unknown_tool' },
             { name: 'add', arguments: '{' },
             { name: 'add', arguments: {} },
           ],
@@ -328,7 +328,7 @@ describe('onToolError', () => {
       'add TOOL_ARGUMENTS_INVALID',
       'add TOOL_ARGUMENTS_INVALID',
       'fail the disk is full',
-      'nobody TOOL_UNKNOWN',
+      'unknown_tool TOOL_UNKNOWN',
     ]);
   });
 

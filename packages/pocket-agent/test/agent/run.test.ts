@@ -396,7 +396,7 @@ describe('tool calls', () => {
         {
           toolCalls: [
             { name: 'fail' },
-            { name: 'nobody' },
+            { name: 'unknown_tool' },
             { name: 'add', arguments: '{"a": 1,' },
             { name: 'add', arguments: { a: 'x', b: 1 } },
             { name: 'add', arguments: '[1]' },
@@ -410,7 +410,7 @@ describe('tool calls', () => {
     expect(await agent.run('go')).toBe('done');
     expectValidHistory(agent);
     expect(resultText(agent, 0)).toContain('the disk is full');
-    expect(resultText(agent, 1)).toMatch(/no tool "nobody".*add, fail/);
+    expect(resultText(agent, 1)).toMatch(/no tool "unknown_tool".*add, fail/);
     expect(resultText(agent, 2)).toMatch(/must be a JSON object.*JSON Schema/s);
     expect(resultText(agent, 3)).toMatch(/a: .*number.*"properties"/is);
     expect(resultText(agent, 4)).toContain('not an object');

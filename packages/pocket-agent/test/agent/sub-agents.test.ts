@@ -251,7 +251,7 @@ test('an agent that waits for another twice still waits for it when one of the t
     description: '',
     run: async () => {
       await held.promise;
-      agents.fromOutside = outside(() => shared.run('from somebody else'));
+      agents.fromOutside = outside(() => shared.run('from another caller'));
       const second = shared.run('2');
       release.resolve();
       return second;

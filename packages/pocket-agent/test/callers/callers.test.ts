@@ -220,7 +220,7 @@ describe('caller and metadata', () => {
     let seen = '';
     const delegate = tool({
       name: 'delegate',
-      description: 'Asks for somebody else',
+      description: 'Asks for another person',
       run: async () => {
         seen = await other.run('Who?', { caller: 'ben' });
       },

@@ -1,5 +1,13 @@
 // The option `compaction`: when prompts are shortened, by what, at what cost, and what happens when that fails.
-import { type AgentEvent, type FunctionTool, type Message, PocketAgent, PocketError, tool } from 'pocket-agent';
+import {
+  type AgentEvent,
+  type FunctionTool,
+  type LanguageModel,
+  type Message,
+  PocketAgent,
+  PocketError,
+  tool,
+} from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { expect, test, vi } from 'vitest';
 import { isSummaryPrompt, StrictModel, type StrictModelOptions } from '../fixtures/strict-model.ts';
@@ -17,6 +25,16 @@ function turns(count: number): Message[] {
 
 function strict(options: Partial<StrictModelOptions> = {}): StrictModel {
   return new StrictModel({ answer: () => 'Fine.', ...options });
+}
+
+/** Its next prompt is compacted. */
+function agentAboveThreshold(llmModel: LanguageModel): PocketAgent {
+  return new PocketAgent({
+    llmModel,
+    messages: turns(10),
+    logger: silent,
+    compaction: { at: 3_900, keep: 1_500 },
+  });
 }
 
 function textsIn(prompt: unknown): string {
@@ -192,12 +210,7 @@ test('an abort during a summary ends the run and leaves history and view as they
       return 'too late';
     },
   });
-  const agent = new PocketAgent({
-    llmModel: model,
-    messages: turns(10),
-    logger: silent,
-    compaction: { at: 3_900, keep: 1_500 },
-  });
+  const agent = agentAboveThreshold(model);
   await expect(agent.run('And now?', { signal: controller.signal })).rejects.toThrow();
   expect(agent.compacted).toBeUndefined();
   expectValidHistory(agent);
@@ -210,12 +223,7 @@ test('a conversation that is reset during a summary starts anew', async () => {
       return 'old';
     },
   });
-  const agent = new PocketAgent({
-    llmModel: model,
-    messages: turns(10),
-    logger: silent,
-    compaction: { at: 3_900, keep: 1_500 },
-  });
+  const agent = agentAboveThreshold(model);
   await agent.run('And now?').catch(() => {});
   expect(agent.compacted).toBeUndefined();
   agent.resetMessages();
@@ -231,12 +239,7 @@ test('messages that are added during a summary stay word for word', async () => 
     },
     'Fine.',
   ]);
-  const agent = new PocketAgent({
-    llmModel: model,
-    messages: turns(10),
-    logger: silent,
-    compaction: { at: 3_900, keep: 1_500 },
-  });
+  const agent = agentAboveThreshold(model);
   await agent.run('And now?');
   expect(textsIn(model.calls[1]?.prompt)).toMatch(/They talked\..*And now\?.*One more thing\./);
 });

@@ -1,5 +1,6 @@
 // Errors before the first answer: a missing package, key or address, or an unknown model name.
 import { isPocketError, type LanguageModel, PocketAgent, Router, resolveModel } from 'pocket-agent';
+import { knownProviders } from 'pocket-agent/internal';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { API_KEY } from '../fixtures/providers/fake-dialect.ts';
@@ -16,18 +17,24 @@ afterEach(() => {
   fake.reset();
 });
 
-const variables = [
-  'OPENAI_API_KEY',
-  'OPENAI_BASE_URL',
-  'ANTHROPIC_API_KEY',
-  'GOOGLE_GENERATIVE_AI_API_KEY',
-  'GEMINI_API_KEY',
-  'AZURE_API_KEY',
-  'AZURE_RESOURCE_NAME',
-  'OPENAI_COMPATIBLE_BASE_URL',
-  'OPENAI_COMPATIBLE_API_KEY',
-  'OLLAMA_BASE_URL',
-];
+/** All that models read from the environment. */
+const variables = knownProviders.flatMap(
+  ({ keyVariables, urlVariables, insteadOfKey = [], addressVariable, settings = {} }) => [
+    ...keyVariables,
+    ...urlVariables,
+    ...insteadOfKey,
+    ...(addressVariable ? [addressVariable] : []),
+    ...Object.values(settings).flatMap((setting) => setting.variables),
+  ],
+);
+/** With their rows in the table of providers. */
+const known = [
+  ...models,
+  { model: 'claude-sonnet-4-5', provider: 'anthropic' as const },
+  { model: 'gemini-3-pro-preview', provider: 'google' as const },
+].flatMap(({ model, provider }) =>
+  knownProviders.filter(({ prefix }) => prefix === provider).map((row) => ({ model, provider, row })),
+);
 
 function bareEnvironment(set: Record<string, string> = {}): void {
   for (const name of variables) vi.stubEnv(name, set[name]);
@@ -41,21 +48,16 @@ async function failure(work: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-test.each([
-  ['gpt-5.1', 'OPENAI_API_KEY'],
-  ['openai/gpt-5.1', 'OPENAI_API_KEY'],
-  ['claude-sonnet-4-5', 'ANTHROPIC_API_KEY'],
-  ['anthropic/claude-sonnet-4-5', 'ANTHROPIC_API_KEY'],
-  ['gemini-3-pro-preview', 'GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY'],
-  ['google/gemini-3-pro-preview', 'GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY'],
-  ['azure/my-deployment', 'AZURE_API_KEY'],
-])('%s without a key says to set %s', async (llmModel, variable) => {
-  bareEnvironment();
-  const agent = new PocketAgent({ agentConfig: { llmModel } });
-  const error = await failure(() => agent.run('Hello'));
-  expect(error).toMatchObject({ code: 'MODEL_KEY_MISSING', message: expect.stringContaining(`set ${variable}`) });
-  expect(String(error)).toContain(llmModel);
-});
+test.each(known.flatMap(({ model, row }) => (row.needsKey ? [[model, row.keyVariables.join(' or ')]] : [])))(
+  '%s without a key says to set %s',
+  async (llmModel, variable) => {
+    bareEnvironment();
+    const agent = new PocketAgent({ agentConfig: { llmModel } });
+    const error = await failure(() => agent.run('Hello'));
+    expect(error).toMatchObject({ code: 'MODEL_KEY_MISSING', message: expect.stringContaining(`set ${variable}`) });
+    expect(String(error)).toContain(llmModel);
+  },
+);
 
 test('a key set after a failure is found by the next run, and the history stays valid', async () => {
   bareEnvironment();
@@ -67,13 +69,9 @@ test('a key set after a failure is found by the next run, and the history stays 
   expect(await agent.run('Hello again')).toBe('Hello yourself.');
 });
 
-test.each([
-  ['anthropic/claude-sonnet-4-5', 'ANTHROPIC_API_KEY', 'anthropic'],
-  ['google/gemini-3-pro-preview', 'GOOGLE_GENERATIVE_AI_API_KEY', 'google'],
-  ['google/gemini-3-pro-preview', 'GEMINI_API_KEY', 'google'],
-  ['azure/my-deployment', 'AZURE_API_KEY', 'azure'],
-  ['openai-compatible/local-model', 'OPENAI_COMPATIBLE_API_KEY', 'openai-compatible'],
-] as const)('%s takes its key from %s', async (llmModel, variable, provider) => {
+test.each(
+  known.flatMap(({ model, provider, row }) => row.keyVariables.map((variable) => [model, variable, provider] as const)),
+)('%s takes its key from %s', async (llmModel, variable, provider) => {
   bareEnvironment({ [variable]: API_KEY });
   fake.script('Hello.');
   const modelSettings = { baseUrl: fake.baseUrl(provider) };

@@ -191,7 +191,7 @@ describe('models of other providers', () => {
   });
 });
 
-test('a tool that needs an approval is not offered, because nobody can be asked before the provider runs it', async () => {
+test('a tool that needs an approval is not offered, because the provider runs it without asking', async () => {
   fake.script('One.', 'Two.');
   const options: Partial<PocketAgentOptions> = { providerTools: [geminiCode], approve: () => 'allow' };
   await fake.agent('google/gemini-3-pro-preview', { ...options, access: { confirm: 'write' } }).run('Hi.');

@@ -669,7 +669,7 @@ describe('an invalid configuration is refused with a hint how to correct it:', (
     ['each of models must be { modelName, params }', { models: [{ modelName: 'main' }] }],
     ['params of "main": model must be a string such as', { models: [{ modelName: 'main', params: {} }] }],
     ['params of "main": model must be a string such as', { models: [{ modelName: 'main', params: { model: {} } }] }],
-    ['Unknown model "nobody/x"', { models: [{ modelName: 'main', params: { model: 'nobody/x' } }] }],
+    ['Unknown model "unknown/x"', { models: [{ modelName: 'main', params: { model: 'unknown/x' } }] }],
     [
       'params of "main": rpm must be a number, 1 or more',
       { models: [{ modelName: 'main', params: { ...good, rpm: 0 } }] },

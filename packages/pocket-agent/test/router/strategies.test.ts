@@ -145,7 +145,7 @@ describe('in a router', () => {
   test('lowest cost takes prices from the table', async () => {
     const { call, chosen } = routed('lowest-cost', [
       { model: answers(0, { provider: 'openai.responses', modelId: 'gpt-5' }) },
-      { model: answers(0, { provider: 'nobody', modelId: 'of-unknown-price' }) },
+      { model: answers(0, { provider: 'unknown', modelId: 'of-unknown-price' }) },
       { model: answers(3, { provider: 'openai.responses', modelId: 'gpt-5-nano' }) },
     ]);
     await Promise.all([call(), call(), call()]);

@@ -15,7 +15,7 @@ describe.concurrent.each(clientKinds)('with %s', (kind) => {
       expect(await talker.toolNames()).toEqual(['Tester-message']);
       await talker.say('one');
       expect(textOf(await talker.say('two'))).toBe('one + two');
-      expect(textOf(await talker.say('other', { contextId: 'somebody else' }))).toBe('other');
+      expect(textOf(await talker.say('other', { contextId: 'another-client' }))).toBe('other');
       const controller = new AbortController();
       const asked = (message: string | undefined) => {
         if (message === 'Tester finished a step') controller.abort(new Error('never mind'));

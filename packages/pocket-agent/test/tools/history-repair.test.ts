@@ -182,7 +182,9 @@ test('a history that ends in the middle of tool calls is completed', async () =>
   const [user, assistant, first] = JSON.parse(JSON.stringify(agent.messages));
   const orphan = {
     role: 'tool',
-    content: [{ type: 'tool-result', toolCallId: 'nobody', toolName: 'add', output: { type: 'text', value: '1' } }],
+    content: [
+      { type: 'tool-result', toolCallId: 'unknown-call', toolName: 'add', output: { type: 'text', value: '1' } },
+    ],
   };
   const resumed = scriptedAgent(['going on'], { agentConfig: { messages: [orphan, user, assistant, first] as never } });
   expectValidHistory(resumed.agent);

@@ -25,7 +25,7 @@ export interface RecordedRequest {
   status: number | undefined;
 }
 
-const nobody: User = {
+const anonymous: User = {
   id: '',
   create_at: 0,
   update_at: 0,
@@ -148,7 +148,7 @@ export class HttpCore {
       checkParams(params);
       const call = new Call({
         world: this.#world,
-        user: user ?? nobody,
+        user: user ?? anonymous,
         params,
         query: url.searchParams,
         headers: request.headers,
