@@ -54,7 +54,7 @@ export class ByteChunks {
 
 /**
  * The body of a request; undefined if it has more than `maxBytes`. Chunks of one byte take about 6 µs each, nearly all
- * of it in node:http and its web streams. Other work runs between reads of the socket, so they do not block.
+ * of it in node:http and its stream. Other work runs after each read of the socket, so within 0.2 s.
  */
 export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
   const chunks = new ByteChunks();
