@@ -1,0 +1,97 @@
+// `npm run test:providers [-- FOLDER]`: checks the table of model providers against the newest packages. Each is installed in a
+// temporary folder (or is in FOLDER) and must make a model of AI SDK 7 that sends the key to a local HTTP endpoint.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type LanguageModel, resolveModel } from 'pocket-agent';
+import { type KnownProvider, knownProviders } from 'pocket-agent/internal';
+
+const INSTALL_MS = 240_000;
+const KEY = 'key-of-the-check';
+/** Its newest version still makes models of AI SDK 6. */
+const OLD_PACKAGE = '@ai-sdk/vercel';
+
+function install(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'pocket-agent-providers-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
+  const packages = [...new Set([...knownProviders.map(({ packageName }) => packageName), OLD_PACKAGE])];
+  const args = ['install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts'];
+  const versions = packages.map((name) => `${name}@latest`);
+  execFileSync('npm', [...args, ...versions], {
+    cwd: folder,
+    timeout: INSTALL_MS,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  return folder;
+}
+
+const requests: IncomingMessage[] = [];
+const server = createServer((request, response) => {
+  requests.push(request);
+  request.resume().on('end', () => response.writeHead(401, { 'content-type': 'application/json' }).end('{}'));
+});
+
+/** What is wrong with a row of the table; undefined if nothing is. */
+async function problemOf({ prefix, aliases }: KnownProvider, baseUrl: string): Promise<string | undefined> {
+  for (const name of [prefix, ...aliases]) {
+    requests.length = 0;
+    const settings = { apiKey: KEY, baseUrl, region: 'us-east-1', project: 'mine' };
+    try {
+      await call(await resolveModel(`${name}/some-model`, settings));
+    } catch (error) {
+      return `${name}/: ${String(error)}`;
+    }
+    const [request] = requests;
+    if (!request) return `${name}/: no request arrived`;
+    if (!JSON.stringify([request.headers, request.url]).includes(KEY)) return `${name}/: the key was not sent`;
+  }
+  return undefined;
+}
+
+/** Claude on Vertex has an entry point of its own, and needs credentials of Google in place of a key. */
+async function checkVertexClaude(): Promise<string | undefined> {
+  const { provider } = await resolveModel('vertex_ai/claude-sonnet-4-5', { project: 'mine' });
+  return provider.includes('anthropic') ? undefined : `vertex_ai/claude-…: made a model of ${provider}`;
+}
+
+/** The endpoint refuses the key, so the call fails. */
+async function call(model: LanguageModel): Promise<void> {
+  const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
+  await model.doGenerate({ prompt }).then(
+    () => undefined,
+    () => undefined,
+  );
+}
+
+async function checkOldModel(): Promise<string | undefined> {
+  const file = createRequire(resolve('package.json')).resolve(OLD_PACKAGE);
+  const { createVercel } = await import(pathToFileURL(file).href);
+  const refusal = await resolveModel(createVercel({ apiKey: KEY })('v0')).then(
+    () => 'accepted',
+    (error) => String(error),
+  );
+  return refusal.includes('is a model of AI SDK 6 (V3)') ? undefined : `${OLD_PACKAGE}: ${refusal}`;
+}
+
+const [, , given] = process.argv;
+process.chdir(given ? resolve(given) : install());
+await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const problems: string[] = [];
+for (const provider of knownProviders) {
+  const problem = await problemOf(provider, baseUrl);
+  if (problem) problems.push(problem);
+  console.log(`${problem ? 'broken' : 'ok    '}  ${provider.prefix}: ${provider.packageName}`);
+}
+for (const problem of [await checkOldModel(), await checkVertexClaude()]) if (problem) problems.push(problem);
+server.closeAllConnections();
+server.close();
+for (const text of problems) console.error(text);
+process.chdir(tmpdir());
+process.exitCode = problems.length === 0 ? 0 : 1;
