@@ -236,7 +236,9 @@ export class Compactor {
       request.context.signal.throwIfAborted();
       const isTolerated = tolerated.some((code) => isPocketError(error, code));
       if (occasion === 'command' || !isTolerated) throw error;
-      this.#options.logger.warn(`The conversation could not be summarised, and goes on without: ${errorText(error)}`);
+      this.#options.logger.warn(
+        `The conversation could not be summarised; the run continues without a summary: ${errorText(error)}`,
+      );
       return undefined;
     }
   }

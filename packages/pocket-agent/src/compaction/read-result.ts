@@ -155,7 +155,7 @@ export class KeptResults {
       await file?.close();
     }
     if (part && !isKeptId(id)) return work(sourceOf(outputText(part.output)));
-    throw new PocketError('TOOL_FAILED', `The result "${id}" is not kept, or no longer: call the tool again.`);
+    throw new PocketError('TOOL_FAILED', `The result "${id}" is not available: call the tool again.`);
   }
 
   store(): Promise<ResultStore> {

@@ -216,7 +216,7 @@ test('an abort during a summary ends the run and leaves history and view as they
   expectValidHistory(agent);
 });
 
-test('a conversation that is reset during a summary starts anew', async () => {
+test('a conversation that is reset during a summary starts over', async () => {
   const model = strict({
     summary: () => {
       agent.resetMessages();

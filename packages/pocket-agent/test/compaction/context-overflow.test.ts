@@ -36,17 +36,20 @@ function agentOf(llmModel: LanguageModel, options: Partial<PocketAgentOptions> =
 }
 
 describe.each(models)('through %s', (_name, modelAt) => {
-  test.each([false, true])('one overflow tells the window; later prompts fit (streaming: %s)', async (streaming) => {
-    const { baseUrl } = await start();
-    const { agent, compacted } = agentOf(modelAt(baseUrl));
-    for (let turn = 0; turn < 40; turn++) expect(await agent.run(`Question ${turn}`, { streaming })).toBe(long);
-    expect(server?.overflows).toBe(1);
-    expect(server?.problems).toEqual([]);
-    expect(compacted()).toBeGreaterThan(3);
-    expect(server?.summaries.length).toBeGreaterThanOrEqual(compacted());
-    expect(agent.messages).toHaveLength(80);
-    expectValidHistory(agent);
-  });
+  test.each([false, true])(
+    'one overflow shows the size of the context window; later prompts fit (streaming: %s)',
+    async (streaming) => {
+      const { baseUrl } = await start();
+      const { agent, compacted } = agentOf(modelAt(baseUrl));
+      for (let turn = 0; turn < 40; turn++) expect(await agent.run(`Question ${turn}`, { streaming })).toBe(long);
+      expect(server?.overflows).toBe(1);
+      expect(server?.problems).toEqual([]);
+      expect(compacted()).toBeGreaterThan(3);
+      expect(server?.summaries.length).toBeGreaterThanOrEqual(compacted());
+      expect(agent.messages).toHaveLength(80);
+      expectValidHistory(agent);
+    },
+  );
 
   test('tool calls keep their results in every request', async () => {
     let steps = 0;

@@ -118,16 +118,16 @@ test('results in memory: the oldest make room, and those of a closed agent are g
     await reader.run('Read it');
     return resultText(reader, 5);
   };
-  expect(await readBy(ids[0])).toContain('is not kept, or no longer: call the tool again');
+  expect(await readBy(ids[0])).toContain('is not available: call the tool again');
   expect(await readBy(ids[4])).toContain('xxxxxxxxxx');
   await agent.close();
-  expect(await readBy(ids[4])).toContain('is not kept, or no longer');
+  expect(await readBy(ids[4])).toContain('is not available');
 });
 
 test('results in memory expire', async () => {
   const { agent } = scripted([callDump, reads({ bytes: 10 }), 'Read.'], { keepResults: { expiresAfterMs: 1e-9 } });
   await agent.run('Dump it');
-  expect(resultText(agent, 1)).toContain('is not kept, or no longer');
+  expect(resultText(agent, 1)).toContain('is not available');
 });
 
 test('the file is private', async () => {
@@ -216,7 +216,7 @@ test('what a hook removed from a result cannot be read', async () => {
     },
   });
   await agent.run('Dump it');
-  expect(resultText(agent, 1)).toMatch(/is not kept/);
+  expect(resultText(agent, 1)).toMatch(/is not available/);
   await expect.poll(() => readdir(folder)).toEqual([]);
 });
 
@@ -241,8 +241,8 @@ test('the result of another conversation cannot be read, even with its id', asyn
     'Nothing.',
   ]);
   await agent.run(`Read ${id}`);
-  expect(resultText(agent, 1)).toMatch(/is not kept/);
-  expect(resultText(agent, 2)).toMatch(/is not kept/);
+  expect(resultText(agent, 1)).toMatch(/is not available/);
+  expect(resultText(agent, 2)).toMatch(/is not available/);
 });
 
 test('an id that a tool planted in its own result does not open the result of another conversation', async () => {
@@ -259,7 +259,7 @@ test('an id that a tool planted in its own result does not open the result of an
     { tools: [planted], messages: [] },
   );
   await agent.run('Read it');
-  expect(resultText(agent, 1)).toMatch(/is not kept|no tool "read_result"/);
+  expect(resultText(agent, 1)).toMatch(/is not available|no tool "read_result"/);
 });
 
 test('results expire', async () => {
@@ -269,7 +269,7 @@ test('results expire', async () => {
   const old = new Date(Date.now() - 25 * 3_600_000);
   await utimes(join(folder, file), old, old);
   await agent.run('Read it');
-  expect(resultText(agent, 1)).toContain('is not kept');
+  expect(resultText(agent, 1)).toContain('is not available');
 });
 
 test('expired results of earlier programs are deleted, other files stay', async () => {

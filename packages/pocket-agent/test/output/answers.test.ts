@@ -172,7 +172,7 @@ describe('the answer tool', () => {
     expect(resultText(agent)).toBe('called');
   });
 
-  test('is no action: no approval, hook, event, record or limit applies to it', async () => {
+  test('does not count as a tool call: no approval, hook, event, record or limit applies to it', async () => {
     const events = recordEvents();
     const hooked: string[] = [];
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, answer()], {

@@ -226,7 +226,7 @@ describe('a provider that does not do what it says', () => {
     expect(fake.requests.map(({ body }) => toolsIn(body))).toEqual([[], ['final_answer'], ['final_answer']]);
   });
 
-  test('ignores the schema: the model is asked to call the answer tool, from then on at once', async () => {
+  test('ignores the schema: the model is asked to call the answer tool, and later runs offer it from the start', async () => {
     const agent = fake.agent('openai-chat/gpt-5.1');
     fake.script('It is 21 degrees.', answerCall(), answerCall());
     expect(await agent.run(QUESTION, { output: Report })).toEqual(zurich);
