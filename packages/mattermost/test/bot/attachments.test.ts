@@ -83,6 +83,16 @@ test.each([
   expect(lastContent(model)).toEqual([{ type: 'text', text: `alice: read this\n${note}` }]);
 });
 
+test('the limit is for all attachments of a question together', async () => {
+  const model = new ScriptedModel(['I read one.']);
+  const { fake, texts } = await world({ model, profile: 'none', config: { maxFileBytes: 1024 * 1024 } });
+  const large = Buffer.concat([PDF, Buffer.alloc(600_000)]);
+  ask(fake, { 'one.pdf': large, 'two.pdf': large });
+  await until(texts).toEqual(['I read one.']);
+  expect(asked(model)).toContain('\\"two.pdf\\" is left out: attachments may have');
+  expect(lastContent(model)).toHaveLength(2);
+});
+
 test('a file that Mattermost does not give out is left out, and the question is answered', async () => {
   const model = new ScriptedModel(['I cannot.']);
   const { fake, texts } = await world({ model, profile: 'none', config: { maxRetries: 0 } });
