@@ -49,7 +49,7 @@ export class ContextWindows {
     if (typeof provider === 'string' && typeof modelId === 'string') this.#routed = { provider, modelId };
   }
 
-  /** The provider said that a prompt of so many estimated tokens is too long, and often also what fits. */
+  /** The provider said that a prompt of `estimated` tokens is too long, and often also what fits. */
   learnOverflow(model: LanguageModelV4, estimated: number, error: unknown): void {
     const name = modelName(model);
     const { window, counted } = numbersIn(providerErrorText(providerError(error)));
