@@ -1,7 +1,7 @@
-// `npm run test:providers [-- FOLDER]`: checks the table of model providers against the newest packages. Each is installed in a
+// `npm run test:providers [-- FOLDER | --latest]`: checks the table of model providers against real packages. Each is installed in a
 // temporary folder (or is in FOLDER) and must make a model of AI SDK 7 that sends the key to a local HTTP endpoint.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -16,13 +16,19 @@ const KEY = 'key-of-the-check';
 /** Its newest version still makes models of AI SDK 6. */
 const OLD_PACKAGE = '@ai-sdk/vercel';
 
+/** The versions that CI tries; `npm run test:providers -- --latest` tries the newest. */
+const pinned: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync(new URL('provider-versions.json', import.meta.url), 'utf8'),
+);
+const isLatest = process.argv.includes('--latest');
+
 function install(): string {
   const folder = mkdtempSync(join(tmpdir(), 'pocket-agent-providers-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
   const packages = [...new Set([...knownProviders.map(({ packageName }) => packageName), OLD_PACKAGE])];
   const args = ['install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts'];
-  const versions = packages.map((name) => `${name}@latest`);
+  const versions = packages.map((name) => `${name}@${isLatest ? 'latest' : (pinned[name] ?? 'latest')}`);
   execFileSync('npm', [...args, ...versions], {
     cwd: folder,
     timeout: INSTALL_MS,
@@ -79,7 +85,7 @@ async function checkOldModel(): Promise<string | undefined> {
   return refusal.includes('is a model of AI SDK 6 (V3)') ? undefined : `${OLD_PACKAGE}: ${refusal}`;
 }
 
-const [, , given] = process.argv;
+const given = process.argv.slice(2).find((argument) => argument !== '--latest');
 process.chdir(given ? resolve(given) : install());
 await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
 const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

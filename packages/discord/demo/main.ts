@@ -1,7 +1,6 @@
 // npm run discord:demo: people talk to the bot on a local Discord. Needs no account and no API key.
 import { parseArgs } from 'node:util';
 import { errorText } from '@pocket-agent/kit';
-import { DiscordBotError } from '../src/base/errors.ts';
 
 const USAGE = `Usage: npm run discord:demo [-- --fast | -- --tools DIR]
 
@@ -33,5 +32,5 @@ function isUsage(error: unknown): boolean {
 }
 
 function isConfiguration(error: unknown): boolean {
-  return error instanceof DiscordBotError && error.code === 'CONFIG_INVALID';
+  return error instanceof Error && 'code' in error && error.code === 'CONFIG_INVALID';
 }

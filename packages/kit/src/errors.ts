@@ -61,7 +61,9 @@ export class PocketError extends CodedError<PocketErrorCode> {
   /** `instanceof PocketError` is also true for errors of another copy of this package; subclasses compare as usual. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: `this` may be a subclass
-    return this === PocketError ? isPocketError(value) : Function.prototype[Symbol.hasInstance].call(this, value);
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    // biome-ignore lint/complexity/noThisInStatic: as above
+    return this === PocketError && isPocketError(value);
   }
 }
 

@@ -28,9 +28,15 @@ test('instanceof knows a PocketError of another copy of the package, and subclas
     override readonly name = 'PocketError';
     readonly code = 'TIMEOUT';
   }
-  class Special extends PocketError {}
+  class Special extends PocketError {
+    constructor(...args: ConstructorParameters<typeof PocketError>) {
+      super(...args);
+      Object.defineProperty(this, 'name', { value: 'Special' });
+    }
+  }
   expect(new OfAnotherCopy('late')).toBeInstanceOf(PocketError);
   expect(new Special('TIMEOUT', 'late')).toBeInstanceOf(Special);
+  expect(new Special('TIMEOUT', 'late')).toBeInstanceOf(PocketError);
   expect(new PocketError('TIMEOUT', 'late')).not.toBeInstanceOf(Special);
   expect(new Error('late')).not.toBeInstanceOf(PocketError);
   expect(undefined).not.toBeInstanceOf(PocketError);

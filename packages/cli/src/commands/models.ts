@@ -21,6 +21,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     print(values.json ? providers.map(printableJson) : providerTable(providers));
     return exitCodes.answered;
   }
+  if (values.check && values.all)
+    throw new PocketError('CONFIG_INVALID', '--check calls models by name; leave --all out.');
   const usable = values.all ? providers.filter(isUsable).map(({ provider }) => provider) : [];
   const names = [...usable, ...positionals];
   for (const name of names) if (!providerByPrefix(name)) checkModelName(name);

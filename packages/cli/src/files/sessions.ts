@@ -62,9 +62,10 @@ export class Sessions {
   /** Saves the conversation of the agent as a new session, now and after each step. */
   async saveAs(name: string, agent: PocketAgent<unknown>): Promise<void> {
     await this.#check(name);
-    const { messages } = agent;
+    const { messages, compacted } = agent;
     const now = new Date().toISOString();
-    const conversation = { id: name, title: '', createdAt: now, updatedAt: now, messages };
+    const about = { id: name, title: '', createdAt: now, updatedAt: now };
+    const conversation = { ...about, messages, ...(compacted ? { compacted } : {}) };
     const isTaken = (await this.#chats.get(name)) !== undefined;
     if (isTaken || (messages.length > 0 && !(await this.#chats.import(conversation))))
       throw new PocketError('CONFIG_INVALID', `Session "${name}" already exists: choose another name.`);

@@ -13,7 +13,7 @@ export interface CheckedAbilities extends ModelAbilities {
   problem?: string;
 }
 
-/** Throws if the provider rejects the key or does not know the model. */
+/** Calls the model with a tool and an image. `problem` says why it could not be called. */
 export async function checkModel(model: string, signal: AbortSignal): Promise<CheckedAbilities> {
   let isCalled = false;
   const lookUp = tool({

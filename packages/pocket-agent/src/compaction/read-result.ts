@@ -25,7 +25,7 @@ export interface KeepResultsOptions {
   folder?: string;
   /** Default: one day. */
   expiresAfterMs?: number;
-  /** Of all results in the folder, or in memory; the oldest make room. Default: 256 MiB in a folder, 64 MiB in memory. */
+  /** Of all results in the folder, or of this agent in memory; the oldest make room. Default: 256 MiB, in memory 64 MiB. */
   maxTotalBytes?: number;
 }
 

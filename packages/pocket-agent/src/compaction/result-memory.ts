@@ -1,16 +1,19 @@
-// Whole tool results in memory: those of all agents of this process have one limit, and each an expiry.
+// Whole tool results in memory: each agent has a limit and an expiry for its own, and the process a limit for all.
 import { newResultId, type OpenResult, type ResultStore, sourceOf, type WholeResult } from './result-pages.ts';
 
 interface MemoryLimits {
   expiresAfterMs: number;
-  /** Of all agents of this process; the oldest make room. */
+  /** Of one agent; its oldest make room. */
   maxTotalBytes: number;
 }
 
 interface InMemory extends WholeResult {
   bytes: number;
-  keptAt: number;
+  expiresAt: number;
 }
+
+/** Of all agents together, unless one of them has a higher limit; the oldest make room. */
+const MAX_PROCESS_BYTES = 64 * 1_024 * 1_024;
 
 /** By id, the oldest first. */
 const results = new Map<string, InMemory>();
@@ -18,6 +21,7 @@ let totalBytes = 0;
 
 export class ResultMemory implements ResultStore {
   readonly #limits: MemoryLimits;
+  /** The oldest first. */
   readonly #ids = new Set<string>();
 
   constructor(limits: MemoryLimits) {
@@ -28,13 +32,20 @@ export class ResultMemory implements ResultStore {
     const { maxTotalBytes, expiresAfterMs } = this.#limits;
     const bytes = Buffer.byteLength(result.text);
     if (bytes > maxTotalBytes / 4) return undefined;
-    const oldest = Date.now() - expiresAfterMs;
-    for (const [id, { keptAt }] of results) {
-      if (keptAt > oldest && totalBytes + bytes <= maxTotalBytes) break;
+    forgetExpired();
+    let ownBytes = this.#countBytes();
+    for (const id of this.#ids) {
+      if (ownBytes + bytes <= maxTotalBytes) break;
+      ownBytes -= results.get(id)?.bytes ?? 0;
+      forget(id);
+    }
+    const processLimit = Math.max(MAX_PROCESS_BYTES, maxTotalBytes);
+    for (const id of results.keys()) {
+      if (totalBytes + bytes <= processLimit) break;
       forget(id);
     }
     const id = newResultId();
-    results.set(id, { ...result, bytes, keptAt: Date.now() });
+    results.set(id, { ...result, bytes, expiresAt: Date.now() + expiresAfterMs });
     totalBytes += bytes;
     this.#ids.add(id);
     return id;
@@ -42,7 +53,7 @@ export class ResultMemory implements ResultStore {
 
   async open(id: string): Promise<OpenResult | undefined> {
     const found = results.get(id);
-    if (!found || found.keptAt + this.#limits.expiresAfterMs <= Date.now()) return undefined;
+    if (!found || found.expiresAt <= Date.now()) return undefined;
     const { tool, toolCallId, text } = found;
     return { tool, toolCallId, ...sourceOf(text), close: async () => {} };
   }
@@ -51,11 +62,27 @@ export class ResultMemory implements ResultStore {
     forget(id);
   }
 
+  /** The bytes of this agent; ids of results that are gone are dropped. */
+  #countBytes(): number {
+    let bytes = 0;
+    for (const id of this.#ids) {
+      const found = results.get(id);
+      if (found) bytes += found.bytes;
+      else this.#ids.delete(id);
+    }
+    return bytes;
+  }
+
   /** Forgets the results of this agent. */
   clear(): void {
     for (const id of this.#ids) forget(id);
     this.#ids.clear();
   }
+}
+
+function forgetExpired(): void {
+  const now = Date.now();
+  for (const [id, { expiresAt }] of results) if (expiresAt <= now) forget(id);
 }
 
 function forget(id: string): void {

@@ -1,7 +1,7 @@
 // Tools with which an agent keeps facts beyond a conversation: remember, recall and forget. Callers of runs have separate
 // memories.
 import { isRecord, nullable, PocketError } from '@pocket-agent/kit';
-import { currentRun } from '../run/run-context.ts';
+import { ANONYMOUS, currentRun } from '../run/run-context.ts';
 import { type FunctionTool, functionTools, tool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 
@@ -63,8 +63,12 @@ function toolsOf(find: () => AgentMemory): ToolSource {
   return functionTools([rememberTool(find), recallTool(find), forgetTool(find)], 'memory');
 }
 
+/** Whose memory a run uses. */
 function owner(): string | undefined {
-  return currentRun()?.policy.caller;
+  const caller = currentRun()?.policy.caller;
+  if (caller !== ANONYMOUS) return caller;
+  const wayOut = 'give the server a token, or tokens, so that callers can be told apart';
+  throw new PocketError('TOOL_FAILED', `Anonymous callers have no memory, because they would share it: ${wayOut}.`);
 }
 
 function rememberTool(memory: () => AgentMemory): FunctionTool {

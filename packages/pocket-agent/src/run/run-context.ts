@@ -70,6 +70,9 @@ export const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({});
 
 const storage = new AsyncLocalStorage<RunContext | undefined>();
 
+/** The caller of runs for clients of a server without tokens, who cannot be told apart. */
+export const ANONYMOUS = 'anonymous';
+
 /** The run that the current code is part of. */
 export function currentRun(): RunContext | undefined {
   const context = storage.getStore();

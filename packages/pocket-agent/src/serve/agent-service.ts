@@ -14,6 +14,7 @@ import { type McpHandler, serveStdio } from '@pocket-agent/http/mcp';
 import { errorText, isPublicError, isRecord, PocketError, publicErrorText } from '@pocket-agent/kit';
 import { servedApproval } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
+import { ANONYMOUS } from '../run/run-context.ts';
 import type { ResourceCaller } from '../skills/served-resources.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { errorResult } from '../tools/tool-result.ts';
@@ -72,7 +73,7 @@ export class AgentService {
   constructor(agent: ServedAgent, options: AgentServerOptions) {
     this.#agent = agent;
     this.#options = options;
-    this.#fileTypes = [...(agent.allowImages ? ['image/*'] : []), ...(options.files ?? [])];
+    this.#fileTypes = options.files ?? (agent.allowImages ? ['image/*'] : []);
     this.#memory = new ConversationMemory(options.maxMemoryBytes);
     this.#conversations = this.#makeConversations();
     const { maxRuns, maxRunsPerCaller } = options;
@@ -173,7 +174,7 @@ export class AgentService {
         streaming: false,
         ...(profile.length > 0 ? { profile } : {}),
         ...(canAsk ? servedApproval(this.#options.approvals, approve) : {}),
-        ...(authInfo ? { caller: authInfo.clientId } : {}),
+        ...(http ? { caller: authInfo?.clientId ?? ANONYMOUS } : {}),
         ...(typeof traceparent === 'string' && traceparent ? { traceparent } : {}),
         ...(onEvent ? { onEvent } : {}),
       });
@@ -237,6 +238,9 @@ export class AgentService {
 
   #makeHandler(): McpHandler {
     this.#checkCallers(this.#access);
+    const { name, logger } = this.#agent;
+    if (!hasTokens(this.#access) && this.#access.allowedHosts)
+      logger.warn(`${name} is served without a token: everyone who can reach it may use it.`);
     return serveFetch(this.#factory(this.#access), { onError: this.#logError, ...this.#access });
   }
 

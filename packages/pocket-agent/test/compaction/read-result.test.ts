@@ -124,6 +124,21 @@ test('results in memory: the oldest make room, and those of a closed agent are g
   expect(await readBy(ids[4])).toContain('is not available');
 });
 
+test('results in memory do not make room for those of another agent with a lower limit', async () => {
+  const tools = [dump('read', 'x'.repeat(100_000))];
+  const { agent } = scripted([callDump, 'Dumped.', reads({ bytes: 10 }), 'Read.'], { tools, keepResults: true });
+  await agent.run('Dump it');
+  for (const limits of [{ maxTotalBytes: 450_000 }, { expiresAfterMs: 1e-9 }]) {
+    const { agent: other } = scripted(Array.from({ length: 5 }, () => [callDump, 'Dumped.']).flat(), {
+      tools,
+      keepResults: limits,
+    });
+    for (let turn = 0; turn < 5; turn++) await other.run('Dump it');
+  }
+  await agent.run('Read it');
+  expect(resultText(agent, 1)).toContain('xxxxxxxxxx');
+});
+
 test('results in memory expire', async () => {
   const { agent } = scripted([callDump, reads({ bytes: 10 }), 'Read.'], { keepResults: { expiresAfterMs: 1e-9 } });
   await agent.run('Dump it');

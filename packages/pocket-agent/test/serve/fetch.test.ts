@@ -8,7 +8,7 @@ import express from 'express';
 import { Hono } from 'hono';
 import type { AgentServer, AgentServerOptions } from 'pocket-agent';
 import { afterEach, describe, expect, test } from 'vitest';
-import { scriptedAgent } from '../helpers.ts';
+import { scriptedAgent, silent } from '../helpers.ts';
 import { clientKinds, connect, textOf } from './clients.ts';
 
 const cleanUps: (() => unknown)[] = [];
@@ -84,6 +84,16 @@ test('a public host name is refused unless it is allowed', async () => {
   const refused = await served().fetch(request());
   expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('not in allowedHosts')]);
   expect((await served({ allowedHosts: ['agents.example'] }).fetch(request())).status).toBe(200);
+});
+
+test('a public host name without a token is reported', async () => {
+  const lines: string[] = [];
+  const logger = { ...silent, warn: (line: string) => void lines.push(line) };
+  const { agent } = scriptedAgent([], { logger });
+  cleanUps.push(() => agent.close());
+  const url = 'https://agents.example/mcp';
+  await agent.asMcpServer({ allowedHosts: ['agents.example'] }).fetch(post(url, JSON.stringify(initialize)));
+  expect(lines).toEqual([expect.stringContaining('without a token')]);
 });
 
 test('a web page of another origin is refused', async () => {

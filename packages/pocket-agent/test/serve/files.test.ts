@@ -63,6 +63,11 @@ test('the tool has no argument for files unless the agent takes them', async () 
   });
 });
 
+test('an agent with allowImages takes no images if `files` does not name them', async () => {
+  const agent = { agentConfig: { allowImages: true } };
+  expect(await (await serve({ agent, files: [] })).argument()).toBeUndefined();
+});
+
 test('an agent with allowImages takes images', async () => {
   const { send, argument } = await serve({ agent: { agentConfig: { allowImages: true } } });
   expect(await argument()).toMatchObject({ description: expect.stringContaining('text, image/*.') });

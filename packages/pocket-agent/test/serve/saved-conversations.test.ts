@@ -102,3 +102,21 @@ test('refuses another value for the option', () => {
     'conversations must be the result of openConversations()',
   );
 });
+
+test.each([undefined, 'token-of-ann-123'])(
+  'memory is for callers with a token, not for all others together (%s)',
+  async (token) => {
+    const call = { toolCalls: [{ name: 'remember', arguments: { text: 'The PIN is 1234.' } }] };
+    const { agent } = scriptedAgent([call, ({ prompt }) => JSON.stringify(prompt.at(-1))], { memory: true });
+    const server = agent.asMcpServer({ conversations: chats, ...(token ? { token } : {}) });
+    const { url } = await server.listen();
+    const talker = await connect('SDK v2 in 2026', token ? { url, token } : { url });
+    cleanUps.push(
+      () => agent.close(),
+      () => server.close(),
+      () => talker.close(),
+    );
+    const answer = textOf(await talker.say('Remember my PIN.'));
+    expect(answer).toContain(token ? 'Remembered as' : 'Anonymous callers have no memory');
+  },
+);

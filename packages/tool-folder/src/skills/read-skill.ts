@@ -74,6 +74,8 @@ function checked({ source, path, names, showsPath }: Source): Omit<ReadSkill, 'b
     const [folder = ''] = names;
     source.report(['name'], { found: shown(value.name), expected: `the name of its folder, ${shown(folder)}` });
   }
+  if (value && containsItself(source.raw))
+    source.report([], { found: 'a value that contains itself', expected: 'front matter without such aliases' });
   const known = skillSchema.keysAt([]);
   const others = Object.keys(value ?? {}).filter((key) => !known.includes(key));
   const warnings = source.unknownKeys([], others);
@@ -84,6 +86,15 @@ function checked({ source, path, names, showsPath }: Source): Omit<ReadSkill, 'b
   const skill: Skill = Object.freeze({ name, description, path, showsPath, capability, frontMatter });
   setNamePosition(skill, source.position(['name']));
   return { skill, problems, warnings };
+}
+
+function containsItself(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** The lines between the first "---" and the next, and the text after them. */

@@ -109,6 +109,10 @@ export class SkillTools {
       const reason = problems.map(problemText).join('\n') || `its name is now "${now?.name}"`;
       throw new PocketError('TOOL_FAILED', `The skill "${skill.name}" cannot be loaded: ${reason}`);
     }
+    if (now.capability !== skill.capability) {
+      const change = `its capability was "${skill.capability}" and is now "${now.capability}"`;
+      throw new PocketError('TOOL_FAILED', `The skill "${skill.name}" must be listed again: ${change}.`);
+    }
     const { paths, isCutOff } = await listSkillFiles(skill);
     const { compatibility } = now.frontMatter;
     const notes = [
