@@ -1,11 +1,11 @@
-// Helpers for tests: a model that follows a script, an MCP server in the same process, a recorder of events.
+// Helpers for tests: a model that follows a script, recordings of real models, an MCP server in the same process, a
+// recorder of events.
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,
-  LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
@@ -21,7 +21,11 @@ import {
   OptionSet,
 } from '@pocket-agent/kit';
 import type { AgentEvent } from './run/events.ts';
+import { streamOf } from './testing/stream-parts.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
+
+export { recordModel } from './testing/record-model.ts';
+export { ReplayedModel, replayModel } from './testing/replay-model.ts';
 
 export interface ScriptedCall {
   name: string;
@@ -45,8 +49,6 @@ export interface ScriptedAnswer {
 }
 
 type Scripted = string | ScriptedAnswer | ((options: LanguageModelV4CallOptions) => string | ScriptedAnswer);
-
-type ScriptedToolCall = Extract<LanguageModelV4Content, { type: 'tool-call' }>;
 
 const number: OptionRule = { expected: 'a number', accepts: (value) => typeof value === 'number' };
 const answerFields = new OptionSet<ScriptedAnswer>('An answer', {
@@ -110,15 +112,7 @@ export class ScriptedModel implements LanguageModelV4 {
   }
 
   async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
-    const { content, finishReason, usage } = await this.#next(options);
-    const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings: [] }];
-    for (const [index, part] of content.entries()) {
-      if (part.type === 'text' || part.type === 'reasoning') parts.push(...deltas(part.type, `${index}`, part.text));
-      else if (part.type === 'tool-call') parts.push(...inputDeltas(part), part);
-      else parts.push(part);
-    }
-    parts.push({ type: 'finish', finishReason, usage });
-    return { stream: ReadableStream.from(parts) as LanguageModelV4StreamResult['stream'] };
+    return { stream: streamOf({ ...(await this.#next(options)), warnings: [] }) };
   }
 
   /** Throws if answers are left over. */
@@ -198,33 +192,10 @@ export function recordEvents(): { onEvent(event: AgentEvent): void; events: Agen
   return { events, onEvent: (event) => void events.push(event), types: () => events.map((event) => event.type) };
 }
 
-/** The arguments of a call as they arrive. */
-function inputDeltas({ toolCallId: id, toolName, input }: ScriptedToolCall): LanguageModelV4StreamPart[] {
-  const text = typeof input === 'string' ? input : '';
-  return [
-    { type: 'tool-input-start', id, toolName },
-    ...piecesOf(text).map((delta) => ({ type: 'tool-input-delta' as const, id, delta })),
-    { type: 'tool-input-end', id },
-  ];
-}
-
-function deltas(type: 'text' | 'reasoning', id: string, text: string): LanguageModelV4StreamPart[] {
-  return [
-    { type: `${type}-start`, id },
-    ...piecesOf(text).map((delta) => ({ type: `${type}-delta` as const, id, delta })),
-    { type: `${type}-end`, id },
-  ];
-}
-
 function usageOf({ usage = {} }: ScriptedAnswer): LanguageModelV4Usage {
   const { input = 10, output = 5 } = usage;
   return {
     inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: output, text: output, reasoning: 0 },
   };
-}
-
-function piecesOf(text: string): string[] {
-  // bounded: a pattern over megabytes without a space can exceed the stack of regular expressions
-  return text.match(/\S{1,1000}\s{0,1000}|\s{1,1000}/gu) ?? [];
 }

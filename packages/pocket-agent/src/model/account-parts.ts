@@ -2,7 +2,8 @@
 // calls that the provider ran itself. They are tagged with their account, so that no other model gets them.
 import type { LanguageModelV4, LanguageModelV4Content, SharedV4ProviderOptions } from '@ai-sdk/provider';
 
-const TAG = 'pocketAgent';
+/** The key of the tag in the metadata of a part. */
+export const ACCOUNT_TAG = 'pocketAgent';
 /** Where OpenAI and Azure put such data. */
 const namespaces = ['openai', 'azure'];
 const accountFields = ['itemId', 'reasoningEncryptedContent', 'encryptedContent'];
@@ -25,27 +26,27 @@ export function tagPart<Part extends Taggable>(part: Part, model: LanguageModelV
   const { providerMetadata = {} } = part;
   const isBound =
     part.providerExecuted || part.type === 'tool-result' || part.type === 'custom' || hasAccountData(providerMetadata);
-  if (!isBound || TAG in providerMetadata) return part;
+  if (!isBound || ACCOUNT_TAG in providerMetadata) return part;
   const tag = { origin: accountOf(model), provider: model.provider };
-  return { ...part, providerMetadata: { ...providerMetadata, [TAG]: tag } };
+  return { ...part, providerMetadata: { ...providerMetadata, [ACCOUNT_TAG]: tag } };
 }
 
 /** For unfinished answers, whose items providers do not store. */
 export function untagPart(part: LanguageModelV4Content): LanguageModelV4Content {
-  if (!part.providerMetadata || !(TAG in part.providerMetadata)) return part;
-  const { [TAG]: _, ...providerMetadata } = part.providerMetadata;
+  if (!part.providerMetadata || !(ACCOUNT_TAG in part.providerMetadata)) return part;
+  const { [ACCOUNT_TAG]: _, ...providerMetadata } = part.providerMetadata;
   return { ...part, providerMetadata };
 }
 
 type WithOptions = { providerOptions?: SharedV4ProviderOptions };
 
 export function isFromAccount({ providerOptions }: WithOptions, account: string): boolean {
-  return providerOptions?.[TAG]?.origin === account;
+  return providerOptions?.[ACCOUNT_TAG]?.origin === account;
 }
 
 /** Also true for parts of an older history, which have no tag. */
 export function isFromProvider({ providerOptions }: WithOptions, provider: string): boolean {
-  const from = providerOptions?.[TAG]?.provider;
+  const from = providerOptions?.[ACCOUNT_TAG]?.provider;
   return from === undefined || from === provider;
 }
 

@@ -1,0 +1,122 @@
+// recordModel: passes calls on to a model and writes requests and answers to a file.
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider';
+import { checkValue, errorText, fileSystem, nonEmptyRule, PocketError } from '@pocket-agent/kit';
+import { StreamCollector } from '../model/model-stream.ts';
+import type { LanguageModel } from '../providers/model-names.ts';
+import { checkModelObject } from '../providers/model-version.ts';
+import { omitFields, omittedFields } from '../providers/omitted-fields.ts';
+import { findDifferences } from './difference.ts';
+import { recordableRequest } from './recordable.ts';
+import { recordedAnswer, recordedError } from './recorded-answer.ts';
+import { type RecordedCall, type Recording, recordingText } from './recording.ts';
+
+/**
+ * A model that records its calls in `file`, for `replayModel`. The file is replaced at the first call and written again
+ * after each. Headers and keys are not recorded.
+ */
+export function recordModel(model: LanguageModel, file: string): LanguageModel {
+  checkModelObject(model, 'The model of recordModel');
+  checkValue('The file of recordModel', file, nonEmptyRule);
+  const recorder = new RecordingModel(model, file);
+  const omitted = omittedFields(model);
+  if (omitted) omitFields(recorder, omitted);
+  return recorder;
+}
+
+class RecordingModel implements LanguageModelV4 {
+  readonly specificationVersion = 'v4';
+  readonly provider: string;
+  readonly modelId: string;
+  readonly supportedUrls: LanguageModelV4['supportedUrls'];
+  readonly #model: LanguageModelV4;
+  readonly #file: string;
+  readonly #calls: RecordedCall[] = [];
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(model: LanguageModelV4, file: string) {
+    this.#model = model;
+    this.#file = file;
+    this.provider = model.provider;
+    this.modelId = model.modelId;
+    this.supportedUrls = model.supportedUrls;
+  }
+
+  async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
+    const request = recordableRequest(options);
+    const answer = await this.#recordingErrors(options, request, () => this.#model.doGenerate(options));
+    await this.#record({ request, answer: recordedAnswer(answer) });
+    return answer;
+  }
+
+  async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
+    const request = recordableRequest(options);
+    const result = await this.#recordingErrors(options, request, () => this.#model.doStream(options));
+    const collected = new StreamCollector();
+    let failure: { error: unknown } | undefined;
+    const observe = new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({
+      transform: (part, controller) => {
+        try {
+          collected.add(part);
+        } catch (error) {
+          failure ??= { error };
+        }
+        controller.enqueue(part);
+      },
+      // the stream ends only after the call is in the file
+      flush: () =>
+        this.#record({
+          request,
+          ...(failure ? { error: recordedError(failure.error) } : { answer: recordedAnswer(collected.result(undefined)) }),
+        }),
+    });
+    return { ...result, stream: result.stream.pipeThrough(observe) };
+  }
+
+  /** Cancelled calls are not recorded. */
+  async #recordingErrors<Result>(
+    { abortSignal }: LanguageModelV4CallOptions,
+    request: RecordedCall['request'],
+    call: () => PromiseLike<Result>,
+  ): Promise<Result> {
+    try {
+      return await call();
+    } catch (error) {
+      if (!abortSignal?.aborted) await this.#record({ request, error: recordedError(error) });
+      throw error;
+    }
+  }
+
+  /** A repeated call replaces the failed attempt before it. */
+  #record(call: RecordedCall): Promise<void> {
+    const failed = this.#calls.findLastIndex(
+      ({ request, error }) => error && findDifferences(request, call.request).length === 0,
+    );
+    if (failed >= 0) this.#calls.splice(failed, 1);
+    this.#calls.push(call);
+    const written = this.#written.then(() => this.#write());
+    this.#written = written.catch(() => {}); // the call that failed reports it
+    return written;
+  }
+
+  async #write(): Promise<void> {
+    const { provider, modelId } = this;
+    const urls = Object.entries(await this.supportedUrls);
+    const supportedUrls = Object.fromEntries(urls.map(([type, patterns]) => [type, patterns.map(String)]));
+    const recording: Recording = { provider, modelId, supportedUrls, calls: this.#calls };
+    const { dirname } = process.getBuiltinModule('node:path');
+    const { mkdir, writeFile } = fileSystem().promises;
+    try {
+      await mkdir(dirname(this.#file), { recursive: true });
+      await writeFile(this.#file, recordingText(recording));
+    } catch (error) {
+      const text = `Cannot write the recording ${this.#file}: ${errorText(error)}`;
+      throw new PocketError('CONFIG_INVALID', text, { cause: error });
+    }
+  }
+}
