@@ -95,7 +95,7 @@ class RecordingModel implements LanguageModelV4 {
   /** A repeated call replaces the failed attempt before it. */
   #record(call: RecordedCall): Promise<void> {
     const failed = this.#calls.findLastIndex(
-      ({ request, error }) => error && findDifferences(request, call.request).length === 0,
+      (each) => hasFailed(each) && findDifferences(each.request, call.request).length === 0,
     );
     if (failed >= 0) this.#calls.splice(failed, 1);
     this.#calls.push(call);
@@ -119,4 +119,8 @@ class RecordingModel implements LanguageModelV4 {
       throw new PocketError('CONFIG_INVALID', text, { cause: error });
     }
   }
+}
+
+function hasFailed({ answer, error }: RecordedCall): boolean {
+  return error !== undefined || answer?.finishReason.unified === 'interrupted';
 }

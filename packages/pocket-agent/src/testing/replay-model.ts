@@ -9,7 +9,7 @@ import { checkValue, nonEmptyRule, PocketError } from '@pocket-agent/kit';
 import { type Difference, differencesText, findDifferences } from './difference.ts';
 import { recordable, recordableRequest } from './recordable.ts';
 import { type RecordedAnswer, replayedError } from './recorded-answer.ts';
-import { type RecordedCall, type Recording, readRecording } from './recording.ts';
+import { type RecordedCall, readRecording } from './recording.ts';
 import { streamOf } from './stream-parts.ts';
 
 interface Candidate {
@@ -20,7 +20,7 @@ interface Candidate {
 /** Answers from the file that `recordModel` wrote. A request that was not recorded fails, and the error shows the difference. */
 export function replayModel(file: string): ReplayedModel {
   checkValue('The file of replayModel', file, nonEmptyRule);
-  return new ReplayedModel(file, readRecording(file));
+  return new ReplayedModel(file);
 }
 
 /**
@@ -36,7 +36,8 @@ export class ReplayedModel implements LanguageModelV4 {
   readonly #calls: readonly RecordedCall[];
   readonly #unused: Set<RecordedCall>;
 
-  constructor(file: string, { provider, modelId, supportedUrls, calls }: Recording) {
+  constructor(file: string) {
+    const { provider, modelId, supportedUrls, calls } = readRecording(file);
     this.provider = provider;
     this.modelId = modelId;
     this.supportedUrls = Object.fromEntries(
