@@ -42,6 +42,7 @@ const layers = [
   'mcp',
   'serve',
   'agent',
+  'testing',
 ];
 
 test('every package has a row here', () => {
