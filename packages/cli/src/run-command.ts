@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: () => import('./commands/serve.ts'),
   'serve-tools': () => import('./commands/serve-tools.ts'),
   'new-tool': () => import('./commands/new-tool.ts'),
+  eval: () => import('./commands/eval.ts'),
   models: () => import('./commands/models.ts'),
   sessions: () => import('./commands/sessions.ts'),
   memory: () => import('./commands/memory.ts'),

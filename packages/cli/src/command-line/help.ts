@@ -39,6 +39,7 @@ Commands:
   serve FILE                  serve an agent file over MCP or A2A
   serve-tools DIR...          serve tool folders over MCP
   new-tool NAME               create a working tool folder
+  eval FILE                   run the cases of a YAML file, check the answers, compare models and prompts
   dump [FILE]                 print documentation and source as one Markdown document
   models [NAME...]            list model providers and keys, or models with price and context window
   sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save
@@ -131,6 +132,26 @@ ${http}      --profile NAME   what clients may call: reader, writer, manager or 
 
 Options:
       --dir DIR        default: tools
+`,
+  },
+  eval: {
+    usage: ['pocket-agent eval [options] FILE'],
+    about: `Runs the cases of a YAML file, checks the answers and prints a table: a row for each case, a column for each
+variant. Several models, agent files or system prompts are compared side by side. Exit code 1 if a run does not pass.
+
+  cases:
+    - prompt: What is 17% of 2380?
+      checks: { contains: "404.6", tools: [calculate] }
+
+Options:
+  -m, --model NAME     the model; may be repeated to compare models; default: the one in FILE or in the agent file
+      --system-prompt FILE  a text file with the system prompt; may be repeated to compare prompts
+      --case NAME      run only this case; may be repeated
+      --repeats N      run every case N times; default: as FILE says, else 1
+      --parallel N     how many runs there are at a time; default: 4
+      --junit FILE     write the results as JUnit XML
+      --json           one JSON object for each run instead of the table
+${source}${access}      --yes            approve every call; without it, calls that need approval are refused
 `,
   },
   sessions: {

@@ -1,0 +1,141 @@
+// Runs one case with one variant, and checks the outcome. Each run has an agent of its own.
+import { errorText, isPocketError, type Logger, type PocketErrorCode, printable } from '@pocket-agent/kit';
+import type { Approve, PocketAgent, Usage } from 'pocket-agent';
+import { fileInput } from '../files/images.ts';
+import type { AgentRequest } from '../setup/agent-request.ts';
+import { makeAgent } from '../setup/make-agent.ts';
+import { loadSources } from '../setup/tool-sources.ts';
+import { answerText, failedChecks } from './checks.ts';
+import type { EvalCase } from './eval-file.ts';
+import { grade } from './grader.ts';
+import type { Variant } from './variants.ts';
+
+/** One run of a case. */
+export interface CaseRun {
+  case: string;
+  variant: string;
+  /** Counted from 1. */
+  repeat: number;
+  passed: boolean;
+  /** Why it did not pass, one sentence each. */
+  failures: readonly string[];
+  /** Undefined if the run failed. */
+  answer?: string;
+  toolCalls: readonly string[];
+  durationMs: number;
+  usage: Usage;
+  /** What grading used. */
+  grading?: Usage;
+}
+
+export interface CaseOptions {
+  approve: Approve | undefined;
+  logger: Logger;
+  signal: AbortSignal;
+  /** Problems of tool folders and skills. */
+  tell(line: string): void;
+}
+
+export async function runCase(
+  variant: Variant,
+  { repeat, ...evalCase }: EvalCase & { repeat: number },
+  options: CaseOptions,
+): Promise<CaseRun> {
+  const { logger, signal, tell, approve } = options;
+  const request = limitedRequest(variant.request, evalCase);
+  const { sources, problems, warnings } = await loadSources(request, { logger, signal });
+  for (const line of [...problems, ...warnings]) tell(line);
+  await using agent = makeAgent(request, {
+    model: variant.model,
+    sources,
+    ...(evalCase.files.length > 0 ? { allowImages: true } : {}),
+    ...(approve ? { approver: { approve, elicit: undefined } } : {}),
+    logger,
+  });
+  const toolCalls: string[] = [];
+  const startedAt = performance.now();
+  const ran = await answerOf(agent, evalCase, { signal, toolCalls });
+  const run = {
+    case: evalCase.name,
+    variant: variant.name,
+    repeat,
+    toolCalls,
+    durationMs: Math.round(performance.now() - startedAt),
+    usage: agent.totals.usage,
+  };
+  if ('failure' in ran) return { ...run, passed: false, failures: [ran.failure] };
+  const answer = answerText(ran.answer);
+  const failures = await failedChecks(evalCase.checks, { ...run, answer: ran.answer }, signal);
+  const graded = await gradeOf(evalCase, { answer, model: variant.model }, options);
+  const all = [...failures, ...(graded?.failures ?? [])];
+  return { ...run, passed: all.length === 0, failures: all, answer, ...(graded ? { grading: graded.usage } : {}) };
+}
+
+/** Bounds of the case end a run that exceeds them. */
+function limitedRequest(request: AgentRequest, { checks: { maxSteps, maxCostUsd } }: EvalCase): AgentRequest {
+  const limits = {
+    ...request.limits,
+    ...(maxSteps === undefined ? {} : { maxSteps: Math.min(maxSteps, request.limits.maxSteps ?? maxSteps) }),
+    ...(maxCostUsd === undefined ? {} : { maxCostUsd: Math.min(maxCostUsd, request.limits.maxCostUsd ?? maxCostUsd) }),
+  };
+  return { ...request, limits };
+}
+
+type Answered = { answer: unknown } | { failure: string };
+
+async function answerOf(
+  agent: PocketAgent<unknown>,
+  { prompt, files, profile }: EvalCase,
+  { signal, toolCalls }: { signal: AbortSignal; toolCalls: string[] },
+): Promise<Answered> {
+  try {
+    const answer = await agent.run(
+      { text: prompt, files: files.map(fileInput) },
+      {
+        signal,
+        streaming: false,
+        ...(profile === undefined ? {} : { profile }),
+        onEvent: (event) => void (event.type === 'tool_call' && toolCalls.push(event.data.toolName)),
+      },
+    );
+    return { answer };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (concernsEveryRun(error)) throw error;
+    return { failure: `The run failed: ${errorText(error)}` };
+  }
+}
+
+const setupCodes: readonly PocketErrorCode[] = [
+  'CONFIG_INVALID',
+  'MODEL_UNKNOWN',
+  'MODEL_KEY_MISSING',
+  'MODEL_PACKAGE_MISSING',
+];
+
+/** Errors of the setup, which would occur again in every run. */
+export function concernsEveryRun(error: unknown): boolean {
+  return isPocketError(error) && (setupCodes.includes(error.code) || error.details.refused !== undefined);
+}
+
+interface Graded {
+  failures: string[];
+  usage?: Usage;
+}
+
+async function gradeOf(
+  { prompt, checks }: EvalCase,
+  { answer, model }: { answer: string; model: string },
+  { signal, logger }: CaseOptions,
+): Promise<Graded | undefined> {
+  if (!checks.graded) return undefined;
+  const { question, model: grader = model } = checks.graded;
+  try {
+    const { pass, reason, usage } = await grade({ model: grader, question, prompt, answer }, { signal, logger });
+    return { failures: pass ? [] : [`Graded as failed: ${printable(reason, 500)}`], usage };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (concernsEveryRun(error)) throw error;
+    return { failures: [`Grading failed: ${errorText(error)}`] };
+  }
+}
