@@ -14,7 +14,7 @@ const MAX_VALUE_LENGTH = 160;
 const LENGTH_BEFORE = 40;
 
 export function findDifferences(recorded: unknown, actual: unknown, path = ''): Difference[] {
-  if (Object.is(recorded, actual)) return [];
+  if (recorded === actual) return [];
   if (Array.isArray(recorded) && Array.isArray(actual)) {
     const length = Math.max(recorded.length, actual.length);
     return Array.from({ length }, (_, index) =>

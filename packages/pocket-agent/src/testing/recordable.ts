@@ -16,7 +16,7 @@ export function recordableRequest(options: LanguageModelV4CallOptions): Recorded
   const { abortSignal: _, headers: __, includeRawChunks: ___, tools, ...request } = options;
   const byName = tools && Object.fromEntries(tools.map((tool) => [tool.name, tool]));
   const copy = new Copier(fileHash).copy({ ...request, ...(byName ? { tools: byName } : {}) });
-  return copy as RecordedRequest;
+  return JSON.parse(JSON.stringify(copy)); // as it will be read from the file
 }
 
 /** A copy of an answer, or of a request that was recorded elsewhere, without the secrets that are known here. */
