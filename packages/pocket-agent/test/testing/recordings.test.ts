@@ -153,7 +153,7 @@ test('calls of agents that run at the same time are replayed in any order', asyn
     Promise.all(
       cities.map(async (city) => {
         await using agent = makeAgent(llmModel);
-        return agent.run(`Tell me of city ${city}`);
+        return await agent.run(`Tell me of city ${city}`);
       }),
     );
   await ask(model, [1, 2, 3]);
@@ -220,6 +220,9 @@ test('headers and the contents of files are not recorded, and another file is a 
   expect(text).toMatch(/sha256 [0-9a-f]{64}, \d+ bytes/);
   await using agent = withHeaders(replayModel(file));
   expect(await agent.run({ text: 'What is this?', images: [Buffer.from(PIXEL, 'base64')] })).toBe('A pixel.');
+  await using other = withHeaders(replayModel(file));
+  const cut = Buffer.from(PIXEL, 'base64').subarray(0, -1);
+  await expect(other.run({ text: 'What is this?', images: [cut] })).rejects.toThrow(/recorded: "sha256 .*\n.*now: +"sha256 /);
 });
 
 test('a failed attempt is replaced by its repetition; a final failure is replayed without retries', async () => {
