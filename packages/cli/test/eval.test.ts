@@ -25,7 +25,9 @@ async function evaluate(yaml: string, script: readonly (string | FakeAnswer)[], 
   return { ...outcome, file };
 }
 
-const calculate = (expression: string): FakeAnswer => ({ toolCalls: [{ name: 'calculate', arguments: { expression } }] });
+const calculate = (expression: string): FakeAnswer => ({
+  toolCalls: [{ name: 'calculate', arguments: { expression } }],
+});
 
 describe('checks', () => {
   const yaml = (checks: string) => `cases:\n  - name: one\n    prompt: Go\n    checks: ${checks}\n`;
@@ -94,11 +96,7 @@ cases:
   - { name: other, prompt: Capital of Italy?, repeats: 1, checks: { contains: Rome } }
 `;
   const script = ['Paris', 'Paris', 'Paris', 'Lyon', 'Rome', 'Rome'];
-  const { code, stdout } = await evaluate(
-    yaml,
-    script,
-    ...['-m', 'openai-compatible/a', '-m', 'openai-compatible/b'],
-  );
+  const { code, stdout } = await evaluate(yaml, script, ...['-m', 'openai-compatible/a', '-m', 'openai-compatible/b']);
   expect(code).toBe(1);
   const [header = '', capital = '', other = '', all = ''] = stdout.split('\n');
   expect(header).toMatch(/^case +openai-compatible\/a +openai-compatible\/b$/);
@@ -178,7 +176,10 @@ test('--junit writes a report, and --json a line for each run', async () => {
   </testsuite>
 </testsuites>
 `);
-  const lines = stdout.trimEnd().split('\n').map((line) => JSON.parse(line));
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   expect(lines).toMatchObject([
     { case: 'a <b> & "c"', variant: 'openai-compatible/x', repeat: 1, passed: false, toolCalls: [] },
     { case: 'second', passed: true, failures: [], answer: 'yes', usage: { modelCalls: 1 } },

@@ -26,10 +26,7 @@ const checks = z
   .strictObject({
     contains: texts('a string that the answer contains, or a list of them').optional(),
     matches: texts('a regular expression that the answer matches, or a list of them').optional(),
-    schema: z
-      .record(z.string(), z.unknown())
-      .describe('a JSON Schema that the answer, read as JSON, fits')
-      .optional(),
+    schema: z.record(z.string(), z.unknown()).describe('a JSON Schema that the answer, read as JSON, fits').optional(),
     tools: z
       .array(text('the name of a tool'))
       .describe('a list of tools that are called in this order, with others in between')

@@ -21,7 +21,10 @@ export async function runCases(
   const slots = new Semaphore(parallel);
   const runs = cases.flatMap((evalCase) =>
     variants.flatMap((variant) =>
-      Array.from({ length: evalCase.repeats }, (_, index) => ({ variant, evalCase: { ...evalCase, repeat: index + 1 } })),
+      Array.from({ length: evalCase.repeats }, (_, index) => ({
+        variant,
+        evalCase: { ...evalCase, repeat: index + 1 },
+      })),
     ),
   );
   let done = 0;

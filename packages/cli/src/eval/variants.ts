@@ -27,7 +27,10 @@ export async function readVariants({ agents, models, prompts, values }: Compared
   const variants: Variant[] = [];
   for (const agent of orNone(agents)) {
     for (const requested of orNone(models)) {
-      const given = { ...(agent === undefined ? {} : { agent }), ...(requested === undefined ? {} : { model: requested }) };
+      const given = {
+        ...(agent === undefined ? {} : { agent }),
+        ...(requested === undefined ? {} : { model: requested }),
+      };
       const request = await readAgentRequest({ ...values, ...given });
       const { model } = await chooseModel(request.model);
       checkModelName(model);

@@ -72,7 +72,9 @@ class RecordingModel implements LanguageModelV4 {
       flush: () =>
         this.#record({
           request,
-          ...(failure ? { error: recordedError(failure.error) } : { answer: recordedAnswer(collected.result(undefined)) }),
+          ...(failure
+            ? { error: recordedError(failure.error) }
+            : { answer: recordedAnswer(collected.result(undefined)) }),
         }),
     });
     return { ...result, stream: result.stream.pipeThrough(observe) };

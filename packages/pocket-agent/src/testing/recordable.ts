@@ -80,7 +80,10 @@ const MIN_SECRET_LENGTH = 8;
 
 /** The values of environment variables that contain keys, longest first: one may contain another. */
 function secretValues(): string[] {
-  const ofProviders = knownProviders.flatMap(({ keyVariables, insteadOfKey = [] }) => [...keyVariables, ...insteadOfKey]);
+  const ofProviders = knownProviders.flatMap(({ keyVariables, insteadOfKey = [] }) => [
+    ...keyVariables,
+    ...insteadOfKey,
+  ]);
   const names = new Set([...ofProviders, ...Object.keys(process.env).filter((name) => SECRET_NAME.test(name))]);
   const values = [...names].map((name) => process.env[name] ?? '').filter(({ length }) => length >= MIN_SECRET_LENGTH);
   return values.sort((one, other) => other.length - one.length);

@@ -1,8 +1,8 @@
 // The file of a recording: JSON with one entry for each model call. What a request shares with the one before is left out.
 import { isDeepStrictEqual } from 'node:util';
 import { errorText, fileSystem, isRecord, PocketError } from '@pocket-agent/kit';
-import type { RecordedAnswer, RecordedError } from './recorded-answer.ts';
 import type { RecordedRequest } from './recordable.ts';
+import type { RecordedAnswer, RecordedError } from './recorded-answer.ts';
 
 /** Increased when older files cannot be read any more. */
 const FORMAT = 1;
@@ -75,7 +75,12 @@ function packedCall({ request, ...result }: RecordedCall, before: RecordedReques
   const sameMessages = firstNew < 0 ? prompt.length : firstNew;
   const same = Object.keys(settings).filter((key) => isDeepStrictEqual(settings[key], before[key]));
   const changed = Object.entries(settings).filter(([key]) => !same.includes(key));
-  return { sameMessages, same, request: { prompt: prompt.slice(sameMessages), ...Object.fromEntries(changed) }, ...result };
+  return {
+    sameMessages,
+    same,
+    request: { prompt: prompt.slice(sameMessages), ...Object.fromEntries(changed) },
+    ...result,
+  };
 }
 
 function unpackedCalls(calls: readonly CallInFile[]): RecordedCall[] {

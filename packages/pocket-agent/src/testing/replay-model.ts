@@ -59,7 +59,8 @@ export class ReplayedModel implements LanguageModelV4 {
   /** Throws if recorded calls are left over. */
   assertDone(): void {
     const left = this.#unused.size;
-    if (left > 0) throw new Error(`replayModel: ${left} of ${this.#calls.length} calls in ${this.#file} were not used.`);
+    if (left > 0)
+      throw new Error(`replayModel: ${left} of ${this.#calls.length} calls in ${this.#file} were not used.`);
   }
 
   [Symbol.dispose](): void {

@@ -222,7 +222,9 @@ test('headers and the contents of files are not recorded, and another file is a 
   expect(await agent.run({ text: 'What is this?', images: [Buffer.from(PIXEL, 'base64')] })).toBe('A pixel.');
   await using other = withHeaders(replayModel(file));
   const cut = Buffer.from(PIXEL, 'base64').subarray(0, -1);
-  await expect(other.run({ text: 'What is this?', images: [cut] })).rejects.toThrow(/recorded: "sha256 .*\n.*now: +"sha256 /);
+  await expect(other.run({ text: 'What is this?', images: [cut] })).rejects.toThrow(
+    /recorded: "sha256 .*\n.*now: +"sha256 /,
+  );
 });
 
 test('a failed attempt is replaced by its repetition; a final failure is replayed without retries', async () => {
