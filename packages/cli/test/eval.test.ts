@@ -61,6 +61,12 @@ describe('checks', () => {
       [calculate('6*7'), '42'],
       'The tool current_time was not called in the order current_time, calculate; called: calculate.',
     ],
+    [
+      'tools, one of them twice',
+      '{ tools: [calculate, calculate] }',
+      [calculate('6*7'), '42'],
+      'The tool calculate was not called in the order calculate, calculate; called: calculate.',
+    ],
     ['notTools', '{ notTools: [calculate] }', [calculate('6*7'), '42'], 'The tool calculate was called.'],
     ['maxSteps', '{ maxSteps: 1 }', [calculate('6*7')], /The run failed: .*1/],
     ['maxCostUsd', '{ maxCostUsd: 0.01 }', [], /The run failed: .*price/i],
@@ -199,7 +205,7 @@ test('a run that fails does not end the others; --case and --repeats choose runs
   expect(chosen.stdout).toMatch(/^case .*\ntwo +3\/3 passed/);
 });
 
-test('runs are parallel, 4 at a time by default', async () => {
+test('without --parallel, all runs of a case are made', async () => {
   const yaml = 'repeats: 6\ncases:\n  - { name: one, prompt: Say hello, checks: { matches: "." } }\n';
   const file = await folder.file('parallel.yaml', yaml);
   const { code, stdout } = await folder.command(['eval', '-m', 'demo', '--json', file]);
