@@ -38,6 +38,7 @@ Commands:
   call SERVER TOOL [ARGS]     call one tool
   serve FILE                  serve an agent file over MCP or A2A
   serve-tools DIR...          serve tool folders over MCP
+  new NAME                    create a project: an agent, tools, tests, Dockerfile
   new-tool NAME               create a working tool folder
   eval FILE                   run the cases of a YAML file, check the answers, compare models and prompts
   dump [FILE]                 print documentation and source as one Markdown document
@@ -124,6 +125,18 @@ Options:
 ${http}      --profile NAME   what clients may call: reader, writer, manager or admin; default: everything
       --default-capability NAME  the capability of tools whose manifest does not declare one; default: delete
       --watch          reload a folder after an edit, between calls; edits that break it are reported on stderr
+`,
+  },
+  new: {
+    usage: ['pocket-agent new [options] NAME'],
+    about: `Creates the project ./NAME with an agent, a tool folder, tests, mcp.json, a Dockerfile and a CI file. It runs
+without an API key, with the demo model.
+
+Options:
+      --template NAME  agent (default): an agent that is served over HTTP, with compose.yaml for PostgreSQL and Redis
+                       mcp-server: tools that are served over MCP, on stdin and stdout or over HTTP
+                       bot: an agent that answers in Mattermost, with compose.yaml for PostgreSQL
+      --tarballs DIR   where the tarballs of Pocket Agent are; default: those of the checkout
 `,
   },
   'new-tool': {

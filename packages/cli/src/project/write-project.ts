@@ -1,0 +1,83 @@
+// Writes a new project: the files of a template with its name, its packages and its secrets filled in.
+import { randomBytes } from 'node:crypto';
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { errorText, PocketError } from '@pocket-agent/kit';
+import { findPackages, isPocketPackage } from './pocket-packages.ts';
+import { type Template, templateFiles } from './templates.ts';
+
+/** What the files of templates contain instead of the name. */
+const NAME = /my-project/g;
+const SECRET = /new-secret/g;
+/** The lines of a Dockerfile that only a project with tarballs needs. */
+const TARBALL_LINES = /^.*\btarballs\b.*\n/gm;
+const SECRETS_FILE = '.env';
+
+export interface NewProject {
+  name: string;
+  template: Template;
+  /** A folder with the tarballs of the packages. */
+  tarballs?: string | undefined;
+}
+
+interface Manifest {
+  dependencies: Record<string, string>;
+}
+
+/** Creates the folder `name` in the working folder, and returns its path. Fails if it exists. */
+export async function writeProject({ name, template, tarballs }: NewProject): Promise<string> {
+  const files = await templateFiles(template);
+  const manifest: Manifest = JSON.parse(files.get('package.json') ?? '');
+  checkName(name, manifest);
+  const packages = findPackages(Object.keys(manifest.dependencies).filter(isPocketPackage), tarballs);
+  Object.assign(manifest.dependencies, packages.versions);
+  files.set('package.json', `${JSON.stringify(manifest, null, 2)}\n`);
+  if (packages.tarballs.length === 0) files.set('Dockerfile', files.get('Dockerfile')?.replace(TARBALL_LINES, '') ?? '');
+
+  const path = resolve(name);
+  await makeFolder(path);
+  try {
+    for (const [file, text] of files) await writeInside(join(path, file), filledIn(text, name));
+    for (const file of packages.tarballs) await copyInside(join(path, 'tarballs', basename(file)), file);
+  } catch (error) {
+    await rm(path, { recursive: true, force: true });
+    throw error;
+  }
+  return path;
+}
+
+function checkName(name: string, { dependencies }: Manifest): void {
+  if (!/^[a-z][a-z0-9-]{0,49}$/.test(name)) {
+    const rule = 'start with a lower-case letter and use at most 50 lower-case letters, digits and -';
+    throw new PocketError('CONFIG_INVALID', `"${name}" is not a valid name for a project: ${rule}.`);
+  }
+  if (Object.hasOwn(dependencies, name)) {
+    const reason = 'the project needs a package of that name, and npm does not install a package into itself';
+    throw new PocketError('CONFIG_INVALID', `"${name}" cannot be the name of the project: ${reason}.`);
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const reason = errorText(error).includes('EEXIST') ? 'it already exists; choose another name' : errorText(error);
+    throw new PocketError('CONFIG_INVALID', `Cannot create ${path}: ${reason}.`, { cause: error });
+  }
+}
+
+/** Each secret is another one. */
+function filledIn(text: string, name: string): string {
+  return text.replace(NAME, name).replace(SECRET, () => randomBytes(24).toString('hex'));
+}
+
+async function writeInside(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const mode = basename(file) === SECRETS_FILE ? 0o600 : 0o666;
+  await writeFile(file, text, { flag: 'wx', mode });
+}
+
+async function copyInside(file: string, from: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await copyFile(from, file);
+}
