@@ -1,0 +1,16 @@
+// The agent with a scripted model: its tools are real, and no model is called.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { createAgent } from './agent.ts';
+
+test('the agent looks up opening hours', async () => {
+  const llmModel = new ScriptedModel([
+    { toolCalls: [{ name: 'opening_hours', arguments: { day: 'sunday' } }] },
+    'We are closed on Sunday.',
+  ]);
+  await using agent = createAgent({ llmModel });
+  assert.equal(await agent.run('Are you open on Sunday?'), 'We are closed on Sunday.');
+  assert.match(JSON.stringify(llmModel.calls.at(-1)?.prompt.at(-1)), /"closed"/); // the model has read the result
+  llmModel.assertDone();
+});
