@@ -223,9 +223,10 @@ ${source}`,
   },
 };
 
-/** How to type the command in advice: in a checkout it is started from source. */
-const isCheckout = process.env.npm_lifecycle_event === 'start' && import.meta.url.endsWith('.ts');
-export const program = isCheckout ? 'npm start --silent --' : 'pocket-agent';
+/** True in a checkout, where the command is started from source. */
+export const isNpmStart = process.env.npm_lifecycle_event === 'start' && import.meta.url.endsWith('.ts');
+/** How to type the command in advice. */
+export const program = isNpmStart ? 'npm start --silent --' : 'pocket-agent';
 
 export const commandNames: readonly string[] = Object.keys(helps).filter((name) => name !== 'ask');
 

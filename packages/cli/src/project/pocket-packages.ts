@@ -1,6 +1,6 @@
 // Where a new project gets the packages of Pocket Agent from: tarballs, or npm once they are published.
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PocketError } from '@pocket-agent/kit';
 import { packageVersion } from '../command-line/version.ts';
@@ -21,7 +21,7 @@ export function isPocketPackage(name: string): boolean {
 
 /** `folder` contains tarballs. Without it, they are those of the checkout that this command belongs to. */
 export function findPackages(names: readonly string[], folder: string | undefined): PocketPackages {
-  const source = folder === undefined ? tarballsOfCheckout() : resolve(folder);
+  const source = folder === undefined ? tarballsOfCheckout() : folder;
   if (source === undefined) {
     return { versions: Object.fromEntries(names.map((name) => [name, `^${packageVersion()}`])), tarballs: [] };
   }

@@ -16,6 +16,8 @@ const SECRETS_FILE = '.env';
 export interface NewProject {
   name: string;
   template: Template;
+  /** Where the folder of the project is created. */
+  directory: string;
   /** A folder with the tarballs of the packages. */
   tarballs?: string | undefined;
 }
@@ -24,17 +26,18 @@ interface Manifest {
   dependencies: Record<string, string>;
 }
 
-/** Creates the folder `name` in the working folder, and returns its path. Fails if it exists. */
-export async function writeProject({ name, template, tarballs }: NewProject): Promise<string> {
+/** Creates `<directory>/<name>` and returns its path. Fails if it exists. */
+export async function writeProject({ name, template, directory, tarballs }: NewProject): Promise<string> {
   const files = await templateFiles(template);
   const manifest: Manifest = JSON.parse(files.get('package.json') ?? '');
   checkName(name, manifest);
-  const packages = findPackages(Object.keys(manifest.dependencies).filter(isPocketPackage), tarballs);
+  const names = Object.keys(manifest.dependencies).filter(isPocketPackage);
+  const packages = findPackages(names, tarballs === undefined ? undefined : resolve(directory, tarballs));
   Object.assign(manifest.dependencies, packages.versions);
   files.set('package.json', `${JSON.stringify(manifest, null, 2)}\n`);
   if (packages.tarballs.length === 0) files.set('Dockerfile', files.get('Dockerfile')?.replace(TARBALL_LINES, '') ?? '');
 
-  const path = resolve(name);
+  const path = resolve(directory, name);
   await makeFolder(path);
   try {
     for (const [file, text] of files) await writeInside(join(path, file), filledIn(text, name));
