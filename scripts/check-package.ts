@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packTarballs } from './pack.ts';
 import { tryExtensions, tryLibrary } from './package-checks/libraries.ts';
-import { tryAgent3, tryCommand, tryDiscord, tryMattermost } from './package-checks/programs.ts';
+import { tryAgent3, tryCommand, tryDiscord, tryMattermost, tryNewProject } from './package-checks/programs.ts';
 import { type NodeVersion, Project } from './package-checks/project.ts';
 import { readWorkspaces, root } from './workspaces.ts';
 
@@ -74,6 +74,7 @@ function checkPublished(workshop: string, node: NodeVersion): number {
   const project = new Project(join(workshop, 'published'), node);
   project.install(...files.map((file) => join(workshop, file)));
   tryExtensions(project);
+  tryNewProject(project);
   console.log(`as published, all ${names.length} packages: ${project.countPackages()} packages`);
   return 1;
 }

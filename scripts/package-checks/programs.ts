@@ -14,6 +14,19 @@ export function tryCommand(project: Project): void {
   assert.match(project.command('pocket-agent', 'dump', '--docs-only'), /# Tools as folders/);
   project.command('pocket-agent', 'new-tool', 'Weather');
   assert.match(project.command('pocket-agent', 'tools', '--tools', 'tools'), /Weather/i);
+  const { stderr } = project.failingCommand('pocket-agent', 'new', 'shop');
+  assert.match(stderr, /--tarballs/, 'A command from a tarball must not install packages of that name from npm.');
+}
+
+/** The published command writes projects that install the published packages. */
+export function tryNewProject(project: Project): void {
+  for (const template of ['agent', 'mcp-server', 'bot']) {
+    project.command('pocket-agent', 'new', `shop-${template}`, '--template', template);
+    const { dependencies } = JSON.parse(project.read(`shop-${template}/package.json`));
+    assert.match(dependencies['pocket-agent'], /^\^\d/);
+    assert.doesNotMatch(project.read(`shop-${template}/Dockerfile`), /tarballs/);
+    assert.match(project.read(`shop-${template}/.gitignore`), /node_modules/);
+  }
 }
 
 /** Runs the server without settings, then with a fake Mattermost and a real MCP client; the bot loads its library. */

@@ -1,7 +1,7 @@
 // An empty project in which tarballs are installed and tried, on one version of Node.
 import assert from 'node:assert/strict';
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 /** A stuck registry or program ends the check. */
@@ -41,6 +41,10 @@ export class Project {
 
   write(name: string, text: string): void {
     writeFileSync(join(this.folder, name), text);
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.folder, name), 'utf8');
   }
 
   /** Runs a module and returns what it printed. */

@@ -76,6 +76,7 @@ describe('errors', () => {
     ['serve-what', ['serve']],
     ['no-tool-folder', ['serve-tools', './absent']],
     ['new-tool-name', ['new-tool', '../up']],
+    ['new-name', ['new', '../up']],
   ])('%s', async (name, args) => {
     const { code, stdout, stderr } = await folder.command(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

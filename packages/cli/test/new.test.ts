@@ -1,0 +1,139 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { CommandFolder } from './fixtures/command.ts';
+
+const folder = new CommandFolder();
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, 'packages/cli/package.json'), 'utf8'));
+const packages = ['', '-mattermost', '-redis', '-store', '-tool-folder'];
+const templates = ['agent', 'mcp-server', 'bot'];
+
+/** An empty working folder beside a folder of tarballs, which need no content to be copied. */
+async function workingFolder(): Promise<string> {
+  const cwd = await mkdtemp(join(folder.path, 'new-'));
+  await mkdir(join(cwd, 'tarballs'));
+  for (const name of packages) await writeFile(join(cwd, 'tarballs', `pocket-agent${name}-${version}.tgz`), name);
+  return cwd;
+}
+
+/** Creates the project `corner-shop` and returns its folder. */
+async function newProject(template: string): Promise<string> {
+  const cwd = await workingFolder();
+  const args = ['new', 'corner-shop', '--template', template, '--tarballs', 'tarballs'];
+  const { code, stdout, stderr } = await folder.command(args, { cwd });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${join(cwd, 'corner-shop')}\n` });
+  expect(stderr).toContain('cd corner-shop && npm install && npm test\n');
+  return join(cwd, 'corner-shop');
+}
+
+const filesIn = (project: string) => globSync('**', { cwd: project, withFileTypes: true }).filter((file) => file.isFile());
+const read = (project: string, file: string) => readFileSync(join(project, file), 'utf8');
+
+describe.each(templates)('pocket-agent new --template %s', (template) => {
+  test('writes the files of a project, with its name in place of that of the template', async () => {
+    const project = await newProject(template);
+    const expected = ['agent.ts', 'agent.test.ts', 'mcp.json', 'Dockerfile', '.dockerignore', '.gitignore', '.env']
+      .concat(['.github/workflows/ci.yml', 'README.md', 'tsconfig.json', 'tools/Shop/manifest.yaml'])
+      .concat(template === 'mcp-server' ? [] : ['compose.yaml']);
+    expect(expected.filter((file) => !existsSync(join(project, file)))).toEqual([]);
+    expect(JSON.parse(read(project, 'package.json')).name).toBe('corner-shop');
+    const texts = filesIn(project).map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'));
+    expect(texts.join('\n')).not.toMatch(/my-project|new-secret/);
+  });
+
+  test('installs Pocket Agent from tarballs in the project', async () => {
+    const project = await newProject(template);
+    const dependencies: Record<string, string> = JSON.parse(read(project, 'package.json')).dependencies;
+    const own = Object.keys(dependencies).filter((name) => name.includes('pocket-agent'));
+    const files = own.map((name) => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
+    expect(own.map((name) => dependencies[name])).toEqual(files.map((file) => `file:tarballs/${file}`));
+    expect((await readdir(join(project, 'tarballs'))).sort()).toEqual(files.sort());
+    expect(read(project, 'Dockerfile')).toContain('COPY tarballs ./tarballs\n');
+  });
+
+  test('makes secrets of its own, which only the owner can read, and which git and Docker ignore', async () => {
+    const project = await newProject(template);
+    const secrets = read(project, '.env').match(/[0-9a-f]{48}/g) ?? [];
+    const others = read(await newProject(template), '.env').match(/[0-9a-f]{48}/g) ?? [];
+    expect(secrets.length).toBeGreaterThan(0);
+    expect(new Set([...secrets, ...others]).size).toBe(2 * secrets.length);
+    expect(statSync(join(project, '.env')).mode & 0o777).toBe(0o600);
+    for (const file of ['.gitignore', '.dockerignore']) expect(read(project, file).split('\n')).toContain('.env');
+  });
+
+  test('gives compose.yaml only variables that are in .env', async () => {
+    const project = await newProject(template);
+    if (template === 'mcp-server') return expect(existsSync(join(project, 'compose.yaml'))).toBe(false);
+    const used = [...read(project, 'compose.yaml').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
+    expect(used).toContain('POSTGRES_PASSWORD');
+    for (const name of used) expect(read(project, '.env')).toMatch(new RegExp(`^${name}=.`, 'm'));
+  });
+
+  test('writes tests that pass', async () => {
+    const project = await newProject(template);
+    await symlink(join(root, 'node_modules'), join(project, 'node_modules'));
+    const sources = ['-C', 'pocket-agent/source'];
+    const mcp = JSON.parse(await readFile(join(project, 'mcp.json'), 'utf8'));
+    // the packages of this repository are not compiled for this test
+    if (template === 'mcp-server') mcp.mcpServers['corner-shop'].args.unshift(...sources);
+    await writeFile(join(project, 'mcp.json'), JSON.stringify(mcp));
+    const { status, stdout } = spawnSync(process.execPath, [...sources, '--test'], {
+      cwd: project,
+      env: folder.env,
+      encoding: 'utf8',
+    });
+    expect(stdout).toContain('pass 3');
+    expect(status).toBe(0);
+  });
+});
+
+describe('pocket-agent new', () => {
+  test('makes an agent without --template', async () => {
+    const cwd = await workingFolder();
+    await folder.command(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd });
+    expect(existsSync(join(cwd, 'corner-shop/serve.ts'))).toBe(true);
+  });
+
+  test.each([
+    ['a name with capital letters', ['Corner'], 'start with a lower-case letter'],
+    ['a path', ['../corner'], 'start with a lower-case letter'],
+    ['the name of a package that it needs', ['pocket-agent'], 'npm does not install a package into itself'],
+    ['an unknown template', ['corner', '--template', 'blog'], 'Available: agent, mcp-server, bot.'],
+    ['no name', [], 'Give one name: pocket-agent new NAME'],
+  ])('refuses %s', async (_, args, text) => {
+    const cwd = await workingFolder();
+    const { code, stderr } = await folder.command(['new', '--tarballs', 'tarballs', ...args], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain(text);
+    expect(await readdir(cwd)).toEqual(['tarballs']);
+  });
+
+  test('does not touch a folder that exists', async () => {
+    const cwd = await workingFolder();
+    await mkdir(join(cwd, 'corner-shop'));
+    const { code, stderr } = await folder.command(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain('it already exists; choose another name');
+    expect(await readdir(join(cwd, 'corner-shop'))).toEqual([]);
+  });
+
+  test('names missing tarballs and how to make them, and leaves no folder', async () => {
+    const cwd = await workingFolder();
+    await rm(join(cwd, 'tarballs', `pocket-agent-store-${version}.tgz`));
+    const { code, stderr } = await folder.command(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`does not contain pocket-agent-store-${version}.tgz. Run npm run pack`);
+    expect(await readdir(cwd)).toEqual(['tarballs']);
+  });
+
+  test('writes to the folder of the user when npm start runs it in the checkout', async () => {
+    const cwd = await workingFolder();
+    const env = { npm_lifecycle_event: 'start', INIT_CWD: cwd };
+    const { stdout } = await folder.spawned(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd: root, env });
+    expect(stdout).toBe(`${join(cwd, 'corner-shop')}\n`);
+  });
+});
