@@ -21,7 +21,8 @@ const TOKEN = 'secret-of-the-check';
 const QUESTION = 'When do you open on Monday?';
 const ANSWER = /9:00 to 18:00/;
 /** Where npm finds its registry and its cache. Everything else of the environment stays outside. */
-const NPM_VARIABLES = /^(HOME|npm_config_(registry|cache|userconfig|globalconfig|cafile)|(https?|no)_proxy|NODE_EXTRA_CA_CERTS)$/i;
+const NPM_VARIABLES =
+  /^(HOME|npm_config_(registry|cache|userconfig|globalconfig|cafile)|(https?|no)_proxy|NODE_EXTRA_CA_CERTS)$/i;
 
 interface Workshop {
   folder: string;

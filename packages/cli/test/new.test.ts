@@ -30,7 +30,8 @@ async function newProject(template: string): Promise<string> {
   return join(cwd, 'corner-shop');
 }
 
-const filesIn = (project: string) => globSync('**', { cwd: project, withFileTypes: true }).filter((file) => file.isFile());
+const filesIn = (project: string) =>
+  globSync('**', { cwd: project, withFileTypes: true }).filter((file) => file.isFile());
 const read = (project: string, file: string) => readFileSync(join(project, file), 'utf8');
 
 describe.each(templates)('pocket-agent new --template %s', (template) => {

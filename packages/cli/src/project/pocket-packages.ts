@@ -39,8 +39,8 @@ export function findPackages(names: readonly string[], folder: string | undefine
 function tarballsOfCheckout(): string | undefined {
   if (existsSync(join(checkout, 'scripts/pack.ts'))) return join(checkout, 'tarballs');
   if (!isFromTarball()) return undefined;
-  const wayOut = 'name the folder of their tarballs, --tarballs CHECKOUT/tarballs, which npm run pack writes in a checkout';
-  throw new PocketError('CONFIG_INVALID', `The packages are not on npm yet: ${wayOut}.`);
+  const wayOut = 'Run npm run pack in a checkout of Pocket Agent, and add --tarballs CHECKOUT/tarballs.';
+  throw new PocketError('CONFIG_INVALID', `The packages of the project are not on npm yet. ${wayOut}`);
 }
 
 /** Only tarballs of `npm run pack` bundle their dependencies. */

@@ -35,7 +35,9 @@ export async function writeProject({ name, template, directory, tarballs }: NewP
   const packages = findPackages(names, tarballs === undefined ? undefined : resolve(directory, tarballs));
   Object.assign(manifest.dependencies, packages.versions);
   files.set('package.json', `${JSON.stringify(manifest, null, 2)}\n`);
-  if (packages.tarballs.length === 0) files.set('Dockerfile', files.get('Dockerfile')?.replace(TARBALL_LINES, '') ?? '');
+  if (packages.tarballs.length === 0) {
+    files.set('Dockerfile', (files.get('Dockerfile') ?? '').replace(TARBALL_LINES, ''));
+  }
 
   const path = resolve(directory, name);
   await makeFolder(path);
