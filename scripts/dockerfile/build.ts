@@ -117,7 +117,7 @@ class Build {
   /** Like Docker, fails for files that are missing or ignored. */
   #inContext(pattern: string): string[] {
     const { context } = this.#options;
-    const found = globSync(pattern, { cwd: context }).map((file) => join(context, file));
+    const found = pattern === '.' ? [context] : globSync(pattern, { cwd: context }).map((file) => join(context, file));
     const copied = found.filter((file) => !this.#isIgnored(file));
     return copied.length > 0 ? copied : fail(`${pattern} is not in the context.`);
   }

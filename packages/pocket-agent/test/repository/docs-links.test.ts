@@ -5,7 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
-const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+/** The scripts of this repository, and of the projects that `pocket-agent new` creates. */
+const scripts: Record<string, string> = Object.assign(
+  {},
+  ...['package.json', ...globSync('packages/cli/templates/*/package.json', { cwd: root })].map(
+    (file) => JSON.parse(readFileSync(join(root, file), 'utf8')).scripts,
+  ),
+);
 const pages = [
   'README.md',
   'AGENTS.md',
