@@ -53,6 +53,7 @@ export class Container {
 
   kill(): void {
     this.#child.kill('SIGKILL');
+    this.#child.stdout?.destroy(); // a pipe that is not read to its end keeps this process alive
   }
 
   get #options() {
