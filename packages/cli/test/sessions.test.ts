@@ -64,8 +64,6 @@ describe('--session', () => {
     providers.script({ toolCalls: [{ name: 'dump', arguments: {} }] }, 'Dumped.');
     expect((await folder.spawned(first, { env: scriptedBy(providers) })).code).toBe(0);
     const [id = ''] = /result-[0-9a-f]{20}/.exec(JSON.stringify(providers.lastBody.value)) ?? [];
-    const results = join(folder.path, 'data', 'pocket-agent', 'results');
-    expect((await stat(join(results, `${id}.txt`))).mode & 0o777).toBe(0o600);
     providers.script({ toolCalls: [{ name: 'read_result', arguments: { id, search: 'needle' } }] }, 'Found.');
     expect((await ask('--tools', join(folder.path, 'large'), '--session', 'large', 'Find it')).stdout).toBe('Found.\n');
     expect(JSON.stringify(providers.lastBody.value)).toContain('at 300001: ');

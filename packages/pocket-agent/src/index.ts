@@ -56,7 +56,7 @@ export type { JsonSchema } from './base/value-schema.ts';
 export type { CompactionOptions } from './compaction/compaction-options.ts';
 export type { Compaction } from './compaction/compactor.ts';
 export type { CompactedHistory } from './compaction/history-view.ts';
-export type { KeepResultsOptions } from './compaction/read-result.ts';
+export type { KeepResultsOptions } from './compaction/keep-results-options.ts';
 export type { BudgetLimits, RunTotals } from './cost/budget.ts';
 export { isPriced, type ModelPrice, type Prices } from './cost/prices.ts';
 export type { ToolUsage, Usage } from './cost/usage.ts';

@@ -1,8 +1,5 @@
 // Makes the agent that the options and the agent file describe.
-
-import { join } from 'node:path';
 import { isPocketError, type Logger, PocketError } from '@pocket-agent/kit';
-import { dataFolder } from '@pocket-agent/kit/private-files';
 import { type LanguageModel, PocketAgent, type ToolSource, type TypedAgentOptions } from 'pocket-agent';
 import type { Approver } from '../questions/approver.ts';
 import type { AgentRequest } from './agent-request.ts';
@@ -37,8 +34,6 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
       ...(modelSettings ? { modelSettings } : {}),
       ...(allowImages === undefined ? {} : { allowImages }),
     },
-    // a session that is continued can read results of an earlier process
-    keepResults: { folder: join(dataFolder(), 'results') },
     ...(servers.size > 0 ? { mcpConfig: { mcpServers: Object.fromEntries(servers) } } : {}),
     tools: sources,
     access,

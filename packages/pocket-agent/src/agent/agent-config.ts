@@ -6,7 +6,7 @@ import { withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
 import { type CompactionOptions, type CompactionSettings, readCompaction } from '../compaction/compaction-options.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
-import type { KeepResultsOptions } from '../compaction/read-result.ts';
+import type { KeepResultsOptions } from '../compaction/keep-results-options.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
 import type { MemoryOption } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';

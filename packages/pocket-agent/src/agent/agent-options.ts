@@ -24,7 +24,7 @@ import {
 import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
 import { profileOptions } from '../access/capabilities.ts';
 import { compactionRule } from '../compaction/compaction-options.ts';
-import { keepResultsRule } from '../compaction/read-result.ts';
+import { keepResultsRule } from '../compaction/keep-results-options.ts';
 import { memoryRule } from '../history/memory-tools.ts';
 import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';

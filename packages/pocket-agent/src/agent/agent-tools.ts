@@ -4,7 +4,8 @@ import type { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { AssistantMessage } from '../base/messages.ts';
 import { plainReference, type Reference } from '../compaction/history-view.ts';
-import { type KeepResultsOptions, KeptResults, readKeepResults } from '../compaction/read-result.ts';
+import { type KeepResultsOptions, readKeepResults } from '../compaction/keep-results-options.ts';
+import { KeptResults } from '../compaction/kept-results.ts';
 import type { History } from '../history/history.ts';
 import { memoryTools } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
@@ -82,6 +83,7 @@ export class AgentTools {
       options: this.#keepOptions,
       maxToolResultBytes: this.#parts.settings.maxToolResultBytes,
       messages: () => this.#parts.history.messages,
+      saved: () => this.#parts.history.saved,
       logger: this.#agent.logger,
       offer: (source) => this.#toolbox.add(source),
       toolNamed: (name) => this.#toolbox.lastTable?.find(name),

@@ -3,7 +3,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '@pocket-agent/kit';
 import { writePrivately } from '@pocket-agent/kit/private-files';
-import { newResultId, type OpenResult, type ResultOrigin, type ResultStore, type WholeResult } from './result-pages.ts';
+import type { OpenResult, ResultOrigin, ResultStore, WholeResult } from './result-pages.ts';
 
 interface FileLimits {
   folder: string;
@@ -31,19 +31,18 @@ export class ResultFiles implements ResultStore {
     this.#folder = limits.folder;
   }
 
-  async keep({ text, ...header }: WholeResult): Promise<string | undefined> {
+  async keep(id: string, { text, ...header }: WholeResult): Promise<boolean> {
     const line = `${JSON.stringify(header)}\n`;
     const bytes = Buffer.byteLength(text) + Buffer.byteLength(line);
-    if (bytes > this.#limits.maxTotalBytes / 4 || Buffer.byteLength(line) > MAX_HEADER_BYTES) return undefined;
+    if (bytes > this.#limits.maxTotalBytes / 4 || Buffer.byteLength(line) > MAX_HEADER_BYTES) return false;
     await this.#makeRoom(bytes);
-    const id = newResultId();
     await writePrivately(this.#file(id), line + text);
     const known = folders.get(this.#folder);
     if (known) {
       known.bytes += bytes;
       known.files++;
     }
-    return id;
+    return true;
   }
 
   async open(id: string): Promise<OpenResult | undefined> {

@@ -1,5 +1,5 @@
 // Whole tool results in memory: each agent has a limit and an expiry for its own, and the process a limit for all.
-import { newResultId, type OpenResult, type ResultStore, sourceOf, type WholeResult } from './result-pages.ts';
+import { type OpenResult, type ResultStore, sourceOf, type WholeResult } from './result-pages.ts';
 
 interface MemoryLimits {
   expiresAfterMs: number;
@@ -28,27 +28,26 @@ export class ResultMemory implements ResultStore {
     this.#limits = limits;
   }
 
-  async keep(result: WholeResult): Promise<string | undefined> {
+  async keep(id: string, result: WholeResult): Promise<boolean> {
     const { maxTotalBytes, expiresAfterMs } = this.#limits;
     const bytes = Buffer.byteLength(result.text);
-    if (bytes > maxTotalBytes / 4) return undefined;
+    if (bytes > maxTotalBytes / 4) return false;
     forgetExpired();
     let ownBytes = this.#countBytes();
-    for (const id of this.#ids) {
+    for (const oldest of this.#ids) {
       if (ownBytes + bytes <= maxTotalBytes) break;
-      ownBytes -= results.get(id)?.bytes ?? 0;
-      forget(id);
+      ownBytes -= results.get(oldest)?.bytes ?? 0;
+      forget(oldest);
     }
     const processLimit = Math.max(MAX_PROCESS_BYTES, maxTotalBytes);
-    for (const id of results.keys()) {
+    for (const oldest of results.keys()) {
       if (totalBytes + bytes <= processLimit) break;
-      forget(id);
+      forget(oldest);
     }
-    const id = newResultId();
     results.set(id, { ...result, bytes, expiresAt: Date.now() + expiresAfterMs });
     totalBytes += bytes;
     this.#ids.add(id);
-    return id;
+    return true;
   }
 
   async open(id: string): Promise<OpenResult | undefined> {

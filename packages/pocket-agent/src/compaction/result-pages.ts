@@ -1,5 +1,4 @@
 // Whole results in a file or in memory, and parts of them: a page by its position in bytes, or the places where a text occurs.
-import { randomBytes } from 'node:crypto';
 
 /** A result in a file or in memory. */
 export interface ResultSource {
@@ -21,18 +20,21 @@ export interface OpenResult extends ResultOrigin, ResultSource {
   close(): Promise<void>;
 }
 
+/** Options of `keepResults` that concern any store. */
+export interface ResultLimits {
+  expiresAfterMs?: number | undefined;
+  /** The oldest make room. */
+  maxTotalBytes?: number | undefined;
+}
+
 export interface ResultStore {
-  /** Returns the id of the result; undefined if it is too large. */
-  keep(result: WholeResult): Promise<string | undefined>;
+  /** False if the result is too large. */
+  keep(id: string, result: WholeResult): Promise<boolean>;
   /** Undefined if the result has expired or made room for others. */
   open(id: string): Promise<OpenResult | undefined>;
   remove(id: string): Promise<void>;
   /** For a store that is of no use after its agent: forgets the results. */
   clear?(): void;
-}
-
-export function newResultId(): string {
-  return `result-${randomBytes(10).toString('hex')}`;
 }
 
 export function sourceOf(text: string): ResultSource {

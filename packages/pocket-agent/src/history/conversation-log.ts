@@ -1,6 +1,7 @@
 // Where the messages of a conversation are saved. `@pocket-agent/store` implements it for SQLite and PostgreSQL.
 import type { Message } from '../base/messages.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
+import type { ResultLimits, ResultStore } from '../compaction/result-pages.ts';
 import type { AgentMemory } from './memory-tools.ts';
 
 /** Messages that were saved since the log was last read or written. */
@@ -31,4 +32,6 @@ export interface ConversationLog {
   end(): Promise<void>;
   /** For the tools of an agent with `memory: true`. */
   readonly memory?: AgentMemory;
+  /** Where large tool results are kept; without it in memory. */
+  results?(limits: ResultLimits): ResultStore;
 }

@@ -4,6 +4,7 @@ import { errorText, type Logger, snapshot } from '@pocket-agent/kit';
 import { answeredLength, withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
 import { type CompactedHistory, compactedLength } from '../compaction/history-view.ts';
+import type { ResultLimits, ResultStore } from '../compaction/result-pages.ts';
 import type { ConversationLog, SavedMessages } from './conversation-log.ts';
 import type { History } from './history.ts';
 import type { AgentMemory } from './memory-tools.ts';
@@ -50,6 +51,11 @@ export class SavedHistory {
 
   get memory(): AgentMemory | undefined {
     return this.#log.memory;
+  }
+
+  /** Where large tool results are kept; undefined if the log keeps none. */
+  results(limits: ResultLimits): ResultStore | undefined {
+    return this.#log.results?.(limits);
   }
 
   /** Reads the conversation for the first time. */

@@ -44,6 +44,8 @@ function idIn(value: unknown): string {
   return /result-[0-9a-f]{20}/.exec(JSON.stringify(value))?.[0] ?? 'none';
 }
 
+/** The model reads the beginning and the end that the history has. */
+const partly = 'The whole result is no longer kept';
 const callDump = { toolCalls: [{ name: 'dump' }] };
 
 function toolNames(model: ScriptedModel, call: number): string[] {
@@ -118,10 +120,10 @@ test('results in memory: the oldest make room, and those of a closed agent are g
     await reader.run('Read it');
     return resultText(reader, 5);
   };
-  expect(await readBy(ids[0])).toContain('is not available: call the tool again');
+  expect(await readBy(ids[0])).toContain(partly);
   expect(await readBy(ids[4])).toContain('xxxxxxxxxx');
   await agent.close();
-  expect(await readBy(ids[4])).toContain('is not available');
+  expect(await readBy(ids[4])).toContain(partly);
 });
 
 test('results in memory do not make room for those of another agent with a lower limit', async () => {
@@ -142,7 +144,7 @@ test('results in memory do not make room for those of another agent with a lower
 test('results in memory expire', async () => {
   const { agent } = scripted([callDump, reads({ bytes: 10 }), 'Read.'], { keepResults: { expiresAfterMs: 1e-9 } });
   await agent.run('Dump it');
-  expect(resultText(agent, 1)).toContain('is not available');
+  expect(resultText(agent, 1)).toContain(partly);
 });
 
 test('the file is private', async () => {
@@ -231,7 +233,7 @@ test('what a hook removed from a result cannot be read', async () => {
     },
   });
   await agent.run('Dump it');
-  expect(resultText(agent, 1)).toMatch(/is not available/);
+  expect(resultText(agent, 1)).toMatch(/is no longer kept.*\n.*\nsecret removed/);
   await expect.poll(() => readdir(folder)).toEqual([]);
 });
 
@@ -264,7 +266,12 @@ test('an id that a tool planted in its own result does not open the result of an
   const first = scripted([callDump, 'Dumped.']);
   await first.agent.run('Dump it');
   const id = idIn(first.agent.messages);
-  const planted = tool({ name: 'dump', description: 'Plants', capability: 'read', run: () => `see ${id}` });
+  const planted = tool({
+    name: 'dump',
+    description: 'Plants',
+    capability: 'read',
+    run: () => `see ${id} ${'x'.repeat(20_000)}`,
+  });
   const { agent } = scripted(
     [
       { toolCalls: [{ name: 'dump', id: 'other-call' }] },
@@ -274,7 +281,8 @@ test('an id that a tool planted in its own result does not open the result of an
     { tools: [planted], messages: [] },
   );
   await agent.run('Read it');
-  expect(resultText(agent, 1)).toMatch(/is not available|no tool "read_result"/);
+  expect(resultText(agent, 1)).toContain(`see ${id}`);
+  expect(resultText(agent, 1)).not.toContain('0123456789');
 });
 
 test('results expire', async () => {
@@ -284,7 +292,7 @@ test('results expire', async () => {
   const old = new Date(Date.now() - 25 * 3_600_000);
   await utimes(join(folder, file), old, old);
   await agent.run('Read it');
-  expect(resultText(agent, 1)).toContain('is not available');
+  expect(resultText(agent, 1)).toContain(partly);
 });
 
 test('expired results of earlier programs are deleted, other files stay', async () => {

@@ -1,4 +1,5 @@
 // The parts of an agent that conversations need. `PocketAgent` has them; this package does not depend on the library.
+import type { ResultLimits } from './saved-results.ts';
 
 /** A message in the form of the library: plain JSON. */
 export interface SavedMessage {
@@ -29,6 +30,7 @@ export interface MessageLog {
   append(messages: readonly SavedMessage[], options: AppendOptions): Promise<void>;
   end(): Promise<void>;
   readonly memory?: object;
+  results?(limits: ResultLimits): object;
 }
 
 export interface ConversationAgent {

@@ -176,11 +176,8 @@ export class Conversations {
       const generation = crypto.randomUUID();
       const inserted = row && { ...row, ...place, key: newKey, generation, lease: null, lease_until: 0 };
       if (!inserted || !(await insertRow(store, inserted))) return false;
-      await store.db
-        .updateTable('pocket_messages')
-        .set({ conversation: newKey })
-        .where('conversation', '=', key)
-        .execute();
+      for (const table of ['pocket_messages', 'pocket_results'] as const)
+        await store.db.updateTable(table).set({ conversation: newKey }).where('conversation', '=', key).execute();
       await store.db.deleteFrom('pocket_conversations').where('key', '=', key).execute();
       return true;
     });

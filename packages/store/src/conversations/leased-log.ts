@@ -15,7 +15,8 @@ import {
   timeIn,
 } from './database.ts';
 import type { Memories } from './memories.ts';
-import { insertMessages, messageRow, readMessages, titleOf } from './message-rows.ts';
+import { deleteMessages, insertMessages, messageRow, readMessages, titleOf } from './message-rows.ts';
+import { type ResultLimits, SavedResults } from './saved-results.ts';
 
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 250;
@@ -50,6 +51,10 @@ export class LeasedLog implements MessageLog {
 
   get memory(): Memories {
     return this.#options.memory;
+  }
+
+  results(limits: ResultLimits): SavedResults {
+    return new SavedResults(this.#store, this.#key, limits);
   }
 
   async read(): Promise<SavedMessages> {
@@ -115,7 +120,7 @@ export class LeasedLog implements MessageLog {
         .where('length', '=', this.#length)
         .executeTakeFirstOrThrow();
       if (numUpdatedRows !== 1n) throw await this.#lost(store);
-      if (replaces) await store.db.deleteFrom('pocket_messages').where('conversation', '=', this.#key).execute();
+      if (replaces) await deleteMessages(store, this.#key);
       await insertMessages(store, rows);
     });
     this.#generation = generation;

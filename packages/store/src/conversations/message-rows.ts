@@ -37,6 +37,12 @@ export async function insertMessages({ db }: ConversationStore, rows: readonly M
       .execute();
 }
 
+/** All messages of a conversation, with their large results. */
+export async function deleteMessages({ db }: ConversationStore, conversation: string): Promise<void> {
+  await db.deleteFrom('pocket_messages').where('conversation', '=', conversation).execute();
+  await db.deleteFrom('pocket_results').where('conversation', '=', conversation).execute();
+}
+
 export interface ReadMessages {
   generation: string;
   messages: SavedMessage[];

@@ -1,4 +1,4 @@
-// The tables of conversations and memories.
+// The tables of conversations, their large results, and memories.
 import type { Migration, MigrationSet } from '../migrate.ts';
 
 export interface ConversationTable {
@@ -43,9 +43,21 @@ export interface MemoryTable {
   created_at: number;
 }
 
+export interface ResultTable {
+  id: string;
+  conversation: string;
+  /** The tool and the id of its call, as JSON. */
+  origin: string;
+  bytes: number;
+  content: Uint8Array;
+  created_at: number;
+  expires_at: number;
+}
+
 export interface ConversationsSchema {
   pocket_conversations: ConversationTable;
   pocket_messages: MessageTable;
+  pocket_results: ResultTable;
   pocket_memories: MemoryTable;
 }
 
@@ -83,8 +95,21 @@ const addTurns: Migration = {
   },
 };
 
+const createResults: Migration = {
+  name: 'large results',
+  async up(run) {
+    // SQLite takes any name for the type of a column, and stores bytes as they are
+    await run(`create table pocket_results (
+      id text primary key, conversation text not null references pocket_conversations (key) on delete cascade,
+      origin text not null, bytes integer not null, content bytea not null,
+      created_at bigint not null, expires_at bigint not null)`);
+    await run('create index pocket_results_newest on pocket_results (conversation, created_at)');
+    await run('create index pocket_results_expired on pocket_results (expires_at)');
+  },
+};
+
 /** For `openStore({ needs: [conversationTables] })`, by programs that keep conversations beside their own tables. */
 export const conversationTables: MigrationSet = {
   name: 'conversations',
-  migrations: [createTables, createMemories, addTurns],
+  migrations: [createTables, createMemories, addTurns, createResults],
 };

@@ -176,8 +176,12 @@ async function remove({ db }: ConversationStore, key: string, turns: readonly st
     .where('conversation', '=', key)
     .where('turn', 'in', turns)
     .executeTakeFirstOrThrow();
-  const changed = { generation: crypto.randomUUID(), compacted: null };
-  if (numDeletedRows > 0n) await db.updateTable('pocket_conversations').set(changed).where('key', '=', key).execute();
+  if (numDeletedRows > 0n) {
+    const changed = { generation: crypto.randomUUID(), compacted: null };
+    await db.updateTable('pocket_conversations').set(changed).where('key', '=', key).execute();
+    // results may be from the removed turns
+    await db.deleteFrom('pocket_results').where('conversation', '=', key).execute();
+  }
   return Number(numDeletedRows);
 }
 

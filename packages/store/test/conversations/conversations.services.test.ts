@@ -8,6 +8,7 @@ import { startPostgres, type TestPostgres } from '../postgres.ts';
 import { testConversations } from './behaviour.ts';
 import { testSavedCompaction } from './compaction-behaviour.ts';
 import { expectWholeRuns, startWriter } from './processes.ts';
+import { testSavedResults } from './results-behaviour.ts';
 import { testTurns } from './turns-behaviour.ts';
 
 let postgres: TestPostgres;
@@ -26,6 +27,7 @@ afterAll(async () => {
 testConversations(() => postgres.createDatabase());
 testTurns(() => postgres.createDatabase());
 testSavedCompaction(() => postgres.createDatabase());
+testSavedResults(() => postgres.createDatabase());
 
 test.each(['SQLite', 'PostgreSQL'])('a process killed before any statement leaves whole steps on %s', async (kind) => {
   const location = kind === 'SQLite' ? join(folder, 'killed.sqlite') : await postgres.createDatabase();

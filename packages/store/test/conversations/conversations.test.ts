@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { testConversations } from './behaviour.ts';
 import { testSavedCompaction } from './compaction-behaviour.ts';
+import { testSavedResults } from './results-behaviour.ts';
 import { testTurns } from './turns-behaviour.ts';
 
 let folder: string;
@@ -21,3 +22,4 @@ afterAll(async () => {
 testConversations(async () => join(folder, `${++files}.sqlite`));
 testTurns(async () => join(folder, `${++files}.sqlite`));
 testSavedCompaction(async () => join(folder, `${++files}.sqlite`));
+testSavedResults(async () => join(folder, `${++files}.sqlite`));
