@@ -67,6 +67,11 @@ export class PocketError extends CodedError<PocketErrorCode> {
   }
 }
 
+/** For options, configuration and other input of the program that cannot work. */
+export function configError(message: string, cause?: unknown): PocketError {
+  return new PocketError('CONFIG_INVALID', message, { cause });
+}
+
 /** Also true for errors of another copy of this package in the same process. */
 export function isPocketError(error: unknown, code?: PocketErrorCode): error is PocketError {
   if (!(error instanceof Error) || error.name !== 'PocketError' || !('code' in error)) return false;

@@ -15,6 +15,7 @@ export {
 } from './abort.ts';
 export {
   CodedError,
+  configError,
   errorText,
   isPocketError,
   isPublicError,

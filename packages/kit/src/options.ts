@@ -1,5 +1,5 @@
 // Option checking: unknown names and wrong values are refused with a CONFIG_INVALID error that says what to write.
-import { PocketError } from './errors.ts';
+import { configError, type PocketError } from './errors.ts';
 import { definedKeys, isRecord } from './records.ts';
 import { didYouMean } from './suggest.ts';
 
@@ -112,7 +112,7 @@ export class OptionSet<Options extends object = object> {
   /** For objects that may have other keys: finds wrong values only. */
   findErrorInKnown(options: object, owner = this.owner): PocketError | undefined {
     if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
-      return new PocketError('CONFIG_INVALID', `${owner} takes its options as an object, such as { signal }.`);
+      return configError(`${owner} takes its options as an object, such as { signal }.`);
     for (const key of definedKeys(options)) {
       const error = this.#wrongValue(key, options, owner);
       if (error) return error;
@@ -153,7 +153,7 @@ export class OptionSet<Options extends object = object> {
 }
 
 function unknownOptionError(owner: string, key: string, advice: string): PocketError {
-  return new PocketError('CONFIG_INVALID', `${owner} has no option "${key}".${advice}`);
+  return configError(`${owner} has no option "${key}".${advice}`);
 }
 
 /** Throws if the value breaks the rule. `name` says where the value is, as in "limits.maxSteps must be …". */
@@ -166,7 +166,7 @@ export function checkValue(name: string, value: unknown, rule: OptionRule): void
 export function valueError(name: string, value: unknown, rule: OptionRule): PocketError | undefined {
   if (!rule.accepts(value)) {
     const got = rule.isSecret ? typeText(value) : valueText(value);
-    return new PocketError('CONFIG_INVALID', `${name} must be ${rule.expected}, got ${got}.`);
+    return configError(`${name} must be ${rule.expected}, got ${got}.`);
   }
   if (!rule.part || typeof value === 'function') return undefined;
   for (const [key, item] of Object.entries(value ?? {})) {

@@ -1,6 +1,6 @@
 // Capabilities of tools, and profiles: sets of capabilities that a caller may use.
 import type { Tool } from '@modelcontextprotocol/client';
-import { checkValue, closest, isRecord, OptionSet, PocketError, stringList } from '@pocket-agent/kit';
+import { checkValue, closest, configError, isRecord, OptionSet, stringList } from '@pocket-agent/kit';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];
@@ -84,10 +84,7 @@ export const profileOptions = new OptionSet<Profile>('profile', {
 export function readProfile(profile: ProfileName | Profile): Profile {
   if (typeof profile === 'string') {
     if (Object.hasOwn(profiles, profile)) return { capabilities: profiles[profile] };
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `There is no profile "${profile}". Available: ${Object.keys(profiles).join(', ')}.`,
-    );
+    throw configError(`There is no profile "${profile}". Available: ${Object.keys(profiles).join(', ')}.`);
   }
   const names = Object.keys(profiles).join(', ');
   checkValue('A profile', profile, {
@@ -97,8 +94,7 @@ export function readProfile(profile: ProfileName | Profile): Profile {
   profileOptions.check(profile);
   const wrong = profile.capabilities?.find((capability) => !isCapability(capability));
   if (!Array.isArray(profile.capabilities) || wrong !== undefined) {
-    throw new PocketError(
-      'CONFIG_INVALID',
+    throw configError(
       `A profile needs capabilities out of ${capabilities.join(', ')}${wrong === undefined ? '' : `, not "${wrong}"`}.`,
     );
   }
@@ -124,7 +120,7 @@ export function refusalBy(
 export function checkCapability(what: string, value: unknown): asserts value is Capability {
   if (isCapability(value)) return;
   const given = typeof value === 'string' ? `"${value.slice(0, 100)}"` : `a value of type ${typeof value}`;
-  throw new PocketError('CONFIG_INVALID', `${what} is ${given}; it must be ${expectedCapability(value)}.`);
+  throw configError(`${what} is ${given}; it must be ${expectedCapability(value)}.`);
 }
 
 /** `one of read, write, create, delete (did you mean "read"?)` */

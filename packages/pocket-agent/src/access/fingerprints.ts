@@ -1,7 +1,7 @@
 // Fingerprints of tools as they were first seen: a tool that changes later needs a new approval.
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import { fileSystem, inSlices, isRecord, PocketError, sha256 } from '@pocket-agent/kit';
+import { configError, fileSystem, inSlices, isRecord, sha256 } from '@pocket-agent/kit';
 import { dropAbsent, MAX_ABSENT_NAMES } from '../base/absent-names.ts';
 
 interface ListedTools {
@@ -87,9 +87,7 @@ function read(path: string): Record<string, string> {
   const { existsSync, readFileSync } = fileSystem();
   if (!existsSync(path)) return {};
   const unreadable = (problem: string, cause?: unknown) =>
-    new PocketError('CONFIG_INVALID', `The file of tool fingerprints ${path} ${problem}; repair or delete it.`, {
-      cause,
-    });
+    configError(`The file of tool fingerprints ${path} ${problem}; repair or delete it.`, cause);
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));

@@ -1,5 +1,5 @@
 // The options of an agent, and the settings read from them: copied, so that the caller's objects are never modified.
-import { errorText, isPocketError, type Logger, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
+import { configError, errorText, isPocketError, type Logger, snapshot, withoutUndefined } from '@pocket-agent/kit';
 import type { AccessOptions, AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
@@ -181,18 +181,14 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
   const { limits = {} } = options;
   const config: TypedAgentConfig<unknown> = options.agentConfig;
   if (!config.llmModel) {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      'llmModel is missing: name a model, for example "anthropic/claude-sonnet-5".',
-    );
+    throw configError('llmModel is missing: name a model, for example "anthropic/claude-sonnet-5".');
   }
   if (typeof config.llmModel === 'string') {
     if (!options.router) checkModelName(config.llmModel);
   } else checkModelObject(config.llmModel, 'llmModel');
   // a subclass may name its own servers and pass on the client of the agent that it is forked from
   if (options.mcpClient && options.mcpConfig && options.mcpClient !== origin?.client) {
-    throw new PocketError(
-      'CONFIG_INVALID',
+    throw configError(
       'An agent takes mcpConfig or mcpClient, not both: the client brings the servers it was made with. If this happens in fork() of a subclass, pass all of its options to super: super({ ...options, mcpConfig }).',
     );
   }
@@ -222,7 +218,7 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
 
 export function readHistory(config: AgentConfig): Message[] {
   if (config.messages !== undefined && !Array.isArray(config.messages)) {
-    throw new PocketError('CONFIG_INVALID', 'agentConfig.messages must be a list of messages.');
+    throw configError('agentConfig.messages must be a list of messages.');
   }
   try {
     return withEveryCallAnswered((config.messages ?? []).map(copyMessage)).map(snapshot);
@@ -230,7 +226,7 @@ export function readHistory(config: AgentConfig): Message[] {
     if (isPocketError(error)) throw error;
     // a cycle, a getter that throws, or data nested too deeply for the stack
     const text = `agentConfig.messages must be plain JSON: ${errorText(error)}`;
-    throw new PocketError('CONFIG_INVALID', text, { cause: error });
+    throw configError(text, error);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import {
   checkValue,
+  configError,
   definedKeys,
   hasMethods,
   isIntegerOrInfinity,
@@ -15,7 +16,7 @@ import {
   type OptionRules,
   OptionSet,
   objectRule,
-  PocketError,
+  type PocketError,
   positiveInteger,
   positiveNumber,
   stringRule,
@@ -140,7 +141,7 @@ export function nestOptions(options: PocketAgentOptions): NestedAgentOptions {
 }
 
 function givenTwice(option: string, other: string): PocketError {
-  return new PocketError('CONFIG_INVALID', `An agent takes ${option} or ${other}, not both: leave one of them out.`);
+  return configError(`An agent takes ${option} or ${other}, not both: leave one of them out.`);
 }
 
 /** `mayHaveOthers`: a subclass may take additional options. */
@@ -148,7 +149,7 @@ export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: bo
   if (options && !isRecord(options)) {
     const model = typeof options === 'string' ? options : 'demo';
     const wayOut = `new PocketAgent({ llmModel: ${JSON.stringify(model)} })`;
-    throw new PocketError('CONFIG_INVALID', `A PocketAgent is made from an object of options: ${wayOut}.`);
+    throw configError(`A PocketAgent is made from an object of options: ${wayOut}.`);
   }
   for (const key of definedKeys(options))
     if (!mayHaveOthers && !agentOptions.has(key)) throw agentOptions.unknownOption(key);

@@ -1,10 +1,10 @@
 // PocketAgent: a model and tools in a loop. `run` repeats `step`; `stream` is `run` with live events.
 import {
+  configError,
   deepFreeze,
   errorText,
   type Logger,
   neverAborted,
-  PocketError,
   snapshot,
   stderrLogger,
   withoutUndefined,
@@ -216,7 +216,7 @@ export class PocketAgent<Answer = string> {
   async step(options: StepOptions = {}): Promise<StepResult> {
     if (typeof options !== 'object' || options === null) {
       const advice = 'pass a text to addUserMessage(text) before it';
-      throw new PocketError('CONFIG_INVALID', `step() takes an object of options; ${advice}.`);
+      throw configError(`step() takes an object of options; ${advice}.`);
     }
     stepOptions.check(options);
     const { signal, timeoutMs, traceparent, ...completion } = options;
@@ -272,10 +272,7 @@ export class PocketAgent<Answer = string> {
    */
   async continueConversation(log: ConversationLog): Promise<void> {
     if (this.#queue.isRunning)
-      throw new PocketError(
-        'CONFIG_INVALID',
-        `${this.name} is running: await its run before it changes conversations.`,
-      );
+      throw configError(`${this.name} is running: await its run before it changes conversations.`);
     const saved = new SavedHistory({ history: this.#history, view: this.#model, log, logger: this.logger });
     await saved.read();
     this.#history.saved = saved;
@@ -362,7 +359,7 @@ export class PocketAgent<Answer = string> {
       if (this.constructor === PocketAgent) throw error;
       const call = `fork() calls new ${Class.name}(options), which failed: ${errorText(error)}`;
       const advice = `override fork() in ${Class.name} if its constructor takes other parameters.`;
-      throw new PocketError('CONFIG_INVALID', `${call} To fix this, ${advice}`, { cause: error });
+      throw configError(`${call} To fix this, ${advice}`, error);
     }
   }
 }

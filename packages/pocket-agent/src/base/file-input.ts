@@ -1,6 +1,6 @@
 // Files of a user message: text becomes a text part with the name of the file, everything else a file part.
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
-import { isString, nullable, OptionSet, PocketError } from '@pocket-agent/kit';
+import { configError, isString, nullable, OptionSet, type PocketError } from '@pocket-agent/kit';
 import { decodeText, isTextual, typeOfBytes, typeOfName } from './file-types.ts';
 import { isBase64, standardBase64 } from './image-data.ts';
 
@@ -38,17 +38,17 @@ const fileOptions = new OptionSet<FileInput>('A file', {
 /** Throws unless it has exactly one of `path`, `url` and `data`. */
 export function checkFile(file: FileInput): void {
   if (typeof file !== 'object' || file === null)
-    throw invalid("A file is an object: { path: 'report.pdf' }, { url } or { data, mediaType }.");
+    throw configError("A file is an object: { path: 'report.pdf' }, { url } or { data, mediaType }.");
   fileOptions.check(file);
   const given = [file.path, file.url, file.data].filter((value) => (value ?? undefined) !== undefined);
-  if (given.length !== 1) throw invalid(`A file has one of path, url and data; this one has ${given.length}.`);
+  if (given.length !== 1) throw configError(`A file has one of path, url and data; this one has ${given.length}.`);
 }
 
 /** A file without `path`, as a part of a message. */
 export function filePart(file: FileInput): FilePart {
   checkFile(file);
   if (typeof file.path === 'string')
-    throw invalid('addUserMessage() does not read files: pass { path } to run() or stream(), or { data } here.');
+    throw configError('addUserMessage() does not read files: pass { path } to run() or stream(), or { data } here.');
   return file.url ? urlPart(file, file.url) : dataPart(file);
 }
 
@@ -56,7 +56,7 @@ function urlPart({ mediaType, name }: FileInput, given: string | URL): FilePart 
   const url = URL.parse(String(given));
   if (!url || !/^https?:$/.test(url.protocol)) {
     const instead = url?.protocol === 'file:' ? ' Write { path } for a file on this machine.' : '';
-    throw invalid(`The url of a file must begin with http:// or https://.${instead}`);
+    throw configError(`The url of a file must begin with http:// or https://.${instead}`);
   }
   const filename = name ?? lastSegment(url);
   const type = mediaType ?? typeOfName(filename);
@@ -86,7 +86,9 @@ export function isImagePart(part: FilePart): boolean {
 export function textPart(bytes: Uint8Array, mediaType: string, name: string | undefined): LanguageModelV4TextPart {
   const text = decodeText(bytes);
   if (text === undefined)
-    throw invalid(`${fileName(name)} is not UTF-8 text, although its type is ${mediaType}. Give another mediaType.`);
+    throw configError(
+      `${fileName(name)} is not UTF-8 text, although its type is ${mediaType}. Give another mediaType.`,
+    );
   return { type: 'text', text: `\n[file ${singleLine(name) ?? mediaType}]\n${text}` };
 }
 
@@ -94,7 +96,7 @@ function readData(data: Uint8Array | string): { bytes: Uint8Array; declared?: st
   if (typeof data !== 'string') return { bytes: data };
   const [header, declared] = /^data:([^;,]+)[^,]*;base64,/.exec(data.slice(0, 200)) ?? [''];
   const base64 = standardBase64(data.slice(header.length));
-  if (!isBase64(base64)) throw invalid('The data of a file must be bytes, base64 text or a data: URL.');
+  if (!isBase64(base64)) throw configError('The data of a file must be bytes, base64 text or a data: URL.');
   return { bytes: Buffer.from(base64, 'base64'), declared };
 }
 
@@ -123,17 +125,13 @@ function singleLine(name: string | undefined): string | undefined {
 
 export function tooLarge(name: string | undefined, bytes: number): PocketError {
   const megabytes = (bytes / 1024 / 1024).toFixed(1);
-  return invalid(`${fileName(name)} is too large: it has ${megabytes} MB, and a file may have at most 20 MB.`);
+  return configError(`${fileName(name)} is too large: it has ${megabytes} MB, and a file may have at most 20 MB.`);
 }
 
 function unknownType(name: string | undefined): PocketError {
-  return invalid(`The type of ${name === undefined ? 'a file' : `"${name}"`} is unknown: give its mediaType.`);
+  return configError(`The type of ${name === undefined ? 'a file' : `"${name}"`} is unknown: give its mediaType.`);
 }
 
 function fileName(name: string | undefined): string {
   return name === undefined ? 'A file' : `The file "${name}"`;
-}
-
-function invalid(text: string): PocketError {
-  return new PocketError('CONFIG_INVALID', text);
 }

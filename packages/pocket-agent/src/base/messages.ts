@@ -5,7 +5,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
-import { isRecord, nullable, type OptionRule, OptionSet, PocketError, snapshot } from '@pocket-agent/kit';
+import { configError, isRecord, nullable, type OptionRule, OptionSet, snapshot } from '@pocket-agent/kit';
 import type { FileInput, FilePart } from './file-input.ts';
 import { imageTypeOf, standardBase64 } from './image-data.ts';
 
@@ -72,10 +72,7 @@ export function userMessage(
 ): UserMessage {
   if (typeof text !== 'string') {
     const given = text === null ? null : typeof text;
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `An agent takes a string, or { text, images, files }; here the text is ${given}.`,
-    );
+    throw configError(`An agent takes a string, or { text, images, files }; here the text is ${given}.`);
   }
   return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart), ...files] };
 }
@@ -171,8 +168,7 @@ export function copyMessage(message: Message): Message {
   const isOpenAi = isOpenAiMessage(message);
   if (isOpenAi || !isKnown || !Array.isArray(message.content) || !message.content.every(isPart)) {
     const converter = isOpenAi ? ' Convert messages in the form of OpenAI with fromOpenAiMessages(messages).' : '';
-    throw new PocketError(
-      'CONFIG_INVALID',
+    throw configError(
       `A history message needs a role (user, assistant or tool) and a list of whole content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into systemPrompt.${converter}`,
     );
   }
@@ -230,7 +226,7 @@ export function imagePart(image: ImageInput): LanguageModelV4FilePart {
   const header = /^data:([^;,]+);base64,/.exec(image);
   const data = header ? image.slice(header[0].length) : image;
   if (typeof data !== 'string' || data.trim() === '' || /[^A-Za-z0-9+/=_\r\n-]/.test(data)) {
-    throw new PocketError('CONFIG_INVALID', 'An image must be bytes, base64 text, a data: URL or an http(s) URL.');
+    throw configError('An image must be bytes, base64 text, a data: URL or an http(s) URL.');
   }
   return base64Image(standardBase64(data), header?.[1]);
 }

@@ -1,7 +1,7 @@
 // Reads the files of a run from disk. Loaded when a run has files.
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { errorText, PocketError } from '@pocket-agent/kit';
+import { configError, errorText } from '@pocket-agent/kit';
 import { checkFile, type FileInput, MAX_FILE_BYTES, tooLarge } from './file-input.ts';
 
 /** The files with `data` in place of `path`. */
@@ -25,7 +25,7 @@ async function readBytes(path: string): Promise<Buffer> {
     if (!found.isFile()) throw new Error('it is not a regular file');
     if (size <= MAX_FILE_BYTES) return await readFile(path);
   } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `Cannot read ${path}: ${errorText(error)}`, { cause: error });
+    throw configError(`Cannot read ${path}: ${errorText(error)}`, error);
   }
   throw tooLarge(path, size);
 }

@@ -1,6 +1,6 @@
 // A schema for values from a model: a Standard Schema such as one of zod, or a JSON Schema of the program.
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { errorText, isRecord, PocketError, schemaIssueTexts, snapshot } from '@pocket-agent/kit';
+import { configError, errorText, isRecord, schemaIssueTexts, snapshot } from '@pocket-agent/kit';
 import { checkHere } from '@pocket-agent/schema';
 
 /** A JSON Schema. */
@@ -33,17 +33,13 @@ export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
 export function jsonSchemaOf(what: string, schema: StandardSchemaV1, side: 'input' | 'output'): JsonSchema {
   const standard: object = schema['~standard'];
   if (!('jsonSchema' in standard))
-    throw invalidSchema(what, 'cannot be converted to JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.');
+    throw configError(`${what} cannot be converted to JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.`);
   const { jsonSchema } = standard as { jsonSchema: Record<typeof side, (options: { target: string }) => JsonSchema> };
   try {
     return jsonSchema[side]({ target: 'draft-2020-12' });
   } catch (error) {
-    throw invalidSchema(what, `cannot be converted to JSON Schema: ${errorText(error)}`, error);
+    throw configError(`${what} cannot be converted to JSON Schema: ${errorText(error)}`, error);
   }
-}
-
-export function invalidSchema(what: string, problem: string, cause?: unknown): PocketError {
-  return new PocketError('CONFIG_INVALID', `${what} ${problem}`, { cause });
 }
 
 async function checkByStandard(schema: StandardSchemaV1, value: unknown): Promise<CheckedValue> {
@@ -73,7 +69,7 @@ function checkJsonSchema(what: string, schema: JsonSchema): void {
     if (isSchema && !parts.some(isStandardSchema)) return;
   }
   const allowed = "a zod schema, z.object({ … }), or a JSON Schema, { type: 'object', properties: { … } }";
-  throw invalidSchema(what, `must be ${allowed}.`);
+  throw configError(`${what} must be ${allowed}.`);
 }
 
 /** Cache: tools created per agent, and runs of an agent, usually share schema objects. */

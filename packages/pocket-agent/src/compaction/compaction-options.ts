@@ -1,5 +1,5 @@
 // The option `compaction` of an agent: when prompts are shortened, and how much of them stays word for word.
-import { isRecord, type OptionRule, OptionSet, PocketError } from '@pocket-agent/kit';
+import { configError, isRecord, type OptionRule, OptionSet } from '@pocket-agent/kit';
 import { checkModelName, type LanguageModel } from '../providers/model-names.ts';
 import { checkModelObject } from '../providers/model-version.ts';
 
@@ -51,7 +51,7 @@ export function readCompaction(
   const { keep = at > 1 ? at / 2 : Math.min(defaultCompaction.keep, at / 2) } = options;
   if (keep > 1 === at > 1 && keep >= at) {
     const text = `compaction.keep (${keep}) must be less than compaction.at (${at}): what is kept must fit into the prompt.`;
-    throw new PocketError('CONFIG_INVALID', text);
+    throw configError(text);
   }
   if (typeof model === 'string' && !isRouted) checkModelName(model);
   if (isRecord(model)) checkModelObject(model, 'compaction.model');

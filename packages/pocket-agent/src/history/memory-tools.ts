@@ -1,6 +1,6 @@
 // Tools with which an agent keeps facts beyond a conversation: remember, recall and forget. Callers of runs have separate
 // memories.
-import { isRecord, nullable, PocketError } from '@pocket-agent/kit';
+import { configError, isRecord, nullable, PocketError } from '@pocket-agent/kit';
 import { ANONYMOUS, currentRun } from '../run/run-context.ts';
 import { type FunctionTool, functionTools, tool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
@@ -41,7 +41,7 @@ export function memoryTools(
     if (memory) return memory;
     const wayOut =
       'open the agent with chats.open(id, agent), or set memory: chats, where chats = await openConversations(…)';
-    throw new PocketError('CONFIG_INVALID', `memory: true needs a saved conversation: ${wayOut}.`);
+    throw configError(`memory: true needs a saved conversation: ${wayOut}.`);
   };
   const source = toolsOf(find);
   return {

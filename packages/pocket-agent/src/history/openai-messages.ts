@@ -1,7 +1,7 @@
 // A conversation in the form of OpenAI's chat completions, converted into a history. LiteLLM uses the same form, with
 // fields of its own for reasoning. What a history has no field for is kept in `providerOptions.openAiMessage`.
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
-import { isRecord, PocketError } from '@pocket-agent/kit';
+import { configError, isRecord } from '@pocket-agent/kit';
 import { type AssistantMessage, imagePart, type Message, toolMessage } from '../base/messages.ts';
 import { readArguments } from '../tools/tool-calls.ts';
 
@@ -31,7 +31,7 @@ type Reasoning = Extract<AssistantMessage['content'][number], { type: 'reasoning
 
 /** For the option `messages` and for `addMessage`. A system message is refused: it belongs in `systemPrompt`. */
 export function fromOpenAiMessages(messages: readonly OpenAiMessage[]): Message[] {
-  if (!Array.isArray(messages)) throw refusal('A conversation must be a list of messages.');
+  if (!Array.isArray(messages)) throw configError('A conversation must be a list of messages.');
   const toolNames = new Map<string, string>();
   return messages.map((message, index) => {
     const what = `Message ${index + 1}`;
@@ -49,9 +49,11 @@ function convert(message: OpenAiMessage, what: string, toolNames: Map<string, st
       return fromTool(message, what, toolNames);
     case 'system':
     case 'developer':
-      throw refusal(`${what} is a ${message.role} message: put its text into systemPrompt.`);
+      throw configError(`${what} is a ${message.role} message: put its text into systemPrompt.`);
     default:
-      throw refusal(`${what} needs a role (user, assistant or tool), got ${JSON.stringify(message)?.slice(0, 120)}.`);
+      throw configError(
+        `${what} needs a role (user, assistant or tool), got ${JSON.stringify(message)?.slice(0, 120)}.`,
+      );
   }
 }
 
@@ -65,11 +67,11 @@ function fromAssistant(message: OpenAiMessage, what: string, toolNames: Map<stri
   const { content, refusal: refused, tool_calls } = message;
   const texts = partsOf(content === '' ? null : content, what).map((part) => {
     if (part.type === 'text') return part;
-    throw refusal(`${what}: only user messages and tool results may hold images.`);
+    throw configError(`${what}: only user messages and tool results may hold images.`);
   });
   if (typeof refused === 'string') texts.push(refusalPart(refused));
   const calls = (tool_calls ?? []).map((call) => {
-    if (!isCall(call)) throw refusal(`${what}: a tool call needs id, function.name and function.arguments.`);
+    if (!isCall(call)) throw configError(`${what}: a tool call needs id, function.name and function.arguments.`);
     const { id, function: called } = call;
     toolNames.set(id, called.name);
     const { arguments: args, malformed } = readArguments(called.name, called.arguments);
@@ -94,7 +96,7 @@ function thinkingPart({ thinking, signature, data }: Record<string, unknown>): R
 }
 
 function fromTool({ content, tool_call_id: id, name }: OpenAiMessage, what: string, names: Map<string, string>) {
-  if (typeof id !== 'string') throw refusal(`${what} needs a tool_call_id.`);
+  if (typeof id !== 'string') throw configError(`${what} needs a tool_call_id.`);
   const toolName = names.get(id) ?? name ?? 'unknown';
   if (Array.isArray(content)) return toolMessage(id, toolName, { type: 'content', value: partsOf(content, what) });
   const [part] = partsOf(content, what);
@@ -104,7 +106,7 @@ function fromTool({ content, tool_call_id: id, name }: OpenAiMessage, what: stri
 function partsOf(content: OpenAiContent | undefined, what: string): Part[] {
   if (content === undefined || content === null) return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  if (!Array.isArray(content)) throw refusal(`${what}: content must be a string or a list of parts.`);
+  if (!Array.isArray(content)) throw configError(`${what}: content must be a string or a list of parts.`);
   return content.map((part) => partOf(Object(part), what));
 }
 
@@ -119,7 +121,7 @@ function partOf(part: Record<string, unknown>, what: string): Part {
   if (converted) return converted;
   const known = 'text, refusal, image_url, file, input_audio';
   const given = JSON.stringify(type) ?? 'undefined';
-  throw refusal(`${what}: a part of type ${given} cannot be converted; complete ones can be: ${known}.`);
+  throw configError(`${what}: a part of type ${given} cannot be converted; complete ones can be: ${known}.`);
 }
 
 function refusalPart(text: string): LanguageModelV4TextPart {
@@ -154,8 +156,4 @@ function fromAudio(audio: unknown): Part | undefined {
 function isCall(call: object): call is OpenAiCall {
   const { id, function: called } = call as Partial<OpenAiCall>;
   return typeof id === 'string' && typeof called?.name === 'string' && typeof called.arguments === 'string';
-}
-
-function refusal(text: string): PocketError {
-  return new PocketError('CONFIG_INVALID', text);
 }

@@ -12,6 +12,7 @@ import type {
 import {
   abortable,
   checkValue,
+  configError,
   describeAvailable,
   errorText,
   type Logger,
@@ -322,7 +323,7 @@ export class PocketAgentClient implements ToolSource {
     const found = (await this.#servers()).find((server) => server.name === name);
     if (found) return found;
     const text = `There is no MCP server "${name}". ${describeAvailable(name, this.serverNames)}`;
-    throw new PocketError('CONFIG_INVALID', text);
+    throw configError(text);
   }
 
   /** Lists from one server, or from all that are available. */

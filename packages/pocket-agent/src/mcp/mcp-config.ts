@@ -4,6 +4,7 @@ import type { AuthProvider, FetchLike, OAuthClientProvider } from '@modelcontext
 import {
   booleanRule,
   checkValue,
+  configError,
   didYouMean,
   functionRule,
   httpUrlHint,
@@ -11,7 +12,7 @@ import {
   nonEmptyRule,
   type OptionRule,
   OptionSet,
-  PocketError,
+  type PocketError,
   positiveInteger,
   positiveNumber,
   secretStringList,
@@ -124,7 +125,7 @@ export function readMcpConfig(config: McpConfig | undefined): Map<string, McpSer
   if (!config) return entries;
   if (isInProcessServer(config)) return entries.set('local', { server: config });
   if (typeof config === 'string') {
-    throw invalid(
+    throw configError(
       'mcpConfig must be an object with "mcpServers", not a string. From a file: JSON.parse(await readFile(path, "utf8")).',
     );
   }
@@ -133,7 +134,7 @@ export function readMcpConfig(config: McpConfig | undefined): Map<string, McpSer
     const keys = Object.keys(config);
     const misspelt = keys.map((key) => (key in places ? '' : didYouMean(key, Object.keys(places)))).find(Boolean);
     const has = Array.isArray(config) ? 'is a list' : `has ${keys.join(', ') || 'nothing'}`;
-    throw invalid(`mcpConfig needs an object "mcpServers" (or an McpServer); it ${has}.${misspelt ?? ''}`);
+    throw configError(`mcpConfig needs an object "mcpServers" (or an McpServer); it ${has}.${misspelt ?? ''}`);
   }
   for (const [name, entry] of Object.entries(servers)) {
     if (!isDisabled(name, entry)) entries.set(name, checkEntry(name, entry));
@@ -173,7 +174,7 @@ function isDisabled(name: string, entry: McpServerEntry): boolean {
 }
 
 function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
-  if (!isRecord(entry) && !isInProcessServer(entry)) throw invalid(`MCP server "${name}" must be an object.`);
+  if (!isRecord(entry) && !isInProcessServer(entry)) throw configError(`MCP server "${name}" must be an object.`);
   if (isInProcessServer(entry)) return { server: entry };
   // undefined values count as left out
   const copy = Object.fromEntries(
@@ -185,18 +186,21 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   if (fault) throw fault;
   const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
   if (wrong) {
-    throw invalid(
+    throw configError(
       `MCP server "${name}": capability "${wrong[1]}" of "${wrong[0]}" must be one of ${capabilities.join(', ')}.`,
     );
   }
   if ('server' in copy) return copy;
-  if ('command' in copy && 'url' in copy) throw invalid(`MCP server "${name}" has both "command" and "url"; keep one.`);
+  if ('command' in copy && 'url' in copy)
+    throw configError(`MCP server "${name}" has both "command" and "url"; keep one.`);
   if ('command' in copy) return copy;
   // a URL with a variable is checked at connect
   if (!copy.url.includes('${')) checkUrl(name, copy.url);
   const type = copy.type ?? ('transport' in copy ? copy.transport : undefined); // FastMCP calls it transport
   if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse') {
-    throw invalid(`MCP server "${name}": type "${String(type)}" with a "url" must be http, streamable-http or sse.`);
+    throw configError(
+      `MCP server "${name}": type "${String(type)}" with a "url" must be http, streamable-http or sse.`,
+    );
   }
   return { ...copy, ...(type ? { type } : {}) };
 }
@@ -208,7 +212,9 @@ function noCommandOrUrl(name: string, entry: object): PocketError {
   };
   const misspelt = Object.keys(entry).find((key) => key !== 'url' && key !== 'command' && meant(key));
   const hint = misspelt ? ` It has "${misspelt}".${meant(misspelt)}` : '';
-  return invalid(`MCP server "${name}" needs a "command" (a program to start) or a "url" (a remote server).${hint}`);
+  return configError(
+    `MCP server "${name}" needs a "command" (a program to start) or a "url" (a remote server).${hint}`,
+  );
 }
 
 /** Throws unless it is an HTTP URL. The error shows `written`, because expanded variables may be secret. */
@@ -216,29 +222,22 @@ export function checkUrl(server: string, url: string, written = url): void {
   const instead = httpUrlHint(url);
   if (instead === undefined) return;
   const advice = written === url ? instead : 'It must begin with http:// or https://.';
-  throw invalid(`MCP server "${server}": url must be a whole address, got "${written}". ${advice}`);
+  throw configError(`MCP server "${server}": url must be a whole address, got "${written}". ${advice}`);
 }
 
 /** Expands `${NAME}`, `${env:NAME}` and `${NAME:-default}`. */
 export function expandVariables(server: string, text: string): string {
   const [ofVsCode] = /\$\{(?:input|command|config):[A-Za-z_][^}]*\}/.exec(text) ?? [];
   if (ofVsCode) {
-    throw invalid(
+    throw configError(
       `MCP server "${server}" needs ${ofVsCode}, which only VS Code can fill in: write \${NAME}, and set the environment variable NAME.`,
     );
   }
   return text.replace(/\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_whole, name: string, fallback) => {
     const value = process.env[name] ?? fallback;
     if (value === undefined) {
-      throw new PocketError(
-        'CONFIG_INVALID',
-        `MCP server "${server}" needs the environment variable ${name}, which is not set.`,
-      );
+      throw configError(`MCP server "${server}" needs the environment variable ${name}, which is not set.`);
     }
     return value;
   });
-}
-
-function invalid(message: string): PocketError {
-  return new PocketError('CONFIG_INVALID', message);
 }

@@ -1,5 +1,5 @@
 // One run with an output: the model is asked for the answer, what it writes is checked, and it may correct it.
-import { PocketError } from '@pocket-agent/kit';
+import { configError, type PocketError } from '@pocket-agent/kit';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { CheckedValue } from '../base/value-schema.ts';
 import type { ModelCall, ModelResponse } from '../model/model-call.ts';
@@ -112,8 +112,7 @@ export class OutputRun {
 
   /** Why the model is not asked again; undefined if it is. */
   #failure(checked: CheckedValue, text: string): PocketError | undefined {
-    if ('unusable' in checked)
-      return new PocketError('CONFIG_INVALID', `The output schema cannot be used: ${checked.unusable}`);
+    if ('unusable' in checked) return configError(`The output schema cannot be used: ${checked.unusable}`);
     if (this.#retriesLeft-- > 0) return undefined;
     return invalidOutput({ problems: problemsOf(checked), text, retries: this.#output.retries });
   }

@@ -1,7 +1,16 @@
 // Tools that the provider of the model runs itself, such as web search: offered by the option `providerTools`.
 import type { LanguageModelV4ProviderTool } from '@ai-sdk/provider';
 import type { Tool } from '@modelcontextprotocol/client';
-import { isRecord, isString, nullable, OptionSet, PocketError, snapshot, stringRule } from '@pocket-agent/kit';
+import {
+  configError,
+  isRecord,
+  isString,
+  nullable,
+  OptionSet,
+  PocketError,
+  snapshot,
+  stringRule,
+} from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement } from '../access/capabilities.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 
@@ -44,11 +53,15 @@ function offer(given: ProviderTool): Offered {
   const { id, capability, args = {}, name = defaultName(id), description } = given;
   toolOptions.checkSpelling(given, `The provider tool "${id}"`);
   if (typeof id !== 'string' || !/^[\w-]+\.[\w.-]+$/.test(id))
-    throw invalid(`A provider tool needs an id such as "anthropic.web_search_20250305", got ${JSON.stringify(id)}.`);
+    throw configError(
+      `A provider tool needs an id such as "anthropic.web_search_20250305", got ${JSON.stringify(id)}.`,
+    );
   if (RUN_BY_PROGRAM.test(id))
-    throw invalid(`"${id}" is run by your program, not by the provider: write a tool() in its place.`);
+    throw configError(`"${id}" is run by your program, not by the provider: write a tool() in its place.`);
   if (capability === undefined)
-    throw invalid(`The provider tool "${id}" needs a capability, such as capability: 'read': profiles decide by it.`);
+    throw configError(
+      `The provider tool "${id}" needs a capability, such as capability: 'read': profiles decide by it.`,
+    );
   checkCapability(`The capability of the provider tool "${id}"`, capability);
   const [provider] = id.split('.');
   return {
@@ -79,7 +92,7 @@ class ProviderTools implements ToolSource {
     const byName = new Map<string, Offered>();
     for (const each of offered) {
       const { name } = each.definition;
-      if (byName.has(name)) throw invalid(`Two provider tools are called "${name}": give one of them a "name".`);
+      if (byName.has(name)) throw configError(`Two provider tools are called "${name}": give one of them a "name".`);
       byName.set(name, each);
     }
     this.#byDefinition = byName;
@@ -101,8 +114,4 @@ class ProviderTools implements ToolSource {
   async callTool(name: string): Promise<never> {
     throw new PocketError('TOOL_FAILED', `"${name}" is run by the provider of the model, which did not run this call.`);
   }
-}
-
-function invalid(text: string): PocketError {
-  return new PocketError('CONFIG_INVALID', text);
 }

@@ -1,5 +1,5 @@
 // Checks model objects: they must be of AI SDK 7. Each version of the AI SDK has its own interface for models.
-import { PocketError } from '@pocket-agent/kit';
+import { configError } from '@pocket-agent/kit';
 import { providerByPrefix } from './provider-table.ts';
 
 /** The AI SDK that each older version of the interface belongs to. */
@@ -13,12 +13,11 @@ export function checkModelObject(model: unknown, where: string): void {
   const sdk = Object.hasOwn(sdkVersions, version) ? sdkVersions[version] : undefined;
   if (sdk === undefined) {
     const text = `${where} must be a string such as "openai/gpt-5-nano" or a model object of AI SDK 7 (LanguageModelV4).`;
-    throw new PocketError('CONFIG_INVALID', text);
+    throw configError(text);
   }
   const { packageName } = providerByPrefix(prefixOf(String(field('provider')))) ?? {};
   const wayOut = packageName ? `npm install ${packageName}@latest` : 'install a version of its package for AI SDK 7';
-  throw new PocketError(
-    'CONFIG_INVALID',
+  throw configError(
     `${where} is a model of AI SDK ${sdk} (${version.toUpperCase()}); only models of AI SDK 7 (V4) work: ${wayOut}`,
   );
 }

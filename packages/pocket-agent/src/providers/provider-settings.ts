@@ -1,5 +1,6 @@
 // The settings of a provider: those that are given, then those in the environment. Errors say what to set.
 import {
+  configError,
   httpUrlHint,
   nullable,
   nullableString,
@@ -102,7 +103,7 @@ function requireKey(provider: KnownProvider, { model, where }: Request): void {
 function requireAddress({ addressVariable }: KnownProvider, { model, where }: Request): void {
   if (!addressVariable || process.env[addressVariable]) return;
   const text = `Model "${model}" needs an address: set ${addressVariable} or ${where}.baseUrl.`;
-  throw new PocketError('CONFIG_INVALID', text);
+  throw configError(text);
 }
 
 /** Our names of the settings that packages call by another name. */
@@ -129,16 +130,13 @@ function missing(
 ): undefined {
   if (!needed) return undefined;
   const text = `Model "${model}" needs ${needed}: set ${variables[0]}, or pass ${where}.${own}.`;
-  throw new PocketError('CONFIG_INVALID', text);
+  throw configError(text);
 }
 
 function checkBaseUrl(name: string, baseUrl: string): void {
   const instead = httpUrlHint(baseUrl);
   if (instead === undefined) return;
-  throw new PocketError(
-    'CONFIG_INVALID',
-    `${name} must be a whole URL such as "http://localhost:8000/v1", got "${baseUrl}". ${instead}`,
-  );
+  throw configError(`${name} must be a whole URL such as "http://localhost:8000/v1", got "${baseUrl}". ${instead}`);
 }
 
 function setIn(variables: readonly string[]): string | undefined {

@@ -1,5 +1,5 @@
 // Router options in LiteLLM's spelling (`model_list`, `model_name`, `litellm_params`), translated to ours.
-import { isRecord, type Logger, PocketError, warnOnce, withoutUndefined } from '@pocket-agent/kit';
+import { configError, isRecord, type Logger, warnOnce, withoutUndefined } from '@pocket-agent/kit';
 
 /** The options of LiteLLM's router that are understood. Times are in seconds. */
 export interface LiteLlmRouterOptions {
@@ -128,5 +128,5 @@ function fromEnvironment(value: unknown, name: string): unknown {
   if (variable === undefined) return value;
   const found = process.env[variable];
   if (found) return found;
-  throw new PocketError('CONFIG_INVALID', `Router: ${name} is "os.environ/${variable}", and ${variable} is not set.`);
+  throw configError(`Router: ${name} is "os.environ/${variable}", and ${variable} is not set.`);
 }

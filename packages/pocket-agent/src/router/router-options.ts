@@ -1,6 +1,7 @@
 // The options of a router and their checks, and the events it emits.
 import {
   booleanRule,
+  configError,
   didYouMean,
   functionRule,
   isRecord,
@@ -161,7 +162,7 @@ function checkEntry(index: number, entry: RouterOptions['models'][number]): void
 }
 
 export function invalid(problem: string): PocketError {
-  return new PocketError('CONFIG_INVALID', `Router: ${problem}`);
+  return configError(`Router: ${problem}`);
 }
 
 export function unknownModel(name: string, known: Iterable<string>): PocketError {

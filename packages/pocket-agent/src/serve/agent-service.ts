@@ -11,7 +11,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { type McpHandler, serveStdio } from '@pocket-agent/http/mcp';
-import { errorText, isPublicError, isRecord, PocketError, publicErrorText } from '@pocket-agent/kit';
+import { configError, errorText, isPublicError, isRecord, publicErrorText } from '@pocket-agent/kit';
 import { servedApproval } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import { ANONYMOUS } from '../run/run-context.ts';
@@ -253,7 +253,7 @@ export class AgentService {
   #checkCallers(options: TokenOptions): void {
     if (this.#options.conversation !== 'per-token' || hasTokens(options)) return;
     const text = 'conversation: "per-token" needs "token" or "tokens": without them all clients would share one.';
-    throw new PocketError('CONFIG_INVALID', text);
+    throw configError(text);
   }
 
   /** The options of `asMcpServer()` that concern HTTP. */

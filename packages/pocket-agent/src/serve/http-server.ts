@@ -9,7 +9,7 @@ import {
   mcpHandler,
   serveHttp as serveMcp,
 } from '@pocket-agent/http/mcp';
-import { errorText, OptionSet, PocketError } from '@pocket-agent/kit';
+import { configError, errorText, OptionSet, type PocketError } from '@pocket-agent/kit';
 import { readProfile } from '../access/capabilities.ts';
 import { httpAccessRules } from './server-options.ts';
 import { checkTokens, hasTokens, type TokenOptions } from './tokens.ts';
@@ -49,7 +49,7 @@ function withGate(options: HttpServerOptions): McpHttpOptions {
 /** In the words of `startListening`, which say all that its cause does. */
 export function cannotListen(error: unknown): PocketError {
   const text = error instanceof Error ? error.message : errorText(error);
-  return new PocketError('CONFIG_INVALID', text, { cause: error });
+  return configError(text, error);
 }
 
 /** Undefined when the server is open to everybody. */

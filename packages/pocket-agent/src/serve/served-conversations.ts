@@ -1,6 +1,6 @@
 // The conversations of a served agent: one agent for each, the least recently used are dropped. With a store they are saved,
 // and continue after they were dropped and after a restart.
-import { estimateBytes, fairEvictionKey, PocketError, sha256 } from '@pocket-agent/kit';
+import { configError, estimateBytes, fairEvictionKey, sha256 } from '@pocket-agent/kit';
 import type { ConversationLog } from '../history/conversation-log.ts';
 import type { ServedAgent } from './served-agent.ts';
 
@@ -87,7 +87,7 @@ export class Conversations {
     const agent = make();
     if (JSON.stringify(agent.outputSchema) !== JSON.stringify(this.#options.outputSchema)) {
       agent.close().catch(onError);
-      throw new PocketError('CONFIG_INVALID', `createAgent() of ${this.#options.name} ${OTHER_OUTPUT}`);
+      throw configError(`createAgent() of ${this.#options.name} ${OTHER_OUTPUT}`);
     }
     const store = this.#saved(owner);
     const conversation: Conversation = {
@@ -132,7 +132,7 @@ type SavableAgent = ServedAgent & Required<Pick<ServedAgent, 'continueConversati
 async function attach(agent: ServedAgent, work: (agent: SavableAgent) => Promise<void>): Promise<void> {
   if (!isSavable(agent)) {
     const text = 'The option "conversations" needs agents with continueConversation(): check createAgent.';
-    throw new PocketError('CONFIG_INVALID', text);
+    throw configError(text);
   }
   await work(agent);
 }

@@ -1,11 +1,11 @@
 // The options of an agent as an MCP server.
 import {
+  configError,
   hasMethods,
   nullable,
   type OptionRules,
   OptionSet,
   oneOf,
-  PocketError,
   positiveInteger,
   positiveNumber,
   stringList,
@@ -96,6 +96,6 @@ export function checkServerOptions(options: AgentServerOptions): void {
   if (options.profile !== undefined) readProfile(options.profile);
   if (options.conversation === 'shared' && options.conversations) {
     const wayOut = 'bind the served agent to one with chats.attach(id, agent), and leave the option out';
-    throw new PocketError('CONFIG_INVALID', `conversation: "shared" takes no conversations: ${wayOut}.`);
+    throw configError(`conversation: "shared" takes no conversations: ${wayOut}.`);
   }
 }

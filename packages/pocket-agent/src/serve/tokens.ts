@@ -1,5 +1,5 @@
 // The bearer tokens of a server. Checked before the MCP SDK is loaded.
-import { PocketError } from '@pocket-agent/kit';
+import { configError } from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 
 export interface TokenOptions {
@@ -15,14 +15,13 @@ export function checkTokens(options: TokenOptions & { authenticate?: unknown }):
   for (const key of ['token', 'tokens', 'authenticate'] as const) {
     if (!(key in options) || (options[key] !== undefined && options[key] !== null)) continue;
     const problem = `The "${key}" of the server is ${options[key]}; set it, or leave the option out.`;
-    throw new PocketError('CONFIG_INVALID', problem);
+    throw configError(problem);
   }
   const { token, tokens = {} } = options;
   for (const profile of Object.values(tokens)) readProfile(profile);
-  if (token === '' || '' in tokens)
-    throw new PocketError('CONFIG_INVALID', 'The "token" of the server is empty; set one or leave it out.');
+  if (token === '' || '' in tokens) throw configError('The "token" of the server is empty; set one or leave it out.');
   if (token !== undefined && Object.hasOwn(tokens, token))
-    throw new PocketError('CONFIG_INVALID', 'One token is both "token" and in "tokens"; keep it in one of them.');
+    throw configError('One token is both "token" and in "tokens"; keep it in one of them.');
 }
 
 export function hasTokens({ token, tokens }: TokenOptions): boolean {

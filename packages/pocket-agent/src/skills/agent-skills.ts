@@ -2,7 +2,7 @@
 // the first use.
 import { resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { installCommand, type Logger, PocketError } from '@pocket-agent/kit';
+import { configError, installCommand, type Logger } from '@pocket-agent/kit';
 import { type Judgement, judge } from '../access/capabilities.ts';
 import type { SkillSource, SourceResources, ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
 
@@ -72,7 +72,7 @@ class AgentSkills implements ToolSource {
     const { skills }: SkillsModule = await import(PACKAGE).catch((error: unknown) => {
       if (isInstalled()) throw error;
       const text = `The option "skills" needs the package ${PACKAGE}: ${installCommand(PACKAGE)}.`;
-      throw new PocketError('CONFIG_INVALID', text, { cause: error });
+      throw configError(text, error);
     });
     return skills(this.#paths, { logger: this.#logger });
   }

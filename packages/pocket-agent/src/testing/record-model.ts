@@ -6,7 +6,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { checkValue, errorText, fileSystem, nonEmptyRule, PocketError } from '@pocket-agent/kit';
+import { checkValue, configError, errorText, fileSystem, nonEmptyRule } from '@pocket-agent/kit';
 import { StreamCollector } from '../model/model-stream.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
 import { checkModelObject } from '../providers/model-version.ts';
@@ -118,7 +118,7 @@ class RecordingModel implements LanguageModelV4 {
       await writeFile(this.#file, recordingText(recording));
     } catch (error) {
       const text = `Cannot write the recording ${this.#file}: ${errorText(error)}`;
-      throw new PocketError('CONFIG_INVALID', text, { cause: error });
+      throw configError(text, error);
     }
   }
 }

@@ -1,6 +1,6 @@
 // The file of a recording: JSON with one entry for each model call. What a request shares with the one before is left out.
 import { isDeepStrictEqual } from 'node:util';
-import { errorText, fileSystem, isRecord, PocketError } from '@pocket-agent/kit';
+import { configError, errorText, fileSystem, isRecord } from '@pocket-agent/kit';
 import type { RecordedRequest } from './recordable.ts';
 import type { RecordedAnswer, RecordedError } from './recorded-answer.ts';
 
@@ -38,13 +38,15 @@ export function recordingText({ calls, ...recording }: Recording): string {
 export function readRecording(file: string): Recording {
   const content = parse(file);
   const isRecording = isRecord(content) && Array.isArray(content.calls) && typeof content.provider === 'string';
-  if (!isRecording) throw invalid(`${file} is not a recording of recordModel.`);
+  if (!isRecording) throw configError(`${file} is not a recording of recordModel.`);
   if (content.format !== FORMAT)
-    throw invalid(`${file} has the format ${String(content.format)}; this version reads ${FORMAT}: record it again.`);
+    throw configError(
+      `${file} has the format ${String(content.format)}; this version reads ${FORMAT}: record it again.`,
+    );
   try {
     return { ...(content as unknown as Recording), calls: unpackedCalls(content.calls as CallInFile[]) };
   } catch (error) {
-    throw invalid(`${file} is not a recording of recordModel: ${errorText(error)}`, error);
+    throw configError(`${file} is not a recording of recordModel: ${errorText(error)}`, error);
   }
 }
 
@@ -54,18 +56,14 @@ function parse(file: string): unknown {
     text = fileSystem().readFileSync(file, 'utf8');
   } catch (error) {
     const isMissing = isRecord(error) && error.code === 'ENOENT';
-    if (!isMissing) throw invalid(`Cannot read the recording ${file}: ${errorText(error)}`, error);
-    throw invalid(`There is no recording ${file}: run once with recordModel(model, file) to make it.`, error);
+    if (!isMissing) throw configError(`Cannot read the recording ${file}: ${errorText(error)}`, error);
+    throw configError(`There is no recording ${file}: run once with recordModel(model, file) to make it.`, error);
   }
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw invalid(`${file} is not JSON: ${errorText(error)}`, error);
+    throw configError(`${file} is not JSON: ${errorText(error)}`, error);
   }
-}
-
-function invalid(message: string, cause?: unknown): PocketError {
-  return new PocketError('CONFIG_INVALID', message, { cause });
 }
 
 function packedCall({ request, ...result }: RecordedCall, before: RecordedRequest | undefined): CallInFile {

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { checkValue, nonEmptyRule, PocketError } from '@pocket-agent/kit';
+import { checkValue, configError, nonEmptyRule, PocketError } from '@pocket-agent/kit';
 import { type Difference, differencesText, findDifferences } from './difference.ts';
 import { recordable, recordableRequest } from './recordable.ts';
 import { type RecordedAnswer, replayedError } from './recorded-answer.ts';
@@ -71,7 +71,7 @@ export class ReplayedModel implements LanguageModelV4 {
     options.abortSignal?.throwIfAborted();
     const { answer, error } = this.#take(options);
     if (error) throw replayedError(error);
-    if (!answer) throw new PocketError('CONFIG_INVALID', `${this.#file}: a call has neither an answer nor an error.`);
+    if (!answer) throw configError(`${this.#file}: a call has neither an answer nor an error.`);
     return structuredClone(answer);
   }
 

@@ -1,6 +1,6 @@
 // A function as a tool, in this process.
 import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
-import { OptionSet, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
+import { configError, OptionSet, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement, judge } from '../access/capabilities.ts';
 import type { JsonSchema } from '../base/value-schema.ts';
 import { readInputSchema } from './input-schema.ts';
@@ -73,12 +73,11 @@ export function tool(
   },
 ): FunctionTool {
   const { name, description, title, annotations, inputSchema = { type: 'object' } } = settings;
-  if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
+  if (!name) throw configError('A tool needs a name: tool({ name, description, run }).');
   toolOptions.checkSpelling(settings, `Tool "${name}"`);
   if (settings.inputSchema === undefined && 'parameters' in settings)
-    throw new PocketError('CONFIG_INVALID', `Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);
-  if (typeof settings.run !== 'function')
-    throw new PocketError('CONFIG_INVALID', `Tool "${name}" needs a function "run".`);
+    throw configError(`Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);
+  if (typeof settings.run !== 'function') throw configError(`Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
   const run = settings.run as (args: unknown, context: ToolCallContext) => ToolReturn | Promise<ToolReturn>;
   const input = readInputSchema(name, inputSchema);
@@ -112,8 +111,7 @@ class FunctionTools implements ToolSource {
     const byName = new Map<string, FunctionTool>();
     for (const entry of tools) {
       const { name: toolName } = entry.definition;
-      if (byName.has(toolName))
-        throw new PocketError('CONFIG_INVALID', `Two tools are called "${toolName}"; rename one of them.`);
+      if (byName.has(toolName)) throw configError(`Two tools are called "${toolName}"; rename one of them.`);
       byName.set(toolName, entry);
     }
     this.name = name;

@@ -1,7 +1,7 @@
 // The input schema of a function tool: a Standard Schema such as one of zod, or a JSON Schema.
 import type { StandardSchemaV1, Tool } from '@modelcontextprotocol/client';
-import { PocketError, snapshot } from '@pocket-agent/kit';
-import { invalidSchema, type JsonSchema, readValueSchema, type ValueSchema } from '../base/value-schema.ts';
+import { configError, PocketError, snapshot } from '@pocket-agent/kit';
+import { type JsonSchema, readValueSchema, type ValueSchema } from '../base/value-schema.ts';
 
 /** A schema as its tool needs it. */
 interface InputSchema {
@@ -33,5 +33,5 @@ async function parse(tool: string, schema: ValueSchema, args: unknown): Promise<
 
 function objectSchema(what: string, schema: JsonSchema): Tool['inputSchema'] {
   if (schema.type === undefined || schema.type === 'object') return { ...schema, type: 'object' };
-  throw invalidSchema(what, `must describe an object, not "${schema.type}".`);
+  throw configError(`${what} must describe an object, not "${schema.type}".`);
 }

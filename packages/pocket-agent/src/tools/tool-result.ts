@@ -1,7 +1,7 @@
 // Converts tool results into text and files for the model: every MCP content type, limited in size, never empty.
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import { errorText, isRecord, PocketError, redactData, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
+import { configError, errorText, isRecord, redactData, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
 import type { ToolCall, ToolContentPart, ToolResult } from '../base/tool-call.ts';
 import { base64Bytes, capped, leftOut, textToCut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
@@ -93,8 +93,7 @@ export function checkedResult(call: ToolCall, result: ToolResult | undefined): T
   const content: unknown = result?.toolResultContent;
   const isContent = Array.isArray(content) && content.length > 0 && content.every(isPart);
   if (!result || !isContent) {
-    throw new PocketError(
-      'CONFIG_INVALID',
+    throw configError(
       `A hook returned no result for "${call.name}": toolResultContent must be a list of text parts or file parts with mediaType and data.`,
     );
   }

@@ -3,6 +3,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import {
   abortable,
+  configError,
   deepCopy,
   describeAvailable,
   errorText,
@@ -200,14 +201,14 @@ async function preToolCall({ run, request, record }: ActiveCall): Promise<ToolRe
 function checkChangedCall(call: ToolCall, { name, arguments: args }: ToolCall): void {
   if (typeof name !== 'string') {
     const advice = 'return a call with a name and arguments, { deny: reason } or nothing.';
-    throw new PocketError('CONFIG_INVALID', `preToolCall returned an invalid call for "${call.name}": ${advice}`);
+    throw configError(`preToolCall returned an invalid call for "${call.name}": ${advice}`);
   }
   const text = `preToolCall returned invalid arguments for "${call.name}": they must be an object of JSON values`;
-  if (!isRecord(args)) throw new PocketError('CONFIG_INVALID', `${text}.`);
+  if (!isRecord(args)) throw configError(`${text}.`);
   try {
     JSON.stringify(args);
   } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `${text}: ${errorText(error)}`, { cause: error });
+    throw configError(`${text}: ${errorText(error)}`, error);
   }
 }
 

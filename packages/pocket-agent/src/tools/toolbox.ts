@@ -1,5 +1,5 @@
 // All tools of an agent, collected from its sources once, and again when a source has changed.
-import { PocketError } from '@pocket-agent/kit';
+import { configError } from '@pocket-agent/kit';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
 import { NameRegistry } from './name-registry.ts';
 import { joinSkills, type ToolSource } from './tool-source.ts';
@@ -71,8 +71,7 @@ function checkEntry(entry: FunctionTool | ToolSource): void {
     (isFunctionTool(entry) || (typeof entry.listTools === 'function' && typeof entry.callTool === 'function'))
   )
     return;
-  throw new PocketError(
-    'CONFIG_INVALID',
+  throw configError(
     `An entry of tools must be made by tool({ … }), or have listTools and callTool; ${nameOf(entry)} is neither. Wrap a function: tool({ name, description, inputSchema, run }).`,
   );
 }

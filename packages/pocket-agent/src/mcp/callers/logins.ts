@@ -1,5 +1,5 @@
 // The logins of callers at one server: one for each caller, never shared.
-import { isRecord, PocketError } from '@pocket-agent/kit';
+import { configError, isRecord } from '@pocket-agent/kit';
 import { type CallerContext, type CallerKey, describeCaller, keyOf } from './caller.ts';
 
 interface WithAuth {
@@ -22,13 +22,13 @@ export class Logins {
     const login: unknown = auth(owner);
     if (!isRecord(login)) {
       const text = `auth() of MCP server "${this.#server}" must return a login, such as fileOAuth({ … }),`;
-      throw new PocketError('CONFIG_INVALID', `${text} for ${describeCaller(owner)}.`);
+      throw configError(`${text} for ${describeCaller(owner)}.`);
     }
     const provider = isRecord(login.provider) ? login.provider : login;
     const known = this.#owners.get(provider) ?? keyOf(owner);
     if (known !== keyOf(owner)) {
       const text = `auth() of MCP server "${this.#server}" returned the login of another caller for`;
-      throw new PocketError('CONFIG_INVALID', `${text} ${describeCaller(owner)}: make one for each caller.`);
+      throw configError(`${text} ${describeCaller(owner)}: make one for each caller.`);
     }
     this.#owners.set(provider, known);
     return { ...entry, auth: login };

@@ -8,7 +8,7 @@ import type {
   OAuthTokens,
   StoredOAuthClientInformation,
 } from '@modelcontextprotocol/client';
-import { PocketError } from '@pocket-agent/kit';
+import { configError, PocketError } from '@pocket-agent/kit';
 import { writePrivately } from '@pocket-agent/kit/private-files';
 
 /** A provider, and a way to take a person through the login page. */
@@ -199,7 +199,7 @@ class PrivateFile {
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
       const text = `The token file ${this.#path} cannot be read; repair or delete it.`;
-      throw new PocketError('CONFIG_INVALID', text, { cause: error });
+      throw configError(text, error);
     }
   }
 }

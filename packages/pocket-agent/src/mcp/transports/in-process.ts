@@ -1,7 +1,7 @@
 // MCP to a server object of the same process.
 import { InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import type { McpServer, McpServerFactory, Server } from '@modelcontextprotocol/server';
-import { PocketError } from '@pocket-agent/kit';
+import { configError } from '@pocket-agent/kit';
 
 /**
  * An MCP server of this process. A factory, or the result of `asMcpServer()`, can be used by many agents; one server
@@ -17,8 +17,7 @@ export async function inProcessTransport(server: InProcessServer): Promise<Trans
   const make = factoryOf(server);
   const made = await make({ era: 'legacy' });
   if ('isConnected' in made && made.isConnected()) {
-    throw new PocketError(
-      'CONFIG_INVALID',
+    throw configError(
       'This McpServer object is connected to another client. Pass a function that makes a new one: { server: () => new McpServer(…) }.',
     );
   }
