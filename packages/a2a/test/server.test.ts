@@ -724,3 +724,11 @@ test.each(bindings)('a caller learns the code of a failed model call, the log ha
   expect(lines.join()).toContain('is refused by http://[redacted]@10.0.0.5/v1');
   for (const secret of ['sk-123', 'org-AbC123dEf', 'hunter2']) expect(lines.join()).not.toContain(secret);
 });
+
+test('requests after close() are told that the server was closed', async () => {
+  const agent = world.agent([]);
+  const server = agent.asA2aServer({ url: 'http://localhost' });
+  await agent.close();
+  const response = await server.fetch(new Request('http://localhost/', { method: 'POST', body: '{}' }));
+  expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('was closed')]);
+});

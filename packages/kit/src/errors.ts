@@ -159,9 +159,13 @@ export function isPublicError(error: unknown): error is PocketError {
   return isPocketError(error) && publicCodes.includes(error.code);
 }
 
-/** The message for remote callers. Messages that may quote a provider or an internal service are replaced. */
+/**
+ * The message for remote callers. Messages that may quote a provider or an internal service are replaced, by
+ * `details.publicText` if there is one.
+ */
 export function publicErrorText(error: unknown, what = 'The agent'): string {
   if (isPublicError(error)) return error.message;
+  if (isPocketError(error) && typeof error.details.publicText === 'string') return error.details.publicText;
   return `${what} failed${isPocketError(error) ? ` (${error.code})` : ''}; its log says why.`;
 }
 

@@ -54,6 +54,7 @@ export {
 } from './router/rate-window.ts';
 export { EventQueue } from './run/event-queue.ts';
 export { currentRun, type RunContext } from './run/run-context.ts';
+export { closedResponse } from './serve/agent-server.ts';
 export { storeRule } from './serve/server-options.ts';
 export { agentResult } from './tools/agent-tool.ts';
 export { CallClock } from './tools/call-clock.ts';

@@ -1,5 +1,6 @@
 // An agent as an A2A server: on a port of its own, or as a handler inside another server.
 import { PocketAgent } from 'pocket-agent';
+import { closedResponse } from 'pocket-agent/internal';
 import {
   type A2aListening,
   type A2aListenOptions,
@@ -14,6 +15,7 @@ export class A2aServer {
   readonly #options: A2aServerOptions;
   #leaveAgent: () => void;
   #service: Promise<A2aService> | undefined;
+  #isClosed = false;
 
   /** The server closes with its agent. */
   constructor(agent: PocketAgent<unknown>, options: A2aServerOptions) {
@@ -24,17 +26,22 @@ export class A2aServer {
   }
 
   /** Handles one request, for an HTTP server that has other routes too. Set `url` to its address. */
-  readonly fetch = async (request: Request): Promise<Response> => (await this.#load()).fetch(request);
+  readonly fetch = async (request: Request): Promise<Response> => {
+    const service = await this.#load();
+    return this.#isClosed ? closedResponse(this.#agent.name) : service.fetch(request);
+  };
 
   /** Serves HTTP until `close()`. These options take precedence over those of the server. */
   async listen(options: A2aListenOptions = {}): Promise<A2aListening> {
     listenOptions.check(options);
     this.#leaveAgent = this.#agent.closeTogether(this);
+    this.#isClosed = false;
     return (await this.#load()).listen(options);
   }
 
-  /** Stops listening and ends all tasks; the agent stays open. */
+  /** Stops listening and ends all tasks; the agent stays open. `listen()` serves it again. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#leaveAgent();
     await (await this.#service)?.close();
   }

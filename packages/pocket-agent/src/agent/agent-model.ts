@@ -8,9 +8,9 @@ import type { CompactedHistory, Reference } from '../compaction/history-view.ts'
 import type { Ledger } from '../cost/ledger.ts';
 import type { History } from '../history/history.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
+import { checkFileTypes } from '../model/file-rules.ts';
 import { callModel, type ModelCall, type ModelResponse } from '../model/model-call.ts';
 import { warnOfProviderTools } from '../model/model-request.ts';
-import { checkFileTypes } from '../model/provider-rules.ts';
 import { type LanguageModel, providerOf, resolveModel } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';

@@ -12,6 +12,11 @@ export function matchesType(mediaType: string, types: readonly string[]): boolea
   return types.some((each) => (each.endsWith('/*') ? type.startsWith(each.slice(0, -1)) : type === each));
 }
 
+/** A file in an error text, by its name if it has one. */
+export function shownFile({ mediaType, filename }: { mediaType: string; filename?: string | undefined }): string {
+  return filename ? `${JSON.stringify(filename)} (${mediaType})` : `a file of type ${mediaType}`;
+}
+
 const endings: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
   png: 'image/png',

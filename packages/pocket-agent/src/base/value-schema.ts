@@ -18,7 +18,9 @@ export interface ValueSchema {
 /** `what` names the schema in errors: "The inputSchema of tool …". */
 export function readValueSchema(what: string, schema: JsonSchema | StandardSchemaV1): ValueSchema {
   if (isStandardSchema(schema)) {
-    return { json: sharedJsonSchema(what, schema), check: (value) => checkByStandard(schema, value) };
+    const json = sharedJsonSchema(what, schema);
+    const validates = typeof schema['~standard'].validate === 'function';
+    return { json, check: (value) => (validates ? checkByStandard(schema, value) : checkByJsonSchema(json, value)) };
   }
   checkJsonSchema(what, schema);
   const json = snapshot(schema);
@@ -31,15 +33,37 @@ export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
 
 /** `input` is what a model writes; `output` is what the schema parsed from it, after transforms and defaults. */
 export function jsonSchemaOf(what: string, schema: StandardSchemaV1, side: 'input' | 'output'): JsonSchema {
-  const standard: object = schema['~standard'];
-  if (!('jsonSchema' in standard))
-    throw configError(`${what} cannot be converted to JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.`);
-  const { jsonSchema } = standard as { jsonSchema: Record<typeof side, (options: { target: string }) => JsonSchema> };
-  try {
-    return jsonSchema[side]({ target: 'draft-2020-12' });
-  } catch (error) {
-    throw configError(`${what} cannot be converted to JSON Schema: ${errorText(error)}`, error);
+  const { vendor, jsonSchema }: SchemaLibrary = schema['~standard'];
+  if (!jsonSchema) throw configError(`${what} cannot be converted to JSON Schema: ${wayOut(vendor)}.`);
+  const errors: unknown[] = [];
+  for (const target of ['draft-2020-12', 'draft-07']) {
+    try {
+      return jsonSchema[side]({ target });
+    } catch (error) {
+      errors.push(error);
+    }
   }
+  const [error] = errors;
+  throw configError(`${what} cannot be converted to JSON Schema: ${errorText(error)}`, error);
+}
+
+/** The interface Standard JSON Schema, which some libraries offer. */
+interface SchemaLibrary {
+  vendor: string;
+  jsonSchema?: Record<'input' | 'output', (options: { target: string }) => JsonSchema>;
+}
+
+/** Functions of libraries whose schemas offer JSON Schema only through them. */
+const converters: Readonly<Record<string, string>> = {
+  valibot: 'toStandardJsonSchema(schema) of @valibot/to-json-schema',
+  effect: 'Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema))',
+  zod: 'a schema of zod 4.2 or newer',
+};
+
+function wayOut(vendor: string): string {
+  const converter = converters[vendor];
+  const own = `this schema of ${vendor} does not offer it (Standard JSON Schema)`;
+  return `${own}; pass ${converter ?? 'a schema of a library that does, such as zod 4.2 or ArkType'}, or a JSON Schema`;
 }
 
 async function checkByStandard(schema: StandardSchemaV1, value: unknown): Promise<CheckedValue> {

@@ -2,10 +2,10 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Logger } from '@pocket-agent/kit';
 import { omittedFields } from '../providers/omitted-fields.ts';
+import { learnImages, refuseFiles } from './file-rules.ts';
 import { promptFor } from './prompt.ts';
-import { fileKeysIn } from './prompt-repair.ts';
 import { codesOf, providerErrorText, statusOf } from './provider-errors.ts';
-import { isGemini3, learnImages, learnRule, modelsOf, refuseFiles } from './provider-rules.ts';
+import { isGemini3, learnRule, modelsOf } from './provider-rules.ts';
 
 /** How often one call is repeated without what was rejected. Some providers name one bad tool at a time. */
 export const MAX_REJECTIONS = 150;
@@ -92,12 +92,13 @@ export function learnFromRejection({ model, error, request }: Rejection): string
   const isUnsupported = error instanceof Error && error.name === 'AI_UnsupportedFunctionalityError';
   if (status !== 400 && status !== 404 && status !== 415 && status !== 422 && !isUnsupported) return undefined;
   const rejection = `${providerErrorText(error)} ${codesOf(error)}`;
+  const { prompt } = request;
   const learned =
     learnTools(model, rejection, request.tools ?? []) ??
     learnField(model, rejection) ??
     learnRule(model, rejection) ??
-    learnImages({ model, rejection, keys: fileKeysIn(request.prompt, 'images') });
-  if (learned === undefined) refuseFiles({ model, rejection, keys: fileKeysIn(request.prompt, 'others') });
+    learnImages({ model, rejection, prompt });
+  if (learned === undefined) refuseFiles({ model, rejection, prompt });
   return learned;
 }
 

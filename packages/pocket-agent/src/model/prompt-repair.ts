@@ -182,13 +182,13 @@ function asText({ mediaType, data }: LanguageModelV4FilePart): LanguageModelV4Te
 }
 
 /** Identifies a file that was rejected. */
-function fileKey({ data }: LanguageModelV4FilePart): string | undefined {
+export function fileKey({ data }: LanguageModelV4FilePart): string | undefined {
   if (data.type === 'url') return sha256(String(data.url));
   return data.type === 'data' && typeof data.data === 'string' ? sha256(standardBase64(data.data)) : undefined;
 }
 
-/** The keys of all images, or of all other files, in a prompt. */
-export function fileKeysIn(prompt: LanguageModelV4Prompt, kind: 'images' | 'others'): string[] {
+/** All images, or all other files, in a prompt. */
+export function filesIn(prompt: LanguageModelV4Prompt, kind: 'images' | 'others'): LanguageModelV4FilePart[] {
   const files = prompt.flatMap((message) => {
     if (message.role === 'user') return message.content.filter((part) => part.type === 'file');
     if (message.role !== 'tool') return [];
@@ -196,8 +196,7 @@ export function fileKeysIn(prompt: LanguageModelV4Prompt, kind: 'images' | 'othe
     const items = outputs.flatMap((output) => (output?.type === 'content' ? output.value : []));
     return items.filter((item) => item.type === 'file');
   });
-  const wanted = files.filter(({ mediaType }) => mediaType.startsWith('image/') === (kind === 'images'));
-  return wanted.flatMap((file) => fileKey(file) ?? []);
+  return files.filter(({ mediaType }) => mediaType.startsWith('image/') === (kind === 'images'));
 }
 
 function leftOut(mediaType: string, why: string): LanguageModelV4TextPart {

@@ -1,8 +1,5 @@
 // What each provider accepts in a request. Prompts are built by these rules; the history stays as it is.
-import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { PocketError } from '@pocket-agent/kit';
-import type { FilePart } from '../base/file-input.ts';
-import { isTextual } from '../base/file-types.ts';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 export interface ProviderRules {
   /** Files in tool results are rejected or read as text, so they move to a user message behind the results. */
@@ -127,7 +124,7 @@ export function rulesOf(model: LanguageModelV4): ProviderRules {
   return setRules(model, rules);
 }
 
-function setRules(model: LanguageModelV4, rules: ProviderRules): ProviderRules {
+export function setRules(model: LanguageModelV4, rules: ProviderRules): ProviderRules {
   const { provider, modelId } = model;
   rulesByModel.set(model, { rules, provider, modelId });
   return rules;
@@ -199,87 +196,6 @@ export function setModelsBehind(model: LanguageModelV4, models: () => Promise<re
 /** The models that may answer a call: the model itself, or those behind it. */
 export async function modelsOf(model: LanguageModelV4): Promise<readonly LanguageModelV4[]> {
   return (await modelsBehind.get(model)?.()) ?? [model];
-}
-
-/** The types of files in the newest user message that the model does not take; images are left out with a note. */
-export function refusedTypes(model: LanguageModelV4, prompt: LanguageModelV4Prompt): string[] {
-  const newest = prompt.findLast((message) => message.role === 'user');
-  return (newest?.content ?? []).flatMap((part) => {
-    if (part.type !== 'file' || part.mediaType.startsWith('image/')) return [];
-    return takesFile(rulesOf(model), part.mediaType) ? [] : [part.mediaType];
-  });
-}
-
-/** Throws if the model, or a model behind it, does not take one of the files. Unknown providers may take any. */
-export async function checkFileTypes(model: LanguageModelV4, files: readonly FilePart[]): Promise<void> {
-  const models = await modelsOf(model);
-  for (const file of files) {
-    if (file.type !== 'file') continue;
-    const refusing = models.find((each) => !takesFile(rulesOf(each), file.mediaType));
-    if (!refusing) continue;
-    const { mediaType, filename } = file;
-    const what = filename === undefined ? `a file of type ${mediaType}` : `"${filename}" (${mediaType})`;
-    const text = `Model ${refusing.modelId} does not take ${what}.`;
-    throw new PocketError('FILE_UNSUPPORTED', `${text} ${acceptedTypes(rulesOf(refusing))}`, {
-      details: { mediaType },
-    });
-  }
-}
-
-function takesFile({ imageTypes, fileTypes }: ProviderRules, mediaType: string): boolean {
-  // the types of images by URL are known after the download
-  if (mediaType.startsWith('image/')) return mediaType === 'image/*' || (imageTypes?.includes(mediaType) ?? true);
-  return isTextual(mediaType) || (fileTypes?.test(mediaType) ?? true);
-}
-
-const examples = ['application/pdf', 'audio/wav', 'audio/mpeg', 'video/mp4'];
-
-function acceptedTypes({ imageTypes = [], fileTypes }: ProviderRules): string {
-  const others = examples.filter((type) => fileTypes?.test(type) ?? true);
-  return `It takes text, ${[...imageTypes, ...others].join(', ')}.`;
-}
-
-const REJECTED_IMAGE =
-  /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S* .{0,40}not (supported|support)|not support\S* .{0,20}image/i;
-
-/** Far more than one conversation contains. A forgotten file would be rejected again and relearned. */
-const MAX_REJECTED_FILES = 10_000;
-
-/** How servers reject files that are not images. Provider packages do so before they send anything. */
-const REJECTED_FILE =
-  /\b(files?|documents?|pdfs?|audio|video|media|mime|input_audio|video_url|file_data)\b.{0,80}(not (supported|valid|allowed|accepted|permitted)|unsupported|invalid|unknown|could not)|(unsupported|invalid|unknown|does not (support|accept)|not support\S*|unexpected).{0,80}\b(files?|documents?|pdfs?|audio|video|media|mime|input_audio|video_url)\b/is;
-
-interface Rejected {
-  model: LanguageModelV4;
-  rejection: string;
-  /** The keys of all images, or of all other files, in the request. */
-  keys: readonly string[];
-}
-
-/** Leaves the images of a rejected request out of later ones. Undefined if it was not rejected because of images. */
-export function learnImages(rejected: Rejected): string | undefined {
-  const fresh = REJECTED_IMAGE.test(rejected.rejection) ? addRejected(rejected) : 0;
-  if (fresh === 0) return undefined;
-  return fresh === 1 ? 'an image' : `${fresh} images`;
-}
-
-/** The same for other files, but the call fails: an answer that ignores the file would mislead. */
-export function refuseFiles(rejected: Rejected): void {
-  const { model, rejection } = rejected;
-  if (!REJECTED_FILE.test(rejection) || addRejected(rejected) === 0) return;
-  throw new PocketError('FILE_UNSUPPORTED', `Model ${model.modelId} rejected a file: ${rejection.trim()}`);
-}
-
-/** How many of the files were not rejected before. */
-function addRejected({ model, keys }: Rejected): number {
-  const rules = rulesOf(model);
-  const fresh = keys.filter((key) => !rules.rejectedFiles.has(key));
-  if (fresh.length === 0) return 0;
-  // keep all files of this request: a forgotten one would be sent and rejected forever
-  const kept = Math.max(MAX_REJECTED_FILES, keys.length);
-  const rejectedFiles = new Set([...rules.rejectedFiles, ...keys].slice(-kept));
-  setRules(model, { ...rules, rejectedFiles });
-  return fresh.length;
 }
 
 /** Changes the rules of a model after a rejection. Undefined if no new rule follows from it. */

@@ -9,9 +9,9 @@ import type {
 import { delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
 import { tagPart } from '../model/account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
+import { refusedTypes } from '../model/file-rules.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from '../model/model-request.ts';
 import { providerErrorText, rejectionOf, statusOf, wasSilent } from '../model/provider-errors.ts';
-import { refusedTypes } from '../model/provider-rules.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
 import { adviceAfterRejection } from '../providers/model-names.ts';
 import type { Deployment } from './deployment.ts';

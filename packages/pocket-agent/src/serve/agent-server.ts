@@ -1,15 +1,27 @@
 // An agent as an MCP server: what `asMcpServer()` returns.
 import type { McpServer } from '@modelcontextprotocol/server';
+import { configError } from '@pocket-agent/kit';
 import type { AgentService } from './agent-service.ts';
 import type { HttpServer, HttpServerOptions } from './http-server.ts';
 import type { ServedAgent } from './served-agent.ts';
 import { type AgentServerOptions, checkServerOptions } from './server-options.ts';
+
+/** For requests that still arrive after `close()`. */
+export function closedResponse(name: string): Response {
+  const error = { code: -32_000, message: closedText(name) };
+  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 503 });
+}
+
+function closedText(name: string): string {
+  return `The server of ${name} was closed; serve the agent again, or a new one.`;
+}
 
 export class AgentServer {
   readonly #agent: ServedAgent;
   readonly #options: AgentServerOptions;
   #leaveAgent: () => void;
   #service: Promise<AgentService> | undefined;
+  #isClosed = false;
 
   /** The server closes with its agent. */
   constructor(agent: ServedAgent, options: AgentServerOptions) {
@@ -20,11 +32,16 @@ export class AgentServer {
   }
 
   /** Answers one request, of Hono, Express, Next, Bun, Deno or another server that listens itself. */
-  readonly fetch = async (request: Request): Promise<Response> => (await this.#load()).fetch(request);
+  readonly fetch = async (request: Request): Promise<Response> => {
+    const service = await this.#load();
+    return this.#isClosed ? closedResponse(this.#agent.name) : service.fetch(request);
+  };
 
   /** A server of the MCP SDK for one connection. Agents of the same process use it with `mcpConfig: served`. */
   async createServer(): Promise<McpServer> {
-    return (await this.#load()).makeServer();
+    const service = await this.#load();
+    if (this.#isClosed) throw configError(closedText(this.#agent.name));
+    return service.makeServer();
   }
 
   /** Speaks MCP on stdin and stdout until the client disconnects or the process is stopped; then closes the agent. */
@@ -35,11 +52,13 @@ export class AgentServer {
   /** Serves HTTP until `close()`. These options take precedence over those of `asMcpServer()`. */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
     this.#leaveAgent = this.#agent.closeTogether(this);
+    this.#isClosed = false;
     return (await this.#load()).listen(options);
   }
 
-  /** Stops listening and ends all sessions; the agent stays open. */
+  /** Stops listening and ends all sessions; the agent stays open. `listen()` serves it again. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#leaveAgent();
     await (await this.#service)?.close();
   }

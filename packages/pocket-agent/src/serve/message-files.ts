@@ -1,7 +1,7 @@
 // Files in a message to a served agent: the argument `files` of its tool.
 import { errorText, PocketError } from '@pocket-agent/kit';
 import { type FileInput, filePart } from '../base/file-input.ts';
-import { matchesType } from '../base/file-types.ts';
+import { matchesType, shownFile } from '../base/file-types.ts';
 import type { UserInput } from '../base/messages.ts';
 
 const MAX_FILES = 20;
@@ -55,6 +55,6 @@ function readFile({ data, url, mimeType, name }: SentFile, types: readonly strin
     throw new PocketError('TOOL_ARGUMENTS_INVALID', errorText(error), { cause: error });
   }
   if (part.type === 'text' || matchesType(part.mediaType, types)) return file;
-  const what = name ? `${JSON.stringify(name)} (${part.mediaType})` : part.mediaType;
+  const what = shownFile({ mediaType: part.mediaType, filename: name });
   throw new PocketError('TOOL_ARGUMENTS_INVALID', `This agent takes text, ${types.join(', ')}, not ${what}.`);
 }

@@ -178,7 +178,7 @@ test('a file that the server rejects fails the run, and the conversation goes on
   const agent = fake.agent('ollama/qwen3:8b');
   await expect(agent.run({ text: 'Look.', files: [{ data: MP4 }] })).rejects.toMatchObject({
     code: 'FILE_UNSUPPORTED',
-    message: expect.stringContaining('does not support video input'),
+    message: expect.stringMatching(/rejected a file: a file of type video\/mp4\. .* does not support video input/),
   });
   expect(await agent.run('Never mind.')).toBe('Hello.');
   expect(`${fake.lastBody}`).toContain('[file of type video/mp4 left out: the provider rejected it]');

@@ -1,4 +1,7 @@
 // Typed answers: what a run returns, how the answer is checked, and what the rest of the agent sees of it.
+
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { type } from 'arktype';
 import {
   type AgentEvent,
   type JsonSchema,
@@ -9,6 +12,7 @@ import {
   tool,
 } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
+import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { add, expectLittleWork, expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
@@ -26,6 +30,11 @@ async function failureOf(run: Promise<unknown>): Promise<PocketError> {
     },
     (error) => error,
   );
+}
+
+/** What a library offers under `~standard`. */
+function standard(offered: object): JsonSchema {
+  return { '~standard': { version: 1, ...offered } };
 }
 
 describe('the type of an answer', () => {
@@ -275,12 +284,48 @@ test.each([
   [{ city: z.string() }, 'The output schema must be a zod schema, z.object({ … }), or a JSON Schema'],
   ['Report', 'The output schema must be a zod schema'],
   [z.object({ when: z.date() }), 'The output schema cannot be converted to JSON Schema'],
+  [v.object({ city: v.string() }), 'pass toStandardJsonSchema(schema) of @valibot/to-json-schema, or a JSON Schema'],
+  [standard({ vendor: 'x', validate: () => ({ value: 1 }) }), 'this schema of x does not offer it'],
   [{ type: 'object', properties: { a: { type: 'text' } } }, 'The output schema cannot be used'],
 ])('a wrong output is refused (%#)', async (output, message) => {
   const { agent } = scriptedAgent([answer({ a: 1 })]);
   const error = await failureOf(agent.run('?', { output: output as never }));
   expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) });
   expectValidHistory(agent);
+});
+
+describe('a schema of another library', () => {
+  const wrong = { city: 'Zurich', celsius: 'warm' };
+
+  test('ArkType: the value has its type, and its problems go to the model', async () => {
+    const { agent } = scriptedAgent([answer(wrong), answer()]);
+    const report = await agent.run('?', { output: type({ city: 'string', celsius: 'number' }) });
+    expectTypeOf(report).toEqualTypeOf<{ city: string; celsius: number }>();
+    expect(report).toEqual(zurich);
+    expect(resultText(agent)).toContain('celsius must be a number');
+  });
+
+  test('Valibot, with its converter', async () => {
+    const { agent } = scriptedAgent([answer(wrong), answer()]);
+    const schema = toStandardJsonSchema(v.object({ city: v.string(), celsius: v.number() }));
+    const report = await agent.run('?', { output: schema });
+    expectTypeOf(report).toEqualTypeOf<{ city: string; celsius: number }>();
+    expect(report).toEqual(zurich);
+    expect(resultText(agent)).toContain('Expected number but received "warm"');
+  });
+
+  test('one that only offers a JSON Schema, of an older draft', async () => {
+    const { agent, model } = scriptedAgent([answer(wrong), answer()]);
+    const json = { type: 'object', properties: { celsius: { type: 'number' } } };
+    const convert = ({ target }: { target: string }) => {
+      if (target !== 'draft-07') throw new Error(`${target} is unknown`);
+      return json;
+    };
+    const output = standard({ vendor: 'x', jsonSchema: { input: convert, output: convert } });
+    expect(await agent.run('?', { output })).toEqual(zurich);
+    expect(model.calls[0]?.tools?.[0]).toMatchObject({ inputSchema: json });
+    expect(resultText(agent)).toMatch(/celsius.*number/);
+  });
 });
 
 test('a long answer in small pieces is shown often enough, with little work', async () => {

@@ -115,7 +115,13 @@ test('a body without a length is read only up to the limit', async () => {
   expect(sent).toBeLessThan(20_000);
 });
 
-test('close() ends the sessions', async () => {
+const closed = {
+  jsonrpc: '2.0',
+  error: { code: -32_000, message: expect.stringMatching(/^The server of \S+ was closed/) },
+  id: null,
+};
+
+test('close() ends the sessions, and later requests are told so', async () => {
   const server = served();
   const body = JSON.stringify(initialize);
   const first = await server.fetch(post('http://localhost/mcp', body));
@@ -123,7 +129,19 @@ test('close() ends the sessions', async () => {
   await first.text();
   await server.close();
   const later = await server.fetch(post('http://localhost/mcp', body, { 'mcp-session-id': session }));
-  expect(later.status).toBe(404);
+  expect([later.status, await later.json()]).toEqual([503, closed]);
+  await expect(server.createServer()).rejects.toThrow('was closed');
+});
+
+test('a server that was closed before its first request, or with its agent, answers that it was closed', async () => {
+  const { agent } = scriptedAgent([]);
+  const [unused, ofAgent] = [agent.asMcpServer(), agent.asMcpServer()];
+  await unused.close();
+  await agent.close();
+  for (const server of [unused, ofAgent]) {
+    const response = await server.fetch(post('http://localhost/mcp', JSON.stringify(initialize)));
+    expect([response.status, await response.json()]).toEqual([503, closed]);
+  }
 });
 
 test('conversations per token need a token', async () => {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { AgentServerOptions, PocketAgentOptions } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PIXEL } from '../fixtures/providers/fake-providers.ts';
 import { scriptedAgent } from '../helpers.ts';
@@ -77,11 +78,11 @@ test('an agent with allowImages takes images', async () => {
 
 test.each([
   [{ data: base64('\0zip'), mimeType: 'application/zip', name: 'a.zip' }, 'not "a.zip" (application/zip).'],
-  [{ data: PIXEL }, 'This agent takes text, application/pdf, audio/*, not image/png.'],
+  [{ data: PIXEL }, 'This agent takes text, application/pdf, audio/*, not a file of type image/png.'],
   [{ data: 'not base64!' }, 'The data of a file must be bytes, base64 text or a data: URL.'],
   [{ data: PDF, url: 'https://example.com/a.pdf' }, 'A file has one of path, url and data; this one has 2.'],
   [{ url: 'file:///etc/passwd', mimeType: 'application/pdf' }, 'must begin with http:// or https://'],
-  [{ url: 'https://example.com/page.html' }, 'not text/html.'],
+  [{ url: 'https://example.com/page.html' }, 'not a file of type text/html.'],
 ])('%j is refused before the model is called, and the conversation goes on', async (file, message) => {
   const { send, model } = await serve({ files: ['application/pdf', 'audio/*'] });
   const { isError, text } = await send(file);
@@ -90,6 +91,32 @@ test.each([
   expect(model.calls).toHaveLength(0);
   expect((await send({ data: PDF })).text).toBe('Read.');
   expect(model.calls[0]?.prompt.filter(({ role }) => role === 'user')).toHaveLength(1);
+});
+
+describe('a file that the model of the agent does not take: the client reads which one, and what to send', () => {
+  const film = { data: base64('\0\0\0\x18ftypmp42'), mimeType: 'video/mp4', name: 'film.mp4' };
+  const files = ['video/*'];
+
+  test('by what is known of the provider', async () => {
+    const llmModel = new ScriptedModel([], { provider: 'anthropic.messages', modelId: 'claude-secret' });
+    const { send } = await serve({ files, agent: { agentConfig: { llmModel } } });
+    const { isError, text } = await send(film);
+    expect(isError).toBe(true);
+    expect(text).toMatch(/^The model of this agent does not take "film.mp4" \(video\/mp4\)\. It takes text, .*pdf/);
+  });
+
+  test('by an answer of the provider, which the client does not see', async () => {
+    const llmModel = new ScriptedModel(['Hello.']);
+    llmModel.doGenerate = () =>
+      Promise.reject(Object.assign(new Error('Host 10.1.2.3: video not supported'), { statusCode: 400 }));
+    const { send } = await serve({ files, agent: { agentConfig: { llmModel } } });
+    const { isError, text } = await send(film, { data: PDF, mimeType: 'video/x' });
+    expect(isError).toBe(true);
+    expect(text).toMatch(
+      /^The model of this agent rejected a file, one of: "film.mp4" \(video\/mp4\), a file of type video\/x\. Send/,
+    );
+    expect(text).not.toContain('10.1.2.3');
+  });
 });
 
 test.each([
