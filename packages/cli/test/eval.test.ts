@@ -1,10 +1,22 @@
 // The command `pocket-agent eval`.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeAnswer } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
 import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { CommandFolder, SCRIPTED, scriptedBy, started, stdioServer, toolsFolder } from './fixtures/command.ts';
+import {
+  CommandFolder,
+  commandLine,
+  SCRIPTED,
+  scriptedBy,
+  started,
+  stdioServer,
+  toolsFolder,
+} from './fixtures/command.ts';
 
 const folder = new CommandFolder();
 let providers: FakeProviders;
@@ -224,6 +236,58 @@ test('a refused key or an unknown model ends the evaluation with exit code 2', a
   expect(unknown.stderr).toContain('Did you mean "openai/gpt-5"?');
 });
 
+const repeated = (repeats: number) =>
+  `repeats: ${repeats}\ncases:\n  - { name: one, prompt: Go, checks: { contains: yes } }\n`;
+
+test('an evaluation that ends early shows the runs that were completed, and writes no report', async () => {
+  const report = join(folder.path, 'early.xml');
+  const script = ['yes', { status: 401, message: 'Wrong key' }];
+  const { code, stdout, stderr } = await evaluate(repeated(5), script, '--junit', report);
+  expect(code).toBe(2);
+  expect(stdout).toMatch(/^one +1\/1 passed/m);
+  expect(stderr).toMatch(/^1 of 5 runs were completed\.\n.*Wrong key/s);
+  expect(existsSync(report)).toBe(false);
+});
+
+test('Ctrl-C shows the runs that were completed', async () => {
+  const file = await folder.file('interrupted.yaml', repeated(3));
+  providers.script('yes', { hang: 'immediately' });
+  const [node = '', ...args] = [...commandLine, 'eval', '--parallel', '1', ...SCRIPTED, file];
+  const child = spawn(node, args, { env: { ...folder.env, ...scriptedBy(providers) }, cwd: folder.path });
+  const output = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  await expect.poll(() => providers.requests.length).toBe(2);
+  child.kill('SIGINT');
+  const [stdout, stderr, [code]] = await output;
+  expect(code).toBe(130);
+  expect(stdout).toMatch(/^one +1\/1 passed/m);
+  expect(stderr).toBe('1 of 3 runs were completed.\n');
+});
+
+test('a pattern that takes too long fails its case and does not block the others', async () => {
+  const endless = 'a'.repeat(60);
+  const yaml = `cases:
+  - { name: slow, prompt: Go, checks: { matches: '^(a+)+$' } }
+  - { name: quick, prompt: Go, checks: { matches: 'a' } }
+`;
+  const { code, stdout } = await evaluate(yaml, [`${endless}!`, `${endless}!`]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/Whether the answer matches \/\^\(a\+\)\+\$\/ could not be checked: it took longer/);
+  expect(stdout).toMatch(/^quick +1\/1 passed/m);
+});
+
+test('the grader uses the model settings of the agent file', async () => {
+  const { OPENAI_COMPATIBLE_BASE_URL: baseUrl = '', OPENAI_COMPATIBLE_API_KEY: apiKey } = scriptedBy(providers);
+  await folder.file('settings.json', { llmModel: 'openai-compatible/x', modelSettings: { baseUrl, apiKey } });
+  const yaml = `agent: settings.json
+cases:
+  - { name: one, prompt: Go, checks: { graded: { question: Is it a city? } } }
+`;
+  const file = await folder.file('grader-settings.yaml', yaml);
+  providers.script('Rome', { toolCalls: [{ name: 'final_answer', arguments: { pass: true, reason: 'It is.' } }] });
+  const { code, stderr } = await folder.command(['eval', file]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});
+
 describe('problems of the file are reported with line and column', () => {
   test.each([
     ['cases:\n  - prompt: Go\n    check: { contains: x }\n', [':3:5: found the unknown key "check"', '"checks"']],
@@ -237,6 +301,7 @@ describe('problems of the file are reported with line and column', () => {
       'cases:\n  - { prompt: Go, checks: { contains: x } }\n  - { prompt: Go, checks: { contains: y } }\n',
       [':3:15: found a second case "Go"'],
     ],
+    [repeated(1_001), [':1:10: found 1001; expected a whole number of runs for each case, 1 to 1000']],
     ['cases: [\n', ['invalid YAML']],
     ['', ['an empty file; expected a mapping with cases']],
   ])('%j', async (yaml, texts) => {

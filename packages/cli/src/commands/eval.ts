@@ -5,11 +5,11 @@ import { errorText, PocketError, printable, printableJson } from '@pocket-agent/
 import { readArguments, wholeNumber } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { readEvalFile } from '../eval/eval-file.ts';
+import { MAX_REPEATS, readEvalFile } from '../eval/eval-file.ts';
 import { evalTable, failureLines } from '../eval/eval-table.ts';
 import { junitXml } from '../eval/junit.ts';
 import type { CaseRun } from '../eval/run-case.ts';
-import { runCases } from '../eval/run-cases.ts';
+import { countRuns, runCases } from '../eval/run-cases.ts';
 import { readVariants } from '../eval/variants.ts';
 import { accessFlags, sourceFlags } from '../setup/agent-request.ts';
 import { progressLine } from '../terminal/progress-bars.ts';
@@ -39,7 +39,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     throw new PocketError('CONFIG_INVALID', 'Name one YAML file with cases: pocket-agent eval FILE');
   const { agent, model, 'system-prompt': prompts = [], case: names = [], ...others } = values;
   const parallel = wholeNumber('parallel', values.parallel) ?? DEFAULT_PARALLEL;
-  const repeats = wholeNumber('repeats', values.repeats);
+  const repeats = readRepeats(values.repeats);
   const { signal } = interrupts.listen();
   const evalFile = await readEvalFile(file);
   const agents = agent ?? (evalFile.agent === undefined ? [] : [evalFile.agent]);
@@ -54,23 +54,45 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     told.add(line);
     screen.line(printable(line));
   };
+  const total = countRuns(variants, cases);
   let failed = 0;
-  const onRun = (run: CaseRun, progress: number, total: number) => {
+  const showProgress = (progress: number) =>
+    screen.status([
+      progressLine({
+        toolCallId: '',
+        toolName: 'eval',
+        progress,
+        total,
+        message: `${progress}/${total}, ${failed} failed`,
+      }),
+    ]);
+  const onRun = (run: CaseRun, done: number) => {
     if (!run.passed) failed++;
     if (values.json) screen.answer(`${printableJson(run)}\n`);
-    screen.status([progressLine({ toolCallId: '', toolName: 'eval', progress, total, message: `${failed} failed` })]);
+    showProgress(done);
   };
   try {
     const approve = values.yes ? () => 'allow' as const : undefined;
     const logger = screenLogger(tell);
-    const runs = await runCases(variants, cases, { approve, logger, signal, tell, parallel, onRun });
+    showProgress(0);
+    const { runs, ended } = await runCases(variants, cases, { approve, logger, signal, tell, parallel, onRun });
     screen.status([]);
+    if (!values.json && runs.length > 0) screen.answer(`${[...evalTable(runs), ...failureLines(runs)].join('\n')}\n`);
+    if (ended) {
+      if (runs.length > 0) screen.line(`${runs.length} of ${total} runs were completed.`);
+      throw ended.error;
+    }
     if (values.junit !== undefined) await writeReport(values.junit, junitXml(file, runs));
-    if (!values.json) screen.answer(`${[...evalTable(runs), ...failureLines(runs)].join('\n')}\n`);
     return failed > 0 ? exitCodes.failed : exitCodes.answered;
   } finally {
     screen.close();
   }
+}
+
+function readRepeats(given: string | undefined): number | undefined {
+  const repeats = wholeNumber('repeats', given);
+  if (repeats === undefined || repeats <= MAX_REPEATS) return repeats;
+  throw new PocketError('CONFIG_INVALID', `--repeats must be at most ${MAX_REPEATS}, not ${repeats}.`);
 }
 
 function chosenCases<Case extends { name: string }>(cases: readonly Case[], names: readonly string[]): readonly Case[] {

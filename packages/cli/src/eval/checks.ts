@@ -17,11 +17,10 @@ export async function failedChecks(checks: Checks, outcome: Outcome, signal: Abo
   const { toolCalls } = outcome;
   const text = answerText(outcome.answer);
   const absent = listOf(checks.contains).filter((part) => !text.includes(part));
-  const unmatched = listOf(checks.matches).filter((pattern) => !new RegExp(pattern, 'u').test(text));
   const forbidden = (checks.notTools ?? []).filter((name) => toolCalls.includes(name));
   return [
     ...absent.map((part) => `The answer does not contain ${JSON.stringify(part)}.`),
-    ...unmatched.map((pattern) => `The answer does not match /${pattern}/.`),
+    ...(await patternFailures(listOf(checks.matches), text, signal)),
     ...(checks.schema ? await schemaFailures(checks.schema, outcome.answer, signal) : []),
     ...(checks.tools ? orderFailures(checks.tools, toolCalls) : []),
     ...forbidden.map((name) => `The tool ${name} was called.`),
@@ -33,13 +32,28 @@ export function answerText(answer: unknown): string {
   return typeof answer === 'string' ? answer : JSON.stringify(answer);
 }
 
+/** Tried as schemas are, in another process: some patterns take years for some texts. */
+async function patternFailures(patterns: readonly string[], text: string, signal: AbortSignal): Promise<string[]> {
+  const verdicts = patterns.map(async (pattern) => {
+    const verdict = await checkForeign({ schema: { pattern }, value: text, origin: 'eval', signal });
+    if ('fits' in verdict) return [];
+    if ('problem' in verdict) return [`The answer does not match /${pattern}/.`];
+    return [`Whether the answer matches /${pattern}/ could not be checked: ${reasonOf(verdict)}`];
+  });
+  return (await Promise.all(verdicts)).flat();
+}
+
 async function schemaFailures(schema: object, answer: unknown, signal: AbortSignal): Promise<string[]> {
   const value = typeof answer === 'string' ? parsed(answer) : { json: answer };
   if (!value) return ['The answer is not JSON.'];
   const verdict = await checkForeign({ schema, value: value.json, origin: 'eval', signal });
   if ('fits' in verdict) return [];
   if ('problem' in verdict) return [`The answer does not fit the schema: ${printable(verdict.problem, 500)}`];
-  return [`The schema could not be checked: ${'invalid' in verdict ? verdict.invalid : verdict.unchecked}`];
+  return [`The schema could not be checked: ${reasonOf(verdict)}`];
+}
+
+function reasonOf(verdict: { invalid: string } | { unchecked: string }): string {
+  return 'invalid' in verdict ? verdict.invalid : verdict.unchecked;
 }
 
 /** Models often put JSON into a code block. */

@@ -14,6 +14,9 @@ const profileNames = Object.keys(profiles) as (keyof typeof profiles)[];
 const text = (about: string) => z.string().min(1).describe(about);
 const texts = (about: string) => z.union([z.string().min(1), z.array(z.string().min(1))]).describe(about);
 const count = (about: string) => z.int().min(1).describe(about);
+/** More are a mistake, and all results are kept until the end. */
+export const MAX_REPEATS = 1_000;
+const repeatCount = (about: string) => z.int().min(1).max(MAX_REPEATS).describe(`${about}, 1 to ${MAX_REPEATS}`);
 
 const graded = z
   .strictObject({
@@ -47,7 +50,7 @@ const evalCase = z
       .enum(profileNames)
       .describe(`one of ${profileNames.join(', ')}`)
       .optional(),
-    repeats: count('a whole number of runs, 1 or more').optional(),
+    repeats: repeatCount('a whole number of runs').optional(),
     checks,
   })
   .describe('a case: a mapping with prompt and checks');
@@ -57,7 +60,7 @@ const evalSchema = z
     agent: text('the path of an agent file').optional(),
     model: text('a model such as openai/gpt-5.4-mini').optional(),
     grader: text('the model that grades; default: the model that answers').optional(),
-    repeats: count('a whole number of runs for each case, 1 or more').optional(),
+    repeats: repeatCount('a whole number of runs for each case').optional(),
     cases: z.array(evalCase).min(1).describe('a list of cases, each with prompt and checks'),
   })
   .describe('a mapping with cases');

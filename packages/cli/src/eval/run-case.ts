@@ -4,6 +4,7 @@ import type { Approve, PocketAgent, Usage } from 'pocket-agent';
 import { fileInput } from '../files/images.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
 import { makeAgent } from '../setup/make-agent.ts';
+import { settingsFor } from '../setup/model-settings.ts';
 import { loadSources } from '../setup/tool-sources.ts';
 import { answerText, failedChecks } from './checks.ts';
 import type { EvalCase } from './eval-file.ts';
@@ -53,20 +54,19 @@ export async function runCase(
     logger,
   });
   const toolCalls: string[] = [];
-  const startedAt = performance.now();
   const ran = await answerOf(agent, evalCase, { signal, toolCalls });
   const run = {
     case: evalCase.name,
     variant: variant.name,
     repeat,
     toolCalls,
-    durationMs: Math.round(performance.now() - startedAt),
+    durationMs: ran.durationMs,
     usage: agent.totals.usage,
   };
   if ('failure' in ran) return { ...run, passed: false, failures: [ran.failure] };
   const answer = answerText(ran.answer);
   const failures = await failedChecks(evalCase.checks, { ...run, answer: ran.answer }, signal);
-  const graded = await gradeOf(evalCase, { answer, model: variant.model }, options);
+  const graded = await gradeOf(evalCase, { answer, variant }, options);
   const all = [...failures, ...(graded?.failures ?? [])];
   return { ...run, passed: all.length === 0, failures: all, answer, ...(graded ? { grading: graded.usage } : {}) };
 }
@@ -81,14 +81,18 @@ function limitedRequest(request: AgentRequest, { checks: { maxSteps, maxCostUsd 
   return { ...request, limits };
 }
 
-type Answered = { answer: unknown } | { failure: string };
+type Answered = ({ answer: unknown } | { failure: string }) & { durationMs: number };
 
 async function answerOf(
   agent: PocketAgent<unknown>,
   { prompt, files, profile }: EvalCase,
   { signal, toolCalls }: { signal: AbortSignal; toolCalls: string[] },
 ): Promise<Answered> {
+  let startedAt = performance.now();
+  const durationMs = () => Math.round(performance.now() - startedAt);
   try {
+    await agent.listTools(signal); // servers are started before the time counts
+    startedAt = performance.now();
     const answer = await agent.run(
       { text: prompt, files: files.map(fileInput) },
       {
@@ -98,11 +102,11 @@ async function answerOf(
         onEvent: (event) => void (event.type === 'tool_call' && toolCalls.push(event.data.toolName)),
       },
     );
-    return { answer };
+    return { answer, durationMs: durationMs() };
   } catch (error) {
     signal.throwIfAborted();
     if (concernsEveryRun(error)) throw error;
-    return { failure: `The run failed: ${errorText(error)}` };
+    return { failure: `The run failed: ${errorText(error)}`, durationMs: durationMs() };
   }
 }
 
@@ -125,13 +129,15 @@ interface Graded {
 
 async function gradeOf(
   { prompt, checks }: EvalCase,
-  { answer, model }: { answer: string; model: string },
+  { answer, variant }: { answer: string; variant: Variant },
   { signal, logger }: CaseOptions,
 ): Promise<Graded | undefined> {
   if (!checks.graded) return undefined;
-  const { question, model: grader = model } = checks.graded;
+  const { question, model = variant.model } = checks.graded;
+  const modelSettings = settingsFor(variant.request, model);
   try {
-    const { pass, reason, usage } = await grade({ model: grader, question, prompt, answer }, { signal, logger });
+    const grading = { model, modelSettings, question, prompt, answer };
+    const { pass, reason, usage } = await grade(grading, { signal, logger });
     return { failures: pass ? [] : [`Graded as failed: ${printable(reason, 500)}`], usage };
   } catch (error) {
     signal.throwIfAborted();
