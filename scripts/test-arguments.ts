@@ -8,6 +8,7 @@ export const quickTests = ['agent/', 'tools/tool-results', 'access/access.test']
 export function vitestArguments(args: readonly string[]): string[] {
   return args.flatMap((arg) => {
     if (arg === '--quick') return quickTests;
+    if (arg === '-u') return '--update=all'; // Vitest would read the next name as a value of -u
     return arg === '--verbose' ? ['--reporter=verbose'] : [arg];
   });
 }

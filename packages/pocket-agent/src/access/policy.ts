@@ -109,7 +109,7 @@ export class Policy {
     return [...binding.flatMap(({ rules }) => rules.profile ?? []), ...this.#chain().flatMap((each) => each.profiles)];
   }
 
-  /** Whether a call is refused before anyone is asked. A rule about one call, such as its time, belongs here. */
+  /** Whether a call is refused before a person is asked. A rule about one call, such as its time, belongs here. */
   checkRules(call: ToolCall, tool: JudgedTool): Refused | undefined {
     const reason = this.refusal(tool);
     if (reason === undefined) return undefined;
@@ -117,9 +117,10 @@ export class Policy {
     return { decision: 'refused', by: 'profile', reason, error };
   }
 
-  /** Whether a call without arguments needs an approval of this agent or of a parent agent. */
-  asksFor(tool: JudgedTool): boolean {
-    return this.#binding().some(({ rules }) => needsApproval(rules.options.confirm ?? 'never', tool, {}));
+  /** Whether a tool may be called without being judged here, as those that the provider of the model runs. */
+  allowsUnjudged(tool: JudgedTool): boolean {
+    if (this.checkRules({ id: '', name: tool.name, arguments: {} }, tool)) return false;
+    return !this.#binding().some(({ rules }) => needsApproval(rules.options.confirm ?? 'never', tool, {}));
   }
 
   /** Asks for approval if this agent or a parent agent requires it. */

@@ -42,9 +42,9 @@ export class ToolTable {
   /** The tools that a run may see. */
   visibleTo(policy: Policy): ToolTable {
     const table = this.#allowedBy(policy);
-    if (!table.hasProviderTools || !policy.mayAsk) return table;
-    // no person can be asked before the provider runs a tool, so one that needs an approval is not offered
-    const isOffered = ([, entry]: [string, ToolEntry]) => !isRunByProvider(entry) || !policy.asksFor(entry);
+    if (!table.hasProviderTools) return table;
+    // neither rules nor people can stop a call that the provider makes, so a tool whose calls they may refuse is not offered
+    const isOffered = ([, entry]: [string, ToolEntry]) => !isRunByProvider(entry) || policy.allowsUnjudged(entry);
     return new ToolTable(new Map([...table.#byName].filter(isOffered)));
   }
 

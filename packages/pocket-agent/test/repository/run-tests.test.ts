@@ -19,6 +19,10 @@ test('npm test passes unknown arguments on to vitest', () => {
   expect(vitestArguments(['--quick'])).toEqual(quickTests);
 });
 
+test('npm test -- -u NAME renews the golden files of NAME alone', () => {
+  expect(vitestArguments(['-u', 'help'])).toEqual(['--update=all', 'help']);
+});
+
 test('npm ci does not warn about an old Node, because scripts run on the Node that it installs', () => {
   const { npm_config_loglevel: _, ...env } = process.env;
   const cwd = fileURLToPath(new URL('../../../..', import.meta.url));
