@@ -14,6 +14,7 @@ import { withCheckedLists } from '../config/config.ts';
 import { AgentFactory } from './agent-factory.ts';
 import { Conversation, type CreatedAgent } from './conversation.ts';
 import { checkLinkHosts, LinkHosts } from './link-hosts.ts';
+import { answerMemoryCommand } from './memory-command.ts';
 import { latestPostTime, postsSince } from './missed-posts.ts';
 import type { BotOptions, MattermostBot } from './options.ts';
 import { type Question, Questions } from './questions.ts';
@@ -220,6 +221,7 @@ class Bot implements MattermostBot {
     if (existing) return existing;
     this.#closeIdleConversations();
     const { context, log, closing, options, me } = this.#parts;
+    const memory = options.conversations?.memory;
     const { editMs = 1000, mayStop = 'asker', allowLinkHosts = [] } = options;
     const conversation = new Conversation({
       context,
@@ -228,6 +230,7 @@ class Bot implements MattermostBot {
       editMs,
       signal: closing.signal,
       linkHosts: new LinkHosts(allowLinkHosts, options.config.url),
+      command: async (asked) => memory && answerMemoryCommand(memory, asked),
       createAgent: (asked) => this.#createAgent(asked),
       typing: ({ channelId, rootId }) => this.#socket.send('user_typing', { channel_id: channelId, parent_id: rootId }),
       mayStop: ({ userId }, stopper) => stopper !== me.id && (mayStop === 'everyone' || stopper === userId),

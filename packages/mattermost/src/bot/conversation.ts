@@ -16,6 +16,8 @@ interface ConversationOptions {
   log: Log;
   editMs: number;
   createAgent(question: Question): Promise<CreatedAgent>;
+  /** What the user reads instead of an answer of the agent; undefined if the question is not a command. */
+  command(question: Question): Promise<string | undefined>;
   /** Shows the typing indicator. */
   typing(question: Question): void;
   mayStop(question: Question, userId: string): boolean;
@@ -108,7 +110,7 @@ export class Conversation {
   }
 
   async #answer(question: Question): Promise<void> {
-    const { context, log, editMs, signal, typing, linkHosts } = this.#options;
+    const { context, log, editMs, signal, typing, linkHosts, command } = this.#options;
     const { channelId, rootId, postId: questionId } = question;
     const { api, config } = context;
     const target = { channelId, rootId, questionId, pendingId: randomUUID() };
@@ -121,7 +123,8 @@ export class Conversation {
     typing(question);
     const stillTyping = setInterval(() => typing(question), TYPING_INTERVAL_MS);
     try {
-      const result = await this.#runAgent(question, { signal: abort.signal, text, answer });
+      const result =
+        (await command(question)) ?? (await this.#runAgent(question, { signal: abort.signal, text, answer }));
       await answer.finish(text.answer || (typeof result === 'string' && result.trim()) || '*(no answer)*');
     } catch (error) {
       if (!abort.signal.aborted) log.error('run_failed', { post_id: question.postId, ...errorFields(error) });

@@ -3,6 +3,7 @@ import type { ConversationStore, PocketAgent, PocketAgentOptions } from 'pocket-
 import type { Profile } from '../base/access.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
+import type { UserMemory } from './memory-command.ts';
 
 export interface BotOptions {
   /** Must use static_token with the token of a bot account. */
@@ -16,7 +17,7 @@ export interface BotOptions {
    * Saves the conversations, so that they continue after a restart: what `openConversations()` of `@pocket-agent/store`
    * returns. Default: the bot reads the thread again.
    */
-  conversations?: ConversationStore;
+  conversations?: ConversationStore & { readonly memory?: UserMemory };
   /** Profile of the Mattermost tools; `none` leaves them out. Default reader. */
   profile?: Profile | 'none';
   /** Who can stop a run with a stop sign reaction: the user who asked, or everyone in the channel. Default asker. */
