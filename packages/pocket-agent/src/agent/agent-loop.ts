@@ -6,7 +6,8 @@ import type { Compaction } from '../compaction/compactor.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import type { History } from '../history/history.ts';
 import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
-import { hasExecutedCalls } from '../provider-tools/executed-calls.ts';
+import type { ExecutedPart } from '../model/model-call.ts';
+import { type ExecutedCalls, hasExecutedCalls } from '../provider-tools/executed-calls.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
 import { nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
@@ -99,7 +100,12 @@ export class AgentLoop {
       budget.checkModelCall();
       if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
       const { resets } = history;
-      const request = { model, context, table, completion };
+      let executed: ExecutedCalls | undefined;
+      const onExecuted = (part: ExecutedPart) => {
+        executed ??= tools.executedCalls({ context, table });
+        executed.show(part);
+      };
+      const request = { model, context, table, completion, onExecuted };
       const response = await (settings.compaction
         ? this.#parts.model.askWithinWindow(request)
         : this.#parts.model.ask(request));
@@ -111,8 +117,8 @@ export class AgentLoop {
       const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, table);
       // drop the answer if the conversation was reset in between
       if (history.resets === resets) history.add(llmMessage);
-      const hasExecuted = hasExecutedCalls(response.content);
-      const overBudget = hasExecuted ? tools.reportExecuted(llmMessage, { context, table }) : undefined;
+      if (hasExecutedCalls(response.content)) executed ??= tools.executedCalls({ context, table });
+      const overBudget = executed?.report(llmMessage);
       let toolExecutionResults: ToolResult[] | undefined;
       if (requested.length > 0) {
         const run = tools.toolRun({ context, hookContext, table, requested });

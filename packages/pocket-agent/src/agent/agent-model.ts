@@ -9,7 +9,7 @@ import type { Ledger } from '../cost/ledger.ts';
 import type { History } from '../history/history.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import { checkFileTypes } from '../model/file-rules.ts';
-import { callModel, type ModelCall, type ModelResponse } from '../model/model-call.ts';
+import { callModel, type ExecutedPart, type ModelCall, type ModelResponse } from '../model/model-call.ts';
 import { warnOfProviderTools } from '../model/model-request.ts';
 import { type LanguageModel, providerOf, resolveModel } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
@@ -43,6 +43,8 @@ interface StepRequest {
   table: ToolTable;
   /** Options of this step; they override those of the agent. */
   completion: CompletionOptions;
+  /** Gets the calls that the provider runs while the model streams. */
+  onExecuted?: (part: ExecutedPart) => void;
 }
 
 /** One prompt, for the loop or for a summary. */
@@ -164,7 +166,7 @@ export class AgentModel {
 
   /** Retries are logged and shown as events; failed answers that are billed are recorded. */
   #call(request: PromptedRequest): ModelCall {
-    const { model, context, hasUrls, table } = request;
+    const { model, context, hasUrls, table, onExecuted } = request;
     const { settings, ledger } = this.#options;
     const { logger } = this.#agent;
     if (table.hasProviderTools) void warnOfProviderTools(model, table.definitions, logger);
@@ -181,6 +183,7 @@ export class AgentModel {
       onRejection: (leftOut, reason) => logger.warn(`The provider rejected ${leftOut}; retrying without it: ${reason}`),
       onFailedAnswer: (answer) => ledger.record({ run: context, model, answer }),
       onDelta: context.streaming ? (type, delta) => this.#agent.emit({ type, data: { delta } }) : undefined,
+      onExecuted,
     };
   }
 }

@@ -2,14 +2,13 @@
 import { deepCopy, inSlices, type Logger } from '@pocket-agent/kit';
 import type { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
-import type { AssistantMessage } from '../base/messages.ts';
 import { plainReference, type Reference } from '../compaction/history-view.ts';
 import { type KeepResultsOptions, readKeepResults } from '../compaction/keep-results-options.ts';
 import { KeptResults } from '../compaction/kept-results.ts';
 import type { History } from '../history/history.ts';
 import { memoryTools } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
-import { reportExecutedCalls } from '../provider-tools/executed-calls.ts';
+import { ExecutedCalls } from '../provider-tools/executed-calls.ts';
 import { providerToolSource } from '../provider-tools/provider-tool.ts';
 import { isObserved } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
@@ -160,10 +159,12 @@ export class AgentTools {
     this.#agent.emit({ type: 'tool_renamed', data: change });
   }
 
-  /** Reports the calls in an answer that the provider ran. Returns the error of a budget that they used up. */
-  reportExecuted(message: AssistantMessage, { context, table }: Pick<Step, 'context' | 'table'>): unknown {
-    const { maxToolResultBytes } = this.#parts.settings;
-    return reportExecutedCalls({ message, context, table, maxToolResultBytes, ...this.#reporting(context) });
+  /** For the calls of one answer that the provider runs. */
+  executedCalls({ context, table }: Pick<Step, 'context' | 'table'>): ExecutedCalls {
+    const { settings, history } = this.#parts;
+    const { maxToolResultBytes } = settings;
+    const knownIds = () => history.callIds;
+    return new ExecutedCalls({ context, table, maxToolResultBytes, knownIds, ...this.#reporting(context) });
   }
 
   /** What the calls of one step need. */

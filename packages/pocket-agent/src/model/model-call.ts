@@ -9,6 +9,7 @@ import { abortable, delay, errorText, onAbort, PocketError, redactError } from '
 import { adviceAfterRejection, modelName } from '../providers/model-names.ts';
 import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
+import { withGroundedSearch } from './grounded-search.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { providerErrorText, refuseHtml, rejectionOf, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
@@ -21,6 +22,9 @@ export type ModelResponse = Pick<
 
 /** A piece of the arguments of a tool call, while the model writes them. */
 export type ToolInputPart = Extract<LanguageModelV4StreamPart, { type: 'tool-input-start' | 'tool-input-delta' }>;
+
+/** A tool call that the provider runs itself, or its result. */
+export type ExecutedPart = Extract<LanguageModelV4StreamPart, { type: 'tool-call' | 'tool-result' }>;
 
 interface ModelRetry {
   attempt: number;
@@ -43,6 +47,8 @@ export interface ModelCall {
   onFailedAnswer?(answer: ModelResponse): Promise<unknown>;
   /** If set, the model streams, and every piece of text and reasoning is passed on as it arrives. */
   onDelta?: ((type: 'text_delta' | 'reasoning_delta', delta: string) => void) | undefined;
+  /** Gets the calls that the provider runs, and their results, as a stream reports them. */
+  onExecuted?: ((part: ExecutedPart) => void) | undefined;
   /** Gets the arguments of tool calls as they arrive. A failed attempt may be repeated, and they begin again. */
   onToolInput?: (part: ToolInputPart) => void;
 }
@@ -69,7 +75,8 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
       const response = call.onDelta
         ? await streamed(call, request, shown)
         : await abortable(call.model.doGenerate(request), call.signal);
-      if (!isMalformed(response, shown.any) || attempt > call.maxRetries) return withTaggedParts(response, call.model);
+      if (!isMalformed(response, shown.any) || attempt > call.maxRetries)
+        return withTaggedParts(withGroundedSearch(response, request), call.model);
       await call.onFailedAnswer?.(response);
       throw Object.assign(new Error(MALFORMED_CALL), { isRetryable: true });
     } catch (error) {
@@ -81,7 +88,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
         continue;
       }
       const delayMs = retryDelay(error, attempt);
-      // text that was shown cannot be taken back, so a stream is retried only before its first delta
+      // text that was shown cannot be taken back, and a search may be billed, so a stream is retried only before them
       if (delayMs === undefined || attempt > call.maxRetries || shown.any) {
         throw modelError(error, { model: call.model, attempts: attempt, text: shown.text });
       }
@@ -139,6 +146,9 @@ async function streamed(
         call.onDelta?.(part.type === 'text-delta' ? 'text_delta' : 'reasoning_delta', part.delta);
       } else if (call.onToolInput && (part.type === 'tool-input-start' || part.type === 'tool-input-delta')) {
         call.onToolInput(part);
+      } else if (call.onExecuted && isExecuted(part)) {
+        shown.any = true;
+        call.onExecuted(part);
       }
     }
   } catch (error) {
@@ -152,6 +162,11 @@ async function streamed(
   if (failure === undefined && (result.finishReason.unified !== 'interrupted' || shown.any)) return result;
   if (shown.any || result.usage.inputTokens.total !== undefined) await call.onFailedAnswer?.(result);
   throw failure ?? Object.assign(new Error(ENDED_EARLY), { isRetryable: true });
+}
+
+function isExecuted(part: LanguageModelV4StreamPart): part is ExecutedPart {
+  if (part.type === 'tool-result') return !part.preliminary;
+  return part.type === 'tool-call' && part.providerExecuted === true;
 }
 
 /** How long to wait before the next attempt; undefined if the call must not be retried. */

@@ -35,8 +35,10 @@ export class StreamCollector {
       case 'reasoning-delta':
         this.#block(part).text += part.delta;
         break;
-      case 'tool-call':
       case 'tool-result':
+        if (!part.preliminary) this.#content.push(part); // such as a preview of an image
+        break;
+      case 'tool-call':
       case 'tool-approval-request':
       case 'file':
       case 'reasoning-file':

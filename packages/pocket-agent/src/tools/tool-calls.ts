@@ -36,8 +36,7 @@ export function readModelAnswer(
       const { toolCallId } = part;
       const name = nameOf(part);
       const input = inputOf(part);
-      const isFree = typeof toolCallId === 'string' && acceptedId.test(toolCallId) && !ids.has(toolCallId);
-      const id = isFree ? toolCallId : crypto.randomUUID();
+      const id = isUsableId(toolCallId, ids) ? toolCallId : crypto.randomUUID();
       ids.add(id);
       if (id !== toolCallId) {
         newIds ??= new Map();
@@ -62,13 +61,18 @@ export function readModelAnswer(
 }
 
 /** Models and providers leave it out at times; a history without it could not be loaded again. */
-function nameOf({ toolName }: { toolName: unknown }): string {
+export function nameOf({ toolName }: { toolName: unknown }): string {
   return typeof toolName === 'string' && toolName !== '' ? toolName : 'unnamed';
 }
 
 /** The arguments as JSON text, which some providers have parsed already. */
-function inputOf({ input }: { input: unknown }): string {
+export function inputOf({ input }: { input: unknown }): string {
   return typeof input === 'string' ? input : (JSON.stringify(input ?? undefined) ?? '');
+}
+
+/** Whether a call keeps its id: every provider accepts it, and no other call has it. */
+export function isUsableId(id: unknown, taken: ReadonlySet<string>): id is string {
+  return typeof id === 'string' && acceptedId.test(id) && !taken.has(id);
 }
 
 /** The ids of all tool calls in a history. */

@@ -46,10 +46,71 @@ const geminiComputed: FakeAnswer = {
   text: 'Found it.',
 };
 
+const claudeCode: ProviderTool = { id: 'anthropic.code_execution_20250825', capability: 'create' };
+const claudeComputed: FakeAnswer = {
+  serverBlocks: [
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'bash_code_execution', input: { command: 'echo $((6 * 7))' } },
+    {
+      type: 'bash_code_execution_tool_result',
+      tool_use_id: 'srvtoolu_1',
+      content: { type: 'bash_code_execution_result', stdout: '42\n', stderr: '', return_code: 0, content: [] },
+    },
+  ],
+  text: 'Found it.',
+};
+const gptCode: ProviderTool = { id: 'openai.code_interpreter', capability: 'create' };
+const gptComputed: FakeAnswer = {
+  serverBlocks: [
+    {
+      type: 'code_interpreter_call',
+      id: 'ci_1',
+      status: 'completed',
+      container_id: 'cntr_1',
+      code: 'print("6 * 7 =", 6 * 7)',
+      outputs: [{ type: 'logs', logs: '6 * 7 = 42\n' }],
+    },
+  ],
+  text: 'Found it.',
+};
+const geminiSearch: ProviderTool = { id: 'google.google_search', capability: 'read' };
+const geminiSearched: FakeAnswer = {
+  serverBlocks: [
+    {
+      type: 'grounding',
+      webSearchQueries: ['6 * 7'],
+      searchEntryPoint: { renderedContent: '<div>42</div>' },
+      groundingChunks: [{ web: { uri: 'https://example.com/42', title: 'example.com' } }],
+      groundingSupports: [{ segment: { startIndex: 0, endIndex: 9, text: 'Found it.' }, groundingChunkIndices: [0] }],
+    },
+  ],
+  text: 'Found it.',
+};
+
 const cases = [
   { model: 'anthropic/claude-sonnet-4-5', providerTool: claudeSearch, answer: claudeSearched, name: 'web_search' },
   { model: 'gpt-5.1', providerTool: gptSearch, answer: gptSearched, name: 'web_search' },
   { model: 'google/gemini-3-pro-preview', providerTool: geminiCode, answer: geminiComputed, name: 'code_execution' },
+  {
+    model: 'anthropic/claude-sonnet-4-5',
+    providerTool: claudeCode,
+    answer: claudeComputed,
+    name: 'code_execution',
+    shows: ['echo $((6 * 7))', '"stdout":"42'],
+  },
+  {
+    model: 'gpt-5.1',
+    providerTool: gptCode,
+    answer: gptComputed,
+    name: 'code_interpreter',
+    shows: ['print(\\"6 * 7 =', '6 * 7 = 42'],
+  },
+  {
+    model: 'google/gemini-3-pro-preview',
+    providerTool: geminiSearch,
+    answer: geminiSearched,
+    name: 'google_search',
+    shows: ['6 * 7', 'https://example.com/42'],
+  },
 ];
 
 /** The tools of the last request, by their type or, for Gemini, by their key. */
@@ -60,7 +121,7 @@ function offered(body: Json = fake.lastBody): string[] {
   });
 }
 
-describe.each(cases)('$model with $providerTool.id', ({ model, providerTool, answer, name }) => {
+describe.each(cases)('$model with $providerTool.id', ({ model, providerTool, answer, name, shows = [] }) => {
   test.each(['run', 'stream'] as const)('shows the call in events and history, and goes on (%s)', async (how) => {
     fake.script(answer, 'As I said.');
     const events: AgentEvent[] = [];
@@ -74,6 +135,10 @@ describe.each(cases)('$model with $providerTool.id', ({ model, providerTool, ans
     const results = events.flatMap((event) => (event.type === 'tool_result' ? [event.data] : []));
     expect(calls).toMatchObject([{ toolName: name, providerExecuted: true }]);
     expect(results).toMatchObject([{ toolName: name, providerExecuted: true, toolCallId: calls[0]?.toolCallId }]);
+    const [call, result] = [calls[0]?.arguments, results[0]?.toolResultContent];
+    expect([JSON.stringify(call), JSON.stringify(result).replaceAll('\\"', '"')]).toEqual(
+      ['', ''].map((_, index) => expect.stringContaining(shows[index] ?? '')),
+    );
     const content = agent.messages.at(1)?.content ?? [];
     const types = content.map(({ type }) => type).filter((type) => type !== 'custom');
     expect(types).toEqual(['tool-call', 'tool-result', 'text']);
@@ -83,6 +148,22 @@ describe.each(cases)('$model with $providerTool.id', ({ model, providerTool, ans
     expect(JSON.parse(JSON.stringify(agent.messages))).toEqual(agent.messages);
     expect(agent.totals.usage.toolCalls).toBe(1);
     expect(agent.totals.byTool[name]).toMatchObject({ calls: 1 });
+  });
+
+  test('is shown while the model streams, before its text', async () => {
+    fake.script(answer);
+    const events: string[] = [];
+    const agent = fake.agent(model, { providerTools: [providerTool] });
+    for await (const { type } of agent.stream('Search.')) events.push(type);
+    const [call, result, text] = ['tool_call', 'tool_result', 'text_delta'].map((type) => events.indexOf(type)) as [
+      number,
+      number,
+      number,
+    ];
+    expect(call).toBeLessThan(result);
+    // Gemini says only at the end that it has searched
+    expect(result < text).toBe(name !== 'google_search');
+    expect(events.filter((type) => type.startsWith('tool_'))).toEqual(['tool_call', 'tool_result']);
   });
 
   test('is offered only if the profile allows its capability', async () => {
@@ -98,6 +179,48 @@ describe.each(cases)('$model with $providerTool.id', ({ model, providerTool, ans
     await admin.run('Hi.');
     expect(offered()).toHaveLength(1);
   });
+});
+
+test('a stream that breaks off after a call fails the run, because the provider may bill the call', async () => {
+  fake.script({ ...claudeSearched, text: '', endAfter: 9 });
+  const events: string[] = [];
+  const agent = fake.agent('anthropic/claude-sonnet-4-5', { providerTools: [claudeSearch] });
+  const onEvent = ({ type }: AgentEvent) => void events.push(type);
+  const failed = await agent.run('Search.', { onEvent }).catch((error: { code: string }) => error.code);
+  expect(failed).toMatch(/MODEL_FAILED|ANSWER_CUT_OFF/);
+  expect(fake.requests).toHaveLength(1);
+  expect(events).toContain('tool_call');
+  expect(events).not.toContain('model_retry');
+});
+
+test('a call with the id of an earlier one has the same new id in events and history', async () => {
+  fake.script(claudeSearched, claudeSearched);
+  const agent = fake.agent('anthropic/claude-sonnet-4-5', { providerTools: [claudeSearch] });
+  const ids: string[] = [];
+  const onEvent = (event: AgentEvent) => {
+    if (event.type === 'tool_call' || event.type === 'tool_result') ids.push(event.data.toolCallId);
+  };
+  await agent.run('Search.', { onEvent });
+  await agent.run('Again.', { onEvent });
+  const saved = agent.messages.flatMap(({ content }) =>
+    content.flatMap((part) => ('toolCallId' in part ? [part.toolCallId] : [])),
+  );
+  expect(saved.slice(0, 2)).toEqual(['srvtoolu_1', 'srvtoolu_1']);
+  expect(new Set(saved).size).toBe(2);
+  expect(ids).toEqual(saved);
+});
+
+test('previews of an image that a provider draws are not results', async () => {
+  const image = { type: 'image_generation_call', id: 'ig_1', result: 'QUJDREVGRw==' };
+  fake.script({ serverBlocks: [image], text: 'Drawn.' });
+  const drawing: ProviderTool = { id: 'openai.image_generation', args: { partialImages: 1 }, capability: 'create' };
+  const results: unknown[] = [];
+  const onEvent = (event: AgentEvent) => void (event.type === 'tool_result' && results.push(event.data));
+  const agent = fake.agent('gpt-5.1', { providerTools: [drawing] });
+  expect(await agent.run('Draw.', { onEvent })).toBe('Drawn.');
+  expect(JSON.stringify(results)).toContain('QUJDREVGRw==');
+  expect(results).toHaveLength(1);
+  expect(agent.messages[1]?.content.map(({ type }) => type)).toEqual(['tool-call', 'tool-result', 'text']);
 });
 
 test('the settings of the tool reach the provider, also from a tool object of its package', async () => {
