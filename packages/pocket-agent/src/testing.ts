@@ -24,7 +24,7 @@ import type { AgentEvent } from './run/events.ts';
 import { streamOf } from './testing/stream-parts.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
-export { recordModel } from './testing/record-model.ts';
+export { type RecordOptions, recordModel } from './testing/record-model.ts';
 export { ReplayedModel, replayModel } from './testing/replay-model.ts';
 
 export interface ScriptedCall {

@@ -1,5 +1,6 @@
 // Finds where two JSON values differ, and shows it with the path and both values.
 import { isRecord, truncate } from '@pocket-agent/kit';
+import { REDACTED } from './recordable.ts';
 
 export interface Difference {
   /** As in code: `prompt[2].content[0].text`. */
@@ -14,7 +15,7 @@ const MAX_VALUE_LENGTH = 160;
 const LENGTH_BEFORE = 40;
 
 export function findDifferences(recorded: unknown, actual: unknown, path = ''): Difference[] {
-  if (recorded === actual) return [];
+  if (recorded === actual || isRedacted(recorded, actual)) return [];
   if (Array.isArray(recorded) && Array.isArray(actual)) {
     const length = Math.max(recorded.length, actual.length);
     return Array.from({ length }, (_, index) =>
@@ -26,6 +27,23 @@ export function findDifferences(recorded: unknown, actual: unknown, path = ''): 
     return [...keys].flatMap((key) => findDifferences(recorded[key], actual[key], joined(path, key)));
   }
   return [{ path, recorded, actual }];
+}
+
+/** Whether only secrets differ: their values are unknown in a replay. */
+function isRedacted(recorded: unknown, actual: unknown): boolean {
+  if (typeof recorded !== 'string' || actual === undefined) return false;
+  if (recorded === REDACTED) return true;
+  if (typeof actual !== 'string' || !recorded.includes(REDACTED)) return false;
+  const [first = '', ...others] = recorded.split(REDACTED);
+  const last = others.pop() ?? '';
+  if (!actual.startsWith(first)) return false;
+  let end = first.length;
+  for (const part of others) {
+    const found = actual.indexOf(part, end);
+    if (found < 0) return false;
+    end = found + part.length;
+  }
+  return actual.length - last.length >= end && actual.endsWith(last);
 }
 
 /** The first differences, three lines each. */

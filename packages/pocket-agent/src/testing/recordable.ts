@@ -1,8 +1,12 @@
 // Requests and answers of a model as plain JSON for recordings: no headers, no secrets, no random ids.
+import { isDeepStrictEqual } from 'node:util';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { isRecord, redactData, sha256 } from '@pocket-agent/kit';
 import { ACCOUNT_TAG } from '../model/account-parts.ts';
 import { knownProviders } from '../providers/provider-table.ts';
+
+/** What stands for a secret. */
+export const REDACTED = '[redacted]';
 
 /** A request as recordings keep it. `tools` is an object by name, because servers may list them in any order. */
 export interface RecordedRequest {
@@ -12,36 +16,49 @@ export interface RecordedRequest {
 }
 
 /** Files in requests are only compared, so a hash is enough. Files in answers are kept. */
-export function recordableRequest(options: LanguageModelV4CallOptions): RecordedRequest {
+export function recordableRequest(options: LanguageModelV4CallOptions, secrets: readonly string[]): RecordedRequest {
   const { abortSignal: _, headers: __, includeRawChunks: ___, tools, ...request } = options;
   const byName = tools && Object.fromEntries(tools.map((tool) => [tool.name, tool]));
-  const copy = new Copier(fileHash).copy({ ...request, ...(byName ? { tools: byName } : {}) });
+  const copy = new Copier({ secrets, file: fileHash }).copy({ ...request, ...(byName ? { tools: byName } : {}) });
   return JSON.parse(JSON.stringify(copy)); // as it will be read from the file
 }
 
 /** A copy of an answer, or of a request that was recorded elsewhere, without the secrets that are known here. */
-export function recordable<Value>(value: Value): Value {
-  return new Copier(base64Of, (id) => id).copy(value) as Value;
+export function recordable<Value>(value: Value, secrets: readonly string[]): Value {
+  return new Copier({ secrets, file: base64Of, callId: (id) => id }).copy(value) as Value;
+}
+
+interface CopierOptions {
+  /** Besides those of the environment. */
+  secrets: readonly string[];
+  file(data: string | Uint8Array): string;
+  callId?(id: string): string;
 }
 
 class Copier {
   readonly #file: (data: string | Uint8Array) => string;
   readonly #callId: (id: string) => string;
   readonly #callIds = new Map<string, string>();
-  readonly #secrets = secretValues();
+  readonly #secrets: readonly string[];
 
-  constructor(file: (data: string | Uint8Array) => string, callId?: (id: string) => string) {
+  constructor({ secrets, file, callId }: CopierOptions) {
+    this.#secrets = longestFirst([...secrets, ...environmentSecrets()]);
     this.#file = file;
     this.#callId = callId ?? ((id) => this.#numbered(id));
   }
 
   copy(value: unknown, key = ''): unknown {
     if (typeof value === 'string') return key === 'toolCallId' ? this.#callId(value) : this.#text(value, key);
+    if (typeof value === 'number') return this.#text(String(value), key) === REDACTED ? REDACTED : value;
     if (value instanceof Uint8Array) return this.#file(value);
     if (value instanceof URL) return this.#text(value.href, key);
     if (value instanceof Date) return value.toISOString();
     if (Array.isArray(value)) return value.map((item) => this.copy(item, key));
     if (!isRecord(value)) return value;
+    if (value.type === 'tool-call' && typeof value.input === 'string') {
+      const { input, ...call } = value;
+      return { ...Object(this.copy(call)), input: this.#json(input) };
+    }
     const entries = Object.entries(value).filter(([name, item]) => item !== undefined && name !== ACCOUNT_TAG);
     return Object.fromEntries(
       entries.map(([name, item]) => {
@@ -58,8 +75,20 @@ class Copier {
     return known;
   }
 
+  /** Arguments stay valid JSON, and stay as they were written if they contain no secret. */
+  #json(text: string): string {
+    try {
+      const before: unknown = JSON.parse(text);
+      const after = this.copy(before);
+      return isDeepStrictEqual(before, after) ? text : JSON.stringify(after);
+    } catch (error) {
+      if (error instanceof SyntaxError) return this.#text(text);
+      throw error;
+    }
+  }
+
   #text(text: string, key = ''): string {
-    const hidden = this.#secrets.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text);
+    const hidden = this.#secrets.reduce((left, secret) => left.replaceAll(secret, REDACTED), text);
     return String(redactData(hidden, key));
   }
 }
@@ -74,17 +103,22 @@ function fileHash(data: string | Uint8Array): string {
 }
 
 /** Names of environment variables that usually contain a secret. */
-const SECRET_NAME = /(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_|$)/i;
+const SECRET_NAME =
+  /(?:^|_)(?:API_?KEY|KEY|TOKEN|PAT|SECRET|PASS|PASSWORD|PASSWD|PASSPHRASE|AUTH|CREDS|CREDENTIALS?)(?:_|$)|_PWD$/i;
 /** Shorter values may be part of ordinary words. */
 const MIN_SECRET_LENGTH = 8;
 
-/** The values of environment variables that contain keys, longest first: one may contain another. */
-function secretValues(): string[] {
+/** The values of environment variables that contain keys. */
+function environmentSecrets(): string[] {
   const ofProviders = knownProviders.flatMap(({ keyVariables, insteadOfKey = [] }) => [
     ...keyVariables,
     ...insteadOfKey,
   ]);
   const names = new Set([...ofProviders, ...Object.keys(process.env).filter((name) => SECRET_NAME.test(name))]);
-  const values = [...names].map((name) => process.env[name] ?? '').filter(({ length }) => length >= MIN_SECRET_LENGTH);
-  return values.sort((one, other) => other.length - one.length);
+  return [...names].map((name) => process.env[name] ?? '').filter(({ length }) => length >= MIN_SECRET_LENGTH);
+}
+
+/** One may contain another. */
+function longestFirst(secrets: readonly string[]): string[] {
+  return secrets.toSorted((one, other) => other.length - one.length);
 }

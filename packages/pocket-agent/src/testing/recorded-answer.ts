@@ -19,21 +19,25 @@ export interface RecordedError {
 }
 
 /** Without headers, the raw request and response, and the time. */
-export function recordedAnswer({ request: _, response, ...answer }: LanguageModelV4GenerateResult): RecordedAnswer {
+export function recordedAnswer(
+  { request: _, response, ...answer }: LanguageModelV4GenerateResult,
+  secrets: readonly string[],
+): RecordedAnswer {
   const { id, modelId } = response ?? {};
   const ids = withoutUndefined({ id, modelId });
-  return recordable({ ...answer, ...(Object.keys(ids).length > 0 ? { response: ids } : {}) });
+  return recordable({ ...answer, ...(Object.keys(ids).length > 0 ? { response: ids } : {}) }, secrets);
 }
 
-export function recordedError(error: unknown): RecordedError {
+export function recordedError(error: unknown, secrets: readonly string[]): RecordedError {
   const [statusCode, responseBody] = [fieldOf(error, 'statusCode'), fieldOf(error, 'responseBody')];
-  return recordable({
+  const recorded = {
     name: error instanceof Error ? error.name : 'Error',
     message: errorText(error),
     ...(isPocketError(error) ? { code: error.code } : {}),
     ...(typeof statusCode === 'number' ? { statusCode } : {}),
     ...(typeof responseBody === 'string' ? { responseBody } : {}),
-  });
+  };
+  return recordable(recorded, secrets);
 }
 
 /** The error to throw in a replay. Never retried: the recording has its last attempt. */

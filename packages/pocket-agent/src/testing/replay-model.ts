@@ -76,10 +76,10 @@ export class ReplayedModel implements LanguageModelV4 {
   }
 
   #take(options: LanguageModelV4CallOptions): RecordedCall {
-    const actual = recordableRequest(options);
+    const actual = recordableRequest(options, []);
     let closest: Candidate | undefined;
     for (const call of this.#unused) {
-      const differences = findDifferences(recordable(call.request), actual);
+      const differences = findDifferences(recordable(call.request, []), actual);
       if (differences.length === 0) {
         this.#unused.delete(call);
         return call;

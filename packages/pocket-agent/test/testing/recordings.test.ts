@@ -205,6 +205,84 @@ test('secrets are never recorded: keys of the environment, strings like keys, fi
   expect(await agent.run(`Log in with ${secrets[2]}`)).toBe('I used [redacted] and [redacted].');
 });
 
+test('values that only the program knows are given as secrets', async () => {
+  const file = newFile();
+  const login = (token: string, end = '!') =>
+    tool({ name: 'login', description: 'Logs in', run: () => `Welcome, ${token}${end}` });
+  const script = [{ toolCalls: [{ name: 'login', arguments: {} }] }, 'I am quiet-as-a-mouse.'];
+  {
+    const model = recordModel(new ScriptedModel(script), file, { secrets: ['quiet-as-a-mouse'] });
+    await using agent = makeAgent(model, { tools: [login('quiet-as-a-mouse')] });
+    await agent.run('Log in');
+  }
+  expect(await readFile(file, 'utf8')).not.toContain('mouse');
+  // tests have other secrets, or none
+  using replayed = replayModel(file);
+  await using agent = makeAgent(replayed, { tools: [login('test')] });
+  expect(await agent.run('Log in')).toBe('I am [redacted].');
+  await using other = makeAgent(replayModel(file), { tools: [login('test', '?')] });
+  await expect(other.run('Log in')).rejects.toThrow(/recorded: "Welcome, \[redacted\]!"\n +now: +"Welcome, test\?"/);
+});
+
+test('arguments of tools stay valid JSON when secrets are taken out of them', async () => {
+  const given: unknown[] = [];
+  const save = tool({
+    name: 'save',
+    description: 'Saves',
+    inputSchema: { type: 'object' },
+    run: (args) => void given.push(args),
+  });
+  const file = newFile();
+  const exact = '{ "limit":  10, "token_budget": 4096 }';
+  const script = [
+    { toolCalls: [{ name: 'save', arguments: { token: 8231, pin: { password: 90210 }, note: 'a "b"' } }] },
+    { toolCalls: [{ name: 'save', arguments: exact }] },
+    'Saved.',
+  ];
+  {
+    await using agent = makeAgent(recordModel(new ScriptedModel(script), file), { tools: [save] });
+    await agent.run('Save');
+  }
+  const text = await readFile(file, 'utf8');
+  expect(text).not.toMatch(/8231|90210/);
+  expect(text).toContain(JSON.stringify(exact));
+  using replayed = replayModel(file);
+  await using agent = makeAgent(replayed, { tools: [save] });
+  expect(await agent.run('Save')).toBe('Saved.');
+  expect(given[2]).toEqual({ token: '[redacted]', pin: { password: '[redacted]' }, note: 'a "b"' });
+});
+
+test('two recordings in one file at the same time are refused', async () => {
+  const file = newFile();
+  const [first, second] = [
+    recordModel(new ScriptedModel(['a', 'b']), file),
+    recordModel(new ScriptedModel(['c']), file),
+  ];
+  await using one = makeAgent(first);
+  await using other = makeAgent(second);
+  await one.run('Hi');
+  await other.run('Hi');
+  await expect(one.run('Hi')).rejects.toThrow(`Another recordModel records in ${file} now`);
+});
+
+test('a stream that breaks in the middle is recorded as the failure it was', async () => {
+  const file = newFile();
+  providers.script({ text: 'It is sunny and warm.', cut: 'midway' });
+  const { llmModel, modelSettings } = providers.modelConfig('anthropic/claude-sonnet-4-5');
+  const real = await resolveModel(llmModel as string, modelSettings);
+  const limits = { modelRetries: 0 };
+  const errorOf = async (model: LanguageModel) => {
+    await using agent = makeAgent(model, { limits });
+    return await agent.run('Weather?', { streaming: true }).catch((error: unknown) => error);
+  };
+  const failed = await errorOf(recordModel(real, file));
+  providers.reset();
+  using replayed = replayModel(file);
+  const again = await errorOf(replayed);
+  expect(failed).toMatchObject({ code: 'MODEL_FAILED' });
+  expect(again).toMatchObject({ code: 'MODEL_FAILED', message: (failed as Error).message });
+});
+
 test('headers and the contents of files are not recorded, and another file is a difference', async () => {
   const file = newFile();
   const completionOptions = { headers: { 'x-account': 'of-the-account' } };
