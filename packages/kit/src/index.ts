@@ -28,7 +28,7 @@ export {
   schemaIssueTexts,
 } from './errors.ts';
 export { dropOldest, estimateBytes, fairEvictionKey } from './eviction.ts';
-export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';
+export { compileCacheEnv, fileSystem, isSameSecret, sha256, versionIn } from './lazy-node.ts';
 export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger, warnOnce } from './logger.ts';
 export {
   booleanRule,

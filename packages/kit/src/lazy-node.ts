@@ -9,6 +9,12 @@ export function sha256(text: string): string {
   return process.getBuiltinModule('node:crypto').hash('sha256', text);
 }
 
+/** Compares secrets in constant time. */
+export function isSameSecret(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && process.getBuiltinModule('node:crypto').timingSafeEqual(one, other);
+}
+
 /** Passes the compile cache of this process on to a child process, which halves its start time. */
 export function compileCacheEnv(): Record<string, string> {
   const { NODE_COMPILE_CACHE: folder } = process.env;

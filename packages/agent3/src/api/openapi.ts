@@ -1,5 +1,9 @@
 // The OpenAPI description of the API, generated from the schemas of requests and responses.
 import { z } from 'zod';
+import { hubHealth } from '../base/agent3.ts';
+import { agentDetails, invocation, searchPage } from '../base/agents.ts';
+import { callLog, feedbackResult, statistics } from '../base/call-records.ts';
+import { callLine, callResponse, failure } from '../base/calls.ts';
 import {
   callLogRequest,
   callRequest,
@@ -10,18 +14,6 @@ import {
   taskRequest,
 } from '../base/requests.ts';
 import { packageVersion } from '../base/version.ts';
-import {
-  agentDetails,
-  callLine,
-  callLog,
-  callResponse,
-  failure,
-  feedbackResult,
-  hubHealth,
-  invocation,
-  searchPage,
-  statistics,
-} from './answers.ts';
 import { LINES } from './call-lines.ts';
 
 type Json = Record<string, unknown>;

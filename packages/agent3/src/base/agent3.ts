@@ -1,5 +1,7 @@
 // `Agent3`: what the MCP tools, the HTTP API and the web pages use. One implementation works in this process, one through a hub.
+import { z } from 'zod';
 import type { AgentDetails, Invocation, Registration, SearchPage, SearchQuery } from './agents.ts';
+import { answer, count } from './answer.ts';
 import type { CallLog, CallLogQuery, Feedback, FeedbackResult, Statistics, StatisticsQuery } from './call-records.ts';
 import type { CallOptions, CallRequest, CallResponse, TaskRequest } from './calls.ts';
 
@@ -30,11 +32,12 @@ export interface Caller {
   isLocal?: boolean;
 }
 
-export interface HubHealth {
-  status: 'healthy' | 'degraded' | 'unhealthy';
-  timestamp: string;
-  store: { kind: 'sqlite' | 'postgres'; responseTime: number };
-  network: { totalAgents: number; activeAgents: number; recentCalls: number; totalFeedback: number };
-  performance: { searchLatency?: number; callLatency?: number };
-  version: string;
-}
+export const hubHealth = answer({
+  status: z.enum(['healthy', 'degraded', 'unhealthy']),
+  timestamp: z.string(),
+  store: answer({ kind: z.enum(['sqlite', 'postgres']), responseTime: z.number() }),
+  network: answer({ totalAgents: count, activeAgents: count, recentCalls: count, totalFeedback: count }),
+  performance: answer({ searchLatency: z.number().optional(), callLatency: z.number().optional() }),
+  version: z.string(),
+});
+export type HubHealth = z.output<typeof hubHealth>;

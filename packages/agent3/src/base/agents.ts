@@ -1,4 +1,6 @@
-// The types of registered agents: search results, details, prices, registrations and credentials.
+// Registered agents: the types of searches and registrations, and the schemas and types of the answers about agents.
+import { z } from 'zod';
+import { answer, count } from './answer.ts';
 
 export interface SearchQuery {
   query: string;
@@ -20,73 +22,86 @@ export interface SearchQuery {
   };
 }
 
-export interface SearchPage {
-  agents: AgentSummary[];
-  totalFound: number;
-  /** Milliseconds. */
-  searchTime: number;
-  nextCursor?: string;
-}
+const price = answer({
+  perCall: z.number().optional(),
+  perMinute: z.number().optional(),
+  perToken: z.number().optional(),
+  currency: z.string(),
+});
+export type Price = z.output<typeof price>;
 
-export interface AgentSummary {
-  id: string;
-  name: string;
-  description: string;
-  /** Mean rating, 1 to 5; absent until someone other than the owner has rated. */
-  reputation?: number;
-  totalReviews: number;
-  protocols: string[];
-  verified: boolean;
-  tags: string[];
-  price?: Price;
-  health: 'up' | 'down' | 'unknown';
-  metrics?: AgentMetrics;
-}
-
-export interface AgentMetrics {
+const metrics = answer({
   /** Milliseconds, median of recent calls. */
-  avgResponseTime: number;
+  avgResponseTime: z.number(),
   /** 0 to 1. */
-  successRate: number;
-  totalCalls: number;
-}
+  successRate: z.number(),
+  totalCalls: count,
+});
+export type AgentMetrics = z.output<typeof metrics>;
 
-export interface AgentDetails extends AgentSummary {
-  owner: string;
-  version: string;
-  provider?: { organization: string; url: string };
-  skills: { id: string; name: string; description: string; tags: string[]; examples: string[] }[];
-  inputModes: string[];
-  outputModes: string[];
-  cardUrl?: string;
-  registeredAt: string;
-  refreshedAt: string;
-  rateLimit?: RateLimit;
-  recentReviews: Review[];
-  /** Calls and ratings that its owner made in its name (`userAgentId`); absent before the first one. */
-  asCaller?: { calls: number; ratings: number };
-}
+const agentSummary = answer({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  /** Mean rating, 1 to 5; absent until someone other than the owner has rated. */
+  reputation: z.number().optional(),
+  totalReviews: count,
+  protocols: z.array(z.string()),
+  verified: z.boolean(),
+  tags: z.array(z.string()),
+  price: price.optional(),
+  health: z.enum(['up', 'down', 'unknown']),
+  metrics: metrics.optional(),
+});
+export type AgentSummary = z.output<typeof agentSummary>;
 
-export interface Review {
-  rater: string;
+export const searchPage = answer({
+  agents: z.array(agentSummary),
+  totalFound: count,
+  /** Milliseconds. */
+  searchTime: z.number(),
+  nextCursor: z.string().optional(),
+});
+export type SearchPage = z.output<typeof searchPage>;
+
+const rateLimit = answer({ calls: count, perSeconds: z.number() });
+export type RateLimit = z.output<typeof rateLimit>;
+
+const review = answer({
+  rater: z.string(),
   /** Which of the rater's agents made the call, according to the rater. */
-  userAgentId?: string;
-  rating: number;
-  feedback: string;
-  timestamp: string;
-}
+  userAgentId: z.string().optional(),
+  rating: z.number(),
+  feedback: z.string(),
+  timestamp: z.string(),
+});
+export type Review = z.output<typeof review>;
 
-export interface Price {
-  perCall?: number;
-  perMinute?: number;
-  perToken?: number;
-  currency: string;
-}
+const skill = answer({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  tags: z.array(z.string()),
+  examples: z.array(z.string()),
+});
 
-export interface RateLimit {
-  calls: number;
-  perSeconds: number;
-}
+export const agentDetails = answer({
+  ...agentSummary.shape,
+  owner: z.string(),
+  version: z.string(),
+  provider: answer({ organization: z.string(), url: z.string() }).optional(),
+  skills: z.array(skill),
+  inputModes: z.array(z.string()),
+  outputModes: z.array(z.string()),
+  cardUrl: z.string().optional(),
+  registeredAt: z.string(),
+  refreshedAt: z.string(),
+  rateLimit: rateLimit.optional(),
+  recentReviews: z.array(review),
+  /** Calls and ratings that its owner made in its name (`userAgentId`); absent before the first one. */
+  asCaller: answer({ calls: count, ratings: count }).optional(),
+});
+export type AgentDetails = z.output<typeof agentDetails>;
 
 /** An agent card as received, before any check. */
 export type CardJson = Record<string, unknown>;
@@ -106,26 +121,27 @@ export interface ListedAgent {
   idempotent: boolean;
 }
 
-export interface Invocation {
-  agentId: string;
-  name: string;
-  card: CardJson;
-  digest: string;
-  verified: boolean;
-  authentication: {
+export const invocation = answer({
+  agentId: z.string(),
+  name: z.string(),
+  card: z.record(z.string(), z.unknown()),
+  digest: z.string(),
+  verified: z.boolean(),
+  authentication: answer({
     /** The schemes the card requires. */
-    schemes: string[];
-    required: boolean;
+    schemes: z.array(z.string()),
+    required: z.boolean(),
     /** Whether a call can send what the card requires, and everything registered for its host. */
-    available: boolean;
+    available: z.boolean(),
     /** The kinds of registered credentials that a call sends. */
-    sends?: Credential['type'][];
+    sends: z.array(z.enum(['bearer', 'apiKey', 'basic', 'oauth2'])).optional(),
     /** Why it is not available, and what to do. */
-    problem?: string;
-  };
-  price?: Price;
-  metrics?: AgentMetrics;
-}
+    problem: z.string().optional(),
+  }),
+  price: price.optional(),
+  metrics: metrics.optional(),
+});
+export type Invocation = z.output<typeof invocation>;
 
 export interface Registration {
   cardUrl?: string;

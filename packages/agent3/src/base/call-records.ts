@@ -1,5 +1,7 @@
-// The types of what is kept about calls: the call log, ratings and statistics.
-import type { CallErrorCode, TaskStateName } from './calls.ts';
+// What is kept about calls: the types of records and queries, and the schemas and types of the answers.
+import { z } from 'zod';
+import { answer, count } from './answer.ts';
+import { type CallErrorCode, callErrorCode, type TaskStateName, taskState } from './calls.ts';
 
 /** What the bridge records about every call; this is the audit log. */
 export interface CallRecord {
@@ -32,17 +34,34 @@ export interface CallLogQuery {
   cursor?: string;
 }
 
-export interface CallLogEntry extends Omit<CallRecord, 'startedAt'> {
+const callLogEntry = answer({
+  callId: z.string(),
+  agentId: z.string(),
   /** Absent when the agent is no longer registered. */
-  agentName?: string;
-  startedAt: string;
-}
+  agentName: z.string().optional(),
+  caller: z.string(),
+  userAgentId: z.string().optional(),
+  startedAt: z.string(),
+  responseTime: z.number(),
+  success: z.boolean(),
+  errorCode: callErrorCode.optional(),
+  statusCode: z.number().optional(),
+  retryCount: count,
+  cost: z.number().optional(),
+  tokensUsed: z.number().optional(),
+  tokensEstimated: z.boolean().optional(),
+  state: taskState.optional(),
+  requestDigest: z.string().describe('SHA-256 of the request'),
+  responseDigest: z.string().optional().describe('SHA-256 of the answer'),
+});
+export type CallLogEntry = z.output<typeof callLogEntry>;
 
-export interface CallLog {
+export const callLog = answer({
   /** Newest first. */
-  calls: CallLogEntry[];
-  nextCursor?: string;
-}
+  calls: z.array(callLogEntry),
+  nextCursor: z.string().optional(),
+});
+export type CallLog = z.output<typeof callLog>;
 
 export interface Feedback {
   agentId: string;
@@ -54,13 +73,14 @@ export interface Feedback {
   userAgentId?: string;
 }
 
-export interface FeedbackResult {
-  success: true;
-  timestamp: string;
-  message: string;
+export const feedbackResult = answer({
+  success: z.literal(true),
+  timestamp: z.string(),
+  message: z.string(),
   /** The reputation after this rating; absent until someone other than the owner has rated. */
-  reputation?: number;
-}
+  reputation: z.number().optional(),
+});
+export type FeedbackResult = z.output<typeof feedbackResult>;
 
 export interface StatisticsQuery {
   /** Default: all agents. */
@@ -72,21 +92,23 @@ export interface StatisticsQuery {
   bucketMs: number;
 }
 
-export interface CallStatistics {
-  calls: number;
-  successes: number;
+const callStatistics = answer({
+  calls: count,
+  successes: count,
   /** 0 to 1; 1 when there was no call. */
-  successRate: number;
+  successRate: z.number(),
   /** US dollars, for the calls whose price is known. */
-  cost: number;
+  cost: z.number(),
   /** Milliseconds, mean. */
-  averageResponseTime: number;
-}
+  averageResponseTime: z.number(),
+});
+export type CallStatistics = z.output<typeof callStatistics>;
 
-export interface Statistics {
-  total: CallStatistics;
+export const statistics = answer({
+  total: callStatistics,
   /** Buckets with at least one call, oldest first. */
-  buckets: (CallStatistics & { start: number })[];
+  buckets: z.array(answer({ start: z.number(), ...callStatistics.shape })),
   /** Most called first; only without `agentId`. Calls to unknown agents are left out. */
-  agents: (CallStatistics & { agentId: string; name: string })[];
-}
+  agents: z.array(answer({ agentId: z.string(), name: z.string(), ...callStatistics.shape })),
+});
+export type Statistics = z.output<typeof statistics>;

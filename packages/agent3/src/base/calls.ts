@@ -1,6 +1,8 @@
-// The types of calls to agents: requests, progress, responses and tasks.
-import type { TaskStateName } from '@pocket-agent/a2a/client';
+// Calls to agents: the types of requests, and the schemas and types of progress and responses.
+import { type TaskStateName, taskStates } from '@pocket-agent/a2a/client';
+import { z } from 'zod';
 import type { Price } from './agents.ts';
+import { answer, count } from './answer.ts';
 
 export type { TaskStateName };
 
@@ -38,13 +40,6 @@ export interface CallOptions {
   onProgress?: (update: CallProgress) => void;
 }
 
-export interface CallProgress {
-  message: string;
-  state?: TaskStateName;
-  /** For a piece of the answer: whether it continues the previous piece. */
-  continues?: boolean;
-}
-
 export type TaskRequest =
   | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }
   /** The other fields mean the same as in the metadata of a call. */
@@ -57,40 +52,6 @@ export type TaskRequest =
       maxCost?: number;
       agreedPrice?: Price;
     };
-
-export interface CallResponse {
-  success: boolean;
-  /** Size-limited and cleaned; `untrusted` marks it as third-party content. */
-  result?: CallResult;
-  error?: string;
-  errorCode?: CallErrorCode;
-  metadata: {
-    responseTime: number;
-    tokensUsed?: number;
-    /** The agent reports no usage: `tokensUsed` and the cost per token are estimated from the text. */
-    tokensEstimated?: boolean;
-    /** US dollars by the declared price; absent without one. */
-    cost?: number;
-    statusCode?: number;
-    retryCount: number;
-    /** Seconds, if the agent or one of our limits asks to wait. */
-    retryAfter?: number;
-  };
-  /** To wait for, reply to or cancel the task with `task`; also present after a timeout. */
-  task?: { taskHandle: string; agentId?: string; state: TaskStateName; question?: string };
-  /** Continues the conversation; valid for this caller and agent only. */
-  contextId?: string;
-  /** Proof of the call, for `feedback`. */
-  receipt?: string;
-}
-
-export interface CallResult {
-  untrusted: true;
-  text: string;
-  data?: unknown[];
-  files?: { name?: string; mediaType: string; base64?: string; url?: string }[];
-  truncated: boolean;
-}
 
 export const callErrorCodes = [
   'AGENT_UNKNOWN',
@@ -111,3 +72,70 @@ export const callErrorCodes = [
   'CANCELED',
 ] as const;
 export type CallErrorCode = (typeof callErrorCodes)[number];
+
+export const taskState = z.enum(taskStates);
+export const callErrorCode = z.enum(callErrorCodes);
+
+export const callProgress = answer({
+  message: z.string(),
+  state: taskState.optional(),
+  continues: z.boolean().optional().describe('For a piece of the answer: whether it continues the previous piece'),
+});
+export type CallProgress = z.output<typeof callProgress>;
+
+const file = answer({
+  name: z.string().optional(),
+  mediaType: z.string(),
+  base64: z.string().optional(),
+  url: z.string().optional(),
+});
+
+const callResult = answer({
+  untrusted: z.literal(true),
+  text: z.string(),
+  data: z.array(z.unknown()).optional(),
+  files: z.array(file).optional(),
+  truncated: z.boolean(),
+});
+export type CallResult = z.output<typeof callResult>;
+
+export const callResponse = answer({
+  success: z.boolean(),
+  /** Size-limited and cleaned; `untrusted` marks it as third-party content. */
+  result: callResult.optional(),
+  error: z.string().optional(),
+  errorCode: callErrorCode.optional(),
+  metadata: answer({
+    responseTime: z.number(),
+    tokensUsed: z.number().optional(),
+    /** The agent reports no usage: `tokensUsed` and the cost per token are estimated from the text. */
+    tokensEstimated: z.boolean().optional(),
+    /** US dollars by the declared price; absent without one. */
+    cost: z.number().optional(),
+    statusCode: z.number().optional(),
+    retryCount: count,
+    /** Seconds, if the agent or one of our limits asks to wait. */
+    retryAfter: z.number().optional(),
+  }),
+  /** To wait for, reply to or cancel the task with `task`; also present after a timeout. */
+  task: answer({
+    taskHandle: z.string(),
+    agentId: z.string().optional(),
+    state: taskState,
+    question: z.string().optional(),
+  }).optional(),
+  /** Continues the conversation; valid for this caller and agent only. */
+  contextId: z.string().optional(),
+  /** Proof of the call, for `feedback`. */
+  receipt: z.string().optional(),
+});
+export type CallResponse = z.output<typeof callResponse>;
+
+export const failure = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+
+/** One line of a streamed call: any number of `progress`, then one of the others. */
+export const callLine = z.union([
+  z.object({ progress: callProgress }),
+  z.object({ response: callResponse }),
+  z.object({ error: failure.shape.error }),
+]);

@@ -1,5 +1,6 @@
 // Owner tokens: an owner name and an HMAC of it. Nothing is stored, so every hub with the same key accepts them.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { isSameSecret } from '@pocket-agent/kit';
 import type { Caller } from './agent3.ts';
 import { Agent3Error } from './agent3-error.ts';
 
@@ -35,21 +36,19 @@ export class OwnerTokens {
     }
     if (RESERVED.includes(owner))
       throw new Agent3Error('INPUT_INVALID', `"${owner}" is reserved for callers without a token; choose another name`);
-    return `a3_${owner}_${this.#proof(owner).toString('base64url')}`;
+    return `a3_${owner}_${this.#proof(owner)}`;
   }
 
   /** Undefined if the token is forged or revoked. */
   read(token: string): Caller | undefined {
     const [, owner = '', proof = ''] = /^a3_([a-z0-9._-]+?)_([\w-]{43})$/.exec(token) ?? [];
     const { admins = [], revoked = [] } = this.#options;
-    const given = Buffer.from(proof, 'base64url');
-    const expected = this.#proof(owner);
-    const isGenuine = given.length === expected.length && timingSafeEqual(given, expected);
+    const isGenuine = isSameSecret(proof, this.#proof(owner));
     if (!isGenuine || !OWNER.test(owner) || RESERVED.includes(owner) || revoked.includes(owner)) return undefined;
     return { id: owner, ...(admins.includes(owner) ? { isAdmin: true } : {}) };
   }
 
-  #proof(owner: string): Buffer {
-    return createHmac('sha256', this.#options.key).update(`owner token\0${owner}`).digest();
+  #proof(owner: string): string {
+    return createHmac('sha256', this.#options.key).update(`owner token\0${owner}`).digest('base64url');
   }
 }

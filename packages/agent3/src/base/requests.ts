@@ -231,19 +231,9 @@ export const registerRequest = registration
   .extend({ mayLowerPrice: z.boolean().optional().describe('Default true') })
   .refine(...oneCard);
 
-export function toTaskRequest({
-  action,
-  taskHandle,
-  message,
-  timeout,
-  maxCost,
-  agreedPrice,
-  userAgentId,
-}: z.output<typeof taskRequest>): TaskRequest {
-  const given = timeout === undefined ? {} : { timeout };
-  if (action !== 'reply') return { action, taskHandle, ...given };
+export function toTaskRequest(request: z.output<typeof taskRequest>): TaskRequest {
+  const { action, taskHandle, timeout, message } = request;
+  if (action !== 'reply') return { action, taskHandle, timeout };
   if (message === undefined) throw new Agent3Error('INPUT_INVALID', 'A reply needs "message"');
-  const bounds = { ...(maxCost === undefined ? {} : { maxCost }), ...(agreedPrice ? { agreedPrice } : {}) };
-  const by = userAgentId === undefined ? {} : { userAgentId };
-  return { action, taskHandle, message, ...given, ...bounds, ...by };
+  return { ...request, action, message };
 }

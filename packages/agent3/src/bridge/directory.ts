@@ -26,7 +26,6 @@ export interface Spending {
 
 /** What the bridge needs from the registry. */
 export interface Directory {
-  find(agentId: string): Promise<ListedAgent | undefined>;
   /** Fetches a stale card again; if that fails, returns the old one unless it is too old. */
   fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined>;
   /** Fetches the card even if it is not stale, after a failed call suggested that the agent has moved. */

@@ -1,5 +1,6 @@
 // Creates task handles, and signs context ids and push tokens, so that each is valid only for its caller and agent.
-import { createHmac, createSecretKey, type KeyObject, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto';
+import { isSameSecret } from '@pocket-agent/kit';
 import { CallFailure } from '../base/call-failure.ts';
 
 interface Scope {
@@ -24,7 +25,7 @@ export class SignedIds {
   }
 
   isPushToken(token: string, taskHandle: string): boolean {
-    return isEqual(token, this.pushToken(taskHandle));
+    return isSameSecret(token, this.pushToken(taskHandle));
   }
 
   sealContext(contextId: string, { caller, agentId }: Scope): string {
@@ -34,7 +35,7 @@ export class SignedIds {
   openContext(sealed: string, { caller, agentId }: Scope): string {
     const dot = sealed.indexOf('.');
     const contextId = sealed.slice(dot + 1);
-    if (dot < 0 || !isEqual(sealed.slice(0, dot), this.#sign('context', caller, agentId, contextId)))
+    if (dot < 0 || !isSameSecret(sealed.slice(0, dot), this.#sign('context', caller, agentId, contextId)))
       throw new CallFailure(
         'TASK_UNKNOWN',
         'this contextId is not valid for you and this agent. Use one from a response, or omit it.',
@@ -45,10 +46,4 @@ export class SignedIds {
   #sign(...what: string[]): string {
     return createHmac('sha256', this.#key).update(JSON.stringify(what)).digest('base64url');
   }
-}
-
-function isEqual(given: string, expected: string): boolean {
-  const one = Buffer.from(given);
-  const other = Buffer.from(expected);
-  return one.length === other.length && timingSafeEqual(one, other);
 }

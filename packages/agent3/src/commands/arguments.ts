@@ -11,8 +11,9 @@ export function readArguments<Config extends ParseArgsConfig>(config: Config) {
   }
 }
 
-/** Parses the value of a numeric option. */
-export function numberOf(option: string, typed: string): number {
+/** Parses the value of a numeric option, if it was given. */
+export function numberOf(option: string, typed: string | undefined): number | undefined {
+  if (typed === undefined) return undefined;
   const number = Number(typed);
   if (typed.trim() !== '' && Number.isFinite(number)) return number;
   throw new Agent3Error('INPUT_INVALID', `${option} must be a number, not "${typed}"`);

@@ -29,11 +29,11 @@ export async function command(args: readonly string[]): Promise<number> {
     {
       agentId,
       message: words.join(' '),
-      ...(context === undefined ? {} : { contextId: context }),
+      contextId: context,
       metadata: {
-        ...(timeout === undefined ? {} : { timeout: numberOf('--timeout', timeout) }),
-        ...(maxCost === undefined ? {} : { maxCost: numberOf('--max-cost', maxCost) }),
-        ...(userAgentId === undefined ? {} : { userAgentId }),
+        timeout: numberOf('--timeout', timeout),
+        maxCost: numberOf('--max-cost', maxCost),
+        userAgentId,
       },
     },
     {

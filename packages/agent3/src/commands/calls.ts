@@ -25,11 +25,11 @@ export async function command(args: readonly string[]): Promise<number> {
   const query = inputChecked(
     callLogRequest,
     {
-      ...(agent === undefined ? {} : { agentId: agent }),
-      ...(caller === undefined ? {} : { caller }),
-      ...(userAgentId === undefined ? {} : { userAgentId }),
-      ...(limit === undefined ? {} : { limit: numberOf('--limit', limit) }),
-      ...(cursor === undefined ? {} : { cursor }),
+      agentId: agent,
+      caller,
+      userAgentId,
+      limit: numberOf('--limit', limit),
+      cursor,
     },
     { agentId: '--agent', caller: '--caller', userAgentId: '--user-agent', limit: '--limit', cursor: '--cursor' },
   );

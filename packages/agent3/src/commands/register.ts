@@ -32,10 +32,10 @@ export async function command(args: readonly string[]): Promise<number> {
     registerRequest,
     {
       cardUrl,
-      ...(tag ? { tags: tag } : {}),
-      ...(price === undefined ? {} : { price: { perCall: numberOf('--price', price) } }),
-      ...(rateLimit === undefined ? {} : { rateLimit: rateLimitOf(rateLimit) }),
-      ...(idempotent === undefined ? {} : { idempotent }),
+      tags: tag,
+      price: price === undefined ? undefined : { perCall: numberOf('--price', price) },
+      rateLimit: rateLimit === undefined ? undefined : rateLimitOf(rateLimit),
+      idempotent,
       ...(credentials.length > 0 ? { credentials } : {}),
     },
     {

@@ -23,8 +23,8 @@ export async function command(args: readonly string[]): Promise<number> {
     searchRequest,
     {
       query: positionals.join(' '),
-      ...(limit === undefined ? {} : { limit: numberOf('--limit', limit) }),
-      ...(tag ? { filters: { tags: tag } } : {}),
+      limit: numberOf('--limit', limit),
+      filters: { tags: tag },
     },
     { query: 'WORDS', limit: '--limit', 'filters.tags': '--tag' },
   );

@@ -46,19 +46,19 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
   const app = new Hono();
   // does not compress NDJSON, so calls still stream
   app.use(compress());
-  app.route('/', makeApi({ agent3, callers, logger, ...(receivePush ? { receivePush } : {}) }));
+  app.route('/', makeApi({ agent3, callers, logger, receivePush }));
   app.route('/', makePages({ agent3, callers, logger }));
   const names = [...LOCAL_NAMES, host.includes(':') ? `[${host}]` : host, ...allowedHosts];
   const factory = mcpServerFactory({
     agent3,
     callerOf: ({ http }) => mcpCaller(http?.authInfo),
-    ...(confirm ? { confirm } : {}),
-    ...(spendingLimit ? { spendingLimit } : {}),
+    confirm,
+    spendingLimit,
     logger,
   });
   const server: HttpServer = await serveHttp(factory, {
     host,
-    ...(port === undefined ? {} : { port }),
+    port,
     authorize: mcpAuthorization(tokens),
     routes: (request) => app.fetch(request),
     allowedHosts: names,

@@ -23,11 +23,11 @@ export async function openAgent3(options: LocalAgent3Options = {}) {
     directory: registry,
     logger,
     network: { allowHosts },
-    ...(policy ? { policy } : {}),
-    ...(approve ? { approve } : {}),
-    ...(budget ? { budget } : {}),
-    ...(pushUrl ? { pushUrl } : {}),
-    ...(key ? { key } : {}),
+    policy,
+    approve,
+    budget,
+    pushUrl,
+    key,
   });
   return {
     search: (query) => registry.search(query),

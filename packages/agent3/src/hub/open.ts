@@ -27,12 +27,12 @@ export async function openLocal(settings: Agent3Settings): Promise<LocalAgent3> 
     trustedKeys,
     key: keyFor('tickets', await mainKey(settings)),
     logger: stderrLogger(settings.logLevel),
-    ...(embedder ? { embedder } : {}),
+    embedder,
     budget: {
-      ...(dollarsPerDay.forAll === undefined ? {} : { perDay: dollarsPerDay.forAll }),
+      perDay: dollarsPerDay.forAll,
       byCaller: dollarsPerDay.byOwner,
     },
-    ...(publicUrl ? { pushUrl: `${publicUrl}/api/push` } : {}),
+    pushUrl: publicUrl && `${publicUrl}/api/push`,
   });
 }
 

@@ -1,8 +1,8 @@
 // Reads and checks the settings of Agent3 from environment variables.
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
-import { unknownVariables } from '@pocket-agent/kit';
+import { join } from 'node:path';
+import { type LogLevel, logLevels, unknownVariables } from '@pocket-agent/kit';
+import { userDataFolder } from '@pocket-agent/kit/private-files';
 import { z } from 'zod';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { SigningKey } from '../cards/signature.ts';
@@ -34,7 +34,7 @@ export interface Agent3Settings {
   isPrivate: boolean;
   admins: readonly string[];
   revoked: readonly string[];
-  logLevel: (typeof logLevels)[number];
+  logLevel: LogLevel;
 }
 
 /** US dollars, as in `5,alice=1`. */
@@ -46,7 +46,6 @@ export interface Amounts {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const MAX_DOLLARS = 1_000_000;
-const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const list = z
   .string()
@@ -138,7 +137,7 @@ export function readSettings(environment: Environment): Agent3Settings {
       'CONFIG_INVALID',
       `The settings are invalid:${faults.map((fault) => `\n- ${fault}`).join('')}`,
     );
-  const folder = join(dataFolder(environment), 'agent3');
+  const folder = join(userDataFolder(environment), 'agent3');
   const publicUrl = data.AGENT3_PUBLIC_URL?.replace(/\/+$/, '');
   return {
     remote: data.AGENT3_HUB_URL ? { url: data.AGENT3_HUB_URL, token: data.AGENT3_HUB_TOKEN } : undefined,
@@ -182,11 +181,4 @@ function readKeys(file: string | undefined, faults: string[]): SigningKey[] {
     faults.push('AGENT3_TRUSTED_KEYS must be a file with a JWK set in which every key has a kid');
     return [];
   }
-}
-
-function dataFolder({ XDG_DATA_HOME, LOCALAPPDATA }: Environment): string {
-  if (XDG_DATA_HOME && isAbsolute(XDG_DATA_HOME)) return XDG_DATA_HOME;
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
-  if (process.platform === 'win32') return LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local');
-  return join(homedir(), '.local', 'share');
 }

@@ -1,30 +1,26 @@
 // Agent3 as a client of a hub. The hub takes the caller from the token.
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import type { z } from 'zod';
-import {
-  agentDetails,
-  callLine,
-  callLog,
-  failure,
-  feedbackResult,
-  hubHealth,
-  invocation,
-  searchPage,
-  statistics,
-} from '../api/answers.ts';
 import { LINES } from '../api/call-lines.ts';
-import type { Agent3, Caller, HubHealth } from '../base/agent3.ts';
+import { type Agent3, type Caller, hubHealth } from '../base/agent3.ts';
 import { Agent3Error, type Agent3ErrorCode } from '../base/agent3-error.ts';
-import type { AgentDetails, Invocation, Registration, SearchPage, SearchQuery } from '../base/agents.ts';
-import type {
-  CallLog,
-  CallLogQuery,
-  Feedback,
-  FeedbackResult,
-  Statistics,
-  StatisticsQuery,
+import { agentDetails, invocation, type Registration, type SearchQuery, searchPage } from '../base/agents.ts';
+import {
+  type CallLogQuery,
+  callLog,
+  type Feedback,
+  feedbackResult,
+  type StatisticsQuery,
+  statistics,
 } from '../base/call-records.ts';
-import type { CallOptions, CallRequest, CallResponse, TaskRequest } from '../base/calls.ts';
+import {
+  type CallOptions,
+  type CallRequest,
+  type CallResponse,
+  callLine,
+  failure,
+  type TaskRequest,
+} from '../base/calls.ts';
 
 export interface RemoteAgent3Options {
   /** The URL of the hub. */
@@ -73,15 +69,15 @@ export class RemoteAgent3 implements Agent3 {
     this.#token = token;
   }
 
-  search({ query, limit, cursor, filters = {} }: SearchQuery): Promise<SearchPage> {
+  search({ query, limit, cursor, filters = {} }: SearchQuery) {
     return this.#ask(`api/agents${queryText({ query, limit, cursor, ...filters })}`, searchPage);
   }
 
-  select(agentId: string): Promise<AgentDetails> {
+  select(agentId: string) {
     return this.#ask(agentPath(agentId), agentDetails);
   }
 
-  invoke(agentId: string): Promise<Invocation> {
+  invoke(agentId: string) {
     return this.#ask(`${agentPath(agentId)}/card`, invocation);
   }
 
@@ -93,11 +89,11 @@ export class RemoteAgent3 implements Agent3 {
     return this.#follow('api/tasks', request, { ...options, timeoutMs: request.timeout });
   }
 
-  feedback(body: Feedback): Promise<FeedbackResult> {
+  feedback(body: Feedback) {
     return this.#ask('api/feedback', feedbackResult, { method: 'POST', body });
   }
 
-  register(body: Registration): Promise<AgentDetails> {
+  register(body: Registration) {
     return this.#ask('api/agents', agentDetails, { method: 'POST', body });
   }
 
@@ -105,15 +101,15 @@ export class RemoteAgent3 implements Agent3 {
     await this.#send(agentPath(agentId), { method: 'DELETE' });
   }
 
-  calls(query: CallLogQuery): Promise<CallLog> {
+  calls(query: CallLogQuery) {
     return this.#ask(`api/calls${queryText({ ...query })}`, callLog);
   }
 
-  statistics(query: StatisticsQuery): Promise<Statistics> {
+  statistics(query: StatisticsQuery) {
     return this.#ask(`api/statistics${queryText({ ...query })}`, statistics);
   }
 
-  health(): Promise<HubHealth> {
+  health() {
     return this.#ask('api/health', hubHealth);
   }
 
@@ -169,7 +165,7 @@ export class RemoteAgent3 implements Agent3 {
     const response = await this.#fetch(new URL(path, this.#base), {
       method: method ?? 'GET',
       headers,
-      ...(body ? { body: JSON.stringify(body) } : {}),
+      body: JSON.stringify(body),
       signal,
     }).catch((error) => {
       throw this.#unavailable('does not answer', error);

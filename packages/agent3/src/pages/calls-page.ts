@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { CallLog, CallLogEntry } from '../base/call-records.ts';
 import { dollarsText } from '../base/price-text.ts';
 import { countText, durationText, timeText } from './figures.ts';
-import { type Html, page } from './layout.ts';
+import { type Html, nextLink, page } from './layout.ts';
 
 export interface CallsPageOptions {
   asked: URLSearchParams;
@@ -18,7 +18,7 @@ export function callsPage({ asked, log, isAdmin }: CallsPageOptions): Html {
       <h1>Calls</h1>
       <p class="soft">${isAdmin ? 'All calls' : 'Your calls'} of the last 90 days, newest first. Messages are not stored, only their SHA-256 digests.</p>
       ${log.calls.length === 0 ? html`<p class="panel">No calls.</p>` : table(log.calls)}
-      ${nextLink(asked, log.nextCursor)}`,
+      ${nextLink({ path: '/calls', asked, cursor: log.nextCursor, text: 'Earlier calls' })}`,
   });
 }
 
@@ -42,11 +42,4 @@ function row(entry: CallLogEntry): Html {
     <td>${durationText(responseTime)}</td><td>${tokens}</td><td>${cost === undefined ? '' : dollarsText(cost)}</td>
     ${digest(requestDigest)}${digest(responseDigest)}
   </tr>`;
-}
-
-function nextLink(asked: URLSearchParams, cursor: string | undefined): Html | string {
-  if (cursor === undefined) return '';
-  const next = new URLSearchParams(asked);
-  next.set('cursor', cursor);
-  return html`<p><a href="/calls?${next.toString()}" rel="next">Earlier calls →</a></p>`;
 }

@@ -57,3 +57,19 @@ export function rating(reputation: number | undefined, reviews: number): Html {
 export function tagLink(tag: string): Html {
   return html`<a class="tag" href="/?${new URLSearchParams({ tags: tag }).toString()}">${tag}</a>`;
 }
+
+interface NextLink {
+  path: string;
+  /** The query of this page. */
+  asked: URLSearchParams;
+  cursor: string | undefined;
+  text: string;
+}
+
+/** Links the next page of a list; empty on the last one. */
+export function nextLink({ path, asked, cursor, text }: NextLink): Html | string {
+  if (cursor === undefined) return '';
+  const next = new URLSearchParams(asked);
+  next.set('cursor', cursor);
+  return html`<p><a href="${path}?${next.toString()}" rel="next">${text} →</a></p>`;
+}

@@ -4,7 +4,7 @@ import type { HubHealth } from '../base/agent3.ts';
 import type { AgentSummary, SearchPage } from '../base/agents.ts';
 import { priceText } from '../base/price-text.ts';
 import { countText, durationText, successText } from './figures.ts';
-import { badge, type Html, page, rating, tagLink } from './layout.ts';
+import { badge, type Html, nextLink, page, rating, tagLink } from './layout.ts';
 
 export interface SearchPageOptions {
   asked: URLSearchParams;
@@ -30,7 +30,7 @@ export function searchPage({ asked, found, health }: SearchPageOptions): Html {
       <h2>${headline(found, isFiltered(asked))}</h2>
       ${found.agents.length === 0 ? html`<p class="panel">No agents match. Try other words, or fewer filters.</p>` : ''}
       <ul class="agents">${found.agents.map(agentItem)}</ul>
-      ${nextLink(asked, found.nextCursor)}`,
+      ${nextLink({ path: '/', asked, cursor: found.nextCursor, text: 'More agents' })}`,
   });
 }
 
@@ -85,11 +85,4 @@ function agentItem(agent: AgentSummary): Html {
     }</div>
     <div class="row">${tags.slice(0, 8).map(tagLink)}</div>
   </li>`;
-}
-
-function nextLink(asked: URLSearchParams, cursor: string | undefined): Html | string {
-  if (cursor === undefined) return '';
-  const next = new URLSearchParams(asked);
-  next.set('cursor', cursor);
-  return html`<p><a href="/?${next.toString()}" rel="next">More agents →</a></p>`;
 }

@@ -135,7 +135,7 @@ export class Registry implements Directory {
       agents: rows.map((row) => summaryOf(row, metrics.get(row.id))),
       totalFound,
       searchTime,
-      ...(nextCursor === undefined ? {} : { nextCursor }),
+      nextCursor,
     };
   }
 

@@ -97,7 +97,7 @@ test('database syntax in a query is plain text', async () => {
       '🤖',
     ],
     ...["weather' | 'x", '{name} : weather', 'weather; drop table agent3_agents', '(((((', 'weather & !x:*'],
-    'x'.repeat(2_000),
+    'x'.repeat(500),
   ];
   for (const query of queries) {
     const { agents, totalFound } = await registry.search({ query });

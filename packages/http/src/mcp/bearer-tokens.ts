@@ -1,6 +1,6 @@
 // Authorizes clients that send one of a list of bearer tokens.
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
+import { isSameSecret, sha256 } from '@pocket-agent/kit';
 import type { Authorize } from './mcp-handler.ts';
 
 export interface BearerToken {
@@ -17,7 +17,7 @@ export function bearerTokens(tokens: readonly BearerToken[]): Authorize {
   return requireBearerAuth({
     verifier: {
       async verifyAccessToken(given) {
-        const found = known.find(({ token }) => isSame(token, given));
+        const found = known.find(({ token }) => isSameSecret(given, token));
         if (!found) throw new OAuthError(OAuthErrorCode.InvalidToken, 'Invalid token');
         const expiresAt = Math.floor(Date.now() / 1000) + 3600;
         return { token: given, ...found.named, expiresAt };
@@ -28,11 +28,5 @@ export function bearerTokens(tokens: readonly BearerToken[]): Authorize {
 
 /** A client id for the owner of a token that may be logged, unlike the token. */
 function ownerOf(token: string): string {
-  return `token-${createHash('sha256').update(token).digest('hex').slice(0, 32)}`;
-}
-
-/** Compares in constant time. */
-function isSame(expected: string, given: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
-  return a.length === b.length && timingSafeEqual(a, b);
+  return `token-${sha256(token).slice(0, 32)}`;
 }

@@ -1,15 +1,19 @@
-// The data folder of the command `pocket-agent`, files that only their owner can read, and a check that an opened
+// The data folders of programs, files that only their owner can read, and a check that an opened
 // file is the one that was examined.
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
-export function dataFolder(env: NodeJS.ProcessEnv = process.env, platform: NodeJS.Platform = process.platform): string {
-  return join(dataHome(env, platform), 'pocket-agent');
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The data folder of the command `pocket-agent`. */
+export function dataFolder(env?: Environment, platform?: NodeJS.Platform): string {
+  return join(userDataFolder(env, platform), 'pocket-agent');
 }
 
-function dataHome(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
+/** Where programs of this user keep their data. */
+export function userDataFolder(env: Environment = process.env, platform = process.platform): string {
   if (env.XDG_DATA_HOME && isAbsolute(env.XDG_DATA_HOME)) return env.XDG_DATA_HOME;
   if (platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
   if (platform === 'win32') return env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local');

@@ -1,7 +1,6 @@
 // The login of an MCP client through the browser at Mattermost: /authorize, consent page, callback. A cookie binds each
 // login to the browser that started it.
-import { timingSafeEqual } from 'node:crypto';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, isSameSecret } from '@pocket-agent/kit';
 import { isMattermostError } from '../base/errors.ts';
 import { ExpiringMap } from '../base/expiring-map.ts';
 import type { Log } from '../base/log.ts';
@@ -143,7 +142,7 @@ export class Login {
     const login = this.#requests.get(key);
     const cookies = request.headers.get('cookie')?.split(/;\s*/) ?? [];
     const cookieSecret = cookies.find((cookie) => cookie.startsWith(`${cookieName(key)}=`))?.split('=', 2)[1];
-    return login && cookieSecret !== undefined && isSame(login.secret, cookieSecret) ? login : undefined;
+    return login && cookieSecret !== undefined && isSameSecret(cookieSecret, login.secret) ? login : undefined;
   }
 
   #cookie(key: string, secret: string): string {
@@ -169,11 +168,6 @@ export function isSameResource(asked: string, resource: string): boolean {
 
 function cookieName(key: string): string {
   return `mcp_login_${key.slice(0, 8)}`;
-}
-
-function isSame(one: string, other: string): boolean {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 function redirect(location: string, headers: Record<string, string> = {}): Response {

@@ -1,5 +1,6 @@
 // Records calls (without their content), issues receipts for them and updates the track record of agents.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { isSameSecret } from '@pocket-agent/kit';
 import { type ExpressionBuilder, type Kysely, type SqlBool, sql, type Transaction, type UpdateObject } from 'kysely';
 import type { CallRecord } from '../../base/call-records.ts';
 import type { CallErrorCode } from '../../base/calls.ts';
@@ -51,9 +52,7 @@ export class Receipts {
   read(receipt: string, agentId: string, caller: string): string | undefined {
     const [encoded = '', proof = ''] = receipt.split('.');
     const callId = Buffer.from(encoded, 'base64url').toString('utf8');
-    const expected = Buffer.from(this.#proof({ callId, agentId, caller }));
-    const given = Buffer.from(proof);
-    return given.length === expected.length && timingSafeEqual(given, expected) ? callId : undefined;
+    return isSameSecret(proof, this.#proof({ callId, agentId, caller })) ? callId : undefined;
   }
 
   #proof({ callId, agentId, caller }: Pick<CallRecord, 'callId' | 'agentId' | 'caller'>): string {

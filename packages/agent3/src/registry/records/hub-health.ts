@@ -28,7 +28,7 @@ export async function hubHealth(
     store: { kind, responseTime },
     network,
     performance: {
-      ...(searchLatency === undefined ? {} : { searchLatency }),
+      searchLatency,
       ...(callLatency === null ? {} : { callLatency }),
     },
     version,

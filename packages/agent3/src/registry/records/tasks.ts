@@ -1,22 +1,11 @@
 // Tasks that callers may come back to, kept for seven days.
+import { taskStates } from '@pocket-agent/a2a/client';
 import type { Kysely } from 'kysely';
-import type { TaskStateName } from '../../base/calls.ts';
 import { canBeKey } from '../../base/check-input.ts';
 import type { KnownTask } from '../../bridge/directory.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const KEPT_MS = 7 * 86_400_000;
-
-const states: Record<TaskStateName, true> = {
-  submitted: true,
-  working: true,
-  completed: true,
-  failed: true,
-  canceled: true,
-  rejected: true,
-  'input-required': true,
-  'auth-required': true,
-};
 
 export async function saveTask(db: Kysely<RegistrySchema>, task: KnownTask): Promise<void> {
   const change = {
@@ -47,19 +36,16 @@ export async function findTask(
     .where('task_handle', '=', taskHandle)
     .where('expires_at', '>', now)
     .executeTakeFirst();
-  if (!row || !isState(row.state)) return undefined;
+  const state = taskStates.find((name) => name === row?.state);
+  if (!row || !state) return undefined;
   return {
     taskHandle: row.task_handle,
     agentId: row.agent_id,
     caller: row.caller,
     taskId: row.task_id,
     ...(row.context_id === null ? {} : { contextId: row.context_id }),
-    state: row.state,
+    state,
     ...(row.pushed === null ? {} : { pushed: row.pushed }),
     updatedAt: row.updated_at,
   };
-}
-
-function isState(state: string): state is TaskStateName {
-  return Object.hasOwn(states, state);
 }

@@ -4,11 +4,11 @@
 // If words match more agents than can be ranked by text, standing alone decides.
 import { createHash } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { z } from 'zod';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import type { SearchQuery } from '../../base/agents.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { inputChecked } from '../../base/check-input.ts';
+import { searchRequest } from '../../base/requests.ts';
 import type { AgentRow } from '../records/listing.ts';
 import { scoreOf, standingOf, trackRecordColumns } from '../records/ranking.ts';
 import type { RegistrySchema } from '../records/schema.ts';
@@ -25,22 +25,6 @@ const SIMILARITY_SHARE = 0.4;
 /** From this similarity on, an agent is found without a matching word. */
 const MIN_SIMILARITY = 0.4;
 const MAX_SIMILAR = 20;
-
-const searchQuery = z.object({
-  query: z.string().max(2_000),
-  limit: z.int().min(1).max(50).default(10),
-  cursor: z.string().max(200).optional(),
-  filters: z
-    .object({
-      minReputation: z.number().min(1).max(5).optional(),
-      protocols: z.array(z.string()).max(20).optional(),
-      verified: z.boolean().optional(),
-      tags: z.array(z.string()).max(20).optional(),
-      maxPricePerCall: z.number().min(0).optional(),
-      healthy: z.boolean().optional(),
-    })
-    .default({}),
-});
 
 type Database = Kysely<RegistrySchema>;
 
@@ -79,7 +63,7 @@ export class Search {
 
   /** `totalFound` is exact up to the number that can be ranked by text. A cursor is valid for its query only. */
   async find(input: SearchQuery): Promise<FoundAgents> {
-    const { query, limit, cursor, filters } = inputChecked(searchQuery, input);
+    const { query, limit, cursor, filters = {} } = inputChecked(searchRequest, input);
     const offset = cursor === undefined ? 0 : readCursor(cursor, { query, filters });
     const { candidates, total } = await this.#matches(queryWords(query), filters);
     const numbers = await this.#ranked(await this.#withSimilarity(candidates, query, filters));
