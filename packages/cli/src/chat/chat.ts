@@ -198,7 +198,7 @@ class Conversation {
     const { signal } = interrupts;
     const before = structuredClone(agent.totals.usage);
     try {
-      for await (const event of agent.stream({ text, images, files }, { signal, ...(profile ? { profile } : {}) })) {
+      for await (const event of agent.stream({ text, images, files }, { signal, profile })) {
         display.show(event);
       }
     } catch (error) {

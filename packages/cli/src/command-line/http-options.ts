@@ -35,11 +35,8 @@ export function readAddress({ http, host, port, token }: HttpValues): Address | 
     throw new PocketError('CONFIG_INVALID', `--port must be a number from 0 to 65535, not "${port}".`);
   }
   const secret = token ?? process.env.POCKET_AGENT_TOKEN;
-  return {
-    ...(host === undefined ? {} : { host }),
-    ...(number === undefined ? {} : { port: number }),
-    ...(secret ? { token: secret } : {}),
-  };
+  // a server refuses a token that is undefined, because it would be open
+  return { host, port: number, ...(secret ? { token: secret } : {}) };
 }
 
 /** In a terminal the command would look as if it hangs. */

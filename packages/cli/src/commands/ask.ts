@@ -133,7 +133,7 @@ async function answer({ values, request, word, prompt, images, files, json, inte
     });
     if (session !== undefined) await (await sessions.get()).resume(session, agent);
     if (session !== undefined && agent.messages.length > 0) tell(sessionLine(session, agent));
-    json?.start({ model: chosen.model, ...(session === undefined ? {} : { session }) });
+    json?.start({ model: chosen.model, session });
     try {
       const run = agent.stream({ text: prompt, images, files }, { signal });
       let next = await run.next();

@@ -28,7 +28,7 @@ export class JsonEvents implements Display {
       type,
       path,
       time,
-      ...(runId ? { runId } : {}),
+      runId,
       data: type === 'tool_result' ? withoutExtra(data) : data,
     });
   }

@@ -119,7 +119,7 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
       systemPrompt: systemPrompt({ own: options.systemPrompt, bot: client.user, guildName, summary }),
     },
     tools: catalogue.sources(toolIds),
-    ...(mcpClient ? { mcpClient } : {}),
+    mcpClient,
     access: { profile: profileOf(source.member, settings), confirm: 'always', approvalTimeoutMs },
     approve: (request) => approve(parts, input, request),
     hooks: {
@@ -130,7 +130,7 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
     toolCallMetadata: { discord_claim: claim.id },
     limits: { maxSteps, timeoutMs: runTimeoutMs, ...costLimit },
     logger,
-    ...(options.prices ? { prices: options.prices } : {}),
+    prices: options.prices,
   });
 }
 

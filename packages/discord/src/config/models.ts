@@ -20,7 +20,7 @@ export class Models {
     const faults = choices.flatMap((choice) => modelFault(choice) ?? []);
     if (faults.length > 0) throw new DiscordBotError('CONFIG_INVALID', faults.join('\n'));
     this.#choices = choices;
-    this.#pricing = { ...(prices ? { prices } : {}), ...(budget ? { budget } : {}) };
+    this.#pricing = { prices, budget };
   }
 
   get names(): string[] {

@@ -31,7 +31,7 @@ export async function askOnce(parts: BotParts, question: SingleQuestion): Promis
     },
     logger: parts.agentLogger,
     limits: { maxSteps: 1, timeoutMs: TIMEOUT_MS, ...(await runBudget.limit()) },
-    ...(parts.options.prices ? { prices: parts.options.prices } : {}),
+    prices: parts.options.prices,
   });
   try {
     return await agent.run({ text, images }, { signal });
@@ -41,5 +41,5 @@ export async function askOnce(parts: BotParts, question: SingleQuestion): Promis
 }
 
 export function modelOptions({ modelSettings, completionOptions }: ModelChoice) {
-  return { ...(modelSettings ? { modelSettings } : {}), ...(completionOptions ? { completionOptions } : {}) };
+  return { modelSettings, completionOptions };
 }

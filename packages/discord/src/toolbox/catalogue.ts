@@ -164,7 +164,7 @@ function sharedSource(folder: ToolFolder, { logger, onClose }: { logger: Logger;
     },
     list: () => folder.skillSource.list(),
     otherTools: otherTools && withOwnErrors(otherTools, logger),
-    ...(join ? { join } : {}),
+    join,
   };
   return Object.assign(withOwnErrors(folder, logger), {
     close: async () => onClose(),

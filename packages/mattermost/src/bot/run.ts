@@ -40,7 +40,7 @@ export async function runBot({
       mayStop,
       allowLinkHosts,
       log,
-      ...(conversations ? { conversations } : {}),
+      conversations,
       profile: 'none', // the agent already has the tools
       agent: () => agent.fork(),
       onRefused: () =>

@@ -107,8 +107,7 @@ function answerListenRequests({ gate, listen }: MattermostServer): Authorize {
 /** With OAuth, browsers use the public URL, so its host is allowed too. */
 function allowedNames({ host, oauth, allowedHosts, allowedOrigins }: MattermostConfig) {
   const publicHosts = oauth ? [new URL(oauth.mcpPublicUrl).hostname] : [];
-  if (publicHosts.length === 0)
-    return { ...(allowedHosts ? { allowedHosts } : {}), ...(allowedOrigins ? { allowedOrigins } : {}) };
+  if (publicHosts.length === 0) return { allowedHosts, allowedOrigins };
   return {
     allowedHosts: [...(allowedHosts ?? [...localhostAllowedHostnames(), host]), ...publicHosts],
     allowedOrigins: [...(allowedOrigins ?? localhostAllowedOrigins()), ...publicHosts],
