@@ -165,7 +165,9 @@ export function isPublicError(error: unknown): error is PocketError {
  */
 export function publicErrorText(error: unknown, what = 'The agent'): string {
   if (isPublicError(error)) return error.message;
-  if (isPocketError(error) && typeof error.details.publicText === 'string') return error.details.publicText;
+  // errors of programs may have the name only
+  const text = isPocketError(error) ? error.details?.publicText : undefined;
+  if (typeof text === 'string') return text;
   return `${what} failed${isPocketError(error) ? ` (${error.code})` : ''}; its log says why.`;
 }
 

@@ -2,15 +2,16 @@
 import { resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { errorText, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
-import { type Judgement, judge, type Skill, type SkillSource, type ToolChoices, type ToolSource } from 'pocket-agent';
+import type { Skill, SkillSource, ToolSource } from 'pocket-agent';
 import { type ManifestProblem, problemText } from './manifest/problem.ts';
 import { directoriesToWatch } from './reading/find-folders.ts';
 import { FolderWatcher } from './reading/watcher.ts';
 import { findSkills, MAX_SKILLS } from './skills/find-skills.ts';
 import { JoinedSkills } from './skills/joined-skills.ts';
 import type { ReadSkill } from './skills/read-skill.ts';
+import { SkillOffer } from './skills/skill-offer.ts';
 import { skillResources } from './skills/skill-resources.ts';
-import { LOAD, SkillTools, withoutDuplicates } from './skills/skill-tools.ts';
+import { withoutDuplicates } from './skills/skill-tools.ts';
 
 export interface SkillsOptions {
   /** True: listing throws if a skill has a problem. Default false: problems are logged and the other skills work. */
@@ -28,16 +29,13 @@ export function skills(paths: string | readonly string[], options: SkillsOptions
   return new SkillFolders(typeof paths === 'string' ? [paths] : paths, options);
 }
 
-export class SkillFolders implements ToolSource {
-  readonly name = 'skills';
-  readonly hasOwnSchemas = true;
+export class SkillFolders extends SkillOffer implements ToolSource {
   readonly paths: readonly string[];
   readonly #logger: Logger;
   readonly #isStrict: boolean;
-  readonly #tools: SkillTools;
   readonly resources = skillResources({
     list: () => this.load(),
-    judged: (skill) => this.#tools.judged(skill),
+    judged: (skill) => this.offered.judged(skill),
   });
   readonly skillSource: SkillSource;
   readonly #watcher: FolderWatcher | undefined;
@@ -54,10 +52,10 @@ export class SkillFolders implements ToolSource {
   #revision = 0;
 
   constructor(paths: readonly string[], { strict = false, watch = false, logger = stderrLogger() }: SkillsOptions) {
+    super(logger);
     this.paths = paths.map((path) => resolve(path));
     this.#isStrict = strict;
     this.#logger = logger;
-    this.#tools = new SkillTools((text) => logger.warn(text));
     if (watch) this.#watcher = new FolderWatcher(logger, () => this.#readAgain());
     const revision = () => this.#revision;
     this.skillSource = {
@@ -71,7 +69,7 @@ export class SkillFolders implements ToolSource {
 
   /** The skills that work; empty before the first `load()`. */
   get skills(): readonly Skill[] {
-    return this.#tools.skills;
+    return this.offered.skills;
   }
 
   /** The problems of skills that are not offered. */
@@ -107,26 +105,14 @@ export class SkillFolders implements ToolSource {
   }
 
   async listTools(): Promise<readonly Tool[]> {
-    return this.#tools.offer(await this.#checkedSkills());
+    return this.offered.offer(await this.#checkedSkills());
   }
 
   async callTool(name: string, args: Record<string, unknown>): Promise<CallToolResult> {
     const tools = await this.listTools();
     if (!tools.some((tool) => tool.name === name))
       throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}" for skills.`);
-    return this.#tools.call(name, args);
-  }
-
-  judge(tool: Tool): Judgement {
-    return judge(tool);
-  }
-
-  choices(tool: Tool): ToolChoices {
-    return this.#tools.choices(tool, tool.name);
-  }
-
-  returnsInstructions({ name }: Tool): boolean {
-    return name === LOAD;
+    return this.offered.call(name, args);
   }
 
   /** Calls `listener` when the list of skills has changed. Returns a function to unsubscribe. */
@@ -177,8 +163,8 @@ export class SkillFolders implements ToolSource {
       ...this.#emptyPaths.map((path) => `There are no skills in ${path}: a skill is a folder with a SKILL.md.`),
       ...[...this.#problems, ...this.#warnings].map(problemText),
     ]);
-    const tools = this.#tools.tools;
-    if (this.#tools.offer([...byName.values()]) !== tools) this.#revision++;
+    const tools = this.offered.tools;
+    if (this.offered.offer([...byName.values()]) !== tools) this.#revision++;
   }
 
   /** A line that was logged after the last reading is not repeated. */

@@ -25,14 +25,19 @@ export function compactedLength({ from, resultsFrom, shortenedTo = 0 }: Compacte
   return Math.max(from, resultsFrom, shortenedTo);
 }
 
-/** A line in place of a result. */
-export type Reference = (part: ToolResultPart) => string;
+/** A line in place of a result, or of its middle. */
+export type Reference = (part: ToolResultPart, what: 'whole' | 'middle') => string;
 
 export type ToolResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
 
 /** For agents that cannot read the result again. */
-export const plainReference: Reference = (part) =>
-  `[Result of ${resultBytes(part)} bytes left out to save space; call ${part.toolName} again if you need it.]`;
+export const plainReference: Reference = (part, what) =>
+  `[${leftOut(part, what)}; call ${part.toolName} again if you need it.]`;
+
+export function leftOut(part: ToolResultPart, what: 'whole' | 'middle'): string {
+  const subject = what === 'whole' ? 'Result' : 'The middle of this result';
+  return `${subject} of ${resultBytes(part)} bytes left out to save space`;
+}
 
 /** Shorter results stay: a reference would save nothing. */
 const MIN_REFERENCED_BYTES = 400;
@@ -54,7 +59,7 @@ export function startOf(messages: readonly Message[], view: CompactedHistory, re
     if (from + index < resultsFrom)
       return mapResults(message, (part) => (stays.has(part.toolCallId) ? part : referenced(part, reference)));
     if (from + index >= shortenedTo || maxResultBytes === undefined) return message;
-    return mapResults(message, (part) => shortened(part, maxResultBytes));
+    return mapResults(message, (part) => shortened(part, { maxBytes: maxResultBytes, reference }));
   });
   if (view.summary === undefined) return { before: shown, from: end };
   const [first] = shown;
@@ -116,15 +121,19 @@ function mapResults(message: ToolMessage, change: (part: ToolResultPart) => Tool
 function referenced(part: ToolResultPart, reference: Reference): ToolResultPart {
   const hasFiles = part.output.type === 'content' && part.output.value.some((item) => item.type !== 'text');
   if (!hasFiles && resultBytes(part) < MIN_REFERENCED_BYTES) return part;
-  return { ...part, output: { type: isError(part) ? 'error-text' : 'text', value: reference(part) } };
+  return { ...part, output: { type: isError(part) ? 'error-text' : 'text', value: reference(part, 'whole') } };
 }
 
-function shortened(part: ToolResultPart, maxBytes: number): ToolResultPart {
+interface Shortening {
+  maxBytes: number;
+  reference: Reference;
+}
+
+function shortened(part: ToolResultPart, { maxBytes, reference }: Shortening): ToolResultPart {
   if (resultBytes(part) <= maxBytes) return part;
-  return {
-    ...part,
-    output: { type: isError(part) ? 'error-text' : 'text', value: shortText(outputText(part.output), maxBytes) },
-  };
+  const note = reference(part, 'middle');
+  const value = `${shortText(outputText(part.output), maxBytes - Buffer.byteLength(note))}\n${note}`;
+  return { ...part, output: { type: isError(part) ? 'error-text' : 'text', value } };
 }
 
 export function isError({ output }: ToolResultPart): boolean {

@@ -7,7 +7,7 @@ import type { ToolCall } from '../base/tool-call.ts';
 import type { KeptResult } from '../tools/tool-runner.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { ToolEntry } from '../tools/tool-table.ts';
-import { plainReference, type Reference, resultBytes, resultsIn, type ToolResultPart } from './history-view.ts';
+import { leftOut, plainReference, type Reference, resultsIn, type ToolResultPart } from './history-view.ts';
 import type { KeepResultsOptions } from './keep-results-options.ts';
 import { READ_RESULT, type ReadableResults, ReadResultSource } from './read-result.ts';
 import { type ResultLimits, type ResultSource, type ResultStore, sourceOf } from './result-pages.ts';
@@ -78,11 +78,11 @@ export class KeptResults implements ReadableResults {
   }
 
   /** The line in place of a result that was left out of the prompt. */
-  readonly reference: Reference = (part) => {
-    if (!this.#canRead(part.toolName)) return plainReference(part);
+  readonly reference: Reference = (part, what) => {
+    if (!this.#canRead(part.toolName)) return plainReference(part, what);
     this.#offer(part.toolName);
     const id = keptIdIn(part) ?? part.toolCallId;
-    return `[Result of ${resultBytes(part)} bytes left out to save space; ${READ_RESULT} with the id "${id}" shows it.]`;
+    return `[${leftOut(part, what)}; ${READ_RESULT} with the id "${id}" shows it.]`;
   };
 
   /** The tool that a result came from. */

@@ -1,18 +1,15 @@
 // The skills of several sources as one source, so that an agent has one load_skill and one read_skill_file.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import type { Logger } from '@pocket-agent/kit';
-import { type Judgement, judge, type SkillSource, type ToolChoices, type ToolSource } from 'pocket-agent';
-import { LOAD, SkillTools } from './skill-tools.ts';
+import type { SkillSource, ToolSource } from 'pocket-agent';
+import { SkillOffer } from './skill-offer.ts';
 
-export class JoinedSkills implements ToolSource {
-  readonly name = 'skills';
-  readonly hasOwnSchemas = true;
+export class JoinedSkills extends SkillOffer implements ToolSource {
   readonly #parts: readonly SkillSource[];
-  readonly #tools: SkillTools;
 
   constructor(parts: readonly SkillSource[], logger: Logger) {
+    super(logger);
     this.#parts = parts;
-    this.#tools = new SkillTools((text) => logger.warn(text));
   }
 
   get revision(): number {
@@ -21,22 +18,10 @@ export class JoinedSkills implements ToolSource {
 
   async listTools(): Promise<readonly Tool[]> {
     const lists = await Promise.all(this.#parts.map((part) => part.list()));
-    return this.#tools.offer(lists.flat());
+    return this.offered.offer(lists.flat());
   }
 
   async callTool(name: string, args: Record<string, unknown>): Promise<CallToolResult> {
-    return this.#tools.call(name, args);
-  }
-
-  judge(tool: Tool): Judgement {
-    return judge(tool);
-  }
-
-  choices(tool: Tool): ToolChoices {
-    return this.#tools.choices(tool, tool.name);
-  }
-
-  returnsInstructions({ name }: Tool): boolean {
-    return name === LOAD;
+    return this.offered.call(name, args);
   }
 }
