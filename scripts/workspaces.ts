@@ -15,6 +15,7 @@ export interface Manifest {
   peerDependencies?: Record<string, string>;
   peerDependenciesMeta?: Record<string, { optional?: boolean }>;
   bundleDependencies?: string[];
+  exports?: Record<string, string | Record<string, string>>;
   repository?: { type: string; url: string; directory: string };
 }
 

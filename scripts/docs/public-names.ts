@@ -1,0 +1,161 @@
+// The public names of the packages, with their comments and declarations, read from the sources or from what the compiler
+// wrote about them.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseSync } from 'rolldown/experimental';
+import { hasTarball } from '../standalone.ts';
+import { readWorkspaces } from '../workspaces.ts';
+
+/** `types` needs a build. Declarations of `pocket-agent/source` contain the code of functions. */
+type Condition = 'types' | 'pocket-agent/source';
+
+export interface PublicName {
+  name: string;
+  /** It exists only in types. */
+  isType: boolean;
+  /** Where it is declared. */
+  file: string;
+  comment: string;
+  /** Several for a function with overloads. */
+  declarations: Node[];
+}
+
+/** A node of the syntax tree, as far as it is used here. */
+export interface Node {
+  type: string;
+  start: number;
+  end: number;
+  [field: string]: unknown;
+}
+
+interface Comment {
+  type: string;
+  value: string;
+  start: number;
+  end: number;
+}
+
+export interface Module {
+  text: string;
+  comments: Comment[];
+  declared: Map<string, { statement: Node; declaration: Node }[]>;
+  /** The names it imports from other modules. */
+  imported: Map<string, Origin>;
+  /** The names it exports: from other modules, or its own. */
+  exported: Map<string, Origin & { isType: boolean }>;
+}
+
+interface Origin {
+  /** Undefined for names of the same module. */
+  from?: string | undefined;
+  original: string;
+}
+
+const modules = new Map<string, Module>();
+const workspaces = readWorkspaces();
+
+/** The module of each name that users import from; names with `internal` are for this repository only. */
+export function publicEntries(condition: Condition): Map<string, string> {
+  const packages = [...workspaces.values()].filter(hasTarball);
+  return new Map(
+    packages.flatMap(({ manifest }) =>
+      [...entriesOf(manifest.name, condition)].filter(([name]) => !name.includes('internal')),
+    ),
+  );
+}
+
+export function publicNames(entry: string, condition: Condition): PublicName[] {
+  const exported = [...readModule(entry).exported];
+  return exported
+    .map(([name, { isType }]) => ({ ...declarationOf(entry, name, condition), name, isType }))
+    .map(({ isType, ...rest }) => ({ ...rest, isType: isType || rest.declarations.every(isTypeOnly) }))
+    .sort((one, other) => one.name.localeCompare(other.name, 'en'));
+}
+
+function entriesOf(packageName: string, condition: Condition): Map<string, string> {
+  const workspace = workspaces.get(packageName);
+  assert.ok(workspace, `There is no package ${packageName}.`);
+  const { exports = {} } = workspace.manifest;
+  const entries = new Map<string, string>();
+  for (const [path, target] of Object.entries(exports)) {
+    const file = typeof target === 'string' ? undefined : target[condition];
+    if (file?.endsWith('.ts')) entries.set(join(packageName, path), join(workspace.folder, file));
+  }
+  return entries;
+}
+
+function declarationOf(file: string, name: string, condition: Condition): PublicName {
+  const { declared, imported, exported, ...module } = readModule(file);
+  const origin = exported.get(name) ?? { original: name };
+  const { from, original } = origin.from === undefined ? (imported.get(origin.original) ?? origin) : origin;
+  if (from !== undefined) return declarationOf(moduleOf(from, file, condition), original, condition);
+  const found = declared.get(original) ?? assert.fail(`${file} does not declare ${original}.`);
+  const comment = found.map(({ statement }) => commentBefore(module, statement)).find(Boolean) ?? '';
+  return { name, isType: false, file, comment, declarations: found.map(({ declaration }) => declaration) };
+}
+
+function moduleOf(specifier: string, from: string, condition: Condition): string {
+  if (!specifier.startsWith('.')) {
+    const [, packageName = ''] = /^((?:@[^/]+\/)?[^/]+)/.exec(specifier) ?? [];
+    return entriesOf(packageName, condition).get(specifier) ?? assert.fail(`${specifier} has no types.`);
+  }
+  const path = join(dirname(from), specifier);
+  return condition === 'types' ? path.replace(/\.ts$/, '.d.ts') : path;
+}
+
+export function readModule(file: string): Module {
+  const known = modules.get(file);
+  if (known) return known;
+  const text = readFileSync(file, 'utf8');
+  const { program, comments, errors } = parseSync(file, text);
+  assert.deepEqual(errors, [], file);
+  const module: Module = { text, comments, declared: new Map(), imported: new Map(), exported: new Map() };
+  for (const statement of program.body as unknown as Node[]) addStatement(module, statement);
+  modules.set(file, module);
+  return module;
+}
+
+function addStatement({ declared, imported, exported }: Module, statement: Node): void {
+  const from = (statement.source as { value: string } | null | undefined)?.value;
+  const specifiers = (statement.specifiers ?? []) as Specifier[];
+  if (statement.type === 'ImportDeclaration') {
+    for (const { local, imported: original } of specifiers)
+      imported.set(local.name, { from, original: original?.name ?? 'default' });
+    return;
+  }
+  const isExport = statement.type === 'ExportNamedDeclaration';
+  const declaration = isExport ? (statement.declaration as Node | null) : statement;
+  for (const name of declaration ? namesOf(declaration) : []) {
+    declared.set(name, [...(declared.get(name) ?? []), { statement, declaration: declaration as Node }]);
+    if (isExport) exported.set(name, { original: name, isType: false });
+  }
+  if (!isExport) return;
+  for (const each of specifiers) {
+    const isType = each.exportKind === 'type' || statement.exportKind === 'type';
+    exported.set(each.exported.name, { from, original: each.local.name, isType });
+  }
+}
+
+interface Specifier {
+  local: { name: string };
+  imported?: { name: string };
+  exported: { name: string };
+  exportKind?: string;
+}
+
+function namesOf(declaration: Node): string[] {
+  const { id, declarations } = declaration as { id?: { name: string }; declarations?: { id: { name: string } }[] };
+  return id ? [id.name] : (declarations ?? []).map((each) => each.id.name);
+}
+
+function isTypeOnly({ type }: Node): boolean {
+  return type === 'TSInterfaceDeclaration' || type === 'TSTypeAliasDeclaration';
+}
+
+/** The text of the comment that ends right before the node. */
+function commentBefore({ text, comments }: Pick<Module, 'text' | 'comments'>, node: Node): string {
+  const comment = comments.findLast(({ end }) => end <= node.start);
+  const isItsOwn = comment?.value.startsWith('*') && text.slice(comment.end, node.start).trim() === '';
+  return isItsOwn ? comment.value.replace(/^\s*\*+ ?/gm, '').trim() : '';
+}

@@ -1,0 +1,103 @@
+// The reference: a page for each module that users import from, made from comments and from the declarations that the
+// compiler wrote.
+import { type Node, type PublicName, publicEntries, publicNames, readModule } from './public-names.ts';
+
+/** The path of the page of a module, without extension: `reference/a2a-client` for @pocket-agent/a2a/client. */
+export function referencePath(entry: string): string {
+  return `reference/${entry.replace('@pocket-agent/', '').replaceAll('/', '-')}`;
+}
+
+/** The Markdown of each page by its path, and an index of all names to follow docs/reference.md. Needs a build. */
+export function referencePages(): { pages: Map<string, string>; index: string } {
+  const entries = [...publicEntries('types')].map(([entry, file]) => ({ entry, names: publicNames(file, 'types') }));
+  const pages = new Map(entries.map((each) => [`${referencePath(each.entry)}.md`, page(each, entries)]));
+  const index = entries.map(({ entry, names }) => {
+    const links = names.map(({ name }) => `[\`${name}\`](${referencePath(entry)}.md#${anchorOf(name)})`);
+    return `## ${entry}\n\n${links.join(', ')}\n`;
+  });
+  return { pages, index: index.join('\n') };
+}
+
+interface Entry {
+  entry: string;
+  names: PublicName[];
+}
+
+/** Keeps upper case, because some names differ only in that. */
+function anchorOf(name: string): string {
+  return name.replaceAll('$', '');
+}
+
+function page({ entry, names }: Entry, entries: readonly Entry[]): string {
+  const section = (each: PublicName) => nameSection(each, { entry, names }, entries);
+  const values = names.filter(({ isType }) => !isType);
+  const types = names.filter(({ isType }) => isType);
+  return [
+    `---\npageClass: reference\noutline: [2, 3]\n---\n# ${entry}\n`,
+    ...(values.length > 0 ? ['## Classes, functions and values\n', ...values.map(section)] : []),
+    ...(types.length > 0 ? ['## Types\n', ...types.map(section)] : []),
+  ].join('\n');
+}
+
+function nameSection(each: PublicName, own: Entry, entries: readonly Entry[]): string {
+  const uses = usedNames(each).flatMap((name) => linkTo(name, own, entries));
+  return [
+    `### ${each.name} {#${anchorOf(each.name)}}\n`,
+    ...(each.comment ? [`${inMarkdown(each.comment)}\n`] : []),
+    `\`\`\`ts\n${each.declarations.map((node) => printed(node, each.file)).join('\n')}\n\`\`\`\n`,
+    ...(uses.length > 0 ? [`Uses ${uses.join(', ')}.\n`] : []),
+  ].join('\n');
+}
+
+/** Links to a name of this page, else of the first module that has it. */
+function linkTo(name: string, own: Entry, entries: readonly Entry[]): string[] {
+  const found = [own, ...entries].find(({ names }) => names.some((each) => each.name === name));
+  if (!found) return [];
+  const path = found.entry === own.entry ? '' : `${referencePath(found.entry).replace('reference/', '')}.md`;
+  return [`[\`${name}\`](${path}#${anchorOf(name)})`];
+}
+
+/** The names of other types in the declarations, in alphabetical order. */
+function usedNames({ name, declarations }: PublicName): string[] {
+  const found = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(visit);
+    else if (isNode(value) && !isPrivate(value)) {
+      const { typeName, expression } = value as { typeName?: { name?: string }; expression?: { name?: string } };
+      const used = typeName?.name ?? (value.type === 'TSInterfaceHeritage' ? expression?.name : undefined);
+      if (used !== undefined) found.add(used);
+      Object.values(value).forEach(visit);
+    }
+  };
+  visit(declarations);
+  found.delete(name);
+  return [...found].sort((one, other) => one.localeCompare(other, 'en'));
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value;
+}
+
+function isPrivate(node: Node): boolean {
+  const { accessibility, key } = node as { accessibility?: string; key?: { type: string } };
+  return accessibility === 'private' || key?.type === 'PrivateIdentifier';
+}
+
+/** The declaration as users see it, without private members. */
+function printed(declaration: Node, file: string): string {
+  const { text, comments } = readModule(file);
+  const members = ((declaration.body as { body?: Node[] } | undefined)?.body ?? []) as Node[];
+  let result = text.slice(declaration.start, declaration.end);
+  for (const member of members.filter(isPrivate).reverse()) {
+    const before = comments.findLast(({ end }) => end <= member.start);
+    const isItsOwn = before && before.start > declaration.start && text.slice(before.end, member.start).trim() === '';
+    const start = (isItsOwn ? before.start : member.start) - declaration.start;
+    result = result.slice(0, start).trimEnd() + result.slice(member.end - declaration.start);
+  }
+  return result.replace(/^declare /, '').replace(/^(?: {4})+/gm, (indent) => indent.slice(indent.length / 2));
+}
+
+/** Comments are plain text: what looks like HTML outside of code would be lost. */
+function inMarkdown(comment: string): string {
+  return comment.replace(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part));
+}
