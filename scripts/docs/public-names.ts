@@ -73,6 +73,20 @@ export function publicNames(entry: string, condition: Condition): PublicName[] {
     .sort((one, other) => one.name.localeCompare(other.name, 'en'));
 }
 
+/** The interfaces and classes of this repository that the declaration extends; users see their members. */
+export function basesOf({ file, declarations }: PublicName): PublicName[] {
+  const names = declarations.flatMap(({ extends: interfaces, superClass }) => [
+    ...((interfaces ?? []) as { expression: { name?: string } }[]).map(({ expression }) => expression.name),
+    (superClass as { name?: string } | null | undefined)?.name,
+  ]);
+  const { declared, imported } = readModule(file);
+  const isOurs = (name: string) => declared.has(name) || /^(\.|@pocket-agent)/.test(imported.get(name)?.from ?? '');
+  return names
+    .filter((name) => name !== undefined)
+    .filter(isOurs)
+    .map((name) => declarationOf(file, name, 'types'));
+}
+
 function entriesOf(packageName: string, condition: Condition): Map<string, string> {
   const workspace = workspaces.get(packageName);
   assert.ok(workspace, `There is no package ${packageName}.`);
@@ -87,7 +101,7 @@ function entriesOf(packageName: string, condition: Condition): Map<string, strin
 
 function declarationOf(file: string, name: string, condition: Condition): PublicName {
   const { declared, imported, exported, ...module } = readModule(file);
-  const origin = exported.get(name) ?? { original: name };
+  const origin: Origin = exported.get(name) ?? { original: name };
   const { from, original } = origin.from === undefined ? (imported.get(origin.original) ?? origin) : origin;
   if (from !== undefined) return declarationOf(moduleOf(from, file, condition), original, condition);
   const found = declared.get(original) ?? assert.fail(`${file} does not declare ${original}.`);
@@ -156,6 +170,6 @@ function isTypeOnly({ type }: Node): boolean {
 /** The text of the comment that ends right before the node. */
 function commentBefore({ text, comments }: Pick<Module, 'text' | 'comments'>, node: Node): string {
   const comment = comments.findLast(({ end }) => end <= node.start);
-  const isItsOwn = comment?.value.startsWith('*') && text.slice(comment.end, node.start).trim() === '';
-  return isItsOwn ? comment.value.replace(/^\s*\*+ ?/gm, '').trim() : '';
+  if (!comment?.value.startsWith('*') || text.slice(comment.end, node.start).trim() !== '') return '';
+  return comment.value.replace(/^\s*\*+ ?/gm, '').trim();
 }

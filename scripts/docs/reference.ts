@@ -1,6 +1,6 @@
 // The reference: a page for each module that users import from, made from comments and from the declarations that the
 // compiler wrote.
-import { type Node, type PublicName, publicEntries, publicNames, readModule } from './public-names.ts';
+import { basesOf, type Node, type PublicName, publicEntries, publicNames, readModule } from './public-names.ts';
 
 /** The path of the page of a module, without extension: `reference/a2a-client` for @pocket-agent/a2a/client. */
 export function referencePath(entry: string): string {
@@ -29,7 +29,7 @@ function anchorOf(name: string): string {
 }
 
 function page({ entry, names }: Entry, entries: readonly Entry[]): string {
-  const section = (each: PublicName) => nameSection(each, { entry, names }, entries);
+  const section = (each: PublicName) => nameSection(each, [{ entry, names }, ...entries]);
   const values = names.filter(({ isType }) => !isType);
   const types = names.filter(({ isType }) => isType);
   return [
@@ -39,21 +39,27 @@ function page({ entry, names }: Entry, entries: readonly Entry[]): string {
   ].join('\n');
 }
 
-function nameSection(each: PublicName, own: Entry, entries: readonly Entry[]): string {
-  const uses = usedNames(each).flatMap((name) => linkTo(name, own, entries));
+function nameSection(each: PublicName, entries: readonly Entry[]): string {
+  const uses = usedNames(each).flatMap((name) => linkTo(name, entries));
   return [
     `### ${each.name} {#${anchorOf(each.name)}}\n`,
     ...(each.comment ? [`${inMarkdown(each.comment)}\n`] : []),
-    `\`\`\`ts\n${each.declarations.map((node) => printed(node, each.file)).join('\n')}\n\`\`\`\n`,
+    `\`\`\`ts\n${[each, ...hiddenBases(each, entries)].map(printed).join('\n\n')}\n\`\`\`\n`,
     ...(uses.length > 0 ? [`Uses ${uses.join(', ')}.\n`] : []),
   ].join('\n');
 }
 
-/** Links to a name of this page, else of the first module that has it. */
-function linkTo(name: string, own: Entry, entries: readonly Entry[]): string[] {
-  const found = [own, ...entries].find(({ names }) => names.some((each) => each.name === name));
+/** What it extends, where users cannot look that up under its own name. */
+function hiddenBases(each: PublicName, entries: readonly Entry[]): PublicName[] {
+  const hidden = basesOf(each).filter(({ name }) => linkTo(name, entries).length === 0);
+  return hidden.flatMap((base) => [base, ...hiddenBases(base, entries)]);
+}
+
+/** Links to a name of the first module that has it; the first of `entries` is that of the page. */
+function linkTo(name: string, entries: readonly Entry[]): string[] {
+  const found = entries.find(({ names }) => names.some((each) => each.name === name));
   if (!found) return [];
-  const path = found.entry === own.entry ? '' : `${referencePath(found.entry).replace('reference/', '')}.md`;
+  const path = found === entries[0] ? '' : `${referencePath(found.entry).replace('reference/', '')}.md`;
   return [`[\`${name}\`](${path}#${anchorOf(name)})`];
 }
 
@@ -84,7 +90,11 @@ function isPrivate(node: Node): boolean {
 }
 
 /** The declaration as users see it, without private members. */
-function printed(declaration: Node, file: string): string {
+function printed({ declarations, file }: PublicName): string {
+  return declarations.map((declaration) => printedNode(declaration, file)).join('\n');
+}
+
+function printedNode(declaration: Node, file: string): string {
   const { text, comments } = readModule(file);
   const members = ((declaration.body as { body?: Node[] } | undefined)?.body ?? []) as Node[];
   let result = text.slice(declaration.start, declaration.end);
