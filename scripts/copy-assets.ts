@@ -1,10 +1,12 @@
 // Runs after the compiler: adds what packages need beside their code. Files of `src` other than TypeScript (manifests,
-// their schema, styles) go to `dist`; the license goes everywhere; README and docs go where `pocket-agent dump` finds them;
+// their schema, styles) go to `dist`; the license and the documentation go everywhere;
 // commands become executable, also for users who linked them before. Removes what the compiler made from deleted sources.
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isCurrent } from './compiled-files.ts';
+import { writePackageDocs } from './docs/package-docs.ts';
+import { readWorkspaces } from './workspaces.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const packages = join(root, 'packages');
@@ -24,11 +26,7 @@ for (const name of readdirSync(packages)) {
   for (const file of Object.values(bin)) chmodSync(join(packages, name, file), 0o755);
 }
 
-const command = join(packages, 'cli');
-cpSync(join(root, 'README.md'), join(command, 'README.md'));
-for (const name of readdirSync(join(root, 'docs'))) {
-  if (extname(name) === '.md') cpSync(join(root, 'docs', name), join(command, 'docs', name));
-}
+for (const workspace of readWorkspaces().values()) writePackageDocs(workspace);
 
 /** Packages with a folder `build` get a new `dist` each time. */
 function removeOutdated(folder: string): void {

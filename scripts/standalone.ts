@@ -18,7 +18,11 @@ export function copyStandalone(workspace: Workspace, workspaces: ReadonlyMap<str
   const bundled = bundledWith(workspace, workspaces);
   const manifest = standaloneManifest(workspace.manifest, bundled);
   copyPackage({ folder: workspace.folder, manifest }, folder);
-  for (const each of bundled) copyPackage(each, join(folder, 'node_modules', each.manifest.name));
+  for (const each of bundled) {
+    const { files = [], ...rest } = each.manifest;
+    const withoutDocs = { ...rest, files: files.filter((name) => name !== 'docs') };
+    copyPackage({ folder: each.folder, manifest: withoutDocs }, join(folder, 'node_modules', rest.name));
+  }
 }
 
 /** Copies the files of a package that npm publishes. */

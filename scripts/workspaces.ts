@@ -8,6 +8,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 export interface Manifest {
   name: string;
   version: string;
+  description?: string;
   bin?: Record<string, string>;
   files?: string[];
   dependencies?: Record<string, string>;

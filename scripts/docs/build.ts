@@ -26,7 +26,8 @@ function main(): number {
   stagePages(join(site, 'pages'));
   vitepress('build');
   // each page also as Markdown, for language models
-  for (const page of globSync('**/*.md', { cwd: join(site, 'pages') })) cpSync(join(site, 'pages', page), join(dist, page));
+  for (const page of globSync('**/*.md', { cwd: join(site, 'pages') }))
+    cpSync(join(site, 'pages', page), join(dist, page));
   const faults = siteFaults(dist, process.env.DOCS_BASE ?? '/');
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) return 1;
@@ -38,7 +39,8 @@ function main(): number {
 /** The generator has its own package.json and lock file, so that `npm ci` in the root does not install it. */
 function installGenerator(): void {
   const installed = join(site, 'node_modules/.package-lock.json');
-  const isCurrent = existsSync(installed) && statSync(installed).mtimeMs > statSync(join(site, 'package-lock.json')).mtimeMs;
+  const isCurrent =
+    existsSync(installed) && statSync(installed).mtimeMs > statSync(join(site, 'package-lock.json')).mtimeMs;
   if (!isCurrent) run('npm', ['ci', '--no-audit', '--no-fund', '--silent'], site);
 }
 

@@ -1,7 +1,7 @@
 // Reads and changes Markdown: links, headings, titles.
 
 /** Code, where nothing is a link or a heading, or a link or image. */
-const codeOrLink = /^(?:`{3,}|~{3,})[^]*?^(?:`{3,}|~{3,})|`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)/gm;
+const codeOrLink = /^(?:`{3,}|~{3,})[\s\S]*?^(?:`{3,}|~{3,})|`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)/gm;
 
 export interface Link {
   label: string;
@@ -49,7 +49,10 @@ export function titleOf(text: string): string {
 /** The first sentences of the page as plain text. */
 export function descriptionOf(text: string): string {
   const [, paragraph = ''] = /^# .+\n\s*\n((?:[^\n#`|<>-][^\n]*\n)+)/m.exec(text) ?? [];
-  const plain = withLinks(paragraph, () => undefined).replace(/\[([^\]]+)\]\([^)]+\)/g, '$1').replace(/[*`]/g, '').replace(/\s+/g, ' ');
+  const plain = withLinks(paragraph, () => undefined)
+    .replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
+    .replace(/[*`]/g, '')
+    .replace(/\s+/g, ' ');
   const end = plain.search(/[.:](?= |$)/);
   return (end < 0 ? plain : `${plain.slice(0, end)}.`).trim();
 }

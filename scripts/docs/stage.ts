@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize, posix } from 'node:path';
-import { publicEntries } from './public-names.ts';
+import { root } from '../workspaces.ts';
 import { descriptionOf, titleOf, withLinks } from './markdown.ts';
+import { publicEntries } from './public-names.ts';
 import { referencePages, referencePath } from './reference.ts';
 import { pagePath, sidebar } from './sidebar.ts';
-import { root } from '../workspaces.ts';
 
 interface SidebarGroup {
   text: string;
@@ -36,7 +36,10 @@ export function groups(): SidebarGroup[] {
     text,
     items: Object.entries(files).map(([file, label]) => ({ text: label, link: `/${pagePath(file)}` })),
   }));
-  const modules = [...publicEntries('types').keys()].map((entry) => ({ text: entry, link: `/${referencePath(entry)}` }));
+  const modules = [...publicEntries('types').keys()].map((entry) => ({
+    text: entry,
+    link: `/${referencePath(entry)}`,
+  }));
   listed.at(-1)?.items.push(...modules);
   return listed;
 }
@@ -49,8 +52,14 @@ function sourcePages(into: string): [string, string][] {
   return [
     ...files.map((file): [string, string] => [`${pagePath(file)}.md`, sitePage(file, into)]),
     ...examples.map((file): [string, string] => [`${pagePath(file)}.md`, examplePage(file)]),
-    ['decisions/index.md', `# Decisions\n\nWhat was decided, and why.\n\n${listOf(decisions, (file) => titleOf(read(file)))}`],
-    ['examples/index.md', `# Examples\n\nComplete programs that check their own result. All run in CI.\n\n${listOf(examples, aboutExample)}`],
+    [
+      'decisions/index.md',
+      `# Decisions\n\nWhat was decided, and why.\n\n${listOf(decisions, (file) => titleOf(read(file)))}`,
+    ],
+    [
+      'examples/index.md',
+      `# Examples\n\nComplete programs that check their own result. All run in CI.\n\n${listOf(examples, aboutExample)}`,
+    ],
   ];
 }
 
@@ -63,7 +72,10 @@ function listOf(files: readonly string[], about: (file: string) => string): stri
 /** The first comment of an example says what it shows. */
 function aboutExample(file: string): string {
   const [comment = ''] = /^(?:\/\/ .*\n)+/.exec(read(file)) ?? [];
-  return comment.replace(/^\/\/ /gm, '').replace(/\s+/g, ' ').trim();
+  return comment
+    .replace(/^\/\/ /gm, '')
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
 function examplePage(file: string): string {

@@ -15,9 +15,16 @@ export function tryLibrary(project: Project): void {
   const answer = project.run(project.node.path, 'out/example.js');
   assert.match(answer, /21 °C in London/, 'The example did not answer as the README says.');
   project.evaluate(bundled);
+  project.evaluate(documented);
   const trace = project.evaluate(traced, '--enable-source-maps');
   assert.match(trace, /src\/agent\/agent-config\.ts:\d+/, 'Source maps do not lead to the TypeScript.');
 }
+
+const documented = `
+  import assert from 'node:assert/strict';
+  import { existsSync } from 'node:fs';
+  const folder = new URL('.', import.meta.resolve('pocket-agent/package.json'));
+  for (const file of ['README.md', 'docs/agents.md']) assert.ok(existsSync(new URL(file, folder)), file + ' is missing');`;
 
 /** The import loads few files, and errors are the same class from every entry point and from late imports. */
 const bundled = `

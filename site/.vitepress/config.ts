@@ -7,6 +7,15 @@ const { DOCS_BASE, GITHUB_REPOSITORY } = process.env;
 const repository = GITHUB_REPOSITORY && `https://github.com/${GITHUB_REPOSITORY}`;
 const base = DOCS_BASE ?? '/';
 
+interface Renderer {
+  render(text: string, environment: object): string;
+}
+
+/** Names are found by headings and sentences; programs and declarations would make the index three times as large. */
+function renderForSearch(text: string, environment: object, markdown: Renderer): string {
+  return markdown.render(text.replace(/^```[\s\S]*?^```$/gm, ''), environment);
+}
+
 export default {
   title: 'Pocket Agent',
   description: 'A small agent framework for TypeScript, built on MCP.',
@@ -27,7 +36,7 @@ export default {
     ],
     sidebar,
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { _render: renderForSearch } },
     socialLinks: repository ? [{ icon: 'github', link: repository }] : [],
     externalLinkIcon: true,
   },
