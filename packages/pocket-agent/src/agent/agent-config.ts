@@ -4,17 +4,17 @@ import type { AccessOptions, AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
-import { type CompactionOptions, type CompactionSettings, readCompaction } from '../compaction/compaction-options.ts';
+import { type CompactionOptions, readCompaction } from '../compaction/compaction-options.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { KeepResultsOptions } from '../compaction/keep-results-options.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
 import type { MemoryOption } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
-import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
+import { type PocketAgentClientOptions, serverRules } from '../mcp/client-options.ts';
 import type { McpServerEntry } from '../mcp/mcp-config.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
-import { type AgentOutput, type Output, readOutput } from '../output/output-options.ts';
+import { type AgentOutput, readOutput } from '../output/output-options.ts';
 import type { ProviderTool } from '../provider-tools/provider-tool.ts';
 import { checkModelName, type LanguageModel } from '../providers/model-names.ts';
 import { checkModelObject } from '../providers/model-version.ts';
@@ -126,27 +126,8 @@ export type TypedAgentOptions<Answer> =
   | (Omit<NestedAgentOptions, 'agentConfig'> & TypedAgentConfig<Answer>)
   | (NestedAgentOptions & { agentConfig: TypedAgentConfig<Answer> });
 
-export interface AgentSettings {
-  llmModel: string | LanguageModel;
-  modelSettings: ModelSettings | undefined;
-  name: string;
-  roleDescription: string | undefined;
-  /** Undefined until it is used. */
-  agentId: string | undefined;
-  systemPrompt: string | undefined;
-  allowImages: boolean;
-  completionOptions: CompletionOptions | undefined;
-  compaction: CompactionSettings | undefined;
-  output: Output | undefined;
-  maxSteps: number;
-  timeoutMs: number | undefined;
-  maxTokens: number | undefined;
-  maxCostUsd: number | undefined;
-  maxToolCalls: number | undefined;
-  maxParallelToolCalls: number;
-  modelRetries: number;
-  maxToolResultBytes: number;
-}
+/** What options say, with defaults. */
+export type AgentSettings = ReturnType<typeof readSettings>;
 
 /** Checks options and nests them. `isSubclass`: the class may take additional options. */
 export function readOptions(options: PocketAgentOptions, isSubclass: boolean): NestedAgentOptions {
@@ -177,7 +158,7 @@ export function forkOriginOf(options: PocketAgentOptions & { [forkOrigin]?: Fork
   return options?.[forkOrigin];
 }
 
-export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | undefined): AgentSettings {
+export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | undefined) {
   const { limits = {} } = options;
   const config: TypedAgentConfig<unknown> = options.agentConfig;
   if (!config.llmModel) {
@@ -199,6 +180,7 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
     modelSettings: config.modelSettings ? { ...config.modelSettings } : undefined,
     name,
     roleDescription: config.roleDescription,
+    /** Undefined until it is used. */
     agentId: config.agentId ?? (config.name === undefined ? name : undefined),
     systemPrompt: config.systemPrompt,
     allowImages: config.allowImages ?? false,
@@ -232,9 +214,5 @@ export function readHistory(config: AgentConfig): Message[] {
 
 /** The options that are passed on to the MCP client. */
 export function clientOptions(options: NestedAgentOptions): PocketAgentClientOptions {
-  const { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo } = options;
-  const { elicitationHandler, logHandler, progressHandler, messageHandler, roots } = options;
-  const all = { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo };
-  const handlers = { elicitationHandler, logHandler, progressHandler, messageHandler, roots };
-  return withoutUndefined({ ...all, ...handlers });
+  return withoutUndefined(Object.fromEntries(Object.entries(options).filter(([key]) => key in serverRules)));
 }

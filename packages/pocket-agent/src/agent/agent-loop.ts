@@ -1,42 +1,30 @@
 // The loop of an agent: `run` adds the user's message and takes steps until the model calls no more tools.
-import { abortable, deepCopy, deepFreeze, type Logger, PocketError, within } from '@pocket-agent/kit';
-import { type Message, readInput, toolMessage, type UserInput, type UserMessageOptions } from '../base/messages.ts';
+import { abortable, deepCopy, deepFreeze, PocketError, within } from '@pocket-agent/kit';
+import { type Message, readInput, textOf, toolMessage, type UserInput } from '../base/messages.ts';
 import type { ToolResult } from '../base/tool-call.ts';
 import type { Compaction } from '../compaction/compactor.ts';
-import type { Ledger } from '../cost/ledger.ts';
-import type { History } from '../history/history.ts';
 import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
 import type { ExecutedPart } from '../model/model-call.ts';
 import { type ExecutedCalls, hasExecutedCalls } from '../provider-tools/executed-calls.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
 import { nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
-import type { UnsignedEvent } from '../run/events.ts';
-import type { RunAgent, RunContext } from '../run/run-context.ts';
+import type { RunContext } from '../run/run-context.ts';
 import { readModelAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
 import { type RequestedCall, runToolCalls } from '../tools/tool-runner.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
-import type { AgentSettings } from './agent-config.ts';
+import type { PocketAgent } from './agent.ts';
 import type { AgentModel } from './agent-model.ts';
+import type { AgentParts } from './agent-parts.ts';
 import type { AgentTools } from './agent-tools.ts';
-import { type AgentHooks, type HookContext, hookContextOf, postStepAfterFailure } from './hooks.ts';
+import { type HookContext, hookContextOf, postStepAfterFailure } from './hooks.ts';
 import { finalText, needsAnotherStep, type StepResult } from './step-result.ts';
 
-interface LoopAgent extends RunAgent {
-  readonly hooks: AgentHooks;
-  readonly logger: Logger;
-  addUserMessage(text: string, options?: UserMessageOptions): void;
-  emit(event: UnsignedEvent): void;
-}
-
-interface LoopParts {
-  settings: AgentSettings;
-  history: History;
+interface LoopParts extends AgentParts {
   model: AgentModel;
   tools: AgentTools;
-  ledger: Ledger;
   createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>>;
-  /** The `step` of a subclass, which takes the place of ours; undefined if there is none. */
+  /** The `step` of a subclass, which takes the place of ours; undefined if `step` is not overridden. */
   overriddenStep(): (() => Promise<StepResult>) | undefined;
 }
 
@@ -55,10 +43,10 @@ interface AnsweredCalls {
 }
 
 export class AgentLoop {
-  readonly #agent: LoopAgent;
+  readonly #agent: PocketAgent<unknown>;
   readonly #parts: LoopParts;
 
-  constructor(agent: LoopAgent, parts: LoopParts) {
+  constructor(agent: PocketAgent<unknown>, parts: LoopParts) {
     this.#agent = agent;
     this.#parts = parts;
   }
@@ -75,7 +63,7 @@ export class AgentLoop {
       const result = await (ownStep ? ownStep() : this.step(context, { firstListenerCall }));
       if (output?.answer) return output.answer.value;
       if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
-      const answer = finalText(result, output?.cutOffText);
+      const answer = finalText(result, output?.cutOffText ?? textOf(result.llmMessage));
       if (!output) return answer;
       const read = await output.readText(answer);
       if ('value' in read) return read.value;

@@ -1,40 +1,20 @@
 // The model of one agent: resolved at first use, and asked in the loop.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { abortable, deepCopy, type Logger, snapshot, withoutUndefined } from '@pocket-agent/kit';
+import { abortable, deepCopy, snapshot, withoutUndefined } from '@pocket-agent/kit';
 import { type FileInput, filePart } from '../base/file-input.ts';
 import { defaultCompaction } from '../compaction/compaction-options.ts';
 import { type Compaction, Compactor, type PromptRequest } from '../compaction/compactor.ts';
-import type { CompactedHistory, Reference } from '../compaction/history-view.ts';
-import type { Ledger } from '../cost/ledger.ts';
-import type { History } from '../history/history.ts';
+import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import { checkFileTypes } from '../model/file-rules.ts';
 import { callModel, type ExecutedPart, type ModelCall, type ModelResponse } from '../model/model-call.ts';
 import { warnOfProviderTools } from '../model/model-request.ts';
 import { type LanguageModel, providerOf, resolveModel } from '../providers/model-names.ts';
-import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { ToolTable } from '../tools/tool-table.ts';
-import type { AgentSettings, ModelRouter } from './agent-config.ts';
-
-interface ModelOwner {
-  readonly systemPrompt: string | undefined;
-  readonly logger: Logger;
-  emit(event: UnsignedEvent): void;
-}
-
-interface AgentModelOptions {
-  settings: AgentSettings;
-  router: ModelRouter | undefined;
-  ledger: Ledger;
-  history: History;
-  tools: {
-    /** The line in place of an old result. */
-    readonly reference: Reference;
-    /** Whether results of this tool are instructions. */
-    returnsInstructions(toolName: string): boolean;
-  };
-}
+import type { PocketAgent } from './agent.ts';
+import type { AgentParts } from './agent-parts.ts';
+import type { AgentTools } from './agent-tools.ts';
 
 /** What one step asks of the model. */
 interface StepRequest {
@@ -56,15 +36,15 @@ interface PromptedRequest extends StepRequest {
 const noTools = new ToolTable(new Map());
 
 export class AgentModel {
-  readonly #agent: ModelOwner;
-  readonly #options: AgentModelOptions;
+  readonly #agent: PocketAgent<unknown>;
+  readonly #parts: AgentParts & { tools: AgentTools };
   #known: LanguageModel | undefined;
   #summaryModel: LanguageModel | undefined;
   #compactor: Compactor | undefined;
 
-  constructor(agent: ModelOwner, options: AgentModelOptions) {
+  constructor(agent: PocketAgent<unknown>, parts: AgentParts & { tools: AgentTools }) {
     this.#agent = agent;
-    this.#options = options;
+    this.#parts = parts;
   }
 
   /** Undefined before the first use. */
@@ -73,11 +53,11 @@ export class AgentModel {
   }
 
   async resolve(): Promise<LanguageModel> {
-    const { settings, router } = this.#options;
+    const { settings, options } = this.#parts;
     const { llmModel, modelSettings } = settings;
     this.#known ??=
-      router && typeof llmModel === 'string'
-        ? router.languageModel(llmModel)
+      options.router && typeof llmModel === 'string'
+        ? options.router.languageModel(llmModel)
         : await resolveModel(llmModel, modelSettings);
     return this.#known;
   }
@@ -92,7 +72,7 @@ export class AgentModel {
 
   /** Asks for the next message of the conversation. */
   ask(request: StepRequest): Promise<ModelResponse> {
-    const { history } = this.#options;
+    const { history } = this.#parts;
     const { output } = request.context;
     // neutral: callModel adapts it to the provider
     const prompt = history.prompt(this.#agent.systemPrompt);
@@ -126,7 +106,7 @@ export class AgentModel {
   }
 
   #newCompactor(): Compactor {
-    const { settings, history, ledger, tools } = this.#options;
+    const { settings, history, ledger, tools } = this.#parts;
     return new Compactor({
       settings: settings.compaction ?? defaultCompaction,
       history,
@@ -146,10 +126,10 @@ export class AgentModel {
 
   /** `model` of the option `compaction`, or the agent's own. */
   async #resolveSummaryModel(own: LanguageModel): Promise<LanguageModel> {
-    const { settings, router } = this.#options;
+    const { settings, options } = this.#parts;
     const model = settings.compaction?.model ?? own;
     if (typeof model !== 'string') return model;
-    if (router) return router.languageModel(model);
+    if (options.router) return options.router.languageModel(model);
     const { llmModel, modelSettings } = settings;
     const isSameProvider = typeof llmModel === 'string' && providerOf(llmModel) === providerOf(model);
     this.#summaryModel ??= await resolveModel(model, isSameProvider ? modelSettings : undefined);
@@ -158,7 +138,7 @@ export class AgentModel {
 
   /** A summary is not streamed: its text is not an answer. */
   #summaryCall({ model, context, prompt }: Pick<PromptedRequest, 'model' | 'context' | 'prompt'>): ModelCall {
-    const { headers, providerOptions } = this.#options.settings.completionOptions ?? {};
+    const { headers, providerOptions } = this.#parts.settings.completionOptions ?? {};
     const own = model === this.#known ? withoutUndefined({ headers, providerOptions }) : {};
     const call = this.#call({ model, context, prompt, hasUrls: false, table: noTools, completion: {} });
     return { ...call, options: { ...own, prompt }, onDelta: undefined };
@@ -167,7 +147,7 @@ export class AgentModel {
   /** Retries are logged and shown as events; failed answers that are billed are recorded. */
   #call(request: PromptedRequest): ModelCall {
     const { model, context, hasUrls, table, onExecuted } = request;
-    const { settings, ledger } = this.#options;
+    const { settings, ledger } = this.#parts;
     const { logger } = this.#agent;
     if (table.hasProviderTools) void warnOfProviderTools(model, table.definitions, logger);
     return {

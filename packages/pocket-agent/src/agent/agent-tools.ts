@@ -1,18 +1,14 @@
 // The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
-import { deepCopy, inSlices, type Logger } from '@pocket-agent/kit';
-import type { AccessRules } from '../access/access-rules.ts';
-import type { Approve } from '../access/approval.ts';
+import { deepCopy, inSlices } from '@pocket-agent/kit';
 import { plainReference, type Reference } from '../compaction/history-view.ts';
 import { type KeepResultsOptions, readKeepResults } from '../compaction/keep-results-options.ts';
 import { KeptResults } from '../compaction/kept-results.ts';
-import type { History } from '../history/history.ts';
 import { memoryTools } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import { ExecutedCalls } from '../provider-tools/executed-calls.ts';
 import { providerToolSource } from '../provider-tools/provider-tool.ts';
 import { isObserved } from '../run/event-emitter.ts';
-import type { UnsignedEvent } from '../run/events.ts';
-import type { RunAgent, RunContext } from '../run/run-context.ts';
+import type { RunContext } from '../run/run-context.ts';
 import { agentSkills } from '../skills/agent-skills.ts';
 import { ServedResources } from '../skills/served-resources.ts';
 import { subAgentTools } from '../tools/agent-tool.ts';
@@ -24,27 +20,15 @@ import type { ToolTable } from '../tools/tool-table.ts';
 import { warnOfEmptyFilter, warnOfVolume } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
 import type { PocketAgent } from './agent.ts';
-import type { NestedAgentOptions } from './agent-config.ts';
-import type { AgentHooks, HookContext } from './hooks.ts';
+import type { AgentParts } from './agent-parts.ts';
+import type { HookContext } from './hooks.ts';
 
 /** Changed tools of one list that are logged one by one. Each change is an event. */
 const MAX_LOGGED_CHANGES = 20;
 
-interface ToolsOwner extends RunAgent {
-  readonly subAgents: readonly PocketAgent<unknown>[];
-  readonly approve: Approve | undefined;
-  readonly hooks: AgentHooks;
-  readonly logger: Logger;
-  emit(event: UnsignedEvent): void;
-}
-
-interface AgentToolsParts {
-  options: NestedAgentOptions;
+interface AgentToolsParts extends AgentParts {
   /** The MCP servers of the agent. */
   client: PocketAgentClient | undefined;
-  access: AccessRules;
-  settings: ToolRun['settings'];
-  history: History;
 }
 
 interface Step {
@@ -56,7 +40,7 @@ interface Step {
 }
 
 export class AgentTools {
-  readonly #agent: ToolsOwner;
+  readonly #agent: PocketAgent<unknown>;
   readonly #parts: AgentToolsParts;
   readonly #sources: readonly (FunctionTool | ToolSource)[];
   readonly #toolbox: Toolbox;
@@ -64,7 +48,7 @@ export class AgentTools {
   #kept: KeptResults | undefined;
   #loads = 0;
 
-  constructor(agent: ToolsOwner, parts: AgentToolsParts) {
+  constructor(agent: PocketAgent<unknown>, parts: AgentToolsParts) {
     this.#agent = agent;
     this.#parts = parts;
     const { options, history } = parts;
@@ -220,7 +204,7 @@ export class AgentTools {
 
 /** Of several tools with one name, the first keeps it; so servers are last. */
 function toolSources(
-  { subAgents, logger }: ToolsOwner,
+  { subAgents, logger }: PocketAgent<unknown>,
   { options, client, history }: AgentToolsParts,
 ): (FunctionTool | ToolSource)[] {
   const { providerTools, skills } = options;

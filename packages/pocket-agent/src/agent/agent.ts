@@ -45,9 +45,7 @@ import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import { withoutClose } from '../tools/tool-source.ts';
 import { AgentClient } from './agent-client.ts';
 import {
-  type AgentSettings,
   forkOriginOf,
-  type NestedAgentOptions,
   type PocketAgentOptions,
   readHistory,
   readOptions,
@@ -58,6 +56,7 @@ import {
 import { AgentLoop } from './agent-loop.ts';
 import { AgentModel } from './agent-model.ts';
 import { type StepOptions, stepOptions } from './agent-options.ts';
+import type { AgentParts } from './agent-parts.ts';
 import { AgentTools } from './agent-tools.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { type OverriddenRun, queueOverriddenRun } from './overridden-run.ts';
@@ -73,17 +72,13 @@ export class PocketAgent<Answer = string> {
   readonly hooks: AgentHooks;
   readonly logger: Logger;
   readonly approve: Approve | undefined;
-  readonly #options: NestedAgentOptions;
   /** Whether options were given flat: the constructor of a subclass expects them so. */
   readonly #isFlat: boolean;
-  readonly #settings: AgentSettings;
-  readonly #history: History;
+  readonly #parts: AgentParts;
   readonly #model: AgentModel;
   readonly #tools: AgentTools;
-  readonly #access: AccessRules;
   readonly #loop: AgentLoop;
   readonly #queue: RunQueue;
-  readonly #ledger: Ledger;
   readonly #closedTogether = new Set<{ close(): Promise<void> }>();
   readonly #overriddenRun: OverriddenRun;
   #client: PocketAgentClient | undefined;
@@ -93,50 +88,40 @@ export class PocketAgent<Answer = string> {
     const origin = forkOriginOf(given);
     const settings = readSettings(options, origin);
     const messages = readHistory(options.agentConfig);
-    const history = new History(messages, (data, meta) => this.emit({ type: 'new_message', data }, meta));
-    this.#settings = settings;
-    this.#history = history;
+    const logger = options.logger ?? stderrLogger();
+    const hasApprover = Boolean(options.approve);
     this.#isFlat = !('agentConfig' in given);
-    this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...messages] } };
     this.hooks = options.hooks ?? {};
-    this.logger = options.logger ?? stderrLogger();
+    this.logger = logger;
     this.subAgents = Object.freeze([...(options.subAgents ?? [])]);
     this.approve = options.approve;
-    const { logger } = this;
-    const hasApprover = Boolean(options.approve);
-    const access = new AccessRules(options.access, { logger, hasApprover, forkOf: origin?.access });
-    const ledger = new Ledger({ name: this.name, prices: options.prices ?? {}, logger });
-    this.#access = access;
-    this.#ledger = ledger;
-    this.#queue = new RunQueue(this, { limits: settings, ledger, rules: access, history });
+    this.#parts = {
+      options: { ...options, agentConfig: { ...options.agentConfig, messages: [...messages] } },
+      settings,
+      history: new History(messages, (data, meta) => this.emit({ type: 'new_message', data }, meta)),
+      ledger: new Ledger({ name: settings.name, prices: options.prices ?? {}, logger }),
+      access: new AccessRules(options.access, { logger, hasApprover, forkOf: origin?.access }),
+    };
+    this.#queue = new RunQueue(this, this.#parts);
     this.#client = options.mcpClient;
     const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
-    const tools = new AgentTools(this, { options, client, access, settings, history });
-    const { router } = options;
-    const model = new AgentModel(this, { settings, router, ledger, history, tools });
-    this.#tools = tools;
-    this.#model = model;
+    this.#tools = new AgentTools(this, { ...this.#parts, client });
+    this.#model = new AgentModel(this, { ...this.#parts, tools: this.#tools });
     this.#loop = new AgentLoop(this, {
-      settings,
-      history,
-      model,
-      tools,
-      ledger,
+      ...this.#parts,
+      model: this.#model,
+      tools: this.#tools,
       createHookContext: () => this.createHookContext(),
       overriddenStep: () => (this.step === PocketAgent.prototype.step ? undefined : () => this.step()),
     });
     this.#overriddenRun = queueOverriddenRun<Answer>(this, PocketAgent.prototype.run, this.#queue);
-    if (options.agentConfig.compacted) model.resumeCompaction(options.agentConfig.compacted);
+    if (options.agentConfig.compacted) this.#model.resumeCompaction(options.agentConfig.compacted);
   }
 
   /** The MCP servers of this agent; created at first use. */
   get mcpClient(): PocketAgentClient {
-    this.#client ??= new AgentClient({
-      options: this.#options,
-      logger: this.logger,
-      client: () => this.mcpClient,
-      emit: (event) => this.emit(event),
-      ledger: this.#ledger,
+    this.#client ??= new AgentClient(this, {
+      ...this.#parts,
       model: () => this.#model.resolve(),
       tools: () => this.#tools.known() ?? this.#tools.collect(neverAborted),
       toolRenamed: (change) => this.#tools.renamed(change),
@@ -145,43 +130,43 @@ export class PocketAgent<Answer = string> {
   }
 
   get name(): string {
-    return this.#settings.name;
+    return this.#parts.settings.name;
   }
 
   get agentId(): string {
-    this.#settings.agentId ??= crypto.randomUUID();
-    return this.#settings.agentId;
+    this.#parts.settings.agentId ??= crypto.randomUUID();
+    return this.#parts.settings.agentId;
   }
 
   get roleDescription(): string | undefined {
-    return this.#settings.roleDescription;
+    return this.#parts.settings.roleDescription;
   }
 
   get systemPrompt(): string | undefined {
-    return this.#settings.systemPrompt;
+    return this.#parts.settings.systemPrompt;
   }
 
   get allowImages(): boolean {
-    return this.#settings.allowImages;
+    return this.#parts.settings.allowImages;
   }
 
   /** The JSON Schema of its answers as other programs get them; undefined for an agent that answers with text. */
   get outputSchema(): JsonSchema | undefined {
-    return this.#settings.output?.schema.shared;
+    return this.#parts.settings.output?.schema.shared;
   }
 
   get llmModel(): string | LanguageModel {
-    return this.#settings.llmModel;
+    return this.#parts.settings.llmModel;
   }
 
   /** The history, oldest first, frozen. Only `addMessage`, `addUserMessage` and `resetMessages` change it. */
   get messages(): readonly Message[] {
-    return this.#history.messages;
+    return this.#parts.history.messages;
   }
 
   /** Usage of this agent since it was created, sub-agents included. */
   get totals(): RunTotals {
-    return snapshot(this.#ledger.totals);
+    return snapshot(this.#parts.ledger.totals);
   }
 
   /**
@@ -228,20 +213,20 @@ export class PocketAgent<Answer = string> {
   /** Adds a copy of a message to the history. */
   addMessage(message: Message, meta: Record<string, unknown> = {}): void {
     const copy = snapshot(copyMessage(message));
-    this.#history.noteCallIds(copy);
-    this.#history.add(copy, { meta });
+    this.#parts.history.noteCallIds(copy);
+    this.#parts.history.add(copy, { meta });
   }
 
   /** `meta` goes into the `new_message` event. */
   addUserMessage(text: string, options: UserMessageOptions = {}): void {
     userMessageOptions.check(options);
     const { images = [], files = [], meta } = options;
-    const { allowImages } = this.#settings;
+    const { allowImages } = this.#parts.settings;
     const parts = files.map(filePart);
     const kept = allowImages ? parts : parts.filter((part) => !isImagePart(part));
     const dropped = (allowImages ? 0 : images.length) + parts.length - kept.length;
     if (dropped > 0) this.logger.warn(`${dropped} image(s) dropped: allowImages of ${this.name} is not set.`);
-    this.#history.add(deepFreeze(userMessage(text, allowImages ? images : [], kept)), { meta });
+    this.#parts.history.add(deepFreeze(userMessage(text, allowImages ? images : [], kept)), { meta });
   }
 
   /**
@@ -261,9 +246,9 @@ export class PocketAgent<Answer = string> {
 
   /** Forgets the conversation; the system prompt stays. */
   resetMessages(): void {
-    this.#history.reset();
+    this.#parts.history.reset();
     this.#tools.forgetResults();
-    this.#access.forgetApprovals();
+    this.#parts.access.forgetApprovals();
   }
 
   /**
@@ -273,9 +258,9 @@ export class PocketAgent<Answer = string> {
   async continueConversation(log: ConversationLog): Promise<void> {
     if (this.#queue.isRunning)
       throw configError(`${this.name} is running: await its run before it changes conversations.`);
-    const saved = new SavedHistory({ history: this.#history, view: this.#model, log, logger: this.logger });
+    const saved = new SavedHistory({ history: this.#parts.history, view: this.#model, log, logger: this.logger });
     await saved.read();
-    this.#history.saved = saved;
+    this.#parts.history.saved = saved;
   }
 
   /** Shows an event to `hooks.onEvent`, to listeners of the run, and to parent agents. */
@@ -285,19 +270,18 @@ export class PocketAgent<Answer = string> {
 
   /** A new agent of the same class and options with its own conversation. It uses this agent's MCP connections. */
   fork(): this {
-    const { mcpConfig: _shared, agentConfig, ...options } = this.#options;
+    const { access } = this.#parts;
+    const { mcpConfig: _shared, agentConfig, tools = [], ...options } = this.#parts.options;
     const { agentId: _own, ...config } = { ...agentConfig, name: this.name };
     const forked: PocketAgentOptions = {
       ...options,
       ...(this.#isFlat ? config : { agentConfig: config }),
-      access: this.#access.options,
+      access: access.options,
       mcpClient: this.mcpClient,
-      tools: (this.#options.tools ?? []).map((entry) =>
-        isFunctionTool(entry) ? (entry.fork?.() ?? entry) : withoutClose(entry),
-      ),
+      tools: tools.map((entry) => (isFunctionTool(entry) ? (entry.fork?.() ?? entry) : withoutClose(entry))),
       subAgents: this.subAgents.map((agent) => agent.fork()),
     };
-    return this.#construct(withForkOrigin(forked, { access: this.#access, client: this.mcpClient }));
+    return this.#construct(withForkOrigin(forked, { access, client: this.mcpClient }));
   }
 
   /** This agent as one tool, `{name}-message`: for the `tools` of another agent, or to register on an MCP server. */
@@ -313,7 +297,7 @@ export class PocketAgent<Answer = string> {
   /** The tools that the model of this agent may see, its MCP servers' included. */
   async listTools(signal: AbortSignal = neverAborted): Promise<JudgedTool[]> {
     const table = await this.#tools.collect(signal, 'all');
-    return [...table.allowed((tool) => this.#access.refusal(tool)).entries];
+    return [...table.allowed((tool) => this.#parts.access.refusal(tool)).entries];
   }
 
   /** What clients may list and read when this agent is served over MCP. */
@@ -332,7 +316,7 @@ export class PocketAgent<Answer = string> {
     this.#queue.close();
     const closing = [...this.#closedTogether, this.#tools, ...this.subAgents].map((part) => part.close());
     const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
-    await this.#access.close(); // runs that were just ended leave records too
+    await this.#parts.access.close(); // runs that were just ended leave records too
     if (failed) throw failed.reason;
   }
 
@@ -347,7 +331,7 @@ export class PocketAgent<Answer = string> {
 
   /** Null for a run that returns text. */
   #outputRun({ output: given }: Partial<TypedRunOptions<unknown>>): OutputRun | null {
-    const output = readOutput(given) ?? this.#settings.output;
+    const output = readOutput(given) ?? this.#parts.settings.output;
     return output ? new OutputRun(output, (value) => this.emit({ type: 'output_delta', data: { value } })) : null;
   }
 

@@ -1,29 +1,16 @@
 // One agent has one history, so its runs take turns. A run or step that starts inside a run of the same agent does not
 // wait: it is part of that run, which ends after it.
 import { abortable, errorText, isPocketError, PocketError, startDeadline } from '@pocket-agent/kit';
-import type { AccessRules } from '../access/access-rules.ts';
-import type { Approve } from '../access/approval.ts';
 import { readProfile } from '../access/capabilities.ts';
 import { Policy } from '../access/policy.ts';
-import { Budget, type BudgetLimits } from '../cost/budget.ts';
-import type { Ledger } from '../cost/ledger.ts';
-import type { History } from '../history/history.ts';
+import { Budget } from '../cost/budget.ts';
 import type { OutputRun } from '../output/output-run.ts';
 import { emitEvent } from '../run/event-emitter.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun, inRun, lastRun, NO_METADATA, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
-
-interface QueuedAgent extends RunAgent {
-  readonly approve: Approve | undefined;
-}
-
-interface QueueOptions {
-  limits: BudgetLimits & { timeoutMs: number | undefined };
-  ledger: Ledger;
-  rules: AccessRules;
-  history: History;
-}
+import type { PocketAgent } from './agent.ts';
+import type { AgentParts } from './agent-parts.ts';
 
 type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
 
@@ -41,8 +28,8 @@ type Work<Value> = (context: RunContext) => Promise<Value>;
 const waitsFor = new WeakMap<RunAgent, Set<RunContext>>();
 
 export class RunQueue {
-  readonly #agent: QueuedAgent;
-  readonly #options: QueueOptions;
+  readonly #agent: PocketAgent<unknown>;
+  readonly #parts: AgentParts;
   readonly #closing = new AbortController();
   /** Settles when the last run in the queue has ended. */
   #last = Promise.resolve();
@@ -50,9 +37,9 @@ export class RunQueue {
   /** Runs in the queue, the current one included. */
   #entered = 0;
 
-  constructor(agent: QueuedAgent, options: QueueOptions) {
+  constructor(agent: PocketAgent<unknown>, parts: AgentParts) {
     this.#agent = agent;
-    this.#options = options;
+    this.#parts = parts;
   }
 
   /** The run that the current code is part of, unless it is a tool that the run called. */
@@ -79,7 +66,7 @@ export class RunQueue {
     const isPart = own !== undefined && !hasOwnOutput && hasNoOptions(entry);
     const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
     const { input } = entry;
-    const saved = own ? undefined : this.#options.history.saved;
+    const saved = own ? undefined : this.#parts.history.saved;
     let leave: (() => void) | undefined;
     try {
       context.signal.throwIfAborted();
@@ -115,7 +102,7 @@ export class RunQueue {
   }
 
   #newContext(entry: Entry, own: RunContext | undefined): { context: RunContext; release(): void } {
-    const { limits, ledger, rules } = this.#options;
+    const { settings: limits, ledger, access: rules } = this.#parts;
     const { profile, onEvent, streaming = onEvent !== undefined } = entry;
     const { name } = this.#agent;
     const profiles = profile === undefined ? [] : [profile].flat().map(readProfile);

@@ -1,23 +1,54 @@
-// Sampling: answers a server that asks for a model call with the agent's own model, if that is allowed.
-import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
+// Sampling: answers servers that ask for a model call with the agent's own model.
+import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { CreateMessageRequest, CreateMessageResult } from '@modelcontextprotocol/client';
-import { PocketError } from '@pocket-agent/kit';
-import { callModel, type ModelResponse } from '../model/model-call.ts';
+import { errorText, isPocketError, type Logger, PocketError, publicErrorText } from '@pocket-agent/kit';
+import { textOf } from '../base/messages.ts';
+import type { Budget } from '../cost/budget.ts';
+import type { Ledger } from '../cost/ledger.ts';
+import type { ServerHandlers } from '../mcp/server-requests.ts';
+import { callModel } from '../model/model-call.ts';
+import type { LanguageModel } from '../providers/model-names.ts';
+import { currentRun, type RunContext } from '../run/run-context.ts';
+import { finalText } from './step-result.ts';
 
 type SamplingParams = CreateMessageRequest['params'];
 
-interface Sampling {
-  model: LanguageModelV4;
-  params: SamplingParams;
-  signal: AbortSignal;
-  /** Called with every answer, also one that is of no use to the server: it is billed. */
-  onAnswer(response: ModelResponse): Promise<unknown>;
+interface SamplingOptions {
+  model(): Promise<LanguageModel>;
+  ledger: Ledger;
+  logger: Logger;
 }
 
-export async function sample({ model, params, signal, onAnswer }: Sampling): Promise<CreateMessageResult> {
+/** Per run: limits what a server can spend if the agent has no budget. */
+const MAX_SAMPLES = 100;
+
+/** Sampling counts towards the budget of the run that calls the server: one at a time, so that the limit holds. */
+export function samplingHandler(options: SamplingOptions): NonNullable<ServerHandlers['samplingHandler']> {
+  const samples = new WeakMap<Budget, { count: number; last: Promise<unknown> }>();
+  return async (params, { server, signal }) => {
+    const run = currentRun();
+    if (!run) throw new Error(`No run that calls "${server}" could be found to sample for.`);
+    const { count, last } = samples.get(run.budget) ?? { count: 0, last: Promise.resolve() };
+    if (count >= MAX_SAMPLES)
+      throw new PocketError('BUDGET_REACHED', `A run answers at most ${MAX_SAMPLES} sampling requests.`);
+    const sampled = last.then(() => sample(params, { ...options, run, signal }));
+    samples.set(run.budget, { count: count + 1, last: sampled.catch(() => {}) });
+    return sampled.catch((error) => {
+      throw forServer(error, server, options.logger);
+    });
+  };
+}
+
+async function sample(
+  params: SamplingParams,
+  { model: resolve, ledger, run, signal }: SamplingOptions & { run: RunContext; signal: AbortSignal },
+): Promise<CreateMessageResult> {
   const { systemPrompt, messages, maxTokens, temperature, stopSequences } = params;
+  const model = await resolve();
+  run.budget.checkModelCall();
+  if (run.budget.limitsCost) await ledger.requirePrice(run, model);
   const system: LanguageModelV4Message[] = systemPrompt ? [{ role: 'system', content: systemPrompt }] : [];
-  const response = await callModel({
+  const answer = await callModel({
     model,
     signal,
     maxRetries: 2,
@@ -29,17 +60,21 @@ export async function sample({ model, params, signal, onAnswer }: Sampling): Pro
       ...(stopSequences === undefined ? {} : { stopSequences }),
     },
   });
-  await onAnswer(response);
-  const finish = response.finishReason.unified;
-  if (finish === 'content-filter') {
-    throw new PocketError('ANSWER_FILTERED', 'The answer was blocked by the content filter of the provider.');
-  }
-  if (finish === 'error') throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.');
-  if (finish === 'interrupted')
-    throw new PocketError('ANSWER_CUT_OFF', 'The provider interrupted the answer; ask again.');
-  const text = response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  const stopReason = finish === 'length' ? 'maxTokens' : 'endTurn';
+  await ledger.record({ run, model, answer }); // also one that is of no use to the server: it is billed
+  const { unified: finishReason, raw: rawFinishReason } = answer.finishReason;
+  const isCutOff = finishReason === 'length';
+  const text = isCutOff ? textOf(answer) : finalText({ finishReason, rawFinishReason }, textOf(answer));
+  const stopReason = isCutOff ? 'maxTokens' : 'endTurn';
   return { model: model.modelId, role: 'assistant', content: { type: 'text', text }, stopReason };
+}
+
+/** Servers do not see the error texts of the provider. */
+function forServer(error: unknown, server: string, logger: Logger): unknown {
+  if (!isPocketError(error) || error.cause === undefined) return error;
+  const text = publicErrorText(error, 'The model');
+  if (text === error.message) return error;
+  logger.error(`Sampling for MCP server "${server}": ${errorText(error)}`);
+  return new PocketError(error.code, text);
 }
 
 function promptMessage({ role, content }: SamplingParams['messages'][number]): LanguageModelV4Message {

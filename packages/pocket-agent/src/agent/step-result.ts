@@ -1,7 +1,7 @@
 // The result of one step.
 
-import { PocketError } from '@pocket-agent/kit';
-import { type AssistantMessage, textOf } from '../base/messages.ts';
+import { PocketError, type PocketErrorCode } from '@pocket-agent/kit';
+import type { AssistantMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { Usage } from '../cost/usage.ts';
 import type { ModelResponse } from '../model/model-call.ts';
@@ -21,42 +21,33 @@ export interface StepResult {
 
 /** The text of a complete answer. An answer that was cut off or filtered is an error that carries the partial text. */
 export function finalText(
-  { llmMessage, finishReason, rawFinishReason }: StepResult,
-  text = textOf(llmMessage),
+  { finishReason, rawFinishReason }: Pick<StepResult, 'finishReason' | 'rawFinishReason'>,
+  text: string,
 ): string {
-  const details = { text, finishReason };
+  const fail = (code: PocketErrorCode, problem: string): never => {
+    throw new PocketError(code, problem, { details: { text, finishReason } });
+  };
   switch (finishReason) {
     case 'interrupted':
-      throw new PocketError('ANSWER_CUT_OFF', 'The provider interrupted the answer; ask again.', { details });
+      return fail('ANSWER_CUT_OFF', 'The provider interrupted the answer; ask again.');
     case 'length':
-      if (rawFinishReason === 'model_context_window_exceeded') {
-        throw new PocketError(
-          'ANSWER_CUT_OFF',
-          'The conversation fills the context window of the model: begin a new one, or use a model with a larger window.',
-          { details },
-        );
-      }
-      throw new PocketError(
-        'ANSWER_CUT_OFF',
-        'The answer was cut off: raise completionOptions.maxOutputTokens, or ask for less.',
-        { details },
-      );
+      return fail('ANSWER_CUT_OFF', rawFinishReason === 'model_context_window_exceeded' ? WINDOW_FULL : CUT_OFF);
     case 'content-filter':
-      throw new PocketError('ANSWER_FILTERED', 'The answer was blocked by the content filter of the provider.', {
-        details,
-      });
+      return fail('ANSWER_FILTERED', 'The answer was blocked by the content filter of the provider.');
     case 'error':
-      throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.', { details });
+      return fail('MODEL_FAILED', 'The model ended its answer with an error.');
     case 'other':
       // Gemini's reasons are in capitals, and all of them here mean an incomplete answer
       if (!/^[A-Z_]+$/.test(rawFinishReason ?? '')) return text;
-      throw new PocketError('ANSWER_CUT_OFF', `The provider interrupted the answer (${rawFinishReason}); ask again.`, {
-        details,
-      });
+      return fail('ANSWER_CUT_OFF', `The provider interrupted the answer (${rawFinishReason}); ask again.`);
     default:
       return text;
   }
 }
+
+const CUT_OFF = 'The answer was cut off: raise completionOptions.maxOutputTokens, or ask for less.';
+const WINDOW_FULL =
+  'The conversation fills the context window of the model: begin a new one, or use a model with a larger window.';
 
 /** Whether another step follows: after tool calls, and after a long turn that the provider paused. */
 export function needsAnotherStep({ toolExecutionResults, rawFinishReason }: StepResult): boolean {

@@ -134,10 +134,10 @@ function withOptions<Part extends AssistantPart>(
   return providerMetadata ? { ...part, providerOptions: snapshot(providerMetadata) } : part;
 }
 
-/** The text of a message, without reasoning. */
-export function textOf(message: Message): string {
+/** The text of a message or an answer, without reasoning. */
+export function textOf({ content }: Pick<Message, 'content'> | { content: readonly LanguageModelV4Content[] }): string {
   let text = '';
-  for (const part of message.content) if (part.type === 'text') text += part.text;
+  for (const part of content) if (part.type === 'text') text += part.text;
   return text;
 }
 

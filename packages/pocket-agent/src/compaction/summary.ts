@@ -1,7 +1,7 @@
 // Summarises the older part of a conversation with a model: in one call, or piece by piece if it is too long for one.
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { PocketError } from '@pocket-agent/kit';
-import type { Message } from '../base/messages.ts';
+import { type Message, textOf } from '../base/messages.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import { isContextOverflow } from './context-window.ts';
 import { shortText } from './history-view.ts';
@@ -58,9 +58,9 @@ function promptFor(transcript: string, notes: string | undefined, maxWords: numb
   ];
 }
 
-function summaryIn({ content, finishReason }: ModelResponse): string {
-  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  const { unified } = finishReason;
+function summaryIn(response: ModelResponse): string {
+  const text = textOf(response);
+  const { unified } = response.finishReason;
   if (unified === 'content-filter')
     throw new PocketError('ANSWER_FILTERED', 'The summary was blocked by the content filter of the provider.');
   // a summary that was cut off at its length is still a summary
