@@ -4,4 +4,4 @@ export { bearerGate, cannotListen, isLocal, serveHttp } from './serve/http-serve
 export { type ResourceService, serveResources } from './serve/resources.ts';
 export { RunLimit } from './serve/run-limit.ts';
 export { ConversationMemory, Conversations, MAX_ID_LENGTH } from './serve/served-conversations.ts';
-export { hasSeveralCallers } from './serve/tokens.ts';
+export { hasSeveralCallers } from './serve/server-options.ts';

@@ -52,12 +52,6 @@ export const accessOptions: OptionRules<AccessOptions> = {
 
 export type FilteredTool = Omit<Tool, 'name'> & JudgedTool & { meta: Record<string, unknown> };
 
-/** What a fork shares with the agent it was made from. */
-interface Shared {
-  fingerprints: Fingerprints;
-  audit: AuditFile | undefined;
-}
-
 interface RulesOptions {
   logger: Logger;
   hasApprover: boolean;
@@ -69,7 +63,8 @@ export class AccessRules {
   readonly logger: Logger;
   readonly options: AccessOptions;
   readonly profile: Profile | undefined;
-  readonly #shared: Shared;
+  readonly fingerprints: Fingerprints;
+  readonly audit: AuditFile | undefined;
   /** Approvals that last longer than a call, by the rules of the agent that calls. */
   #remembered: WeakMap<AccessRules, Set<string>> | undefined;
   #checkOrigins: WeakMap<object, object> | undefined;
@@ -79,22 +74,13 @@ export class AccessRules {
     this.logger = logger;
     this.#hasApprover = hasApprover;
     this.options = snapshot(given ?? {});
-    const { profile } = this.options;
+    const { profile, fingerprintFile, auditFile } = this.options;
     this.profile = profile === undefined ? undefined : readProfile(profile);
-    const shared = forkOf ? forkOf.#sharedWith(this.options) : undefined;
-    this.#shared = shared ?? newShared(this.options);
-  }
-
-  get fingerprints(): Fingerprints {
-    return this.#shared.fingerprints;
-  }
-
-  get audit(): AuditFile | undefined {
-    return this.#shared.audit;
-  }
-
-  get hasFilter(): boolean {
-    return Boolean(this.options.filter);
+    // a fork knows the same tools and writes to the same audit file, unless its options name other files
+    const isSame = (key: 'fingerprintFile' | 'auditFile') => forkOf?.options[key] === this.options[key];
+    const shared = isSame('fingerprintFile') && isSame('auditFile') ? forkOf : undefined;
+    this.fingerprints = shared?.fingerprints ?? new Fingerprints(fingerprintFile);
+    this.audit = shared?.audit ?? (auditFile === undefined ? undefined : new AuditFile(auditFile));
   }
 
   /** Why this agent may not call a tool. */
@@ -134,26 +120,13 @@ export class AccessRules {
 
   /** The model reads why its call was denied; the developer who forgot `approve` reads the log. */
   warnOnce(text: string): void {
-    warnOnce({ logger: this.logger, about: this.#shared, key: 'approve', text });
+    warnOnce({ logger: this.logger, about: this.fingerprints, key: 'approve', text });
   }
 
   /** Resolves when every audit record is in the file. */
   async close(): Promise<void> {
     await this.audit?.written();
   }
-
-  /** A fork knows the same tools and writes to the same audit file, unless its options name other files. */
-  #sharedWith({ fingerprintFile, auditFile }: AccessOptions): Shared | undefined {
-    const isSame = this.options.fingerprintFile === fingerprintFile && this.options.auditFile === auditFile;
-    return isSame ? this.#shared : undefined;
-  }
-}
-
-function newShared({ fingerprintFile, auditFile }: AccessOptions): Shared {
-  return {
-    fingerprints: new Fingerprints(fingerprintFile),
-    audit: auditFile === undefined ? undefined : new AuditFile(auditFile),
-  };
 }
 
 function filteredTool({ name, tool, capability, from, ownName }: JudgedTool): FilteredTool {

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { configError, fileSystem, inSlices, isRecord, sha256 } from '@pocket-agent/kit';
-import { dropAbsent, MAX_ABSENT_NAMES } from '../base/absent-names.ts';
+import { dropAbsent, MAX_ABSENT_NAMES } from '../base/tool-names.ts';
 
 interface ListedTools {
   readonly entries: readonly { name: string; tool: Tool }[];

@@ -76,7 +76,7 @@ export class Policy {
     this.approve = approve;
     this.approveFallback = approveFallback;
     this.caller = caller;
-    const isOpen = rules.profile === undefined && !rules.hasFilter && profiles.length === 0;
+    const isOpen = rules.profile === undefined && !rules.options.filter && profiles.length === 0;
     this.isOpen = isOpen && (parent?.isOpen ?? true);
     this.mayAsk = (rules.options.confirm ?? 'never') !== 'never' || (this.#bindingParent?.mayAsk ?? false);
     this.keepsRecords = rules.audit !== undefined || (parent?.keepsRecords ?? false);
@@ -105,7 +105,7 @@ export class Policy {
   /** All profiles that decide. Undefined if a filter decides too: it may answer differently each time. */
   get decidingProfiles(): readonly Profile[] | undefined {
     const binding = this.#binding();
-    if (binding.some(({ rules }) => rules.hasFilter)) return undefined;
+    if (binding.some(({ rules }) => rules.options.filter)) return undefined;
     return [...binding.flatMap(({ rules }) => rules.profile ?? []), ...this.#chain().flatMap((each) => each.profiles)];
   }
 

@@ -120,7 +120,7 @@ export class AgentTools {
     });
     const allowed = table.allowed((tool) => access.refusal(tool));
     warnOfVolume({ agent: name, table: allowed, logger });
-    if (access.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter({ agent: name, table, logger });
+    if (access.options.filter && allowed.entries.length === 0) warnOfEmptyFilter({ agent: name, table, logger });
     return table;
   }
 

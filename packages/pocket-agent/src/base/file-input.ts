@@ -1,8 +1,7 @@
 // Files of a user message: text becomes a text part with the name of the file, everything else a file part.
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
 import { configError, isString, nullable, OptionSet, type PocketError } from '@pocket-agent/kit';
-import { decodeText, isTextual, typeOfBytes, typeOfName } from './file-types.ts';
-import { isBase64, standardBase64 } from './image-data.ts';
+import { decodeText, isBase64, isTextual, standardBase64, typeOfBytes, typeOfName } from './file-types.ts';
 
 /** A file for the model. It has one of `path`, `url` and `data`. */
 export interface FileInput {

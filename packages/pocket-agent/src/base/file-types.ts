@@ -1,5 +1,5 @@
-// Media types of files: by their bytes, by the ending of their name, and which of them are text.
-import { imageTypeOf } from './image-data.ts';
+// Media types of files: by their bytes, by the ending of their name, and which of them are text. Images as providers take
+// them: plain base64 with the type that the bytes have, whatever was declared.
 
 /** Whether bytes of this type are text that a model can read. */
 export function isTextual(mediaType = ''): boolean {
@@ -88,4 +88,32 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The first bytes of each format, as they look in base64. */
+const imageSignatures: readonly (readonly [RegExp, string])[] = [
+  [/^iVBORw0KGgo/, 'image/png'],
+  [/^\/9j\//, 'image/jpeg'],
+  [/^R0lGOD/, 'image/gif'],
+  [/^UklGR/, 'image/webp'],
+  [/^Qk[0-3]/, 'image/bmp'],
+  [/^(SUkqA|TU0AK)/, 'image/tiff'],
+  [/^.{5}mdHlwaGVp/, 'image/heic'],
+  [/^.{5}mdHlwbWlm/, 'image/heif'],
+  [/^.{5}mdHlwYXZpZ/, 'image/avif'],
+  [/^(PHN2Z|PD94b|PCFET)/, 'image/svg+xml'],
+];
+
+/** Undefined for bytes of no known format. */
+export function imageTypeOf(base64: string): string | undefined {
+  return imageSignatures.find(([start]) => start.test(base64))?.[1];
+}
+
+/** Providers refuse line breaks and the URL-safe alphabet. */
+export function standardBase64(data: string): string {
+  return /[\s_-]/.test(data) ? data.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/') : data;
+}
+
+export function isBase64(data: string): boolean {
+  return data.length > 0 && !/[^A-Za-z0-9+/=]/.test(data);
 }

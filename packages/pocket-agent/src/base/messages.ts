@@ -7,7 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import { configError, isRecord, nullable, type OptionRule, OptionSet, snapshot } from '@pocket-agent/kit';
 import type { FileInput, FilePart } from './file-input.ts';
-import { imageTypeOf, standardBase64 } from './image-data.ts';
+import { imageTypeOf, standardBase64 } from './file-types.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
 export type UserMessage = Extract<Message, { role: 'user' }>;

@@ -1,4 +1,4 @@
-// Names of tools that every provider takes.
+// Names of tools that every provider takes, and a limit for what is remembered of tools that are no longer listed.
 import { sha256 } from '@pocket-agent/kit';
 
 const MAX_LENGTH = 64;
@@ -15,4 +15,23 @@ export function validToolName(name: string): string {
 /** The name, shortened to leave room for the suffix. */
 export function shortToolName(name: string, suffix: string): string {
   return `${name.slice(0, MAX_LENGTH - 1 - suffix.length)}_${suffix}`;
+}
+
+/** More than any reconnecting server needs. */
+export const MAX_ABSENT_NAMES = 10_000;
+
+interface Listed {
+  readonly size: number;
+  has(name: string): boolean;
+}
+
+/**
+ * Drops the newest names that are not listed, beyond the limit: a server that keeps inventing names cannot push out
+ * older names of other servers. Every listed name must be known.
+ */
+export function dropAbsent(known: Map<string, unknown>, listed: Listed): void {
+  const excess = known.size - listed.size - MAX_ABSENT_NAMES;
+  if (excess <= 0) return;
+  const absent = [...known.keys()].filter((name) => !listed.has(name));
+  for (const name of absent.slice(-excess)) known.delete(name);
 }

@@ -1,7 +1,6 @@
 // The option `compaction` of an agent: when prompts are shortened, and how much of them stays word for word.
 import { configError, isRecord, type OptionRule, OptionSet } from '@pocket-agent/kit';
-import { checkModelName, type LanguageModel } from '../providers/model-names.ts';
-import { checkModelObject } from '../providers/model-version.ts';
+import { checkModelName, checkModelObject, type LanguageModel } from '../providers/model-names.ts';
 
 export interface CompactionOptions {
   /**

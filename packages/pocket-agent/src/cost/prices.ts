@@ -10,8 +10,7 @@ import {
   stderrLogger,
 } from '@pocket-agent/kit';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
-import { modelName } from '../providers/model-names.ts';
-import { prefixOf } from '../providers/model-version.ts';
+import { modelName, prefixOf } from '../providers/model-names.ts';
 import { count } from './usage.ts';
 
 /** In USD per million tokens. */

@@ -1,7 +1,7 @@
 // Adapts requests to the provider of a model, and learns from rejections what to leave out of the next one.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Logger } from '@pocket-agent/kit';
-import { omittedFields } from '../providers/omitted-fields.ts';
+import { omittedFields } from '../providers/provider-models.ts';
 import { learnImages, refuseFiles } from './file-rules.ts';
 import { promptFor } from './prompt.ts';
 import { codesOf, providerErrorText, statusOf } from './provider-errors.ts';

@@ -6,8 +6,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import { sha256 } from '@pocket-agent/kit';
-import { decodeText, isTextual } from '../base/file-types.ts';
-import { imageTypeOf, isBase64, standardBase64 } from '../base/image-data.ts';
+import { decodeText, imageTypeOf, isBase64, isTextual, standardBase64 } from '../base/file-types.ts';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
 import { validToolName } from '../base/tool-names.ts';
 import { isFromAccount, isFromProvider, withoutAccountData } from './account-parts.ts';

@@ -2,7 +2,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, PocketError } from '@pocket-agent/kit';
 import { modelFetch } from './model-fetch.ts';
-import { omitFields } from './omitted-fields.ts';
 import { importPackage } from './provider-package.ts';
 import { type ProviderOptions, withPath } from './provider-settings.ts';
 import type { KnownProvider } from './provider-table.ts';
@@ -104,4 +103,17 @@ function fetchFromOllama(urlAdvice: string): typeof globalThis.fetch {
       throw new TypeError(error.message, { cause: new Error(text, { cause: error }) });
     }
   };
+}
+
+/** Top-level fields that are left out of the requests of a model because its server rejected them. */
+const fieldsByModel = new WeakMap<LanguageModelV4, Set<string>>();
+
+/** Registers the set of field names that the model leaves out. It may grow after each rejection. */
+export function omitFields(model: LanguageModelV4, fields: Set<string>): void {
+  fieldsByModel.set(model, fields);
+}
+
+/** Undefined for models that always send every field. */
+export function omittedFields(model: LanguageModelV4): Set<string> | undefined {
+  return fieldsByModel.get(model);
 }

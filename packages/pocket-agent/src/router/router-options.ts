@@ -17,8 +17,7 @@ import {
 } from '@pocket-agent/kit';
 import { checkPrice } from '../cost/prices.ts';
 import type { FailureKind } from '../model/failure.ts';
-import { checkModelName } from '../providers/model-names.ts';
-import { checkModelObject } from '../providers/model-version.ts';
+import { checkModelName, checkModelObject } from '../providers/model-names.ts';
 import { modelSettings } from '../providers/provider-settings.ts';
 import type { DeploymentParams } from './deployment.ts';
 import { type LiteLlmRouterOptions, translateLiteLlm } from './litellm-options.ts';

@@ -1,5 +1,6 @@
-// Remembers which deployment last answered a conversation, so that the next call finds its prompt cache.
+// Sticky sessions: remembers which deployment last answered a conversation, so that the next call finds its prompt cache.
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { dropOldest } from '@pocket-agent/kit';
 import type { Deployment } from './deployment.ts';
 
 const MAX_CONVERSATIONS = 10_000;
@@ -27,7 +28,6 @@ export class StickySessions {
   set(key: string, deployment: Deployment): void {
     this.#deployments.delete(key);
     this.#deployments.set(key, deployment);
-    const [oldest] = this.#deployments.keys();
-    if (this.#deployments.size > MAX_CONVERSATIONS && oldest !== undefined) this.#deployments.delete(oldest);
+    dropOldest(this.#deployments, MAX_CONVERSATIONS);
   }
 }

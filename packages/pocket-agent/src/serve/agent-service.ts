@@ -26,8 +26,14 @@ import { RunLimit } from './run-limit.ts';
 import type { ServedAgent } from './served-agent.ts';
 import { ConversationMemory, Conversations, MAX_ID_LENGTH } from './served-conversations.ts';
 import { type Caller, type ServedRunOptions, ServedRuns } from './served-run.ts';
-import { type AgentServerOptions, type HttpAccessOptions, httpAccessRules } from './server-options.ts';
-import { hasSeveralCallers, hasTokens, type TokenOptions } from './tokens.ts';
+import {
+  type AgentServerOptions,
+  type HttpAccessOptions,
+  hasSeveralCallers,
+  hasTokens,
+  httpAccessRules,
+  type TokenOptions,
+} from './server-options.ts';
 
 /** The tool of a server whose clients have no session takes and returns the id of the conversation. */
 const conversationId = {

@@ -11,8 +11,7 @@ import {
 } from '@pocket-agent/http/mcp';
 import { configError, errorText, OptionSet, type PocketError } from '@pocket-agent/kit';
 import { readProfile } from '../access/capabilities.ts';
-import { httpAccessRules } from './server-options.ts';
-import { checkTokens, hasTokens, type TokenOptions } from './tokens.ts';
+import { checkTokens, hasTokens, httpAccessRules, type TokenOptions } from './server-options.ts';
 
 export type { HttpServer };
 

@@ -14,9 +14,15 @@ import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ServedAgent } from './served-agent.ts';
 import type { ConversationStore } from './served-conversations.ts';
-import { checkTokens, type TokenOptions } from './tokens.ts';
 
 const conversations = ['per-client', 'per-token', 'shared'] as const;
+
+export interface TokenOptions {
+  /** Clients must send it as a bearer token. */
+  token?: string;
+  /** Tokens of several clients, each with the profile that limits it. */
+  tokens?: Readonly<Record<string, ProfileName | Profile>>;
+}
 
 /** How clients reach the server over HTTP, with `fetch` and, unless they are given there, with `listen`. */
 export interface HttpAccessOptions extends TokenOptions {
@@ -98,4 +104,28 @@ export function checkServerOptions(options: AgentServerOptions): void {
     const wayOut = 'bind the served agent to one with chats.attach(id, agent), and leave the option out';
     throw configError(`conversation: "shared" takes no conversations: ${wayOut}.`);
   }
+}
+
+/** Throws for tokens that would open a server by mistake. */
+export function checkTokens(options: TokenOptions & { authenticate?: unknown }): void {
+  // an unset variable must not open a server
+  for (const key of ['token', 'tokens', 'authenticate'] as const) {
+    if (!(key in options) || (options[key] !== undefined && options[key] !== null)) continue;
+    const problem = `The "${key}" of the server is ${options[key]}; set it, or leave the option out.`;
+    throw configError(problem);
+  }
+  const { token, tokens = {} } = options;
+  for (const profile of Object.values(tokens)) readProfile(profile);
+  if (token === '' || '' in tokens) throw configError('The "token" of the server is empty; set one or leave it out.');
+  if (token !== undefined && Object.hasOwn(tokens, token))
+    throw configError('One token is both "token" and in "tokens"; keep it in one of them.');
+}
+
+export function hasTokens({ token, tokens }: TokenOptions): boolean {
+  return token !== undefined || tokens !== undefined;
+}
+
+/** Whether there are several callers: then one of them must not use up all runs. */
+export function hasSeveralCallers({ token, tokens }: TokenOptions): boolean {
+  return Object.keys(tokens ?? {}).length + (token === undefined ? 0 : 1) > 1;
 }

@@ -8,9 +8,8 @@ import type {
 } from '@ai-sdk/provider';
 import { checkValue, configError, errorText, fileSystem, nonEmptyRule, OptionSet, stringList } from '@pocket-agent/kit';
 import { StreamCollector } from '../model/model-stream.ts';
-import type { LanguageModel } from '../providers/model-names.ts';
-import { checkModelObject } from '../providers/model-version.ts';
-import { omitFields, omittedFields } from '../providers/omitted-fields.ts';
+import { checkModelObject, type LanguageModel } from '../providers/model-names.ts';
+import { omitFields, omittedFields } from '../providers/provider-models.ts';
 import { findDifferences } from './difference.ts';
 import { type RecordedRequest, recordableRequest } from './recordable.ts';
 import { recordedAnswer, recordedError } from './recorded-answer.ts';

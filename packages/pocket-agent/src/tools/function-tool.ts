@@ -2,8 +2,7 @@
 import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
 import { configError, OptionSet, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement, judge } from '../access/capabilities.ts';
-import type { JsonSchema } from '../base/value-schema.ts';
-import { readInputSchema } from './input-schema.ts';
+import { type JsonSchema, readValueSchema, type ValueSchema } from '../base/value-schema.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tool-source.ts';
 
@@ -95,6 +94,39 @@ function metaOf({ name, meta, ...settings }: ToolSettings): Record<string, unkno
   if (capability === undefined) return meta;
   checkCapability(`The capability of tool "${name}"`, capability);
   return { ...meta, capability };
+}
+
+/** A schema as its tool needs it. */
+interface InputSchema {
+  json: Tool['inputSchema'];
+  /** Returns the arguments as the schema parsed them; throws if they do not match. */
+  parse(args: Record<string, unknown>): Promise<unknown>;
+}
+
+function readInputSchema(tool: string, schema: JsonSchema | StandardSchemaV1): InputSchema {
+  const what = `The inputSchema of tool "${tool}"`;
+  const read = readValueSchema(what, schema);
+  const json = objectSchemas.get(read.json) ?? snapshot(objectSchema(what, read.json));
+  objectSchemas.set(read.json, json);
+  return { json, parse: (args) => parseInput(tool, read, args) };
+}
+
+/** Cache: tools created per agent usually share schema objects. */
+const objectSchemas = new WeakMap<JsonSchema, Tool['inputSchema']>();
+
+async function parseInput(tool: string, schema: ValueSchema, args: unknown): Promise<unknown> {
+  const checked = await schema.check(args);
+  if ('value' in checked) return checked.value;
+  if ('problems' in checked) {
+    const text = `Bad arguments for "${tool}": ${checked.problems.join('; ')}`;
+    throw new PocketError('TOOL_ARGUMENTS_INVALID', text);
+  }
+  throw new PocketError('TOOL_FAILED', `The inputSchema of tool "${tool}" cannot be used: ${checked.unusable}`);
+}
+
+function objectSchema(what: string, schema: JsonSchema): Tool['inputSchema'] {
+  if (schema.type === undefined || schema.type === 'object') return { ...schema, type: 'object' };
+  throw configError(`${what} must describe an object, not "${schema.type}".`);
 }
 
 /** Several function tools as one source. */

@@ -1,7 +1,6 @@
 // Gives tools names that every model accepts and that no other tool has.
 import { sha256 } from '@pocket-agent/kit';
-import { dropAbsent } from '../base/absent-names.ts';
-import { shortToolName, validToolName } from '../base/tool-names.ts';
+import { dropAbsent, shortToolName, validToolName } from '../base/tool-names.ts';
 
 export interface RenamedTool {
   source: string;

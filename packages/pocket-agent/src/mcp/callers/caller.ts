@@ -1,5 +1,5 @@
 // On whose behalf a server is called: the caller of the current run, and what the run knows about them.
-import { neverAborted } from '@pocket-agent/kit';
+import { configError, isRecord, neverAborted } from '@pocket-agent/kit';
 import { currentRun, NO_METADATA } from '../../run/run-context.ts';
 
 /** What `headers` and `auth` of a server's entry get. */
@@ -34,4 +34,34 @@ export function keyOf({ caller, metadata }: CallerContext): CallerKey {
 /** For texts. */
 export function describeCaller({ caller }: CallerContext): string {
   return caller === undefined ? 'a run without a caller' : `caller "${caller}"`;
+}
+
+/** The logins of callers at one server: one for each caller, never shared. */
+export class Logins {
+  readonly #server: string;
+  /** The caller that each login was made for. */
+  readonly #owners = new WeakMap<object, CallerKey>();
+
+  constructor(server: string) {
+    this.#server = server;
+  }
+
+  /** The entry with the login of a caller in place of a function. */
+  resolve<Entry extends object>(entry: Entry, owner: CallerContext): Entry {
+    const { auth } = entry as { auth?: unknown };
+    if (typeof auth !== 'function') return entry;
+    const login: unknown = auth(owner);
+    if (!isRecord(login)) {
+      const text = `auth() of MCP server "${this.#server}" must return a login, such as fileOAuth({ … }),`;
+      throw configError(`${text} for ${describeCaller(owner)}.`);
+    }
+    const provider = isRecord(login.provider) ? login.provider : login;
+    const known = this.#owners.get(provider) ?? keyOf(owner);
+    if (known !== keyOf(owner)) {
+      const text = `auth() of MCP server "${this.#server}" returned the login of another caller for`;
+      throw configError(`${text} ${describeCaller(owner)}: make one for each caller.`);
+    }
+    this.#owners.set(provider, known);
+    return { ...entry, auth: login };
+  }
 }

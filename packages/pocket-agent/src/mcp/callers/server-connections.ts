@@ -1,5 +1,5 @@
 // The connections to one server: one for all runs, or one for each caller, bounded and closed when idle.
-import { errorText, type Logger, MAX_TIMER_MS, PocketError } from '@pocket-agent/kit';
+import { dropOldest, errorText, type Logger, MAX_TIMER_MS, PocketError } from '@pocket-agent/kit';
 import { type CallerContext, type CallerKey, currentCaller, keyOf } from './caller.ts';
 
 interface Connection {
@@ -151,9 +151,8 @@ export class Revisions {
   of(state: string): number {
     const known = this.#numbers.get(state);
     if (known !== undefined) return known;
-    const [oldest] = this.#numbers.keys();
-    if (this.#numbers.size >= MAX_REVISIONS && oldest !== undefined) this.#numbers.delete(oldest);
     this.#numbers.set(state, ++this.#count);
+    dropOldest(this.#numbers, MAX_REVISIONS);
     return this.#count;
   }
 }
