@@ -3,6 +3,8 @@
 export {
   abortable,
   abortableAfter,
+  CallClock,
+  type CallClockOptions,
   type Deadline,
   type DeadlineOptions,
   delay,
@@ -28,6 +30,17 @@ export {
   schemaIssueTexts,
 } from './errors.ts';
 export { dropOldest, estimateBytes, fairEvictionKey } from './eviction.ts';
+export {
+  decodeText,
+  imageTypeOf,
+  isBase64,
+  isTextual,
+  matchesType,
+  shownFile,
+  standardBase64,
+  typeOfBytes,
+  typeOfName,
+} from './files/file-types.ts';
 export { compileCacheEnv, fileSystem, isSameSecret, sha256, versionIn } from './lazy-node.ts';
 export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger, warnOnce } from './logger.ts';
 export {
@@ -62,7 +75,7 @@ export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUnd
 export { redactData, redactError, redactErrorText, redactSecrets } from './redaction.ts';
 export { nodeVersionProblem } from './require-node.ts';
 export { backoffMs, retryAfterHeader } from './retry-after.ts';
-export { inSlices, nextTurn, Semaphore, TimeSlices } from './scheduling.ts';
+export { EventQueue, inSlices, nextTurn, Semaphore, TimeSlices } from './scheduling.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
 export {
   closest,

@@ -28,7 +28,6 @@ export {
 export { readHistory } from './agent/agent-config.ts';
 export { checkAgentOptions, configRules, nestOptions } from './agent/agent-options.ts';
 export { filePart } from './base/file-input.ts';
-export { isTextual, matchesType } from './base/file-types.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { contextWindowOf, listedModels, priceOf } from './cost/prices.ts';
@@ -52,12 +51,10 @@ export {
   WindowShape,
   type WindowUse,
 } from './router/rate-window.ts';
-export { EventQueue } from './run/event-queue.ts';
 export { currentRun, type RunContext } from './run/run-context.ts';
 export { closedResponse } from './serve/agent-server.ts';
 export { storeRule } from './serve/server-options.ts';
 export { agentResult } from './tools/agent-tool.ts';
-export { CallClock } from './tools/call-clock.ts';
 export { toCallToolResult } from './tools/function-tool.ts';
 export { isContentBlock, returnedIn } from './tools/tool-result.ts';
 export { allowedTool, DEFAULT_WAIT_MS, joinSkills, judgedCall } from './tools/tool-source.ts';

@@ -1,8 +1,7 @@
 // Converts the outcome of a remote call to a tool result: its artifacts, or its last message without artifacts.
 import { isUtf8 } from 'node:buffer';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { isRecord, PocketError } from '@pocket-agent/kit';
-import { isTextual } from 'pocket-agent/internal';
+import { isRecord, isTextual, PocketError } from '@pocket-agent/kit';
 import type { TaskCollector } from '../client/task-collector.ts';
 import { type Part, type TaskStateName, textOfParts } from '../wire/task.ts';
 

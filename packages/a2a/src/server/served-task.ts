@@ -1,8 +1,7 @@
 // One task: a run of the agent, its state so far, and the clients that watch it.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { isPublicError, onAbort, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
+import { EventQueue, isPublicError, onAbort, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
-import { EventQueue } from 'pocket-agent/internal';
 import {
   agentMessage,
   isAtRest,

@@ -7,9 +7,9 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
-import { dropOldest, errorText, estimateBytes, sha256 } from '@pocket-agent/kit';
+import { dropOldest, errorText, estimateBytes, isTextual, matchesType, sha256 } from '@pocket-agent/kit';
 import type { FileInput, ImageInput, PocketAgent, UserInput } from 'pocket-agent';
-import { agentResult, isTextual, matchesType, servedApproval } from 'pocket-agent/internal';
+import { agentResult, servedApproval } from 'pocket-agent/internal';
 import { type Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
 import { isOver, type Message, type Part, type PushConfig, type Task, type Update } from '../wire/task.ts';
 import type { PushNotifications } from './push.ts';

@@ -1,7 +1,6 @@
 // A run with live events: it starts with the first read and returns its answer after the last event.
 
-import { PocketError } from '@pocket-agent/kit';
-import { EventQueue } from '../run/event-queue.ts';
+import { EventQueue, PocketError } from '@pocket-agent/kit';
 import { type AgentEvent, type EventListener, isMinor, joinDeltas } from '../run/events.ts';
 
 /** A reader that is this many events behind misses minor ones, and gets text in larger pieces. */

@@ -1,7 +1,18 @@
 // Files of a user message: text becomes a text part with the name of the file, everything else a file part.
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
-import { configError, isString, nullable, OptionSet, type PocketError } from '@pocket-agent/kit';
-import { decodeText, isBase64, isTextual, standardBase64, typeOfBytes, typeOfName } from './file-types.ts';
+import {
+  configError,
+  decodeText,
+  isBase64,
+  isString,
+  isTextual,
+  nullable,
+  OptionSet,
+  type PocketError,
+  standardBase64,
+  typeOfBytes,
+  typeOfName,
+} from '@pocket-agent/kit';
 
 /** A file for the model. It has one of `path`, `url` and `data`. */
 export interface FileInput {

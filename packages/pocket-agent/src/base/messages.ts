@@ -5,9 +5,17 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
-import { configError, isRecord, nullable, type OptionRule, OptionSet, snapshot } from '@pocket-agent/kit';
+import {
+  configError,
+  imageTypeOf,
+  isRecord,
+  nullable,
+  type OptionRule,
+  OptionSet,
+  snapshot,
+  standardBase64,
+} from '@pocket-agent/kit';
 import type { FileInput, FilePart } from './file-input.ts';
-import { imageTypeOf, standardBase64 } from './file-types.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
 export type UserMessage = Extract<Message, { role: 'user' }>;

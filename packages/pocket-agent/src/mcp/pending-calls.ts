@@ -1,10 +1,9 @@
 // The tool calls in progress on one server: their clocks, which progress and questions extend, and the runs they are
 // part of, which the server may ask something.
 import type { JSONRPCMessage, JSONRPCRequest, ProgressNotification } from '@modelcontextprotocol/client';
-import { abortable, startDeadline } from '@pocket-agent/kit';
+import { abortable, CallClock, type CallClockOptions, startDeadline } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
 import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
-import { CallClock, type CallClockOptions } from '../tools/call-clock.ts';
 
 interface CallOptions extends CallClockOptions {
   onProgress(update: ToolProgress): void;

@@ -1,8 +1,7 @@
 // Which files a model takes: by what is known of its provider, and by what its server has rejected.
 import type { LanguageModelV4, LanguageModelV4FilePart, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { PocketError } from '@pocket-agent/kit';
+import { isTextual, PocketError, shownFile } from '@pocket-agent/kit';
 import type { FilePart } from '../base/file-input.ts';
-import { isTextual, shownFile } from '../base/file-types.ts';
 import { fileKey, filesIn } from './prompt-repair.ts';
 import { modelsOf, type ProviderRules, rulesOf, setRules } from './provider-rules.ts';
 

@@ -5,8 +5,7 @@ import type {
   LanguageModelV4TextPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
-import { sha256 } from '@pocket-agent/kit';
-import { decodeText, imageTypeOf, isBase64, isTextual, standardBase64 } from '../base/file-types.ts';
+import { decodeText, imageTypeOf, isBase64, isTextual, sha256, standardBase64 } from '@pocket-agent/kit';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
 import { validToolName } from '../base/tool-names.ts';
 import { isFromAccount, isFromProvider, withoutAccountData } from './account-parts.ts';

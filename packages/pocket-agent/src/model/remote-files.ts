@@ -6,9 +6,8 @@ import type {
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider';
 import type { HttpFetch } from '@pocket-agent/http/fetch';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, isTextual } from '@pocket-agent/kit';
 import { MAX_FILE_BYTES, textPart } from '../base/file-input.ts';
-import { isTextual } from '../base/file-types.ts';
 
 interface InlineOptions {
   signal: AbortSignal;

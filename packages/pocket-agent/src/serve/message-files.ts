@@ -1,7 +1,6 @@
 // Files in a message to a served agent: the argument `files` of its tool.
-import { errorText, PocketError } from '@pocket-agent/kit';
+import { errorText, matchesType, PocketError, shownFile } from '@pocket-agent/kit';
 import { type FileInput, filePart } from '../base/file-input.ts';
-import { matchesType, shownFile } from '../base/file-types.ts';
 import type { UserInput } from '../base/messages.ts';
 
 const MAX_FILES = 20;

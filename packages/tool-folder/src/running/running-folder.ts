@@ -1,9 +1,8 @@
 // A running tool folder: an instance of its class, its MCP servers and its running calls.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { abortable, errorText, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
+import { abortable, CallClock, errorText, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
 import { type Judgement, judge, type ListWait, PocketAgentClient, type ToolCallContext } from 'pocket-agent';
-import { CallClock } from 'pocket-agent/internal';
 import { constructorParameters } from '../reading/method-parameters.ts';
 import type { ReadFolder } from '../reading/read-folder.ts';
 import type { ToolsClass } from '../reading/tools-module.ts';
