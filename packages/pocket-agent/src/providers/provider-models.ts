@@ -1,7 +1,7 @@
 // Makes the model object of a provider package, with the settings that each package wants.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { modelFetch } from '@pocket-agent/http/model-fetch';
 import { errorText, PocketError } from '@pocket-agent/kit';
-import { modelFetch } from './model-fetch.ts';
 import { importPackage } from './provider-package.ts';
 import { type ProviderOptions, withPath } from './provider-settings.ts';
 import type { KnownProvider } from './provider-table.ts';

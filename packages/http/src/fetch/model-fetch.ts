@@ -1,4 +1,4 @@
-// fetch for models that are given by name: it fails within 5 s if no connection can be made, and limits what a server
+// The built-in fetch for model servers: it fails within 5 s if no connection can be made, and limits what a server
 // may send. Node itself waits at least 10 s for a connection, and its fetch has no option for that, but it reports
 // connections in diagnostics channels. Provider packages read a whole body, however long it is.
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -86,7 +86,7 @@ async function limitResponse(response: Response): Promise<Response> {
 
 async function filterFor(headers: Headers): Promise<ByteFilter> {
   if (headers.get('content-type')?.startsWith('text/event-stream')) return failAfter(MAX_STREAM_BYTES);
-  const { JsonWeight } = await import('@pocket-agent/http/json-weight');
+  const { JsonWeight } = await import('../json-weight.ts');
   const weight = new JsonWeight({ maxValues: MAX_JSON_VALUES });
   return failAfter(MAX_BYTES, (chunk) => weight.add(chunk));
 }
