@@ -3,6 +3,7 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { warnOnce } from '@pocket-agent/kit';
 import { PocketAgentClient } from '../mcp/client.ts';
 import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
+import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
 import { currentRun, type ElicitationHandler } from '../run/run-context.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
@@ -11,7 +12,6 @@ import type { ToolTable } from '../tools/tool-table.ts';
 import type { PocketAgent } from './agent.ts';
 import { clientOptions, type NestedAgentOptions } from './agent-config.ts';
 import type { AgentParts } from './agent-parts.ts';
-import { samplingHandler } from './sampling.ts';
 
 interface ClientParts extends AgentParts {
   model(): Promise<LanguageModel>;
@@ -37,12 +37,13 @@ export class AgentClient extends PocketAgentClient {
 
 function agentClientOptions(agent: PocketAgent<unknown>, parts: ClientParts): PocketAgentClientOptions {
   const { options, model, ledger, toolRenamed } = parts;
-  const { samplingHandler: given } = options;
+  const ownModel: ServerHandlers['samplingHandler'] = async (params, from) =>
+    (await import('./sampling.ts')).answerSampling(params, { ...from, model, ledger, logger });
+  const samplingHandler = options.samplingHandler === 'agent-model' ? ownModel : options.samplingHandler;
   const { logger } = agent;
   return {
     ...clientOptions(options),
-    ...(given === 'agent-model' ? { samplingHandler: samplingHandler({ model, ledger, logger }) } : {}),
-    ...(typeof given === 'function' ? { samplingHandler: given } : {}),
+    ...(samplingHandler ? { samplingHandler } : {}),
     elicitationHandler: elicit(agent, options), // always: each run decides whether there is a person to ask
     logger,
     onServerStatus: (server, status, reason) =>

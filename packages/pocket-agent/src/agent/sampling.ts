@@ -5,10 +5,9 @@ import { errorText, isPocketError, type Logger, PocketError, publicErrorText } f
 import { textOf } from '../base/messages.ts';
 import type { Budget } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
-import type { ServerHandlers } from '../mcp/server-requests.ts';
 import { callModel } from '../model/model-call.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
-import { currentRun, type RunContext } from '../run/run-context.ts';
+import { currentRun, type QuestionOrigin, type RunContext } from '../run/run-context.ts';
 import { finalText } from './step-result.ts';
 
 type SamplingParams = CreateMessageRequest['params'];
@@ -22,21 +21,23 @@ interface SamplingOptions {
 /** Per run: limits what a server can spend if the agent has no budget. */
 const MAX_SAMPLES = 100;
 
-/** Sampling counts towards the budget of the run that calls the server: one at a time, so that the limit holds. */
-export function samplingHandler(options: SamplingOptions): NonNullable<ServerHandlers['samplingHandler']> {
-  const samples = new WeakMap<Budget, { count: number; last: Promise<unknown> }>();
-  return async (params, { server, signal }) => {
-    const run = currentRun();
-    if (!run) throw new Error(`No run that calls "${server}" could be found to sample for.`);
-    const { count, last } = samples.get(run.budget) ?? { count: 0, last: Promise.resolve() };
-    if (count >= MAX_SAMPLES)
-      throw new PocketError('BUDGET_REACHED', `A run answers at most ${MAX_SAMPLES} sampling requests.`);
-    const sampled = last.then(() => sample(params, { ...options, run, signal }));
-    samples.set(run.budget, { count: count + 1, last: sampled.catch(() => {}) });
-    return sampled.catch((error) => {
-      throw forServer(error, server, options.logger);
-    });
-  };
+const samples = new WeakMap<Budget, { count: number; last: Promise<unknown> }>();
+
+/** Counts towards the budget of the run that calls the server: one at a time, so that the limit holds. */
+export async function answerSampling(
+  params: SamplingParams,
+  { server, ...options }: SamplingOptions & QuestionOrigin,
+): Promise<CreateMessageResult> {
+  const run = currentRun();
+  if (!run) throw new Error(`No run that calls "${server}" could be found to sample for.`);
+  const { count, last } = samples.get(run.budget) ?? { count: 0, last: Promise.resolve() };
+  if (count >= MAX_SAMPLES)
+    throw new PocketError('BUDGET_REACHED', `A run answers at most ${MAX_SAMPLES} sampling requests.`);
+  const sampled = last.then(() => sample(params, { ...options, run }));
+  samples.set(run.budget, { count: count + 1, last: sampled.catch(() => {}) });
+  return sampled.catch((error) => {
+    throw forServer(error, server, options.logger);
+  });
 }
 
 async function sample(

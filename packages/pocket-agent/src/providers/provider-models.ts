@@ -1,6 +1,5 @@
 // Makes the model object of a provider package, with the settings that each package wants.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { modelFetch } from '@pocket-agent/http/model-fetch';
 import { errorText, PocketError } from '@pocket-agent/kit';
 import { importPackage } from './provider-package.ts';
 import { type ProviderOptions, withPath } from './provider-settings.ts';
@@ -21,6 +20,10 @@ interface ModelRequest {
 }
 
 type Create = (settings: object) => PackageProvider;
+
+/** Loaded with the first request. */
+const modelFetch: typeof fetch = async (input, init) =>
+  (await import('@pocket-agent/http/model-fetch')).modelFetch(input, init);
 
 export async function createModel(request: ModelRequest): Promise<LanguageModelV4> {
   const { provider, modelId, options } = request;
