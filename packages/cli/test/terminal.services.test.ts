@@ -354,9 +354,9 @@ describe('a chat', () => {
     expect(screen).not.toMatch(/AI SDK|router/);
   });
 
-  test('/compact replaces older messages by a summary for the model; the conversation goes on', async () => {
+  test('/compact replaces older messages by a summary for the model, also after /save and in a later process', async () => {
     const story = 'and then they went on '.repeat(100);
-    providers.script(story, story, 'Notes: a long story.', 'Fine.');
+    providers.script(story, story, 'Notes: a long story.', 'Fine.', 'It was long.');
     const { screen } = await chat([
       [PROMPT, '/compact\r'],
       ['too short to compact', ''],
@@ -368,10 +368,17 @@ describe('a chat', () => {
       ['Compacted from about', ''],
       [PROMPT, 'And now?\r'],
       ['Fine.', ''],
+      [PROMPT, '/save long\r'],
+      ['--session long', ''],
       [PROMPT, '/exit\r'],
     ]);
     expect(screen).toMatch(/Compacted from about [\d,]+ to [\d,]+ tokens\./);
     expect(JSON.stringify(providers.requests.at(-1)?.body.value)).toContain('Notes: a long story.');
+    const args = [...SCRIPTED, '--mcp', servers, '--session', 'long', 'How long was it?'];
+    expect((await folder.command(args, { env: scriptedBy(providers) })).stdout).toBe('It was long.\n');
+    const later = `${providers.lastBody.at('messages')}`;
+    expect(later).toMatch(/Notes: a long story\..*How long was it\?/);
+    expect(later).not.toContain('Begin');
   });
 
   test('/image, /reset and /save: an image is sent with the next message, and a saved conversation can be resumed', async () => {

@@ -129,10 +129,30 @@ export class KeptResults implements ReadableResults {
   }
 
   #store(): Promise<ResultStore> {
-    const saved = this.#options.saved();
-    if (this.#opened?.saved !== saved) this.#opened = undefined;
-    this.#opened ??= { saved, store: this.#openStore(saved) };
-    return this.#opened.store;
+    const { options, saved: current } = this.#options;
+    const saved = options.folder === undefined ? current() : undefined;
+    const before = this.#opened;
+    if (before?.saved === saved && before) return before.store;
+    const opening = this.#openStore(saved);
+    const store = before ? this.#moved(before.store, opening) : opening;
+    this.#opened = { saved, store };
+    return store;
+  }
+
+  /** The conversation is saved from now on, and its results with it. */
+  async #moved(before: Promise<ResultStore>, opening: Promise<ResultStore>): Promise<ResultStore> {
+    const [from, to] = await Promise.all([before, opening]);
+    for (const [id, tool] of this.#tools) {
+      const result = this.#partOf(id) && (await from.open(id));
+      if (!result) continue;
+      const text = (await result.read(0, result.bytes)).toString();
+      await result.close();
+      await to.keep(id, { tool, toolCallId: result.toolCallId, text }).catch((error) => {
+        this.#options.logger.warn(`A large result cannot be saved with its conversation: ${errorText(error)}`);
+      });
+    }
+    from.clear?.();
+    return to;
   }
 
   async #openStore(saved: SavedConversation | undefined): Promise<ResultStore> {

@@ -52,6 +52,17 @@ export function testSavedResults(newDatabase: () => Promise<string>): void {
     );
   });
 
+  test('a conversation that is saved later keeps the results that it had in memory', async () => {
+    const { agent } = agentOf([callDump, 'Dumped.', 'Saved.', callDump, 'Again.']);
+    await agent.run('Dump it.');
+    const [result = ''] = /result-[0-9a-f]{20}/.exec(lastResult(agent)) ?? [];
+    await chats.attach('x', agent);
+    await agent.run('Save it.');
+    await agent.run('Dump it again.');
+    await agent.close();
+    expect(await readAgain(result, { search: 'needle' })).toContain('at 300005');
+  });
+
   test('results are deleted with their conversation, and when it is reset or a turn is removed', async () => {
     const gone = 'is not available';
     const deleted = await dumped();
