@@ -33,7 +33,7 @@ export function finalText(
     case 'length':
       return fail('ANSWER_CUT_OFF', rawFinishReason === 'model_context_window_exceeded' ? WINDOW_FULL : CUT_OFF);
     case 'content-filter':
-      return fail('ANSWER_FILTERED', 'The answer was blocked by the content filter of the provider.');
+      return fail('ANSWER_FILTERED', isRefusal(rawFinishReason) ? refused(text) : FILTERED);
     case 'error':
       return fail('MODEL_FAILED', 'The model ended its answer with an error.');
     case 'other':
@@ -45,6 +45,19 @@ export function finalText(
   }
 }
 
+/** Packages report a refusal of the model itself without the reason of a filter. */
+function isRefusal(rawFinishReason: string | undefined): boolean {
+  return rawFinishReason === undefined || rawFinishReason === 'stop' || rawFinishReason === 'refusal';
+}
+
+function refused(text: string): string {
+  const said = text.trim().slice(0, MAX_REFUSAL);
+  return said === '' ? 'The model refused to answer.' : `The model refused to answer: ${said}`;
+}
+
+/** In characters. */
+const MAX_REFUSAL = 500;
+const FILTERED = 'The answer was blocked by the content filter of the provider.';
 const CUT_OFF = 'The answer was cut off: raise completionOptions.maxOutputTokens, or ask for less.';
 const WINDOW_FULL =
   'The conversation fills the context window of the model: begin a new one, or use a model with a larger window.';

@@ -192,7 +192,11 @@ describe('other ends of an answer keep their errors', () => {
     async ({ model, streaming }) => {
       fake.script({ refusal: 'I cannot help with that.' });
       const error = await failureOf(fake.agent(model).run(QUESTION, { output: Report, streaming }));
-      expect(error).toMatchObject({ code: 'ANSWER_FILTERED', details: { text: 'I cannot help with that.' } });
+      expect(error).toMatchObject({
+        code: 'ANSWER_FILTERED',
+        message: 'The model refused to answer: I cannot help with that.',
+        details: { text: 'I cannot help with that.' },
+      });
       expect(fake.requests).toHaveLength(1);
     },
   );
