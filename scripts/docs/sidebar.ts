@@ -41,6 +41,10 @@ export const sidebar: Record<string, Record<string, string>> = {
     'docs/discord.md': 'Discord bot',
   },
   'Coming from': {
+    'docs/from-langchain.md': 'LangChain',
+    'docs/from-ai-sdk.md': 'AI SDK',
+    'docs/from-mastra.md': 'Mastra',
+    'docs/from-openai-agents.md': 'OpenAI Agents',
     'docs/from-python.md': 'Pocket Agent for Python',
     'docs/from-jakeybot.md': 'JakeyBot',
     'docs/from-mattermost-python.md': 'Mattermost for Python',
