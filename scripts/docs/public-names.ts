@@ -105,7 +105,9 @@ function declarationOf(file: string, name: string, condition: Condition): Public
   const { from, original } = origin.from === undefined ? (imported.get(origin.original) ?? origin) : origin;
   if (from !== undefined) return declarationOf(moduleOf(from, file, condition), original, condition);
   const found = declared.get(original) ?? assert.fail(`${file} does not declare ${original}.`);
-  const comment = found.map(({ statement }) => commentBefore(module, statement)).find(Boolean) ?? '';
+  const isClass = found.some(({ declaration }) => declaration.type === 'ClassDeclaration');
+  const comments = found.map(({ statement }) => commentBefore(module, statement));
+  const comment = comments.find(Boolean) ?? (isClass ? aboutFile(file, original) : '');
   return { name, isType: false, file, comment, declarations: found.map(({ declaration }) => declaration) };
 }
 
@@ -165,6 +167,17 @@ function namesOf(declaration: Node): string[] {
 
 function isTypeOnly({ type }: Node): boolean {
   return type === 'TSInterfaceDeclaration' || type === 'TSTypeAliasDeclaration';
+}
+
+/** The first comment of a source file says what its class is. */
+function aboutFile(file: string, name: string): string {
+  const source = file.replace('/dist/', '/src/').replace(/\.d\.ts$/, '.ts');
+  const [comment = ''] = /^(?:\/\/ .*\n)+/.exec(readFileSync(source, 'utf8')) ?? [];
+  const about = comment
+    .replace(/^\/\/ /gm, '')
+    .replace(`${name}: `, '')
+    .trim();
+  return about.replace(/^./, (letter) => letter.toUpperCase());
 }
 
 /** The text of the comment that ends right before the node. */

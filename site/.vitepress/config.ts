@@ -37,7 +37,7 @@ export default {
     sidebar,
     outline: [2, 3],
     search: { provider: 'local', options: { _render: renderForSearch } },
-    socialLinks: repository ? [{ icon: 'github', link: repository }] : [],
+    socialLinks: repository && [{ icon: 'github', link: repository }],
     externalLinkIcon: true,
   },
 };

@@ -266,6 +266,7 @@ export class Bot {
   }
 }
 
+/** The bot, not yet connected. */
 export function createBot(options: BotOptions): Bot {
   return new Bot(options);
 }

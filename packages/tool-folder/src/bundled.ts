@@ -1,6 +1,7 @@
 // The included tool folders.
 import { fileURLToPath } from 'node:url';
 
+/** The names of the included tool folders. */
 export const bundledFolders = ['web', 'github', 'notes'] as const;
 
 /** The path of an included folder; undefined for other names. */

@@ -38,6 +38,7 @@ export function endpointOf(card: Record<string, unknown>): Endpoint {
   );
 }
 
+/** All interfaces of a card, in the form of 1.0. */
 export function interfacesOf(card: Record<string, unknown>): CardInterface[] {
   const current = recordsIn(card.supportedInterfaces);
   if (current.length > 0)

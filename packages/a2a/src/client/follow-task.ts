@@ -22,6 +22,7 @@ export interface FollowOptions {
   canStreamAfter(error: unknown): boolean;
 }
 
+/** Collects updates until the task rests, by its stream or by polling. */
 export async function followTask(options: FollowOptions): Promise<void> {
   const { client, collected, signal, take, pause, readTask, canStreamAfter } = options;
   let { streams, updates } = options;

@@ -31,6 +31,7 @@ const MAX_UNUSABLE = 500;
 /** A check can also fail because of the value or the load of the machine. */
 const RETRY_MS = 60_000;
 
+/** The schema that a card declares for the input of a skill, or of the whole agent. */
 export function inputSchemaOf(card: Schema, skill: Schema | undefined): Schema | undefined {
   const capabilities = isRecord(card.capabilities) ? card.capabilities : {};
   const extension = recordsIn(capabilities.extensions).find(({ uri }) => uri === INPUT_SCHEMA_EXTENSION);

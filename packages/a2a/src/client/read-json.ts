@@ -15,6 +15,7 @@ import type { Dialect } from './endpoint.ts';
 
 const MAX_ID_LENGTH = 512;
 
+/** Reads a message, a task or an update of one. Throws if it does not follow the specification. */
 export function readUpdate(value: unknown, dialect: Dialect): Update {
   const found = record(value, 'an answer');
   switch (found.kind) {

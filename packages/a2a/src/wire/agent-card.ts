@@ -38,5 +38,6 @@ export interface AgentCard {
   securityRequirements?: { schemes: Record<string, { list?: string[] }> }[];
 }
 
+/** The path of an agent card below the address of the agent. */
 export const CARD_PATH = '.well-known/agent-card.json';
 export const VERSION_HEADER = 'a2a-version';

@@ -37,6 +37,7 @@ export interface Artifact {
   metadata?: Metadata;
 }
 
+/** The states of a task, without the prefixes of 1.0. */
 export const taskStates = [
   'submitted',
   'working',

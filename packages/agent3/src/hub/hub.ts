@@ -38,6 +38,7 @@ export interface Hub {
 
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
+/** Serves Agent3 on one address: HTTP API, web pages and MCP. */
 export async function serveHub(options: HubOptions): Promise<Hub> {
   const { agent3, tokens, isPrivate = false, confirm, host = '127.0.0.1', port, allowedHosts = [] } = options;
   const { logger = stderrLogger(), spendingLimit } = options;

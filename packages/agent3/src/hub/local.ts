@@ -15,6 +15,7 @@ export interface LocalAgent3Options
 
 const CARD_TIMEOUT_MS = 15_000;
 
+/** Agent3 in this process: a registry and a bridge to its agents. */
 export async function openAgent3(options: LocalAgent3Options = {}) {
   const { policy, approve, budget, pushUrl, key, logger = stderrLogger(), allowHosts = [], ...registered } = options;
   const fetch = makeFetch({ allowHosts, timeoutMs: CARD_TIMEOUT_MS, redirects: 'follow' });

@@ -11,6 +11,7 @@ interface Block {
 /** Longer runs of backticks are not treated as fences: they would leave no room for the code. */
 const MAX_FENCE_LENGTH = 12;
 
+/** Splits text into messages that Discord accepts. Code fences are closed and reopened. */
 export function splitMessage(text: string, max = MESSAGE_LENGTH): string[] {
   const whole = text.replace(/^\n+/, '').trimEnd();
   // Discord recognizes fences anywhere in a line; short text with complete fences stays as it is

@@ -10,6 +10,7 @@ export function isProfile(value: unknown): value is Profile {
   return profiles.some((profile) => profile === value);
 }
 
+/** Whether tools with this capability may be called under the profile. */
 export function allows(profile: Profile, capability: Capability): boolean {
   return capabilities.indexOf(capability) <= profiles.indexOf(profile);
 }

@@ -37,6 +37,7 @@ export class MattermostError extends CodedError<MattermostErrorCode> {
   }
 }
 
+/** Whether it is a `MattermostError`, and has the code. */
 export function isMattermostError(error: unknown, code?: MattermostErrorCode): error is MattermostError {
   return error instanceof MattermostError && (code === undefined || error.code === code);
 }

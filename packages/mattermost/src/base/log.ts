@@ -21,6 +21,7 @@ interface LogOptions {
   write?: (line: string) => void;
 }
 
+/** Logs to stderr, as JSON or text: stdout belongs to the MCP protocol. */
 export function createLog({ level, format, write }: LogOptions): Log {
   return lineLogger({ levels: logLevels, level, format: format === 'json' ? jsonLine : textLine, write });
 }

@@ -27,6 +27,7 @@ const CLOSE_TIMEOUT_MS = 10_000;
 /** How long reading a post is retried; later posts of the channel wait. */
 const POST_RETRY_MS = 3_600_000;
 
+/** Connects to Mattermost and lets an agent answer the messages addressed to it. */
 export async function createMattermostBot(options: BotOptions): Promise<MattermostBot> {
   const config = withCheckedLists(options.config);
   const { log = createLog({ level: config.logLevel, format: config.logFormat }) } = options;

@@ -47,6 +47,7 @@ export async function serve(config: MattermostConfig): Promise<void> {
   await running.close();
 }
 
+/** Serves MCP over HTTP. */
 export function startHttp(config: MattermostConfig, { log }: ServeOptions = {}): Promise<RunningServer> {
   return listenOn(createMattermostServer(config, log ? { log } : {}), config, log);
 }

@@ -47,6 +47,7 @@ export interface MattermostServer {
   close(): void;
 }
 
+/** Creates MCP servers with the tools that the profile allows. Each call uses the account of the client. */
 export function createMattermostServer(
   uncheckedConfig: MattermostConfig,
   options: MattermostServerOptions = {},

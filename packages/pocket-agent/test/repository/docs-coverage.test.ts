@@ -21,6 +21,15 @@ test('docs/reference.md lists every module that users import from', () => {
   expect([...publicEntries(SOURCE).keys()].filter((name) => !reference.includes(`\`${name}\``))).toEqual([]);
 });
 
+test('every public class, function and value has a comment for the reference', () => {
+  const names = [...publicEntries(SOURCE)].flatMap(([entry, file]) =>
+    publicNames(file, SOURCE)
+      .filter(({ isType, comment }) => !isType && !comment)
+      .map(({ name }) => `${entry}: ${name}`),
+  );
+  expect(names).toEqual([]);
+});
+
 const pages = globSync(['README.md', 'docs/*.md'], { cwd: root });
 const text = pages.map(read).join('\n');
 /** Names count where they are written as code. */
