@@ -1,4 +1,4 @@
-// Type-checks every TypeScript block of the README and the docs, and runs each as a program.
+// Type-checks every TypeScript block of the README, the docs and the first page of the site, and runs each as a program.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, '.snippets');
 const pages = [
   'README.md',
+  'site/index.md',
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
