@@ -31,7 +31,7 @@ interface LoopParts extends AgentParts {
 interface StepRequest {
   /** Options of this step; they override those of the agent. */
   completion?: CompletionOptions;
-  /** The step waits for listeners that were called from then on; a listener may itself wait for a step. */
+  /** The step waits for listeners called since this mark. An earlier one may itself wait for the step. */
   firstListenerCall: number;
 }
 
@@ -61,19 +61,19 @@ export class AgentLoop {
     const { output } = context;
     for (;;) {
       const result = await (ownStep ? ownStep() : this.step(context, { firstListenerCall }));
-      if (output?.answer) return output.answer.value;
+      if (output?.answer) return output.answer.value; // by a call of the answer tool
       if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
-      const answer = finalText(result, output?.cutOffText ?? textOf(result.llmMessage));
+      const answer = finalText(result, output?.cutOffText ?? textOf(result.llmMessage)); // throws if it was cut off
       if (!output) return answer;
       const read = await output.readText(answer);
       if ('value' in read) return read.value;
-      this.#agent.addUserMessage(read.request);
+      this.#agent.addUserMessage(read.request); // asks for a correction
     }
   }
 
   /** One answer of the model and the tool calls it asks for. */
   async step(context: RunContext, { completion = {}, firstListenerCall }: StepRequest): Promise<StepResult> {
-    const { settings, history, ledger, tools } = this.#parts;
+    const { settings, history, ledger, tools, model: agentModel } = this.#parts;
     const { hooks, logger } = this.#agent;
     const { signal, budget, output } = context;
     const step = this.#countStep(context);
@@ -87,16 +87,14 @@ export class AgentLoop {
       const { model, table } = await this.#modelAndTools(context, step === 1);
       budget.checkModelCall();
       if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
-      const { resets } = history;
+      const resetsBefore = history.resets;
       let executed: ExecutedCalls | undefined;
       const onExecuted = (part: ExecutedPart) => {
         executed ??= tools.executedCalls({ context, table });
         executed.show(part);
       };
       const request = { model, context, table, completion, onExecuted };
-      const response = await (settings.compaction
-        ? this.#parts.model.askWithinWindow(request)
-        : this.#parts.model.ask(request));
+      const response = await (settings.compaction ? agentModel.askWithinWindow(request) : agentModel.ask(request));
       logWarnings(model, response.warnings, logger);
       const usage = await ledger.record({ run: context, model, answer: response });
       ledger.measureResults({ run: context, answer: response, usage, historyLength: history.length });
@@ -104,9 +102,9 @@ export class AgentLoop {
 
       const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, table);
       // drop the answer if the conversation was reset in between
-      if (history.resets === resets) history.add(llmMessage);
+      if (history.resets === resetsBefore) history.add(llmMessage);
       if (hasExecutedCalls(response.content)) executed ??= tools.executedCalls({ context, table });
-      const overBudget = executed?.report(llmMessage);
+      const budgetError = executed?.report(llmMessage); // thrown when the results are in the history
       let toolExecutionResults: ToolResult[] | undefined;
       if (requested.length > 0) {
         const run = tools.toolRun({ context, hookContext, table, requested });
@@ -114,11 +112,11 @@ export class AgentLoop {
           ? output.runCalls(requested, response.finishReason, (others) => runToolCalls(run, others))
           : runToolCalls(run, requested));
         this.#addResults(context, { llmMessage, requested, results });
-        if (failure !== undefined) throw failure;
+        if (failure !== undefined) throw failure; // only now: each call in the history has its result
         toolExecutionResults = results;
       }
       if (history.saved) await history.saved.save();
-      if (overBudget !== undefined) throw overBudget;
+      if (budgetError !== undefined) throw budgetError;
 
       const { unified: finishReason, raw: rawFinishReason } = response.finishReason;
       this.#agent.emit({ type: 'step_finished', data: { step, finishReason, usage } });
@@ -130,6 +128,7 @@ export class AgentLoop {
       await postStepAfterFailure(hooks, hookContext, logger);
       throw error;
     }
+    // outside of try: a postStep that fails is not called again
     if (hooks.postStep) await within(signal, hooks.postStep(hookContext));
     return result;
   }

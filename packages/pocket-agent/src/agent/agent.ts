@@ -102,9 +102,11 @@ export class PocketAgent<Answer = string> {
       ledger: new Ledger({ name: settings.name, prices: options.prices ?? {}, logger }),
       access: new AccessRules(options.access, { logger, hasApprover, forkOf: origin?.access }),
     };
+    // in the order in which they need each other
     this.#queue = new RunQueue(this, this.#parts);
     this.#client = options.mcpClient;
-    const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
+    const hasServers = Boolean(options.mcpClient ?? options.mcpConfig);
+    const client = hasServers ? this.mcpClient : undefined;
     this.#tools = new AgentTools(this, { ...this.#parts, client });
     this.#model = new AgentModel(this, { ...this.#parts, tools: this.#tools });
     this.#loop = new AgentLoop(this, {
@@ -178,9 +180,9 @@ export class PocketAgent<Answer = string> {
   async run(input: string | UserInput, options: Partial<TypedRunOptions<unknown>> = {}): Promise<unknown> {
     runOptions.checkSpelling(options);
     // inside an overridden run this is `super.run()`: it may have options of its own, but emits no run events
-    const text = this.#overriddenRun.isCurrent() ? undefined : textOfInput(input);
+    const eventInput = this.#overriddenRun.isCurrent() ? undefined : textOfInput(input);
     const output = this.#outputRun(options);
-    return this.#queue.enter({ ...options, input: text, output }, (context) => this.#loop.run(context, input));
+    return this.#queue.enter({ ...options, input: eventInput, output }, (context) => this.#loop.run(context, input));
   }
 
   /** The same run, with its events as they happen. Leaving the loop early aborts it. */
@@ -271,8 +273,9 @@ export class PocketAgent<Answer = string> {
   /** A new agent of the same class and options with its own conversation. It uses this agent's MCP connections. */
   fork(): this {
     const { access } = this.#parts;
-    const { mcpConfig: _shared, agentConfig, tools = [], ...options } = this.#parts.options;
-    const { agentId: _own, ...config } = { ...agentConfig, name: this.name };
+    // a fork borrows the client of this agent, and gets an id of its own
+    const { mcpConfig: _mcpConfig, agentConfig, tools = [], ...options } = this.#parts.options;
+    const { agentId: _agentId, ...config } = { ...agentConfig, name: this.name };
     const forked: PocketAgentOptions = {
       ...options,
       ...(this.#isFlat ? config : { agentConfig: config }),
