@@ -42,7 +42,16 @@ export {
   typeOfName,
 } from './files/file-types.ts';
 export { compileCacheEnv, fileSystem, isSameSecret, sha256, versionIn } from './lazy-node.ts';
-export { type Logger, type LogLevel, lineLogger, logLevels, stderrLogger, warnOnce } from './logger.ts';
+export {
+  type Logger,
+  type LogLevel,
+  lineLogger,
+  logLevels,
+  logText,
+  requestedLogLevel,
+  stderrLogger,
+  warnOnce,
+} from './logger.ts';
 export {
   booleanRule,
   checkValue,

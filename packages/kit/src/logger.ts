@@ -12,22 +12,24 @@ export interface Logger {
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-function isLevel(value: string | undefined): value is LogLevel {
-  return logLevels.some((level) => level === value);
+/** The value of `POCKET_AGENT_LOG_LEVEL`, if it is a level. */
+export function requestedLogLevel(): LogLevel | undefined {
+  const requested = process.env.POCKET_AGENT_LOG_LEVEL?.toLowerCase();
+  return logLevels.find((level) => level === requested);
 }
 
 /** Logs to stderr from `level` up; the default level is `POCKET_AGENT_LOG_LEVEL`, else `warn`. */
 export function stderrLogger(level?: LogLevel): Logger {
-  const fromEnvironment = process.env.POCKET_AGENT_LOG_LEVEL?.toLowerCase();
-  const chosen = level ?? (isLevel(fromEnvironment) ? fromEnvironment : 'warn');
-  loggers[chosen] ??= Object.freeze(lineLogger({ levels: logLevels, level: chosen, format: textLine }));
+  const chosen = level ?? requestedLogLevel() ?? 'warn';
+  loggers[chosen] ??= Object.freeze(lineLogger({ levels: logLevels, level: chosen, format: logText }));
   return loggers[chosen];
 }
 
 /** All agents share one logger per level. */
 const loggers: Partial<Record<LogLevel, Logger>> = {};
 
-function textLine(level: LogLevel, message: string, fields?: Record<string, unknown>): string {
+/** Without secrets. */
+export function logText(level: LogLevel, message: string, fields?: Record<string, unknown>): string {
   const extra = fields && Object.keys(fields).length > 0 ? ` ${printableJson(fields)}` : '';
   // continuation lines are indented, so that a message cannot fake a second one
   const text = printableText(redactSecrets(message + extra)).replaceAll('\n', '\n  ');

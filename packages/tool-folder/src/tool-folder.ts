@@ -279,7 +279,7 @@ export class ToolFolder implements ToolSource {
     return { running: folder === undefined ? undefined : this.#set?.runningFolder(folder), tool };
   }
 
-  /** Its own name if the tool is one of skills. */
+  /** For a tool of skills: its own name. */
   #skillToolOf(name: string): string | undefined {
     const route = this.#routes.get(name);
     return route && route.folder === undefined ? route.tool : undefined;

@@ -2,6 +2,7 @@
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { createContext, Script } from 'node:vm';
+import { fittingLines } from '@pocket-agent/kit/confined-files';
 import { looksSecret, MAX_FILE_BYTES, readText, resolveInside } from './file-access.ts';
 import { globMatcher } from './glob.ts';
 
@@ -43,7 +44,7 @@ export async function readTextFile(
   if (start > lines.length)
     throw new Error(`"${request.path}" has ${lines.length} line(s); there is no line ${start}.`);
   const wanted = lines.slice(start - 1, request.lineCount === undefined ? undefined : start - 1 + request.lineCount);
-  const shown = fitting(wanted);
+  const shown = fittingLines(wanted, MAX_TEXT);
   const end = start + shown.length - 1;
   const text = shown.join('\n').slice(0, MAX_TEXT);
   const notes = [
@@ -144,16 +145,6 @@ function nameFilter(glob: string | undefined): (path: string) => boolean {
   if (glob === undefined) return () => true;
   const fits = globMatcher(glob);
   return glob.includes('/') ? (path) => fits(path.split(sep).join('/')) : (path) => fits(basename(path));
-}
-
-/** As many whole lines as fit into one result, but at least one. */
-function fitting(lines: string[]): string[] {
-  let length = 0;
-  const end = lines.findIndex((line, index) => {
-    length += line.length + 1;
-    return index > 0 && length > MAX_TEXT;
-  });
-  return end === -1 ? lines : lines.slice(0, end);
 }
 
 /** The entries of a folder, sorted by name. Does not follow links or enter node_modules and hidden folders. */

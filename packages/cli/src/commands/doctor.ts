@@ -2,7 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorText, printable } from '@pocket-agent/kit';
+import { errorText, printable, stderrLogger } from '@pocket-agent/kit';
 import { dataFolder, makePrivateFolder } from '@pocket-agent/kit/private-files';
 import { nodeVersionProblem } from '@pocket-agent/kit/require-node';
 import { PocketAgentClient, resolveModel } from 'pocket-agent';
@@ -18,7 +18,6 @@ import { settingsFor } from '../setup/model-settings.ts';
 import { closeFolders, loadFolders, loadSkills, toolFolderPath } from '../setup/tool-sources.ts';
 import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { Screen } from '../terminal/screen.ts';
-import { screenLogger } from '../terminal/screen-logger.ts';
 import { canMoveCursor, hasColour, makeStyle } from '../terminal/style.ts';
 import { plural } from '../terminal/usage-line.ts';
 
@@ -117,7 +116,7 @@ async function checkModel(request: AgentRequest): Promise<Finding> {
 }
 
 async function checkServers({ servers }: AgentRequest, signal: AbortSignal): Promise<Finding[]> {
-  const logger = screenLogger(() => {});
+  const logger = stderrLogger('silent');
   const screen = new Screen(process.stdout, process.stderr);
   const onServerStatus = reportSlowServer((line) => screen.line(printable(line)));
   const clients: PocketAgentClient[] = [];
@@ -154,7 +153,7 @@ async function checkFolder(name: string, { folderOptions }: AgentRequest, signal
     toolFolderPath(name);
     const { folders, problems, warnings } = await loadFolders([name], {
       ...folderOptions,
-      logger: screenLogger(() => {}),
+      logger: stderrLogger('silent'),
       signal,
     });
     const states = folders.flatMap((folder) => folder.folders);
@@ -179,7 +178,7 @@ async function checkFolder(name: string, { folderOptions }: AgentRequest, signal
 /** All together, because two skills must not have one name; one by one if a path cannot be read. */
 async function checkSkills(paths: readonly string[], signal: AbortSignal): Promise<Finding[]> {
   try {
-    const { skills, problems, warnings } = await loadSkills(paths, { logger: screenLogger(() => {}), signal });
+    const { skills, problems, warnings } = await loadSkills(paths, { logger: stderrLogger('silent'), signal });
     const found = skills?.skills ?? [];
     return [
       ...found.map(({ name }): Finding => ({ state: 'ok', text: `skill ${name}` })),

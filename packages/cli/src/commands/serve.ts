@@ -27,7 +27,7 @@ const serveOptions = {
   model: { type: 'string', short: 'm' },
 } as const;
 
-/** What the store takes as the owner of conversations. */
+/** The store's limit for the length of an owner. */
 const MAX_OWNER_LENGTH = 256;
 
 type Conversation = NonNullable<AgentServerOptions['conversation']>;

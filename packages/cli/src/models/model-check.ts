@@ -1,12 +1,11 @@
 // Calls a model to see whether tools and images work: one short run with a tool, and one with a picture.
-import { errorText } from '@pocket-agent/kit';
-import { type Logger, PocketAgent, tool } from 'pocket-agent';
+import { errorText, stderrLogger } from '@pocket-agent/kit';
+import { PocketAgent, tool } from 'pocket-agent';
 import type { ModelAbilities } from './model-abilities.ts';
 
 /** A red square. */
 const RED =
   'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAMAAACdt4HsAAAAA1BMVEXcAAAj6fGOAAAAG0lEQVR42u3BgQAAAADDoPlT3+AEVQEAAAB8AxBAAAG9PLePAAAAAElFTkSuQmCC';
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface CheckedAbilities extends ModelAbilities {
   /** Why the model could not be called. */
@@ -25,7 +24,7 @@ export async function checkModel(model: string, signal: AbortSignal): Promise<Ch
     },
   });
   const limits = { maxSteps: 3, modelRetries: 1 };
-  const options = { llmModel: model, limits, logger: silent };
+  const options = { llmModel: model, limits, logger: stderrLogger('silent') };
   try {
     await using agent = new PocketAgent({ ...options, tools: [lookUp] });
     await agent.run('Call the tool look_up_code, then answer with the code.', { signal });

@@ -46,9 +46,6 @@ export class JsonEvents implements Display {
 
   end(): void {}
 
-  /** Notes for the user are not part of the JSON output. */
-  tell(): void {}
-
   #line(value: object): void {
     this.#write(`${printableJson(value)}\n`);
   }

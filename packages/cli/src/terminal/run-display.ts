@@ -14,8 +14,6 @@ export interface Display {
   show(event: AgentEvent): void;
   /** Called when the run has finished or failed. */
   end(): void;
-  /** Shows a note that is not part of the run. */
-  tell(line: string): void;
 }
 
 export interface RunDisplayOptions {
@@ -59,10 +57,6 @@ export class RunDisplay implements Display {
     });
   }
 
-  tell(line: string): void {
-    if (!this.#options.quiet) this.#options.screen.line(line);
-  }
-
   show(event: AgentEvent): void {
     this.#activity?.handle(event);
     if (!event.meta.isSubAgent) this.#showText(event);
@@ -75,6 +69,10 @@ export class RunDisplay implements Display {
     this.#bars.clear();
     this.#activity?.end();
     this.#showStatus();
+  }
+
+  #tell(line: string): void {
+    if (!this.#options.quiet) this.#options.screen.line(line);
   }
 
   #showText(event: AgentEvent): void {
@@ -106,7 +104,7 @@ export class RunDisplay implements Display {
 
   /** Text before the final answer goes to stderr, because stdout is not a terminal. */
   #showStepText(): void {
-    if (this.#stepText) this.tell(printableText(this.#stepText.trimEnd()));
+    if (this.#stepText) this.#tell(printableText(this.#stepText.trimEnd()));
     this.#stepText = '';
   }
 
@@ -121,7 +119,7 @@ export class RunDisplay implements Display {
     const line = this.#describe(event);
     // shown even with --quiet: without its tools the answer may be wrong
     if (line && event.type === 'server_status') this.#options.screen.line(indent + line);
-    else if (line) this.tell(indent + line);
+    else if (line) this.#tell(indent + line);
   }
 
   /** Progress bars replace the status line. */

@@ -2,6 +2,7 @@
 
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import { errorText } from '@pocket-agent/kit';
+import { imageTypeOf } from '@pocket-agent/kit/confined-files';
 import type { Attachment } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { DiscordBotError } from '../base/errors.ts';
@@ -35,8 +36,6 @@ const CHARACTERS_PER_TOKEN = 0.2 * 3;
 const TEXT_NAME =
   /\.(txt|md|markdown|csv|tsv|json|jsonl|ya?ml|toml|ini|xml|html?|css|log|sql|sh|py|rb|rs|go|java|kt|c|h|cc|cpp|cs|php|swift|[cm]?[jt]sx?)$/i;
 const IMAGE_TYPE = /^image\/(png|jpe?g|gif|webp)\b/;
-/** First bytes of image files, in hexadecimal. */
-const IMAGE_SIGNATURE = /^(89504e470d0a1a0a|ffd8ff|47494638(37|39)61|52494646.{8}57454250)/;
 
 export async function readAttachments(files: readonly AttachedFile[], options: ReadOptions): Promise<ReadFiles> {
   const read: ReadFiles = { blocks: [], images: [] };
@@ -64,7 +63,7 @@ async function readOne(file: AttachedFile, options: ReadOptions & { images: Uint
       if (!seesImages) return { note: 'an image; this model cannot read images' };
       if (images.length >= MAX_IMAGES || file.size > IMAGE_BYTES) return { note: 'an image that was not read' };
       const bytes = await bytesOf(file, options);
-      if (!IMAGE_SIGNATURE.test(bytes.toString('hex', 0, 12))) return { note: 'named like an image, but not an image' };
+      if (!imageTypeOf(bytes)) return { note: 'named like an image, but not an image' };
       images.push(bytes);
       return { note: `image ${images.length} of this message` };
     }

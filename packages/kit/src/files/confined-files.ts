@@ -1,4 +1,4 @@
-// Reads files inside one folder. Refuses paths and symbolic links that lead outside, pipes, and names that suggest secrets.
+// Reads files inside one folder, as text or images for models. Refuses paths and symbolic links that lead outside, pipes, and names that suggest secrets.
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -105,4 +105,23 @@ function isInside(root: string, path: string): boolean {
 
 function notRegular(path: string): Error {
   return new Error(`"${path}" is not a regular file.`);
+}
+
+/** The type of an image that models can read, by its first bytes, because a name can be wrong. */
+export function imageTypeOf(bytes: Uint8Array): string | undefined {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 12)).toString('latin1');
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (start.startsWith('GIF87a') || start.startsWith('GIF89a')) return 'image/gif';
+  return start.startsWith('RIFF') && start.slice(8) === 'WEBP' ? 'image/webp' : undefined;
+}
+
+/** As many whole lines as fit into `maxLength` characters, but at least one. */
+export function fittingLines(lines: string[], maxLength: number): string[] {
+  let length = 0;
+  const end = lines.findIndex((line, index) => {
+    length += line.length + 1;
+    return index > 0 && length > maxLength;
+  });
+  return end === -1 ? lines : lines.slice(0, end);
 }

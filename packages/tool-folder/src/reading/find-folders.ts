@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { errorText, PocketError } from '@pocket-agent/kit';
+import { isSkipped } from '../skills/find-skills.ts';
 import { folderFiles } from './read-folder.ts';
 
 const CODE = /^manifest\.ya?ml$|^SKILL\.md$|\.[cm]?[jt]s$/;
@@ -37,10 +38,6 @@ async function namesIn(root: string): Promise<string[]> {
       cause: error,
     });
   }
-}
-
-function isSkipped(name: string): boolean {
-  return name.startsWith('.') || name.startsWith('__') || name === 'node_modules';
 }
 
 async function isDirectory(path: string): Promise<boolean> {

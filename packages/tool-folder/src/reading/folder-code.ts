@@ -4,8 +4,9 @@ import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { closest } from '@pocket-agent/kit';
 import type { ArgumentCheck } from '@pocket-agent/schema';
-import type { ManifestFile } from '../manifest/manifest.ts';
+import type { Manifest } from '../manifest/manifest-schema.ts';
 import { shown } from '../manifest/problem.ts';
+import type { YamlFile } from '../manifest/yaml-file.ts';
 import { parameterMismatch } from './method-parameters.ts';
 import {
   type ImportOptions,
@@ -32,7 +33,7 @@ export interface FolderTool {
 }
 
 interface Code {
-  source: ManifestFile;
+  source: YamlFile<Manifest>;
   definitions: Map<string, ToolDefinition>;
   file: string;
 }
@@ -57,7 +58,7 @@ export async function readCode(
   }
   const methods = methodsOf(Tools);
   const tools = matchMethods({ source, definitions, file }, methods);
-  const named = new Set(source.manifest?.tool_list?.map(({ name }) => name));
+  const named = new Set(source.value?.tool_list?.map(({ name }) => name));
   for (const name of strayMethods(methods, named)) {
     const line = await lineOf(file, name);
     const meant = closest(name.replace(/^tool_/, ''), [...definitions.keys()]);

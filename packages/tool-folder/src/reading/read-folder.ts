@@ -6,9 +6,9 @@ import { errorText, withoutUndefined } from '@pocket-agent/kit';
 import { compileSchema } from '@pocket-agent/schema';
 import type { Capability, McpServerEntry, Skill } from 'pocket-agent';
 import { readMcpConfig } from 'pocket-agent/internal';
-import { ManifestFile } from '../manifest/manifest.ts';
-import type { Manifest } from '../manifest/manifest-schema.ts';
+import { describedManifest, type Manifest } from '../manifest/manifest-schema.ts';
 import { type ManifestProblem, shown } from '../manifest/problem.ts';
+import { YamlFile } from '../manifest/yaml-file.ts';
 import { hasSkillFile } from '../skills/find-skills.ts';
 import { type ReadSkill, readSkill } from '../skills/read-skill.ts';
 import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
@@ -94,9 +94,10 @@ export async function readFolder(path: string, options: ReadOptions): Promise<Re
     if (second) return failed(`both ${first} and ${second}`, 'one of them');
     const { size } = await stat(join(path, first));
     if (size > MAX_MANIFEST) return failed(`${size} bytes`, `at most ${MAX_MANIFEST}`);
-    const source = new ManifestFile(join(path, first), await readFile(join(path, first), 'utf8'));
-    if (!source.manifest) return { ...failed('', ''), problems: source.problems };
-    const folder = await readManifest(source, source.manifest, { path, module: modules[0], options });
+    const file = join(path, first);
+    const source = new YamlFile({ file, text: await readFile(file, 'utf8'), schema: describedManifest });
+    if (!source.value) return { ...failed('', ''), problems: source.problems };
+    const folder = await readManifest(source, source.value, { path, module: modules[0], options });
     return skill ? withSkill(folder, skill) : folder;
   } catch (error) {
     return failed(`an error: ${errorText(error)}`, 'a folder that can be read');
@@ -126,7 +127,7 @@ function withSkill(folder: ReadFolder, { skill, problems, warnings }: ReadSkill)
 }
 
 async function readManifest(
-  source: ManifestFile,
+  source: YamlFile<Manifest>,
   manifest: Manifest,
   { path, module, options }: { path: string; module: string | undefined; options: ReadOptions },
 ): Promise<ReadFolder> {
@@ -147,7 +148,7 @@ async function readManifest(
   return { ...folder, mcpServers, problems };
 }
 
-function checkManifest(source: ManifestFile, manifest: Manifest): void {
+function checkManifest(source: YamlFile<Manifest>, manifest: Manifest): void {
   if (manifest.tool_human_name === undefined && manifest.tool_name === undefined) {
     source.report([], {
       found: 'no "tool_human_name"',
@@ -160,7 +161,11 @@ function checkManifest(source: ManifestFile, manifest: Manifest): void {
   }
 }
 
-function readEnvironment(source: ManifestFile, manifest: Manifest, given: ReadOptions['env']): Record<string, string> {
+function readEnvironment(
+  source: YamlFile<Manifest>,
+  manifest: Manifest,
+  given: ReadOptions['env'],
+): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [index, entry] of (manifest.env ?? []).entries()) {
     const { name, optional = false } = typeof entry === 'string' ? { name: entry } : entry;
@@ -174,7 +179,7 @@ function readEnvironment(source: ManifestFile, manifest: Manifest, given: ReadOp
   return env;
 }
 
-function readServers(source: ManifestFile, manifest: Manifest, cwd: string): Record<string, McpServerEntry> {
+function readServers(source: YamlFile<Manifest>, manifest: Manifest, cwd: string): Record<string, McpServerEntry> {
   const servers: Record<string, McpServerEntry> = {};
   for (const [name, entry] of Object.entries(manifest.mcp_servers ?? {})) {
     try {
@@ -190,7 +195,7 @@ function readServers(source: ManifestFile, manifest: Manifest, cwd: string): Rec
 
 /** The valid tools of the manifest, by name. */
 async function readTools(
-  source: ManifestFile,
+  source: YamlFile<Manifest>,
   manifest: Manifest,
   defaultCapability: Capability | undefined,
 ): Promise<Map<string, ToolDefinition>> {

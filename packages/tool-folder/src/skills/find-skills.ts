@@ -60,6 +60,7 @@ async function entriesOf(directory: string, isRoot: boolean): Promise<Dirent[]> 
   }
 }
 
+/** Hidden folders, and those of caches and packages. */
 export function isSkipped(name: string): boolean {
   return name.startsWith('.') || name.startsWith('__') || name === 'node_modules';
 }

@@ -29,7 +29,7 @@ interface ReadOptions {
   isNameFree?: boolean;
   /** True: `folder` was a real path when it was found. If it has become a symbolic link since, it is not read. */
   isReal?: boolean;
-  /** Whether the model is told the path. */
+  /** Whether to show the path to the model. */
   showsPath?: boolean;
 }
 

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { isAbsolute, join, relative, sep } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { escapeInvisible } from '@pocket-agent/kit';
-import { decodeText, looksSecret, readConfined } from '@pocket-agent/kit/confined-files';
+import { decodeText, fittingLines, imageTypeOf, looksSecret, readConfined } from '@pocket-agent/kit/confined-files';
 import type { Skill } from 'pocket-agent';
 import { isSkipped } from './find-skills.ts';
 import { SKILL_FILE } from './skill.ts';
@@ -88,7 +88,7 @@ export function fileResult(
   const lines = decodeText(path, bytes).split('\n');
   if (startLine > lines.length) throw new Error(`"${path}" has ${lines.length} lines, so it has no line ${startLine}.`);
   const wanted = lines.slice(startLine - 1, lineCount === undefined ? undefined : startLine - 1 + lineCount);
-  const fits = fitting(wanted);
+  const fits = fittingLines(wanted, MAX_TEXT);
   const text = fits.join('\n').slice(0, MAX_TEXT);
   const last = startLine + fits.length - 1;
   const note =
@@ -96,23 +96,4 @@ export function fileResult(
       ? `\n[lines ${startLine} to ${last} of ${lines.length}; continue with startLine ${last + 1}]`
       : '';
   return { content: [{ type: 'text', text: text + note }] };
-}
-
-/** As many whole lines as fit into one result, but at least one. */
-function fitting(lines: string[]): string[] {
-  let length = 0;
-  const end = lines.findIndex((line, index) => {
-    length += line.length + 1;
-    return index > 0 && length > MAX_TEXT;
-  });
-  return end === -1 ? lines : lines.slice(0, end);
-}
-
-/** By the first bytes, because a name can be wrong. */
-function imageTypeOf(bytes: Uint8Array): string | undefined {
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 12)).toString('latin1');
-  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
-  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
-  if (start.startsWith('GIF87a') || start.startsWith('GIF89a')) return 'image/gif';
-  return start.startsWith('RIFF') && start.slice(8) === 'WEBP' ? 'image/webp' : undefined;
 }

@@ -10,7 +10,7 @@ import { listSkillFiles, readSkillFile } from './skill-files.ts';
 const SCHEME = 'skill://';
 const MARKDOWN = 'text/markdown';
 const types: Readonly<Record<string, string>> = { '.md': MARKDOWN, '.json': 'application/json', '.html': 'text/html' };
-/** The most that clients have to accept of one skill. */
+/** Clients accept skills up to this size. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 const template = {
@@ -20,7 +20,7 @@ const template = {
 };
 
 interface OfferedSkills {
-  /** The skills that there are now. */
+  /** The current skills. */
   list(): Promise<readonly Skill[]>;
   judged(skill: Skill): JudgedTool;
 }

@@ -126,7 +126,7 @@ export class SkillTools {
   }
 }
 
-/** The first skill of each name, and a problem for each other one. A skill that is found twice is no problem. */
+/** The first skill of each name, and a problem for each other one. The same skill found twice is not a problem. */
 export function withoutDuplicates(skills: readonly Skill[]): {
   byName: ReadonlyMap<string, Skill>;
   problems: ManifestProblem[];
@@ -159,7 +159,7 @@ function choice(tool: Tool, skill: Skill): JudgedTool {
 
 async function readFile(skill: Skill, args: Record<string, unknown>): Promise<CallToolResult> {
   const { path } = args;
-  if (typeof path !== 'string') throw wrong(READ, '"path" must be a string');
+  if (typeof path !== 'string') throw wrong('"path" must be a string');
   const lines: Lines = { startLine: positive(args, 'startLine'), lineCount: positive(args, 'lineCount') };
   try {
     return fileResult(path, await readSkillFile(skill, path), lines);
@@ -172,11 +172,11 @@ function positive(args: Record<string, unknown>, key: string): number | undefine
   const value = args[key];
   if (value === undefined || value === null) return undefined;
   if (Number.isInteger(value) && Number(value) > 0) return Number(value);
-  throw wrong(READ, `"${key}" must be a whole number, 1 or more`);
+  throw wrong(`"${key}" must be a whole number, 1 or more`);
 }
 
-function wrong(tool: string, problem: string): PocketError {
-  return new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${tool}": ${problem}`);
+function wrong(problem: string): PocketError {
+  return new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${READ}": ${problem}`);
 }
 
 type Properties = NonNullable<Tool['inputSchema']['properties']>;
