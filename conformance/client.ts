@@ -153,7 +153,7 @@ async function main(): Promise<void> {
     if (scenario === 'http-standard-headers') await useEverything(client);
     else if (scenario === 'json-schema-2020-12-preservation') await sendSchemaBack(client);
     else await useTools(client);
-    const { status, reason } = client.status.get(SERVER) ?? { status: 'never reached for' };
+    const { status, reason } = client.status.get(SERVER) ?? { status: 'not known' };
     if (status !== 'connected') throw new Error(`The server is ${status}: ${reason}`);
   } finally {
     await client.close();

@@ -1,4 +1,4 @@
-// Tells files that the compiler made from today's sources from those of sources that were moved or deleted.
+// Distinguishes files that were compiled from current sources from those whose source was moved or deleted.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 

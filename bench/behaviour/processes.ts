@@ -13,9 +13,9 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until the condition is true; returns false after a timeout. */
-export async function until(isSo: () => boolean, timeoutMs = 10_000): Promise<boolean> {
+export async function until(isTrue: () => boolean, timeoutMs = 10_000): Promise<boolean> {
   const end = performance.now() + timeoutMs;
-  while (!isSo()) {
+  while (!isTrue()) {
     if (performance.now() > end) return false;
     await pause(20);
   }
