@@ -176,7 +176,8 @@ export class Compactor {
     const { from } = old;
     const cut = findCut({ messages, from, keepTokens, tokensOf: (message) => this.#tokensOf(plan, message) });
     if (cut === undefined) return { view: this.#withShortResults(plan, messages, old) };
-    const instructions = this.#instructionsIn(messages.slice(0, cut), old);
+    // those of earlier results are known
+    const instructions = this.#instructionsIn(messages.slice(old.resultsFrom, cut), old);
     const withoutResults = { ...old, ...instructions, resultsFrom: Math.max(old.resultsFrom, cut) };
     if (occasion !== 'command' && this.#tokensWith(plan, messages, withoutResults) <= plan.goal)
       return { view: withoutResults };

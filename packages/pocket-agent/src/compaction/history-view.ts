@@ -96,6 +96,7 @@ const MAX_ARGUMENTS = 200;
 
 /** Which calls to repeat for instructions that the summary has replaced, the last ones first. */
 function instructionsNote(messages: readonly Message[], { from, instructions = [] }: CompactedHistory): string[] {
+  if (instructions.length === 0) return [];
   const ids = new Set(instructions);
   const calls = messages.slice(0, from).flatMap(({ content }) =>
     content.flatMap((part) => {
