@@ -48,6 +48,19 @@ export function startDeadline(options: DeadlineOptions): Deadline {
   };
 }
 
+/** Calls `work` with the signal of a deadline that is released at its end. */
+export async function withDeadline<Value>(
+  options: DeadlineOptions,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const deadline = startDeadline(options);
+  try {
+    return await work(deadline.signal);
+  } finally {
+    deadline.release();
+  }
+}
+
 /** Unlike `onAbort`, leaves no listener after its release: a caller may use the signal for a long time. */
 function listen(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) listener();

@@ -13,6 +13,7 @@ export {
   onAbort,
   settlesWithin,
   startDeadline,
+  withDeadline,
   within,
 } from './abort.ts';
 export {
@@ -43,6 +44,7 @@ export {
 } from './files/file-types.ts';
 export { compileCacheEnv, fileSystem, isSameSecret, sha256, versionIn } from './lazy-node.ts';
 export {
+  callListener,
   type Logger,
   type LogLevel,
   lineLogger,

@@ -1,4 +1,5 @@
 // The logger. It writes to stderr: on stdio, a server's stdout carries its protocol.
+import { errorText } from './errors.ts';
 import { printableJson, printableText } from './printable.ts';
 import { redactSecrets } from './redaction.ts';
 
@@ -61,6 +62,16 @@ export function lineLogger<Level extends string, Fields>(
   };
   const methods = levels.filter((name) => name !== 'silent').map((name) => [name, writer(name)]);
   return Object.fromEntries(methods) as LineLogger<Level, Fields>;
+}
+
+/** Calls a listener. Its errors, also asynchronous ones, are only logged. */
+export function callListener(logger: Logger, listener: string, call: () => unknown): void {
+  const failed = (error: unknown) => logger.error(`${listener} failed: ${errorText(error)}`);
+  try {
+    Promise.resolve(call()).catch(failed);
+  } catch (error) {
+    failed(error);
+  }
 }
 
 /** For each subject. Keys may come from outside, so their number and length are limited. */

@@ -109,32 +109,23 @@ export class OptionSet<Options extends object = object> {
     return undefined;
   }
 
-  /** For objects that may have other keys: finds wrong values only. */
-  findErrorInKnown(options: object, owner = this.owner): PocketError | undefined {
+  /** For objects that may have other keys: throws for a wrong value only. */
+  checkKnown(options: object, owner = this.owner): void {
     if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
-      return configError(`${owner} takes its options as an object, such as { signal }.`);
+      throw configError(`${owner} takes its options as an object, such as { signal }.`);
     for (const key of definedKeys(options)) {
       const error = this.#wrongValue(key, options, owner);
-      if (error) return error;
+      if (error) throw error;
     }
-    return undefined;
   }
 
-  /** Throws for a wrong value, and for a key that looks like a misspelt option. Other keys are allowed. */
+  /** The same, and throws for a key that looks like a misspelt option. */
   checkSpelling(options: object, owner = this.owner): void {
-    const error = this.findErrorOrMisspelling(options, owner);
-    if (error) throw error;
-  }
-
-  /** For objects that may have other keys: finds wrong values, and keys that look like a misspelt option. */
-  findErrorOrMisspelling(options: object, owner = this.owner): PocketError | undefined {
-    const error = this.findErrorInKnown(options, owner);
-    if (error) return error;
+    this.checkKnown(options, owner);
     for (const key of definedKeys(options)) {
       const suggestion = this.has(key) ? '' : didYouMean(key, Object.keys(this.rules));
-      if (suggestion) return unknownOptionError(owner, key, suggestion);
+      if (suggestion) throw unknownOptionError(owner, key, suggestion);
     }
-    return undefined;
   }
 
   unknownOption(key: string, owner = this.owner): PocketError {

@@ -159,8 +159,7 @@ export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: bo
     checkValue(path, value, objectRule);
     inner.check(value as object);
   }
-  const fault = options && agentOptions.findErrorInKnown(options, '');
-  if (fault) throw fault;
+  if (options) agentOptions.checkKnown(options, '');
   if (options?.hooks) checkHooks(options.hooks);
 }
 

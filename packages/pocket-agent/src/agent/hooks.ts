@@ -1,6 +1,6 @@
 // Hooks change a run: they are awaited, may replace or deny a call, and an error in them stops the step.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { closest, errorText, type Logger, nullableFunction, OptionSet, startDeadline, within } from '@pocket-agent/kit';
+import { closest, errorText, type Logger, nullableFunction, OptionSet, withDeadline, within } from '@pocket-agent/kit';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { AgentEvent } from '../run/events.ts';
@@ -80,15 +80,12 @@ const LATE_POST_STEP_MS = 100;
 
 export async function postStepAfterFailure(hooks: AgentHooks, context: HookContext, logger: Logger): Promise<void> {
   const { signal } = context;
-  const grace = startDeadline({
-    what: 'hooks.postStep',
-    ...(signal.aborted ? { timeoutMs: LATE_POST_STEP_MS } : { signals: [signal], timeoutMs: POST_STEP_MS }),
-  });
+  const grace = signal.aborted
+    ? { what: 'hooks.postStep', timeoutMs: LATE_POST_STEP_MS }
+    : { what: 'hooks.postStep', timeoutMs: POST_STEP_MS, signals: [signal] };
   try {
-    await within(grace.signal, hooks.postStep?.(context));
+    await withDeadline(grace, async (until) => within(until, hooks.postStep?.(context)));
   } catch (error) {
     logger.error(`hooks.postStep failed after a failed step: ${errorText(error)}`);
-  } finally {
-    grace.release();
   }
 }

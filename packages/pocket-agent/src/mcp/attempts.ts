@@ -2,25 +2,10 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, PocketError } from '@pocket-agent/kit';
 import { authorizationNeeded, finishLogin, isUnauthorized, loginOf, MAX_LOGINS } from './connect.ts';
-import type { McpServerEntry } from './mcp-config.ts';
+import type { McpConnection } from './connection.ts';
 import { isHarmlessTwice, isHeaderMismatch, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
 import type { Session } from './session.ts';
 import { HttpTransport } from './transports/http-transport.ts';
-
-/** The connection as its requests see it. */
-interface Connection {
-  readonly name: string;
-  readonly entry: McpServerEntry;
-  /** Aborted when the connection is closed. */
-  readonly signal: AbortSignal;
-  /** Undefined if there is no healthy one. */
-  readonly session: Session | undefined;
-  connect(): Promise<Session>;
-  list(signal: AbortSignal): Promise<{ session: Session; tools: readonly Tool[] }>;
-  /** Reads the list again, although no change was announced. */
-  listAgain(session: Session, signal: AbortSignal): Promise<readonly Tool[]>;
-  dropSession(session: Session, error: unknown): void;
-}
 
 export class Attempts {
   /** Undefined for requests other than tool calls, which only read. */
@@ -32,11 +17,11 @@ export class Attempts {
   hasStarted = false;
   /** The tool as it was listed after the server missed arguments in the headers. */
   relisted: Tool | undefined;
-  readonly #connection: Connection;
+  readonly #connection: McpConnection;
   #isSecond = false;
   #logins = 0;
 
-  constructor(connection: Connection, signal: AbortSignal, tool?: Tool) {
+  constructor(connection: McpConnection, signal: AbortSignal, tool?: Tool) {
     this.#connection = connection;
     this.signal = signal;
     this.tool = tool;

@@ -11,6 +11,7 @@ import type {
 } from '@modelcontextprotocol/client';
 import {
   abortable,
+  callListener,
   checkValue,
   configError,
   describeAvailable,
@@ -34,7 +35,7 @@ import { Revisions, ServerConnections } from './callers/server-connections.ts';
 import { clientOptions, type PocketAgentClientOptions } from './client-options.ts';
 import type { McpConnection } from './connection.ts';
 import { type HttpEntry, isPersonal, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
-import { logTo, notifyListener, type ServerLog } from './server-requests.ts';
+import { logTo, type ServerLog } from './server-requests.ts';
 
 const METHOD_NOT_FOUND = -32_601;
 
@@ -99,7 +100,7 @@ export class PocketAgentClient implements ToolSource {
     const { toolPrefix = 'auto' } = this.#options;
     const hasPrefix = toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
     const onRenamed = (change: RenamedTool) =>
-      notifyListener(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change));
+      callListener(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change));
     const tools = new Map<string, Tool>();
     for (const { server, list } of lists) {
       this.#warnOfCapabilities(server.name, list);
@@ -279,7 +280,7 @@ export class PocketAgentClient implements ToolSource {
     };
     this.#open = [...this.#entries].map(([name, entry]) => {
       const onStatus = (status: ServerStatus, reason?: string) =>
-        notifyListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
+        callListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
       const limits: Pick<HttpEntry, 'maxCallers' | 'idleMs'> = isPersonal(entry) ? entry : {};
       const { maxCallers = MAX_CALLERS, idleMs = IDLE_MS } = limits;
       const logins = new Logins(name);
@@ -314,8 +315,8 @@ export class PocketAgentClient implements ToolSource {
 
   #log(log: ServerLog): void {
     const { onServerLog, logHandler = (log) => logTo(this.#logger, log) } = this.#options;
-    notifyListener(this.#logger, 'onServerLog', () => onServerLog?.(log));
-    notifyListener(this.#logger, 'logHandler', () => logHandler(log));
+    callListener(this.#logger, 'onServerLog', () => onServerLog?.(log));
+    callListener(this.#logger, 'logHandler', () => logHandler(log));
   }
 
   async #server(name: string): Promise<Server> {

@@ -182,8 +182,7 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   ) as unknown as McpServerEntry;
   if (!('server' in copy) && !('command' in copy) && !('url' in copy)) throw noCommandOrUrl(name, copy);
   const own = Object.fromEntries(Object.entries(copy).filter(([key]) => !ofOtherHosts.includes(key)));
-  const fault = entryKeys.findErrorOrMisspelling(own, `MCP server "${name}"`);
-  if (fault) throw fault;
+  entryKeys.checkSpelling(own, `MCP server "${name}"`);
   const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
   if (wrong) {
     throw configError(

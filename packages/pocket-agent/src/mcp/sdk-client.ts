@@ -9,23 +9,18 @@ import {
 } from '@modelcontextprotocol/client';
 import {
   abortable,
+  callListener,
   errorText,
   isPocketError,
   type Logger,
   MAX_TIMER_MS,
   PocketError,
-  startDeadline,
+  withDeadline,
 } from '@pocket-agent/kit';
 import type { CallerHeaders } from './callers/caller-headers.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import type { PendingCalls } from './pending-calls.ts';
-import {
-  capabilitiesOf,
-  notifyListener,
-  registerServerRequests,
-  type ServerHandlers,
-  type ServerLog,
-} from './server-requests.ts';
+import { capabilitiesOf, registerServerRequests, type ServerHandlers, type ServerLog } from './server-requests.ts';
 import type { ToolList } from './tool-list.ts';
 import type { ChildTransport } from './transports/child-transport.ts';
 import { withoutProperties } from './transports/hidden-properties.ts';
@@ -80,16 +75,16 @@ export async function inTime(
   connect: (bounded: ConnectRequest) => Promise<Connected>,
 ): Promise<Connected> {
   const { name, signal, timeoutMs } = request;
-  const deadline = startDeadline({ what: `Connecting to MCP server "${name}"`, signals: [signal], timeoutMs });
-  try {
-    return await connect({ ...request, signal: deadline.signal });
-  } catch (error) {
-    if (error !== deadline.signal.reason || !isPocketError(error, 'TIMEOUT')) throw error;
-    const text = `${error.message} If it needs longer, raise "connectTimeoutMs" of its entry.`;
-    throw new PocketError('TIMEOUT', text, { cause: error });
-  } finally {
-    deadline.release();
-  }
+  const what = `Connecting to MCP server "${name}"`;
+  return withDeadline({ what, signals: [signal], timeoutMs }, async (bounded) => {
+    try {
+      return await connect({ ...request, signal: bounded });
+    } catch (error) {
+      if (error !== bounded.reason || !isPocketError(error, 'TIMEOUT')) throw error;
+      const text = `${error.message} If it needs longer, raise "connectTimeoutMs" of its entry.`;
+      throw new PocketError('TIMEOUT', text, { cause: error });
+    }
+  });
 }
 
 /** One attempt to connect. Closes the transport if it fails. */
@@ -169,10 +164,10 @@ function routeMessages(transport: Transport, { pending, tools }: ConnectRequest,
 
 function observeMessage({ name, handlers, logger, onLog }: ConnectRequest, message: JSONRPCMessage): void {
   if (!('method' in message)) return;
-  notifyListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
+  callListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
   if (message.method !== 'notifications/message') return;
   const log = message.params as unknown as Omit<ServerLog, 'server'>;
-  notifyListener(logger, 'The log of a server', () => onLog({ ...log, server: name }));
+  callListener(logger, 'The log of a server', () => onLog({ ...log, server: name }));
 }
 
 /** The message; an error in place of a result that would take the SDK long to check. */

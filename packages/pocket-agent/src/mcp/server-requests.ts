@@ -7,7 +7,7 @@ import type {
   LoggingLevel,
   Root,
 } from '@modelcontextprotocol/client';
-import { errorText, type Logger } from '@pocket-agent/kit';
+import { callListener, type Logger } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
 import type { ElicitationHandler, QuestionOrigin } from '../run/run-context.ts';
 
@@ -53,16 +53,6 @@ export function capabilitiesOf(handlers: ServerHandlers): ClientCapabilities {
   };
 }
 
-/** Calls a listener. Its errors, also asynchronous ones, are only logged. */
-export function notifyListener(logger: Logger, listener: string, call: () => unknown): void {
-  const failed = (error: unknown) => logger.error(`${listener} failed: ${errorText(error)}`);
-  try {
-    Promise.resolve(call()).catch(failed);
-  } catch (error) {
-    failed(error);
-  }
-}
-
 const logLevels = new Map<string, keyof Logger>([
   ['debug', 'debug'],
   ['info', 'info'],
@@ -94,7 +84,7 @@ export function registerServerRequests(client: Client, { server, handlers, logge
   // in the 2026 era requests arrive inside results, not as messages
   const show = (message: ServerMessage) => {
     if (client.getProtocolEra() !== 'modern') return;
-    notifyListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server }));
+    callListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server }));
   };
   if (elicitationHandler) {
     client.setRequestHandler('elicitation/create', async ({ method, params }, { mcpReq }) => {

@@ -1,14 +1,13 @@
 // One session with an MCP server: the SDK's client, its transport, and the requests in progress. It dies as a whole,
 // and `McpConnection` replaces it.
 import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client';
-import { abortable, errorText, MAX_TIMER_MS, startDeadline } from '@pocket-agent/kit';
+import { abortable, callListener, errorText, MAX_TIMER_MS, withDeadline } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
 import type { ToolCallContext } from '../tools/tool-source.ts';
 import type { Attempts } from './attempts.ts';
 import { childHint } from './connect-child.ts';
 import { checkOutput, checkSchema } from './output-check.ts';
 import { type Connected, type ConnectRequest, closeReason } from './sdk-client.ts';
-import { notifyListener } from './server-requests.ts';
 import { ChildTransport } from './transports/child-transport.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 
@@ -104,16 +103,14 @@ export class Session {
   /** Ends the session at the server too, and closes. */
   async end(): Promise<void> {
     this.client.onclose = undefined;
-    const deadline = startDeadline({
-      what: `Ending the session with "${this.#options.name}"`,
-      timeoutMs: END_SESSION_MS,
-    });
+    const { transport } = this;
+    const deadline = { what: `Ending the session with "${this.#options.name}"`, timeoutMs: END_SESSION_MS };
     try {
-      if (this.transport instanceof HttpTransport) await abortable(this.transport.terminateSession(), deadline.signal);
+      if (transport instanceof HttpTransport)
+        await withDeadline(deadline, (signal) => abortable(transport.terminateSession(), signal));
     } catch {
       // the server is gone, does not answer or does not support DELETE; its session ends with the connection
     } finally {
-      deadline.release();
       await this.client.close();
     }
   }
@@ -137,7 +134,7 @@ export class Session {
 
   #tellProgress(update: ToolProgress, { toolCallId, progress }: ToolCallContext): void {
     const { name: server, logger, handlers } = this.#options;
-    notifyListener(logger, 'The progress of a call', () => progress(update));
-    notifyListener(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server, toolCallId }));
+    callListener(logger, 'The progress of a call', () => progress(update));
+    callListener(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server, toolCallId }));
   }
 }

@@ -17,7 +17,7 @@ import {
   neverAborted,
   PocketError,
   schemaIssuesText,
-  startDeadline,
+  withDeadline,
 } from '@pocket-agent/kit';
 import { retrySafety } from './retry-safety.ts';
 import { withProperties } from './transports/hidden-properties.ts';
@@ -152,18 +152,13 @@ export class ToolList {
     );
   }
 
-  async #inTime<Value>(
+  #inTime<Value>(
     what: string,
     work: (signal: AbortSignal) => Promise<Value>,
-    stops: AbortSignal[] = [],
+    signals: AbortSignal[] = [],
   ): Promise<Value> {
     const { name, timeoutMs } = this.#options;
-    const deadline = startDeadline({ what: `${what} the tools of MCP server "${name}"`, signals: stops, timeoutMs });
-    try {
-      return await work(deadline.signal);
-    } finally {
-      deadline.release();
-    }
+    return withDeadline({ what: `${what} the tools of MCP server "${name}"`, signals, timeoutMs }, work);
   }
 
   async #ask(client: Client, signal: AbortSignal): Promise<readonly Tool[]> {

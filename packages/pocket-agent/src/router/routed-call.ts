@@ -6,7 +6,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
+import { delay, isPocketError, type Logger, PocketError, withDeadline } from '@pocket-agent/kit';
 import { tagPart } from '../model/account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { refusedTypes } from '../model/file-rules.ts';
@@ -199,13 +199,9 @@ export class RoutedCall<Result> {
     }
   }
 
-  async #pause(ms: number): Promise<void> {
-    const deadline = startDeadline({ what: 'The call', signals: [this.#signal, this.#context.closing] });
-    try {
-      await delay(ms, deadline.signal);
-    } finally {
-      deadline.release();
-    }
+  #pause(ms: number): Promise<void> {
+    const deadline = { what: 'The call', signals: [this.#signal, this.#context.closing] };
+    return withDeadline(deadline, (signal) => delay(ms, signal));
   }
 
   /** The provider's error itself after a single attempt, else an error that lists every attempt. */

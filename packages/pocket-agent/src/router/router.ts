@@ -1,6 +1,6 @@
 // Router: several deployments as one model. It keeps rate limits, retries elsewhere and falls back to other models.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { errorText, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
+import { callListener, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
 import { setModelsBehind } from '../model/provider-rules.ts';
 import { Deployment, type DeploymentStatus } from './deployment.ts';
 import { hintAtOwnNames, type LiteLlmRouterOptions } from './litellm-options.ts';
@@ -113,13 +113,7 @@ export class Router {
   }
 
   #emit(event: RouterEvent): void {
-    const failed = (error: unknown) => this.#logger.error(`Router: onEvent failed: ${errorText(error)}`);
-    try {
-      const pending: unknown = this.#settings.onEvent?.(event);
-      if (pending instanceof Promise) pending.catch(failed);
-    } catch (error) {
-      failed(error);
-    }
+    callListener(this.#logger, 'Router: onEvent', () => this.#settings.onEvent?.(event));
   }
 }
 
