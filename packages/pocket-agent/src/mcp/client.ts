@@ -127,7 +127,12 @@ export class PocketAgentClient implements ToolSource {
       progress: context.progress ?? (() => {}),
       meta: context.meta ?? {},
     };
-    return server.use((connection) => connection.callTool(tool, args, whole));
+    const { connection, release } = server.hold();
+    try {
+      return await connection.callTool(tool, args, whole);
+    } finally {
+      release();
+    }
   }
 
   /** Whether a server is one of our agents whose approval questions go to our approver. */

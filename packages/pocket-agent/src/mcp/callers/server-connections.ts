@@ -69,15 +69,21 @@ export class ServerConnections<Kept extends Connection> {
     return `${who} ${slot ? `${slot.number} ${slot.connection.tools.revision}` : 'none'}`;
   }
 
-  /** Calls `work` with the connection of the current caller, made at its first use. It is not closed before the end. */
-  async use<Result>(work: (connection: Kept) => Promise<Result>): Promise<Result> {
+  /** The connection of the current caller, made at its first use. It is not closed before `release`. */
+  hold(): { connection: Kept; release(): void } {
     const key = this.#key;
     const slot = this.#slots.get(key) ?? this.#add(key, currentCaller());
     this.#begin(key, slot);
+    return { connection: slot.connection, release: () => this.#end(key, slot) };
+  }
+
+  /** Calls `work` with it. */
+  async use<Result>(work: (connection: Kept) => Promise<Result>): Promise<Result> {
+    const { connection, release } = this.hold();
     try {
-      return await work(slot.connection);
+      return await work(connection);
     } finally {
-      this.#end(key, slot);
+      release();
     }
   }
 
