@@ -93,7 +93,7 @@ function fullText(error: unknown): string {
 }
 
 /** One finding of a Standard Schema validator. */
-export interface SchemaIssue {
+interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }

@@ -26,7 +26,6 @@ export {
   type PocketErrorCode,
   publicErrorText,
   refusalReason,
-  type SchemaIssue,
   schemaIssuesText,
   schemaIssueTexts,
 } from './errors.ts';
@@ -67,7 +66,6 @@ export {
   nullableBoolean,
   nullableFunction,
   nullableString,
-  type OptionHint,
   type OptionRule,
   type OptionRules,
   OptionSet,
@@ -83,7 +81,7 @@ export {
 } from './options.ts';
 export { escapeInvisible, PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
 export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './records.ts';
-export { redactData, redactError, redactErrorText, redactSecrets } from './redaction.ts';
+export { redactData, redactError, redactSecrets } from './redaction.ts';
 export { nodeVersionProblem } from './require-node.ts';
 export { backoffMs, retryAfterHeader } from './retry-after.ts';
 export { EventQueue, inSlices, nextTurn, Semaphore, TimeSlices } from './scheduling.ts';

@@ -18,7 +18,7 @@ export interface OptionRule {
 export type OptionRules<Options> = Record<keyof Options, true | OptionRule>;
 
 /** Advice for an unknown option, for example its new name: a sentence that starts with a space. */
-export type OptionHint = (key: string) => string | undefined;
+type OptionHint = (key: string) => string | undefined;
 
 export const isString = (value: unknown) => typeof value === 'string';
 export const isIntegerOrInfinity = (value: unknown) => Number.isInteger(value) || value === Number.POSITIVE_INFINITY;

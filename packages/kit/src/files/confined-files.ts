@@ -13,7 +13,7 @@ const SECRET_NAMES = [
 ];
 
 /** A file that may be read only if it is inside `root`. */
-export interface ConfinedFile {
+interface ConfinedFile {
   root: string;
   /** True: `root` was a real path when it was found. If it has become a symbolic link since, nothing is read. */
   isRootReal?: boolean;

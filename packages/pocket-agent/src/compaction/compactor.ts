@@ -26,7 +26,7 @@ import {
 import { summarize } from './summary.ts';
 
 /** The history that a compactor shortens for the model. */
-export interface CompactableHistory {
+interface CompactableHistory {
   readonly messages: readonly Message[];
   /** Number of resets. */
   readonly resets: number;
@@ -34,7 +34,7 @@ export interface CompactableHistory {
   startPromptWith(start: PromptStart | undefined): void;
 }
 
-export interface CompactorOptions {
+interface CompactorOptions {
   settings: CompactionSettings;
   history: CompactableHistory;
   ledger: Ledger;

@@ -7,7 +7,7 @@ import { isContextOverflow } from './context-window.ts';
 import { shortText } from './history-view.ts';
 import { transcriptOf } from './transcript.ts';
 
-export interface SummaryRequest {
+interface SummaryRequest {
   messages: readonly Message[];
   /** The summary of what came before the messages. */
   earlier: string | undefined;

@@ -12,7 +12,7 @@ export interface ToolResultOptions {
 }
 
 /** A result for the model, and the whole text if it had to be cut. */
-export interface ReadResult {
+interface ReadResult {
   result: ToolResult;
   whole: string | undefined;
 }
