@@ -36,7 +36,7 @@ export { readMcpConfig } from './mcp/mcp-config.ts';
 export { readOutput } from './output/output-options.ts';
 export { providerToolSource } from './provider-tools/provider-tool.ts';
 export { checkModelName, providerOf } from './providers/model-names.ts';
-export { isInstalled } from './providers/provider-package.ts';
+export { installCommand, isInstalled } from './providers/provider-package.ts';
 export { keyVariable, missingVariable } from './providers/provider-settings.ts';
 export { type KnownProvider, knownProviders, providerByPrefix } from './providers/provider-table.ts';
 export {

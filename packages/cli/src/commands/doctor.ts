@@ -6,7 +6,7 @@ import { errorText, printable, stderrLogger } from '@pocket-agent/kit';
 import { dataFolder, makePrivateFolder } from '@pocket-agent/kit/private-files';
 import { nodeVersionProblem } from '@pocket-agent/kit/require-node';
 import { PocketAgentClient, resolveModel } from 'pocket-agent';
-import { isInstalled, keyVariable, knownProviders } from 'pocket-agent/internal';
+import { installCommand, isInstalled, keyVariable, knownProviders } from 'pocket-agent/internal';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
@@ -94,7 +94,7 @@ function checkPackages(): Finding[] {
           {
             state: 'note' as const,
             text: `a key is set, but the provider package is not installed: ${missing.join(', ')}`,
-            fix: `To use the models: npm install ${missing.join(' ')}`,
+            fix: `To use the models: ${installCommand(...missing)}`,
           },
         ]
       : []),

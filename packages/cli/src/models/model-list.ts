@@ -3,6 +3,7 @@ import { printable } from '@pocket-agent/kit';
 import type { ModelPrice } from 'pocket-agent';
 import {
   contextWindowOf,
+  installCommand,
   isInstalled,
   type KnownProvider,
   keyVariable,
@@ -48,7 +49,7 @@ export function isUsable({ installed, missing }: ProviderRow): boolean {
 export function providerTable(rows: readonly ProviderRow[]): string[] {
   return columns([
     ['provider', 'key', 'package'],
-    ...rows.map((row) => [row.provider, keyText(row), row.installed ? row.package : `npm install ${row.package}`]),
+    ...rows.map((row) => [row.provider, keyText(row), row.installed ? row.package : installCommand(row.package)]),
   ]);
 }
 

@@ -2,7 +2,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { closest, configError, PocketError } from '@pocket-agent/kit';
 import { createModel } from './provider-models.ts';
-import { installedPrefixes } from './provider-package.ts';
+import { installCommand, installedPrefixes } from './provider-package.ts';
 import { type ModelSettings, modelSettings, readProviderOptions } from './provider-settings.ts';
 import { knownProviders, providerByPrefix } from './provider-table.ts';
 
@@ -111,7 +111,7 @@ export function checkModelObject(model: unknown, where: string): void {
     throw configError(text);
   }
   const { packageName } = providerByPrefix(prefixOf(String(field('provider')))) ?? {};
-  const wayOut = packageName ? `npm install ${packageName}@latest` : 'install a version of its package for AI SDK 7';
+  const wayOut = packageName ? installCommand(`${packageName}@latest`) : 'install a version of its package for AI SDK 7';
   throw configError(
     `${where} is a model of AI SDK ${sdk} (${version.toUpperCase()}); only models of AI SDK 7 (V4) work: ${wayOut}`,
   );

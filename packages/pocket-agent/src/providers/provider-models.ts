@@ -1,7 +1,7 @@
 // Makes the model object of a provider package, with the settings that each package wants.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, PocketError } from '@pocket-agent/kit';
-import { importPackage } from './provider-package.ts';
+import { importPackage, installCommand } from './provider-package.ts';
 import { type ProviderOptions, withPath } from './provider-settings.ts';
 import type { KnownProvider } from './provider-table.ts';
 
@@ -66,7 +66,7 @@ async function factoryOf({ model, modelId, provider }: ModelRequest): Promise<Cr
   const name = isClaude ? 'createVertexAnthropic' : provider.factory;
   const create = (await importPackage(model, provider, path))[name];
   if (typeof create === 'function') return create as Create;
-  const text = `Model "${model}": the installed version of ${packageName} has no ${name}: npm install ${packageName}@latest`;
+  const text = `Model "${model}": the installed version of ${packageName} has no ${name}: ${installCommand(`${packageName}@latest`)}`;
   throw new PocketError('MODEL_PACKAGE_MISSING', text);
 }
 

@@ -1,4 +1,5 @@
-// Finds and imports the packages of providers: where this library is installed, or in the project that uses it.
+// Finds and imports the packages of providers: where this library is installed, or where the program is. Not in the working
+// folder: a command that was installed globally would run the code of any folder that it is started in.
 import { PocketError } from '@pocket-agent/kit';
 import { type KnownProvider, knownProviders } from './provider-table.ts';
 
@@ -16,18 +17,18 @@ export async function importPackage(model: string, { packageName }: KnownProvide
   try {
     return exportsOf(await (bundled[path]?.() ?? import(/* @vite-ignore */ path)));
   } catch (error) {
-    const folders = foldersWith(packageName);
-    if (folders.includes(import.meta.url)) throw error; // it is installed and failed
-    const [project] = folders;
-    if (project === undefined) throw notInstalled(model, packageName, error);
+    const files = filesThatFind(packageName);
+    if (files.includes(import.meta.url)) throw error; // it is installed and failed
+    const [program] = files;
+    if (program === undefined) throw notInstalled(model, packageName, error);
     const { pathToFileURL } = process.getBuiltinModule('node:url');
-    const file = process.getBuiltinModule('node:module').createRequire(project).resolve(path);
+    const file = process.getBuiltinModule('node:module').createRequire(program).resolve(path);
     return exportsOf(await import(/* @vite-ignore */ pathToFileURL(file).href));
   }
 }
 
 export function isInstalled({ packageName }: KnownProvider): boolean {
-  return foldersWith(packageName).length > 0;
+  return filesThatFind(packageName).length > 0;
 }
 
 /** The prefixes whose package is installed. */
@@ -35,27 +36,51 @@ export function installedPrefixes(): string[] {
   return knownProviders.filter(isInstalled).map(({ prefix }) => prefix);
 }
 
+/** The line that installs packages where this library finds them. */
+export function installCommand(...packages: readonly string[]): string {
+  const { existsSync } = process.getBuiltinModule('node:fs');
+  const { dirname, join, sep } = process.getBuiltinModule('node:path');
+  const file = process.getBuiltinModule('node:url').fileURLToPath(import.meta.url);
+  const end = file.indexOf(`${sep}node_modules${sep}`);
+  const project = file.slice(0, Math.max(end, 0));
+  const isProject = (folder: string) => existsSync(join(folder, 'package.json')) || dirname(folder) === folder;
+  let here = process.cwd();
+  while (!isProject(here)) here = dirname(here);
+  const isElsewhere = end >= 0 && here !== project;
+  const where = isProject(project) ? `--prefix ${JSON.stringify(project)} ` : '--global ';
+  return `npm install ${isElsewhere ? where : ''}${packages.join(' ')}`;
+}
+
 function notInstalled(model: string, packageName: string, cause: unknown): PocketError {
   const installed = installedPrefixes();
-  const others = installed.length > 0 ? ` (installed: ${installed.join(', ')})` : '';
-  const text = `Model "${model}" needs a package that is not installed${others}: npm install ${packageName}`;
+  const notes = [
+    ...(installed.length > 0 ? [`installed: ${installed.join(', ')}`] : []),
+    ...(isInWorkingFolder(packageName) ? ['the one in the working folder does not belong to this program'] : []),
+  ];
+  const listed = notes.length > 0 ? ` (${notes.join('; ')})` : '';
+  const text = `Model "${model}" needs a package that is not installed${listed}: ${installCommand(packageName)}`;
   return new PocketError('MODEL_PACKAGE_MISSING', text, { cause });
 }
 
-/** This file, the program and the working folder, as far as the package can be found from them. */
-function foldersWith(packageName: string): string[] {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  const { resolve } = process.getBuiltinModule('node:path');
+/** Only for errors: its code is not loaded. */
+function isInWorkingFolder(packageName: string): boolean {
+  return isFoundFrom(process.getBuiltinModule('node:path').resolve('package.json'), packageName);
+}
+
+/** This file and the program, as far as the package can be found from them. */
+function filesThatFind(packageName: string): string[] {
   const program = process.argv[1];
-  const places = [import.meta.url, ...(program ? [resolve(program)] : []), resolve('package.json')];
-  return places.filter((place) => {
-    try {
-      return createRequire(place).resolve(packageName) !== undefined;
-    } catch (error) {
-      // a package that only `import` may load
-      return error instanceof Error && 'code' in error && error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
-    }
-  });
+  const places = [import.meta.url, ...(program ? [process.getBuiltinModule('node:path').resolve(program)] : [])];
+  return places.filter((place) => isFoundFrom(place, packageName));
+}
+
+function isFoundFrom(file: string, packageName: string): boolean {
+  try {
+    return process.getBuiltinModule('node:module').createRequire(file).resolve(packageName) !== undefined;
+  } catch (error) {
+    // a package that only `import` may load
+    return error instanceof Error && 'code' in error && error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+  }
 }
 
 function exportsOf(module: unknown): Readonly<Record<string, unknown>> {

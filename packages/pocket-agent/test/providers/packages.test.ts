@@ -111,13 +111,20 @@ async function project(name: string): Promise<string> {
   return path;
 }
 
-test('a package is found in the folder of the program, and in the working folder', async () => {
-  const [own, other] = [await project('own'), await project('other')];
+test('a package is found in the folder of the program', async () => {
+  const own = await project('own');
   await installPackage(own, '@ai-sdk/cohere', 'v4');
-  const found = '["command","my-key","http://127.0.0.1:9/v2"]\n';
-  expect(await node(join(own, 'program.mjs'), [], folder)).toBe(found);
-  expect(await node(join(other, 'program.mjs'), [], own)).toBe(found);
-  expect(await node(join(other, 'program.mjs'), [], other)).toContain('npm install @ai-sdk/cohere');
+  expect(await node(join(own, 'program.mjs'), [], folder)).toBe('["command","my-key","http://127.0.0.1:9/v2"]\n');
+});
+
+test('the code of the working folder is not loaded', async () => {
+  const [downloaded, other] = [await project('downloaded'), await project('other')];
+  await installPackage(downloaded, '@ai-sdk/cohere', 'v4');
+  const [code, message] = JSON.parse(await node(join(other, 'program.mjs'), [], downloaded));
+  expect(code).toBe('MODEL_PACKAGE_MISSING');
+  expect(message).toMatch(
+    /; the one in the working folder does not belong to this program\): npm install @ai-sdk\/cohere$/,
+  );
 });
 
 test('a package that is too old is refused with the version to install', async () => {
