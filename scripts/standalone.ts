@@ -18,11 +18,19 @@ export function copyStandalone(workspace: Workspace, workspaces: ReadonlyMap<str
   const bundled = bundledWith(workspace, workspaces);
   const manifest = standaloneManifest(workspace.manifest, bundled);
   copyPackage({ folder: workspace.folder, manifest }, folder);
-  for (const each of bundled) {
-    const { files = [], ...rest } = each.manifest;
-    const withoutDocs = { ...rest, files: files.filter((name) => name !== 'docs') };
-    copyPackage({ folder: each.folder, manifest: withoutDocs }, join(folder, 'node_modules', rest.name));
+  const names = new Set(bundled.map((each) => each.manifest.name));
+  for (const { folder: from, manifest: each } of bundled) {
+    copyPackage({ folder: from, manifest: bundledManifest(each, names) }, join(folder, 'node_modules', each.name));
   }
+}
+
+/**
+ * Without docs, and without the dependencies that are not bundled, which the package around it lists: `npm install --global`
+ * takes every dependency of a bundled package for bundled and does not install it.
+ */
+function bundledManifest({ dependencies = {}, files = [], ...rest }: Manifest, bundled: ReadonlySet<string>): Manifest {
+  const kept = Object.entries(dependencies).filter(([name]) => bundled.has(name));
+  return { ...rest, dependencies: Object.fromEntries(kept), files: files.filter((name) => name !== 'docs') };
 }
 
 /** Copies the files of a package that npm publishes. */

@@ -111,7 +111,9 @@ export function checkModelObject(model: unknown, where: string): void {
     throw configError(text);
   }
   const { packageName } = providerByPrefix(prefixOf(String(field('provider')))) ?? {};
-  const wayOut = packageName ? installCommand(`${packageName}@latest`) : 'install a version of its package for AI SDK 7';
+  const wayOut = packageName
+    ? installCommand(`${packageName}@latest`)
+    : 'install a version of its package for AI SDK 7';
   throw configError(
     `${where} is a model of AI SDK ${sdk} (${version.toUpperCase()}); only models of AI SDK 7 (V4) work: ${wayOut}`,
   );
