@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { startFakeMattermost } from '../../packages/mattermost/test/fake/fake-mattermost.ts';
-import type { Project } from './project.ts';
+import { Project } from './project.ts';
 
 /** Answers, lists an included tool folder, prints its documentation, and reads skills. */
 export function tryCommand(project: Project): void {
@@ -16,6 +16,23 @@ export function tryCommand(project: Project): void {
   assert.match(project.command('pocket-agent', 'tools', '--tools', 'tools'), /Weather/i);
   const { stderr } = project.failingCommand('pocket-agent', 'new', 'shop');
   assert.match(stderr, /--tarballs/, 'A command from a tarball must not install packages of that name from npm.');
+  tryGlobalCommand(project);
+}
+
+/** A global command runs no code of the folder it is started in. */
+function tryGlobalCommand(project: Project): void {
+  const command = project.installGlobally('pocket-agent');
+  assert.match(project.run(command, '--quiet', '--model', 'demo', 'What is 6 * 7?'), /42/);
+  const name = '@ai-sdk/openai-compatible';
+  const downloaded = new Project(`${project.folder}-downloaded`, project.node);
+  downloaded.write(
+    `node_modules/${name}/package.json`,
+    JSON.stringify({ name, type: 'module', exports: './index.js' }),
+  );
+  downloaded.write(`node_modules/${name}/index.js`, 'console.log("code of the working folder");');
+  const { stdout, stderr } = downloaded.failingRun(command, '--model', 'lmstudio/x', 'Hi');
+  assert.equal(stdout, '');
+  assert.match(stderr, /does not belong to this program\): npm install --global @ai-sdk\/openai-compatible/);
 }
 
 /** The published command writes projects that install the published packages. */

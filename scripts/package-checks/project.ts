@@ -16,6 +16,7 @@ export interface NodeVersion {
 export class Project {
   readonly folder: string;
   readonly node: NodeVersion;
+  #packages: readonly string[] = [];
 
   constructor(folder: string, node: NodeVersion) {
     this.folder = folder;
@@ -25,7 +26,15 @@ export class Project {
   }
 
   install(...packages: string[]): void {
+    this.#packages = packages;
     this.#npm('install', ...packages);
+  }
+
+  /** Installs the same packages globally, in a folder of their own. Returns the path of a command. */
+  installGlobally(command: string): string {
+    const prefix = join(this.folder, 'global');
+    this.#npm('install', '--global', '--prefix', prefix, ...this.#packages);
+    return join(prefix, 'bin', command);
   }
 
   /** Installs again what package-lock.json lists, as an image build does. */
@@ -40,6 +49,7 @@ export class Project {
   }
 
   write(name: string, text: string): void {
+    mkdirSync(dirname(join(this.folder, name)), { recursive: true });
     writeFileSync(join(this.folder, name), text);
   }
 
@@ -69,9 +79,13 @@ export class Project {
 
   /** The same without the variables of this process, for a command that is expected to fail. */
   failingCommand(name: string, ...args: string[]): SpawnSyncReturns<string> {
+    return this.failingRun(this.commandPath(name), ...args);
+  }
+
+  failingRun(command: string, ...args: string[]): SpawnSyncReturns<string> {
     const options = { cwd: this.folder, env: this.env, encoding: 'utf8', timeout: TIMEOUT_MS } as const;
-    const result = spawnSync(this.commandPath(name), args, options);
-    assert.notEqual(result.status, 0, `${name} was expected to fail.`);
+    const result = spawnSync(command, args, options);
+    assert.notEqual(result.status, 0, `${command} was expected to fail.`);
     return result;
   }
 
