@@ -67,6 +67,7 @@ async function build(folder: string): Promise<void> {
     pathToFileURL(join(folder, fileName)).href,
   ]);
   writeFileSync(join(draft, 'modules.json'), JSON.stringify({ modules: Object.fromEntries(modules) }));
+  writeFileSync(join(draft, 'package.json'), '{"type":"module"}'); // else Node first tries to compile each chunk as CommonJS
   if (existsSync(folder)) rmSync(draft, { recursive: true });
   else renameSync(draft, folder);
 }

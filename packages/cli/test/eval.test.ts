@@ -28,18 +28,16 @@ afterAll(() => providers.close());
 
 let files = 0;
 
-/** One run at a time, so that runs follow the order of the script. */
+/** One run at a time, so that runs follow the order of the script. The tool folder saves the process of a server. */
 async function evaluate(yaml: string, script: readonly (string | FakeAnswer)[], ...args: string[]) {
   const file = await folder.file(`eval-${++files}.yaml`, yaml);
   providers.script(...script);
-  const options = ['--parallel', '1', ...(args.includes('-m') ? [] : SCRIPTED), ...args];
+  const options = ['--parallel', '1', '--tools', toolsFolder, ...(args.includes('-m') ? [] : SCRIPTED), ...args];
   const outcome = await folder.command(['eval', ...options, file], { env: scriptedBy(providers) });
   return { ...outcome, file };
 }
 
-const calculate = (expression: string): FakeAnswer => ({
-  toolCalls: [{ name: 'calculate', arguments: { expression } }],
-});
+const count: FakeAnswer = { toolCalls: [{ name: 'count', arguments: { text: 'Paris' } }] };
 
 describe('checks', () => {
   const yaml = (checks: string) => `cases:\n  - name: one\n    prompt: Go\n    checks: ${checks}\n`;
@@ -51,9 +49,9 @@ describe('checks', () => {
     ['matches', '{ matches: "^It .*[Pp]aris" }', ['It is Paris.']],
     ['schema', schema, ['{ "city": "Paris" }']],
     ['schema, in a code block', schema, ['```json\n{ "city": "Paris" }\n```']],
-    ['tools', '{ tools: [calculate] }', [calculate('6*7'), '42']],
-    ['notTools', '{ notTools: [write_file] }', [calculate('6*7'), '42']],
-    ['maxSteps', '{ maxSteps: 2 }', [calculate('6*7'), '42']],
+    ['tools', '{ tools: [count] }', [count, '5']],
+    ['notTools', '{ notTools: [greet] }', [count, '5']],
+    ['maxSteps', '{ maxSteps: 2 }', [count, '5']],
   ])('%s passes', async (_title, checks, script) => {
     const { code, stdout, stderr } = await evaluate(yaml(checks), script);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -66,21 +64,21 @@ describe('checks', () => {
     ['matches', '{ matches: "^Paris" }', ['It is Paris.'], 'The answer does not match /^Paris/.'],
     ['schema', schema, ['{ "city": 7 }'], /The answer does not fit the schema: .*city.*string/],
     ['schema of prose', schema, ['Paris'], 'The answer is not JSON.'],
-    ['tools', '{ tools: [calculate] }', ['42'], 'The tool calculate was not called; called: none.'],
+    ['tools', '{ tools: [count] }', ['5'], 'The tool count was not called; called: none.'],
     [
       'tools in order',
-      '{ tools: [current_time, calculate] }',
-      [calculate('6*7'), '42'],
-      'The tool current_time was not called in the order current_time, calculate; called: calculate.',
+      '{ tools: [greet, count] }',
+      [count, '5'],
+      'The tool greet was not called in the order greet, count; called: count.',
     ],
     [
       'tools, one of them twice',
-      '{ tools: [calculate, calculate] }',
-      [calculate('6*7'), '42'],
-      'The tool calculate was not called in the order calculate, calculate; called: calculate.',
+      '{ tools: [count, count] }',
+      [count, '5'],
+      'The tool count was not called in the order count, count; called: count.',
     ],
-    ['notTools', '{ notTools: [calculate] }', [calculate('6*7'), '42'], 'The tool calculate was called.'],
-    ['maxSteps', '{ maxSteps: 1 }', [calculate('6*7')], /The run failed: .*1/],
+    ['notTools', '{ notTools: [count] }', [count, '5'], 'The tool count was called.'],
+    ['maxSteps', '{ maxSteps: 1 }', [count], /The run failed: .*1/],
     ['maxCostUsd', '{ maxCostUsd: 0.01 }', [], /The run failed: .*price/i],
   ])('%s fails with a reason', async (_title, checks, script, reason) => {
     const { code, stdout } = await evaluate(yaml(checks), script);
