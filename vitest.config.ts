@@ -56,7 +56,12 @@ export default defineConfig({
       },
       {
         ...shared,
-        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], ...common },
+        test: {
+          name: 'services',
+          include: ['packages/*/test/**/*.{services,series}.test.ts'],
+          env: { TEST_SERIES: 'whole' }, // see packages/kit/test/series.ts
+          ...common,
+        },
       },
     ],
   },

@@ -3,12 +3,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, type TestContext, test } from 'vitest';
+import { series } from '../../../kit/test/series.ts';
 import { stdio } from '../fixtures/world.ts';
 import { clientKinds, connect, textOf } from './clients.ts';
 
 const servedAgent = stdio('served-agent.ts');
 
-describe.concurrent.each(clientKinds)('with %s', (kind) => {
+describe.concurrent.each(series(1, clientKinds.toReversed()))('with %s', (kind) => {
   test('a connection is a conversation, reports progress and can be cancelled', async ({ expect }) => {
     const talker = await connect(kind, servedAgent);
     try {
@@ -125,7 +126,7 @@ describe.concurrent('a process', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test.for(['SIGTERM', 'SIGINT'] as const)(
+  test.for(series(1, ['SIGTERM', 'SIGINT'] as const))(
     'ends with its children on %s, in the middle of a run',
     async (signal, context) => {
       const raw = startRaw(context);

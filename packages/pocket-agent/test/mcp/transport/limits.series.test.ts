@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { fileOAuth, type McpServerEntry } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
+import { series } from '../../../../kit/test/series.ts';
 import { listen, startOldSseHost } from '../../fixtures/servers/http-hosts.ts';
 import { type Answer, json, listing, plainHost } from '../../fixtures/servers/plain-host.ts';
 import { eventually, folder, open, testClient, textOfResult } from '../../fixtures/world.ts';
@@ -43,15 +44,19 @@ async function clientOf(answers: Record<string, Answer>, entry: Partial<McpServe
 
 const foreign = { fetch: (url: string | URL, init?: RequestInit) => globalThis.fetch(url, init) };
 
-describe.each<[string, Partial<McpServerEntry>]>([
-  ['our own fetch', {}],
+/** Each test sends more than 10 MB, some of them twice. */
+const ways: [string, Partial<McpServerEntry>][] = [
   ['a fetch of the entry', foreign],
-])('with %s an answer of more than 10 MB after decompression', (_what, entry) => {
-  test.each<[string, Answer]>([
-    ['JSON', asJson],
-    ['an event', asEvent],
-    ['an event of a stream that can be resumed', asResumable],
-  ])('as %s fails the call and names the server and the limit', async (_form, answer) => {
+  ['our own fetch', {}],
+];
+const forms: [string, Answer][] = [
+  ['an event', asEvent],
+  ['JSON', asJson],
+  ['an event of a stream that can be resumed', asResumable],
+];
+
+describe.each(ways)('with %s an answer of more than 10 MB after decompression', (_what, entry) => {
+  test.each(series(1, forms))('as %s fails the call and names the server and the limit', async (_form, answer) => {
     const { client, host } = await clientOf({ 'tools/list': harmless, 'tools/call': answer }, entry);
     await expect(client.callTool('it', {})).rejects.toMatchObject({
       code: 'MCP_REQUEST_FAILED',
@@ -82,7 +87,7 @@ describe.each<[string, Partial<McpServerEntry>]>([
   });
 });
 
-test.each(['\n', '\r\n', '\r'])(
+test.each(series(1, ['\r', '\r\n', '\n']))(
   'a stream may be longer than the limit for one message, with lines that end with %j',
   async (end) => {
     const log = { method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(4 * 1_024 * 1_024) } };

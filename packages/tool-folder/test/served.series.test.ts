@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcon
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { loadToolFolder } from '@pocket-agent/tool-folder';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { series } from '../../kit/test/series.ts';
 import { resultText, scriptedAgent, silent } from '../../pocket-agent/test/helpers.ts';
 import { fixtures, manifestOf, servedOnStdio, writeFiles } from './files.ts';
 
@@ -91,14 +92,32 @@ async function expectService(client: Client): Promise<void> {
     .toEqual([{ type: 'text', text: '1' }]);
 }
 
+describe.each(series(1, [2026, 2025] as const))('over stdio to a client of %s', (era) => {
+  test('the folders are served', async () => {
+    await expectService(await connect(stdio(fixtures), era));
+  });
+
+  test('clients are notified when a folder is added', async () => {
+    const root = writeFiles({
+      'A/manifest.yaml': manifestOf('before'),
+      'A/tool.ts': 'export class Tools { async before() {} }',
+    });
+    const told = Promise.withResolvers<string[]>();
+    const client = await connect(stdio(root, '--watch'), era, told.resolve);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['before']);
+    const prepared = writeFiles({
+      'B/manifest.yaml': manifestOf('after'),
+      'B/tool.ts': 'export class Tools { async after() {} }',
+    });
+    renameSync(join(prepared, 'B'), join(root, 'B'));
+    expect(await told.promise).toEqual(['before', 'after']);
+  });
+});
+
 describe.each([2025, 2026] as const)('to a client of %s', (era) => {
   test('over HTTP', async () => {
     const { server } = await listen(fixtures);
     await expectService(await connect(new StreamableHTTPClientTransport(new URL(server.url)), era));
-  });
-
-  test('over stdio', async () => {
-    await expectService(await connect(stdio(fixtures), era));
   });
 
   test('the log of a tool reaches its client, over HTTP', async () => {
@@ -122,22 +141,6 @@ describe.each([2025, 2026] as const)('to a client of %s', (era) => {
       return told[0];
     };
     await expect.poll(switched).toEqual(['give']);
-  });
-
-  test('clients are notified when a folder is added, over stdio', async () => {
-    const root = writeFiles({
-      'A/manifest.yaml': manifestOf('before'),
-      'A/tool.ts': 'export class Tools { async before() {} }',
-    });
-    const told = Promise.withResolvers<string[]>();
-    const client = await connect(stdio(root, '--watch'), era, told.resolve);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['before']);
-    const prepared = writeFiles({
-      'B/manifest.yaml': manifestOf('after'),
-      'B/tool.ts': 'export class Tools { async after() {} }',
-    });
-    renameSync(join(prepared, 'B'), join(root, 'B'));
-    expect(await told.promise).toEqual(['before', 'after']);
   });
 });
 

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { series } from '../../kit/test/series.ts';
 import { CommandFolder } from './fixtures/command.ts';
 
 const folder = new CommandFolder();
@@ -73,7 +74,9 @@ describe.each(templates)('pocket-agent new --template %s', (template) => {
     expect(used).toContain('POSTGRES_PASSWORD');
     for (const name of used) expect(read(project, '.env')).toMatch(new RegExp(`^${name}=.`, 'm'));
   });
+});
 
+describe.each(series(1, templates))('pocket-agent new --template %s', (template) => {
   test('writes tests that pass', async () => {
     const project = await newProject(template);
     await symlink(join(root, 'node_modules'), join(project, 'node_modules'));
