@@ -218,7 +218,7 @@ test('a run that fails does not end the others; --case and --repeats choose runs
 test('without --parallel, all runs of a case are made', async () => {
   const yaml = 'repeats: 6\ncases:\n  - { name: one, prompt: Say hello, checks: { matches: "." } }\n';
   const file = await folder.file('parallel.yaml', yaml);
-  const { code, stdout } = await folder.command(['eval', '-m', 'demo', '--json', file]);
+  const { code, stdout } = await folder.command(['eval', '-m', 'demo', '--tools', toolsFolder, '--json', file]);
   expect(code).toBe(0);
   expect(stdout.trimEnd().split('\n')).toHaveLength(6);
 });

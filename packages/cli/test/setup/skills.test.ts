@@ -10,8 +10,11 @@ const folder = new CommandFolder();
 const command = folder.command.bind(folder);
 
 let providers: FakeProviders;
+/** Instead of the built-in server, whose process takes time to start. */
+let noServers: ['--mcp', string];
 beforeAll(async () => {
   providers = await FakeProviders.start();
+  noServers = ['--mcp', await folder.servers('none.json', {})];
 });
 afterAll(() => providers.close());
 afterEach(() => providers.reset());
@@ -60,7 +63,9 @@ describe('--skills', () => {
 
   test('tools lists each skill with its rules', async () => {
     const cwd = await twoSkills();
-    const { code, stdout } = await command(['tools', '--skills', 'skills', '--profile', 'reader'], { cwd });
+    const { code, stdout } = await command(['tools', ...noServers, '--skills', 'skills', '--profile', 'reader'], {
+      cwd,
+    });
     const rows = rowsOf(stdout);
     expect(code).toBe(0);
     expect(rows.get('load_skill')).toEqual(['read', 'annotations', 'yes']);
@@ -96,7 +101,7 @@ describe('--skills', () => {
       `${join(cwd, one, 'pdf/SKILL.md')}:2:7: found "pdf" again, as in ${join(cwd, other, 'pdf')}; expected`;
     expect(stderr).toContain(again('more', 'skills'));
     expect(stderr).toContain(again('skills', 'tools'));
-    const checked = await command(['doctor', '--skills', 'skills', '--skills', 'more'], { cwd });
+    const checked = await command(['doctor', ...noServers, '--skills', 'skills', '--skills', 'more'], { cwd });
     expect(checked.stdout).toContain(again('more', 'skills'));
   });
 
@@ -104,7 +109,7 @@ describe('--skills', () => {
     const cwd = await twoSkills();
     await mkdir(join(cwd, 'skills/bad'));
     await writeFile(join(cwd, 'skills/bad/SKILL.md'), '---\nname: Bad\ndescription: x\n---\n');
-    const { code, stdout, stderr } = await command(['tools', '--skills', 'skills'], { cwd });
+    const { code, stdout, stderr } = await command(['tools', ...noServers, '--skills', 'skills'], { cwd });
     expect(code).toBe(1);
     expect(stdout).toContain('skill:pdf');
     expect(stderr).toContain(`${join(cwd, 'skills/bad/SKILL.md')}:2:7: found "Bad"; expected a name of`);
@@ -131,11 +136,11 @@ describe('--skills', () => {
 
   test('doctor checks each skill', async () => {
     const cwd = await twoSkills();
-    const { stdout } = await command(['doctor', '-m', 'demo', '--skills', 'skills'], { cwd });
+    const { stdout } = await command(['doctor', '-m', 'demo', ...noServers, '--skills', 'skills'], { cwd });
     expect(stdout).toContain('skill pdf');
     expect(stdout).toContain('skill deploy');
     const broken = await files({ 'bad/SKILL.md': 'x' });
-    const second = await command(['doctor', '-m', 'demo', '--skills', 'bad'], { cwd: broken });
+    const second = await command(['doctor', '-m', 'demo', ...noServers, '--skills', 'bad'], { cwd: broken });
     expect(second.code).toBe(1);
     expect(second.stdout).toContain('bad/SKILL.md:1:1: found no front matter');
   });
@@ -154,7 +159,7 @@ describe('--skills', () => {
 describe('AGENTS.md', () => {
   const ask = (cwd: string, ...args: string[]) => {
     providers.script('Hello.');
-    return command([...SCRIPTED, ...args, 'Hi'], { cwd, env: scriptedBy(providers) });
+    return command([...SCRIPTED, ...noServers, ...args, 'Hi'], { cwd, env: scriptedBy(providers) });
   };
 
   test('is not read for a single prompt without --agents-md', async () => {

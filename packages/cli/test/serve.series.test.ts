@@ -7,6 +7,7 @@ import { remoteAgent } from '@pocket-agent/a2a';
 import { PocketAgentClient } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { clientOf as a2aClient, message, send } from '../../a2a/test/fixtures/world.ts';
+import { series } from '../../kit/test/series.ts';
 import { API_KEY } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
 import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
 import { silent } from '../../pocket-agent/test/helpers.ts';
@@ -186,24 +187,34 @@ describe('pocket-agent serve --conversations', () => {
     }
   }
 
-  test('conversations continue after the server was killed', async () => {
-    const args = [...database('mcp.sqlite'), '--conversation', 'per-token'];
-    providers.script('One.', 'Two.');
-    await whileServed(args, async (url) => say(await connected(url, 'secret-1'), 'one'));
-    await whileServed(args, async (url) => say(await connected(url, 'secret-1'), 'two'));
-    expect(sent()).toEqual(['one', 'two']);
-  });
+  /** Says "one" before the kill, and "two" after it, in the same conversation. */
+  const protocols = [
+    {
+      protocol: 'A2A',
+      args: ['--a2a'],
+      async talk(serve: typeof whileServed, args: string[]) {
+        const contextId = await serve(args, async (url) => {
+          const client = await a2aClient(url, { token: 'secret-1' });
+          return (await send(client, message('one'))).contextId;
+        });
+        await serve(args, async (url) =>
+          send(await a2aClient(url, { token: 'secret-1' }), message('two', { contextId })),
+        );
+      },
+    },
+    {
+      protocol: 'MCP',
+      args: ['--conversation', 'per-token'],
+      async talk(serve: typeof whileServed, args: string[]) {
+        for (const text of ['one', 'two'])
+          await serve(args, async (url) => say(await connected(url, 'secret-1'), text));
+      },
+    },
+  ];
 
-  test('A2A contexts continue after the server was killed', async () => {
-    const args = [...database('a2a.sqlite'), '--a2a'];
+  test.each(series(1, protocols))('$protocol: conversations continue after the server was killed', async (each) => {
     providers.script('One.', 'Two.');
-    const contextId = await whileServed(args, async (url) => {
-      const client = await a2aClient(url, { token: 'secret-1' });
-      return (await send(client, message('one'))).contextId;
-    });
-    await whileServed(args, async (url) =>
-      send(await a2aClient(url, { token: 'secret-1' }), message('two', { contextId })),
-    );
+    await each.talk(whileServed, [...database(`${each.protocol}.sqlite`), ...each.args]);
     expect(sent()).toEqual(['one', 'two']);
   });
 
