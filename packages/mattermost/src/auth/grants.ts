@@ -1,7 +1,7 @@
 // Tokens of MCP clients. They contain the encrypted Mattermost tokens, so only revocations are stored.
 import { randomUUID } from 'node:crypto';
 import { OAuthError, OAuthErrorCode } from '@modelcontextprotocol/server';
-import { isRecord, isString } from '@pocket-agent/kit';
+import { dropOldest, isRecord, isString } from '@pocket-agent/kit';
 import type { TokenCipher } from './token-cipher.ts';
 import type { MattermostTokens } from './upstream.ts';
 
@@ -30,7 +30,7 @@ export class Grants {
       access_token: this.#cipher.encrypt('access', access),
       token_type: 'Bearer',
       expires_in: Math.max(1, grant.expiresAt - Math.floor(Date.now() / 1000)),
-      ...(refreshToken === undefined ? {} : { refresh_token: this.#cipher.encrypt('refresh', grant) }),
+      refresh_token: refreshToken && this.#cipher.encrypt('refresh', grant),
     };
   }
 
@@ -53,10 +53,7 @@ export class Grants {
 
   revoke(id: string): void {
     this.#revoked.add(id);
-    for (const oldest of this.#revoked) {
-      if (this.#revoked.size <= MAX_REVOKED) break;
-      this.#revoked.delete(oldest);
-    }
+    dropOldest(this.#revoked, MAX_REVOKED);
   }
 }
 

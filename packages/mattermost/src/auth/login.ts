@@ -1,5 +1,6 @@
 // The login of an MCP client through the browser at Mattermost: /authorize, consent page, callback. A cookie binds each
 // login to the browser that started it.
+import { randomBytes } from 'node:crypto';
 import { errorText, isSameSecret } from '@pocket-agent/kit';
 import { isMattermostError } from '../base/errors.ts';
 import { ExpiringMap } from '../base/expiring-map.ts';
@@ -8,7 +9,6 @@ import type { OAuthConfig } from '../config/config.ts';
 import type { Clients, RegisteredClient } from './clients.ts';
 import { type Grant, newGrant } from './grants.ts';
 import { consentPage, errorPage, show } from './pages.ts';
-import { randomToken } from './random-token.ts';
 import { readForm } from './request-form.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -164,6 +164,11 @@ export class Login {
 
 export function isSameResource(asked: string, resource: string): boolean {
   return URL.parse(asked)?.href.replace(/\/$/, '') === new URL(resource).href.replace(/\/$/, '');
+}
+
+/** For codes, cookies and PKCE verifiers. */
+function randomToken(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 function cookieName(key: string): string {

@@ -11,3 +11,8 @@ export function parseObject(text: unknown): Record<string, unknown> | undefined 
     return undefined;
   }
 }
+
+/** An empty object for anything else. */
+export function objectOf(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? value : {};
+}

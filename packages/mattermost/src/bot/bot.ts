@@ -1,6 +1,6 @@
 // The bot: listens to events of Mattermost and lets an agent answer the messages addressed to it.
 
-import { errorText } from '@pocket-agent/kit';
+import { dropOldest, errorText } from '@pocket-agent/kit';
 import { Account, type ToolContext } from '../account/account.ts';
 import { isMattermostError, isTransient, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
@@ -159,7 +159,7 @@ class Bot implements MattermostBot {
     this.#since = Math.max(this.#since, post.create_at ?? 0);
     if (this.#seen.has(post.id)) return;
     this.#seen.add(post.id);
-    if (this.#seen.size > MAX_SEEN_POSTS) this.#seen.delete(this.#seen.values().next().value ?? '');
+    dropOldest(this.#seen, MAX_SEEN_POSTS);
     const channel = post.channel_id ?? '';
     const reading = (this.#reading.get(channel) ?? Promise.resolve()).then(() => this.#readPost(post));
     this.#reading.set(channel, reading);

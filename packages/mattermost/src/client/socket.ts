@@ -1,9 +1,9 @@
 // A WebSocket to Mattermost that authenticates, detects a dead connection and reconnects.
 import { getCACertificates } from 'node:tls';
-import { errorText, isRecord } from '@pocket-agent/kit';
+import { errorText } from '@pocket-agent/kit';
 import WebSocket from 'ws';
 import { isMattermostError } from '../base/errors.ts';
-import { parseObject } from '../base/json.ts';
+import { objectOf, parseObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import { backoff } from './retry.ts';
@@ -160,8 +160,4 @@ export async function isTokenValid(request: () => Promise<unknown>): Promise<boo
   } catch (error) {
     return !isMattermostError(error, 'AUTHENTICATION_FAILED');
   }
-}
-
-function objectOf(value: unknown): Record<string, unknown> {
-  return isRecord(value) ? value : {};
 }

@@ -1,5 +1,7 @@
 // Converts an HTTP error response to a MattermostError that tells an agent what to do next.
+import { isString } from '@pocket-agent/kit';
 import { MattermostError } from '../base/errors.ts';
+import { parseObject } from '../base/json.ts';
 
 const MAX_MESSAGE_LENGTH = 500;
 
@@ -49,18 +51,13 @@ function adviceFor(status: number): string {
   return 'Change the arguments before you try again.';
 }
 
+/** Both are empty for a body that is not JSON: the page of a proxy does not help an agent. */
 function readErrorBody(body: Buffer): { message: string; errorId: string | undefined } {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    if (typeof value === 'object' && value !== null) {
-      const message = 'message' in value && typeof value.message === 'string' ? value.message : '';
-      const errorId = 'id' in value && typeof value.id === 'string' ? value.id : undefined;
-      return { message: oneLine(message), errorId: errorId?.slice(0, 100) };
-    }
-  } catch {
-    // not JSON: the response comes from a proxy, and its page does not help an agent
-  }
-  return { message: '', errorId: undefined };
+  const { message, id } = parseObject(body.toString('utf8')) ?? {};
+  return {
+    message: isString(message) ? oneLine(message) : '',
+    errorId: isString(id) ? id.slice(0, 100) : undefined,
+  };
 }
 
 function oneLine(text: string): string {

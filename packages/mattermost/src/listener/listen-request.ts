@@ -1,6 +1,6 @@
 // Listen requests of the 2026 protocol: the requested resources and the events sent to the client.
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
-import { isRecord } from '@pocket-agent/kit';
+import { objectOf } from '../base/json.ts';
 
 export const LISTEN = 'subscriptions/listen';
 const MAX_URIS_PER_REQUEST = 100;
@@ -30,18 +30,14 @@ export async function keepGrantedUris(
   watch: (uri: string) => Promise<boolean>,
 ): Promise<unknown> {
   const params = objectOf(message.params);
-  const notifications = objectOf(params?.notifications);
-  if (!Array.isArray(notifications?.resourceSubscriptions)) return message;
+  const notifications = objectOf(params.notifications);
+  if (!Array.isArray(notifications.resourceSubscriptions)) return message;
   const resourceSubscriptions: string[] = [];
   for (const uri of requestedUris(message)) if (await watch(uri)) resourceSubscriptions.push(uri);
   return { ...message, params: { ...params, notifications: { ...notifications, resourceSubscriptions } } };
 }
 
 export function requestedUris(message: object): string[] {
-  const uris = objectOf(objectOf(objectOf(message)?.params)?.notifications)?.resourceSubscriptions;
+  const uris = objectOf(objectOf(objectOf(message).params).notifications).resourceSubscriptions;
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MAX_URIS_PER_REQUEST) : [];
-}
-
-function objectOf(value: unknown): Record<string, unknown> | undefined {
-  return isRecord(value) ? value : undefined;
 }

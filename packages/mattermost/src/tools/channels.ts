@@ -1,4 +1,4 @@
-// Tools for channels: list, create, join, leave, members.
+// Tools for channels: list, find, create and open.
 import { z } from 'zod';
 import type { ToolContext } from '../account/account.ts';
 import { path } from '../client/path.ts';
