@@ -31,7 +31,7 @@ export async function answerApprovals(call: RemoteCall, { name, approvals, run, 
     if (questions.length === 0) return;
     if (round === MAX_ROUNDS) {
       await call.cancel();
-      throw new PocketError('TOOL_FAILED', `${name} asked for approval too often; its task was cancelled.`);
+      throw new PocketError('TOOL_FAILED', `${name} asked for approval too often; its task was canceled.`);
     }
     if (!approvals) warn(notForwardedText(`A2A agent ${name}`));
     await Promise.all(

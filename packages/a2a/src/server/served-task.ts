@@ -106,7 +106,7 @@ export class ServedTask {
 
   cancel(): void {
     this.#setStatus('canceled');
-    this.#controller.abort(new PocketError('ABORTED', 'The task was cancelled.'));
+    this.#controller.abort(new PocketError('ABORTED', 'The task was canceled.'));
   }
 
   reject(reason: string): void {

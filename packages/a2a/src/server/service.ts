@@ -16,6 +16,8 @@ import type { A2aAccessOptions, A2aListening, A2aListenOptions, A2aServerOptions
 import { TaskMemory } from './task-memory.ts';
 import { Tasks } from './tasks.ts';
 
+const MAX_BODY_BYTES = 4_194_304;
+
 export class A2aService {
   readonly fetch = async (request: Request): Promise<Response> => {
     this.#fetch ??= this.#makeHandler('localhost', this.#options);
@@ -71,7 +73,7 @@ export class A2aService {
     const shownHost = host.includes(':') ? `[${host}]` : host;
     const fetch = this.#makeHandler(shownHost, options);
     const onerror = (error: Error) => this.#agent.logger.debug(`A2A over HTTP: ${errorText(error)}`);
-    const handle = toNodeHandler({ fetch }, { onerror, maxRequestBodySize: options.maxBodyBytes ?? 4_194_304 });
+    const handle = toNodeHandler({ fetch }, { onerror, maxRequestBodySize: options.maxBodyBytes ?? MAX_BODY_BYTES });
     const server = createServer((request, response) => {
       if (!refuseUnreadable(request, response)) void handle(request, response);
     });
@@ -103,7 +105,7 @@ export class A2aService {
   }
 
   #makeHandler(host: string, options: A2aServerOptions): (request: Request) => Promise<Response> {
-    const { maxBodyBytes = 4_194_304 } = options;
+    const { maxBodyBytes = MAX_BODY_BYTES } = options;
     const card = (base: string) => this.#card(base, options);
     return makeHandler({ ...options, host, protocol: this.#protocol, maxBodyBytes, card });
   }

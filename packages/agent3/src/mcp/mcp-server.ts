@@ -82,7 +82,7 @@ function progress({ mcpReq: { _meta: meta, notify } }: ServerContext): { onProgr
   return {
     onProgress: ({ message }) => {
       const params = { progressToken, progress: ++count, message };
-      // a client that has gone away needs no progress; its call is cancelled by the transport
+      // a client that has disconnected gets no progress; the transport cancels its call
       notify({ method: 'notifications/progress', params }).catch(() => {});
     },
   };
