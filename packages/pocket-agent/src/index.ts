@@ -96,7 +96,7 @@ export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
 export type { ConversationStore } from './serve/served-conversations.ts';
 export type { AgentServerOptions } from './serve/server-options.ts';
 export { type FunctionTool, functionTools, type ToolReturn, tool } from './tools/function-tool.ts';
-export type { ToolDenial } from './tools/tool-hooks.ts';
+export type { ToolDenial } from './tools/tool-run.ts';
 export type {
   ListWait,
   Skill,

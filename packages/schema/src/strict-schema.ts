@@ -24,7 +24,7 @@ export function strictSchema(schema: Schema): Schema | undefined {
   return { ...copy, additionalProperties: false };
 }
 
-/** The strict form of what a keyword contains; undefined if it has none. */
+/** The strict form of what a keyword contains; undefined if there is no such form. */
 function strictPart(keyword: string, value: unknown): unknown {
   if (keyword === 'items') return isSchema(value) ? strictSchema(value) : undefined;
   if (listed.includes(keyword)) {

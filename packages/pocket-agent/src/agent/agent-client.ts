@@ -77,4 +77,4 @@ function elicit(agent: PocketAgent<unknown>, options: NestedAgentOptions): Elici
 }
 
 const NO_ELICITATION_HANDLER = 'the run has no `elicit` and the agent no `elicitationHandler`.';
-const AMBIGUOUS = 'the question names no call, and several runs or none are calling the server.';
+const AMBIGUOUS = 'the question names no call, and it is not clear which run it is about.';

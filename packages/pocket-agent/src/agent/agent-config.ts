@@ -54,7 +54,7 @@ export interface TypedAgentConfig<Answer> extends AgentConfig {
 export interface AgentLimits {
   /** Steps in one run before it ends with `MAX_STEPS`. Default 50. */
   maxSteps?: number;
-  /** Time for one run, sub-agents included. Default: none. */
+  /** Time for one run, sub-agents included. Default: no limit. */
   timeoutMs?: number;
   /** Tokens in and out of one run, sub-agents included. Default: no limit. */
   maxTokens?: number;

@@ -14,7 +14,7 @@ import { ServedResources } from '../skills/served-resources.ts';
 import { subAgentTools } from '../tools/agent-tool.ts';
 import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
-import type { RequestedCall, ToolRun } from '../tools/tool-runner.ts';
+import type { RequestedCall, ToolRun } from '../tools/tool-run.ts';
 import type { ListWait, ToolSource } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
 import { warnOfEmptyFilter, warnOfVolume } from '../tools/tool-volume.ts';

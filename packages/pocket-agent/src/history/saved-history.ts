@@ -53,7 +53,7 @@ export class SavedHistory {
     return this.#log.memory;
   }
 
-  /** Where large tool results are kept; undefined if the log keeps none. */
+  /** Where large tool results are kept; undefined if the log does not keep them. */
   results(limits: ResultLimits): ResultStore | undefined {
     return this.#log.results?.(limits);
   }

@@ -50,7 +50,7 @@ export class PromptBuilder {
     return this.#prompt;
   }
 
-  /** Builds the prompt anew: with this start, or from all messages. */
+  /** Builds the prompt again from its beginning: with this start, or from all messages. */
   startWith(start: PromptStart | undefined): void {
     this.#start = start;
     this.reset();

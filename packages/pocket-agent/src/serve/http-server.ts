@@ -51,7 +51,7 @@ export function cannotListen(error: unknown): PocketError {
   return configError(text, error);
 }
 
-/** Undefined when the server is open to everybody. */
+/** Undefined when the server is open to everyone. */
 export function bearerGate(options: TokenOptions & { authenticate?: unknown }): Authorize | undefined {
   checkTokens(options);
   const { token, tokens = {} } = options;

@@ -48,7 +48,7 @@ export interface AgentServerOptions extends HttpAccessOptions {
   conversations?: ConversationStore;
   /**
    * Types of files that clients may send besides text, in the argument `files` of the tool: `['application/pdf', 'audio/*']`.
-   * Default: images if the agent has `allowImages`, otherwise none.
+   * Default: images if the agent has `allowImages`, otherwise only text.
    */
   files?: readonly string[];
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */

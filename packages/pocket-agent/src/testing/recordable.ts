@@ -68,7 +68,7 @@ class Copier {
     );
   }
 
-  /** Some ids are random: of models that give none, or give one twice. */
+  /** Ids are random for models that give no id, or the same id twice. */
   #numbered(id: string): string {
     const known = this.#callIds.get(id) ?? `call-${this.#callIds.size + 1}`;
     this.#callIds.set(id, known);

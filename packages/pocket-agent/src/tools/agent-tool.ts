@@ -39,7 +39,7 @@ export function agentTool(agent: CallableAgent): FunctionTool {
     definition,
     call: (args, context) => callAgent(agent, args, context),
     fork: () => agentTool(agent.fork()),
-    // a sub-agent has no more rights than its caller, so calling it needs none
+    // a sub-agent has no more rights than its caller, so calling it needs no right of its own
     judgement: { capability: 'read', from: 'sub-agent' },
   };
 }

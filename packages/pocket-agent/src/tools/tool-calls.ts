@@ -10,7 +10,7 @@ import {
   toolCallPart,
 } from '../base/messages.ts';
 import type { ModelResponse } from '../model/model-call.ts';
-import type { RequestedCall } from './tool-runner.ts';
+import type { RequestedCall } from './tool-run.ts';
 import type { ToolTable } from './tool-table.ts';
 
 /** Accepted by every provider, so that a conversation can continue with another one. */

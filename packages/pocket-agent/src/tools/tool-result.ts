@@ -48,7 +48,7 @@ function withoutSecrets<Part extends ContentBlock | ToolContentPart>(part: Part)
   return part.type === 'text' && typeof part.text === 'string' ? { ...part, text: redactSecrets(part.text) } : part;
 }
 
-/** The tool's own result; undefined if there was none. */
+/** The tool's own result; undefined if the tool did not return one. */
 export function returnedIn({ extra, isError }: ToolResult): CallToolResult | undefined {
   const { toolResultRawContent, structuredContent, meta } = extra;
   if (toolResultRawContent === undefined) return undefined;

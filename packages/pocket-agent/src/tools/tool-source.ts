@@ -35,7 +35,7 @@ export const DEFAULT_WAIT_MS = 10_000;
 export interface ToolChoices {
   /** `name` is what profiles allow and deny, such as `skill:pdf`. */
   readonly all: readonly JudgedTool[];
-  /** The choice that a call makes; undefined if its arguments name none. */
+  /** The choice that a call makes; undefined if its arguments name no choice. */
   chosenBy(args: Record<string, unknown>): JudgedTool | undefined;
   /** The tool as it is shown where only these may be chosen. */
   limitedTo(choices: readonly JudgedTool[]): Tool;

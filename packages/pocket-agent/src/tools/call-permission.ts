@@ -1,0 +1,117 @@
+// May a call be made? The hook preToolCall, then policy, approval and budget.
+import {
+  abortable,
+  configError,
+  deepCopy,
+  describeAvailable,
+  errorText,
+  isRecord,
+  PocketError,
+  snapshot,
+  within,
+} from '@pocket-agent/kit';
+import type { JudgedTool } from '../access/capabilities.ts';
+import { denied, type Refused, type Verdict } from '../access/policy.ts';
+import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import { errorToolResult } from './tool-result.ts';
+import { type ActiveCall, note, type ToolRun } from './tool-run.ts';
+import { judgedCall } from './tool-source.ts';
+import type { ToolEntry } from './tool-table.ts';
+
+/** The result of a call that the hook denies. A call that the hook changes goes into the record. */
+export async function preToolCall({ run, request, record }: ActiveCall): Promise<ToolResult | undefined> {
+  const { context, hooks, hookContext, settings } = run;
+  const { call, malformed } = request;
+  if (malformed) return undefined;
+  const changed = await within(context.signal, hooks.preToolCall?.(hookContext, deepCopy(call)));
+  if (!changed) return undefined;
+  if (typeof changed === 'object' && 'deny' in changed) {
+    note(record, { decision: 'denied', by: 'hook', reason: changed.deny });
+    const error = new PocketError('TOOL_DENIED', `This call was denied: ${changed.deny}`);
+    return errorToolResult(call, { error, settings });
+  }
+  checkChangedCall(call, changed);
+  record.call = snapshot({ ...changed, id: call.id }); // the model knows the call by its id
+  return undefined;
+}
+
+/** Throws for a call without a name, and for arguments that a tool or an audit file could not take. */
+function checkChangedCall(call: ToolCall, { name, arguments: args }: ToolCall): void {
+  if (typeof name !== 'string') {
+    const advice = 'return a call with a name and arguments, { deny: reason } or nothing.';
+    throw configError(`preToolCall returned an invalid call for "${call.name}": ${advice}`);
+  }
+  const text = `preToolCall returned invalid arguments for "${call.name}": they must be an object of JSON values`;
+  if (!isRecord(args)) throw configError(`${text}.`);
+  try {
+    JSON.stringify(args);
+  } catch (error) {
+    throw configError(`${text}: ${errorText(error)}`, error);
+  }
+}
+
+type Permission = { error?: undefined; entry: ToolEntry } | { error: PocketError; entry: ToolEntry | undefined };
+
+/** Whether a call may be made: its tool exists, and neither policy nor approver nor budget refuses. */
+export async function permit(active: ActiveCall): Promise<Permission> {
+  const { run, request, record } = active;
+  const { policy, budget, pathKey, signal } = run.context;
+  const { malformed } = request;
+  const { name } = record.call;
+  const table = run.knownTable() ?? (await abortable(run.collectTools(), signal));
+  const entry = table.find(name);
+  if (!entry) {
+    note(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
+    const names = run.table.entries.map((known) => known.name);
+    const text = `There is no tool "${name}". ${describeAvailable(name, names)}`;
+    return { entry, error: new PocketError('TOOL_UNKNOWN', text) };
+  }
+  const judged = judgedCall(entry.source, entry, record.call.arguments);
+  record.capability = judged.capability;
+  const refused = policy.checkRules(record.call, judged) ?? (malformed && unreadable(malformed));
+  if (!refused && !policy.mayAsk) policy.rules.noteUnasked(judged);
+  const verdict = refused ?? (policy.mayAsk ? await approval(active, { entry, judged }) : allowed(record.call));
+  note(record, verdict);
+  const { error } = verdict;
+  // the schema of a tool that may not be called is not shown
+  if (error) return { entry: error.code === 'TOOL_ARGUMENTS_INVALID' ? entry : undefined, error };
+  record.call = verdict.call;
+  budget.takeToolCall(pathKey, name);
+  record.outcome = 'failed';
+  return { entry };
+}
+
+function allowed(call: ToolCall): Verdict {
+  return { decision: 'allowed', by: 'policy', call };
+}
+
+function unreadable(error: PocketError): Refused {
+  return { decision: 'refused', by: 'policy', reason: 'its arguments could not be read', error };
+}
+
+interface CalledTool {
+  entry: ToolEntry;
+  /** The tool, or the choice that the call makes. */
+  judged: JudgedTool;
+}
+
+async function approval({ run, record }: ActiveCall, { entry, judged }: CalledTool): Promise<Verdict> {
+  const { policy, signal } = run.context;
+  const { call } = record;
+  note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
+  const { source, tool, name: listedAs } = entry;
+  const asked = judged === entry ? entry : { ...judged, source, tool, listedAs };
+  const verdict = await policy.checkApproval(call, asked, signal);
+  if (verdict.decision !== 'approved' && verdict.decision !== 'edited') return verdict;
+  if (!(await isUnchanged(run, entry))) return denied(call, verdict.by, 'the tool changed while it was being approved');
+  // an approver who changes the arguments may not choose what the rules refuse
+  return policy.checkRules(call, judgedCall(source, entry, verdict.call.arguments)) ?? verdict;
+}
+
+/** A question takes time, in which a server may replace the tool that was approved. */
+async function isUnchanged({ context, ...run }: ToolRun, entry: ToolEntry): Promise<boolean> {
+  const table = run.knownTable() ?? (await abortable(run.collectTools(), context.signal));
+  const now = table.find(entry.name);
+  if (!now || now.source !== entry.source) return false;
+  return JSON.stringify(now.tool) === JSON.stringify(entry.tool);
+}

@@ -1,0 +1,78 @@
+// What the tool calls of one step need, and one call between the request of the model and its result.
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { PocketError } from '@pocket-agent/kit';
+import type { CallRecord } from '../access/audit.ts';
+import type { Verdict } from '../access/policy.ts';
+import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import type { UnsignedEvent } from '../run/events.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { ToolResultOptions } from './tool-result.ts';
+import type { ToolTable } from './tool-table.ts';
+
+export interface ToolDenial {
+  deny: string;
+}
+
+export type Awaitable<Value> = Value | Promise<Value>;
+// biome-ignore lint/suspicious/noConfusingVoidType: what TypeScript calls the result of a hook that returns nothing
+export type OrNothing<Value = undefined> = Value | undefined | void;
+
+/** The hooks of an agent that concern one tool call; `AgentHooks` describes them. */
+export interface ToolHooks<Context> {
+  preToolCall?(context: Context, call: ToolCall): Awaitable<OrNothing<ToolCall | ToolDenial>>;
+  postToolCall?(context: Context, call: ToolCall, result: ToolResult): Awaitable<OrNothing<ToolResult>>;
+  onToolError?(context: Context, call: ToolCall, error: Error): Awaitable<OrNothing<string | false>>;
+  onToolResult?(context: Context, call: ToolCall, result: CallToolResult): Awaitable<ToolResult>;
+}
+
+/** A call as the model wrote it, or the reason why it cannot be read. */
+export interface RequestedCall {
+  call: ToolCall;
+  malformed?: PocketError;
+}
+
+export interface ToolRun {
+  context: RunContext;
+  hooks: ToolHooks<unknown>;
+  hookContext: unknown;
+  /** What the model was shown. */
+  table: ToolTable;
+  /** The tools there are now, as lists change during a step; undefined if they must be collected again. */
+  knownTable(): ToolTable | undefined;
+  collectTools(): Promise<ToolTable>;
+  settings: ToolResultOptions & { maxParallelToolCalls: number };
+  /** Keeps the whole text of a result that was cut. */
+  keepResult(call: ToolCall, text: string): Promise<KeptResult | undefined>;
+  /** `_meta` of a call to an MCP server. */
+  metaOf(toolCallId: string): Record<string, unknown>;
+  /** Undefined if records are neither kept nor observed. */
+  audit: ((record: CallRecord) => void) | undefined;
+  /** Undefined if there is no listener. */
+  emit: ((event: UnsignedEvent) => void) | undefined;
+}
+
+/** A result that can be read again. */
+export interface KeptResult {
+  /** Tells the model how. */
+  note: string;
+  /** A hook has changed the result: what it removed must not be read. */
+  discard(): Promise<void>;
+}
+
+export type Stop = (failure: unknown) => void;
+
+/** A call between the request of the model and its result. */
+export interface ActiveCall {
+  run: ToolRun;
+  request: RequestedCall;
+  record: CallRecord;
+  /** Ends the run after this step. */
+  stop: Stop;
+}
+
+/** Notes in the record what was decided. */
+export function note(record: CallRecord, { decision, by, reason }: Pick<Verdict, 'decision' | 'by' | 'reason'>): void {
+  record.decision = decision;
+  record.by = by;
+  record.reason = reason;
+}
