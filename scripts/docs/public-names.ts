@@ -73,18 +73,11 @@ export function publicNames(entry: string, condition: Condition): PublicName[] {
     .sort((one, other) => one.name.localeCompare(other.name, 'en'));
 }
 
-/** The interfaces and classes of this repository that the declaration extends; users see their members. */
-export function basesOf({ file, declarations }: PublicName): PublicName[] {
-  const names = declarations.flatMap(({ extends: interfaces, superClass }) => [
-    ...((interfaces ?? []) as { expression: { name?: string } }[]).map(({ expression }) => expression.name),
-    (superClass as { name?: string } | null | undefined)?.name,
-  ]);
+/** The declaration of a name that a module uses; undefined for names of other packages and of type parameters. */
+export function usedDeclaration(file: string, name: string): PublicName | undefined {
   const { declared, imported } = readModule(file);
-  const isOurs = (name: string) => declared.has(name) || /^(\.|@pocket-agent)/.test(imported.get(name)?.from ?? '');
-  return names
-    .filter((name) => name !== undefined)
-    .filter(isOurs)
-    .map((name) => declarationOf(file, name, 'types'));
+  const isOurs = declared.has(name) || /^(?:\.|@?pocket-agent)/.test(imported.get(name)?.from ?? '');
+  return isOurs ? declarationOf(file, name, 'types') : undefined;
 }
 
 function entriesOf(packageName: string, condition: Condition): Map<string, string> {

@@ -1,6 +1,6 @@
 // The reference: a page for each module that users import from, made from comments and from the declarations that the
 // compiler wrote.
-import { basesOf, type Node, type PublicName, publicEntries, publicNames, readModule } from './public-names.ts';
+import { type Node, type PublicName, publicEntries, publicNames, readModule, usedDeclaration } from './public-names.ts';
 
 /** The path of the page of a module, without extension: `reference/a2a-client` for @pocket-agent/a2a/client. */
 export function referencePath(entry: string): string {
@@ -40,44 +40,56 @@ function page({ entry, names }: Entry, entries: readonly Entry[]): string {
 }
 
 function nameSection(each: PublicName, entries: readonly Entry[]): string {
-  const uses = usedNames(each).flatMap((name) => linkTo(name, entries));
+  const shown = [each, ...hiddenNames(each, entries)];
+  const links = new Set(shown.flatMap((declared) => used(declared).flatMap((name) => linkTo(name, entries))));
+  const uses = [...links].filter((link) => !link.endsWith(`](#${anchorOf(each.name)})`)).sort();
   return [
     `### ${each.name} {#${anchorOf(each.name)}}\n`,
     ...(each.comment ? [`${inMarkdown(each.comment)}\n`] : []),
-    `\`\`\`ts\n${[each, ...hiddenBases(each, entries)].map(printed).join('\n\n')}\n\`\`\`\n`,
+    `\`\`\`ts\n${shown.map(printed).join('\n\n')}\n\`\`\`\n`,
     ...(uses.length > 0 ? [`Uses ${uses.join(', ')}.\n`] : []),
   ].join('\n');
 }
 
-/** What it extends, where users cannot look that up under its own name. */
-function hiddenBases(each: PublicName, entries: readonly Entry[]): PublicName[] {
-  const hidden = basesOf(each).filter(({ name }) => linkTo(name, entries).length === 0);
-  return hidden.flatMap((base) => [base, ...hiddenBases(base, entries)]);
+/** The declarations it uses, also indirectly, that users cannot look up under their own names. */
+function hiddenNames(each: PublicName, entries: readonly Entry[]): PublicName[] {
+  const found = new Map([[each.name, each]]);
+  for (const declared of found.values()) {
+    for (const name of used(declared)) {
+      if (!found.has(name.name) && linkTo(name, entries).length === 0) found.set(name.name, name);
+    }
+  }
+  return [...found.values()].slice(1);
 }
 
 /** Links to a name of the first module that has it; the first of `entries` is that of the page. */
-function linkTo(name: string, entries: readonly Entry[]): string[] {
-  const found = entries.find(({ names }) => names.some((each) => each.name === name));
+function linkTo({ name, file }: PublicName, entries: readonly Entry[]): string[] {
+  const found = entries.find(({ names }) => names.some((each) => each.name === name && each.file === file));
   if (!found) return [];
   const path = found === entries[0] ? '' : `${referencePath(found.entry).replace('reference/', '')}.md`;
   return [`[\`${name}\`](${path}#${anchorOf(name)})`];
 }
 
-/** The names of other types in the declarations, in alphabetical order. */
-function usedNames({ name, declarations }: PublicName): string[] {
+/** What the declarations name of this repository. */
+function used(declared: PublicName): PublicName[] {
+  return usedNames(declared).flatMap((name) => usedDeclaration(declared.file, name) ?? []);
+}
+
+/** The names of types, values and base classes in the declarations. */
+function usedNames({ declarations }: PublicName): string[] {
   const found = new Set<string>();
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(visit);
     else if (isNode(value) && !isPrivate(value)) {
-      const { typeName, expression } = value as { typeName?: { name?: string }; expression?: { name?: string } };
-      const used = typeName?.name ?? (value.type === 'TSInterfaceHeritage' ? expression?.name : undefined);
-      if (used !== undefined) found.add(used);
+      for (const field of ['typeName', 'exprName', 'superClass', 'expression']) {
+        const { type, name } = (value[field] ?? {}) as { type?: string; name?: string };
+        if (type === 'Identifier' && name !== undefined) found.add(name);
+      }
       Object.values(value).forEach(visit);
     }
   };
   visit(declarations);
-  found.delete(name);
-  return [...found].sort((one, other) => one.localeCompare(other, 'en'));
+  return [...found];
 }
 
 function isNode(value: unknown): value is Node {
