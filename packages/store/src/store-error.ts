@@ -6,6 +6,7 @@ export type StoreErrorCode =
   | 'PACKAGE_MISSING'
   | 'OPEN_FAILED'
   | 'BUSY'
+  | 'CLOSED'
   | 'NEWER_DATABASE'
   | 'MIGRATION_FAILED';
 

@@ -1,6 +1,6 @@
 // Opens a database: a SQLite file, or PostgreSQL by URL. Migrations run before it is returned.
 import { errorText } from '@pocket-agent/kit';
-import { Kysely } from 'kysely';
+import { Kysely, type KyselyPlugin } from 'kysely';
 import { type MigrationSet, migrate } from './migrate.ts';
 import { postgresDialect } from './postgres.ts';
 import { sqliteDialect } from './sqlite.ts';
@@ -30,7 +30,8 @@ export async function openStore<Schema>(options: StoreOptions): Promise<Store<Sc
     throw new StoreError('CONFIG_INVALID', `The store "${name}" needs a file, or the URL of a PostgreSQL database`);
   const kind = url === undefined ? 'sqlite' : 'postgres';
   const dialect = url === undefined ? await sqliteDialect(file ?? '') : await postgresDialect(url);
-  const db = new Kysely<unknown>({ dialect });
+  const use = new UseUntilClosed(name);
+  const db = new Kysely<unknown>({ dialect, plugins: [use] });
   try {
     for (const set of [...needs, { name, migrations }]) await migrate(db, { kind, ...set });
   } catch (error) {
@@ -41,5 +42,28 @@ export async function openStore<Schema>(options: StoreOptions): Promise<Store<Sc
     });
   }
   // the migrations created the tables of the schema
-  return { db: db as Kysely<Schema>, kind, close: () => db.destroy() };
+  const close = () => {
+    use.isClosed = true;
+    return db.destroy();
+  };
+  return { db: db as Kysely<Schema>, kind, close };
+}
+
+/** Refuses queries after the database was closed, in words of its user. */
+class UseUntilClosed implements KyselyPlugin {
+  isClosed = false;
+  readonly #name: string;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  transformQuery({ node }: Parameters<KyselyPlugin['transformQuery']>[0]) {
+    if (this.isClosed) throw new StoreError('CLOSED', `The database of "${this.#name}" was closed; open it again.`);
+    return node;
+  }
+
+  async transformResult({ result }: Parameters<KyselyPlugin['transformResult']>[0]) {
+    return result;
+  }
 }

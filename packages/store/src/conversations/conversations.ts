@@ -1,5 +1,4 @@
 // Conversations in a SQLite file or in PostgreSQL: agents continue them, people list, search, rename and delete them.
-import { isRecord, PocketError } from '@pocket-agent/kit';
 import type { Kysely, QueryExecutorProvider } from 'kysely';
 import { openStore } from '../store.ts';
 import type { ConversationAgent, SavedMessage } from './conversation-agent.ts';
@@ -11,8 +10,10 @@ import { Memories } from './memories.ts';
 import { insertMessages, messageRow, readMessages, titleOf } from './message-rows.ts';
 import {
   type ConversationsOptions,
+  checkAgent,
   checkId,
   checkListOptions,
+  checkMessages,
   checkOpenOptions,
   checkOwner,
   checkSearchText,
@@ -107,6 +108,7 @@ export class Conversations {
 
   /** A fork of the agent that continues the conversation, or begins it. Each step is saved. */
   async open<Agent extends ConversationAgent>(id: string, agent: Agent, options: OpenOptions = {}): Promise<Agent> {
+    checkAgent(agent, 'fork');
     const fork = agent.fork();
     try {
       await this.attach(id, fork, options);
@@ -120,6 +122,7 @@ export class Conversations {
   /** Like `open`, for this agent instead of a fork. Messages that it has already begin a new conversation. */
   async attach(id: string, agent: ConversationAgent, options: OpenOptions = {}): Promise<void> {
     checkOpenOptions(options);
+    checkAgent(agent, 'continueConversation');
     const {
       waitMs = DEFAULT_WAIT_MS,
       leaseMs = DEFAULT_LEASE_MS,
@@ -297,14 +300,4 @@ export class Conversations {
     checkId(id);
     return { ...this.#ownerPlace(), id };
   }
-}
-
-function checkMessages(messages: unknown): void {
-  const isMessage = (message: unknown) =>
-    isRecord(message) && typeof message.role === 'string' && Array.isArray(message.content);
-  if (!Array.isArray(messages) || !messages.every(isMessage))
-    throw new PocketError(
-      'CONFIG_INVALID',
-      'An imported conversation needs `messages`, each with `role` and `content`.',
-    );
 }

@@ -1,6 +1,8 @@
 // The options of conversations, and checks of options, ids and titles.
 import {
   checkValue,
+  configError,
+  isRecord,
   isString,
   nullableString,
   type OptionRule,
@@ -8,6 +10,7 @@ import {
   PocketError,
   positiveInteger,
 } from '@pocket-agent/kit';
+import type { ConversationAgent } from './conversation-agent.ts';
 import type { ListOptions } from './listing.ts';
 
 export interface ConversationsOptions {
@@ -99,6 +102,19 @@ export function checkOpenOptions(options: OpenOptions): void {
 
 export function checkListOptions(options: ListOptions): void {
   listOptions.check(options);
+}
+
+/** Other values have no such method. */
+export function checkAgent(agent: unknown, method: keyof ConversationAgent): void {
+  if (isRecord(agent) && typeof agent[method] === 'function') return;
+  throw configError(`A conversation is continued by a PocketAgent: pass one, with its method ${method}().`);
+}
+
+export function checkMessages(messages: unknown): void {
+  const isMessage = (message: unknown) =>
+    isRecord(message) && typeof message.role === 'string' && Array.isArray(message.content);
+  if (!Array.isArray(messages) || !messages.every(isMessage))
+    throw configError('An imported conversation needs `messages`, each with `role` and `content`.');
 }
 
 export function textOfLength(min: number, max: number): OptionRule {

@@ -471,6 +471,19 @@ export function testConversations(newDatabase: () => Promise<string>): void {
     await expect(openAgain({ leaseMs: 0 })).rejects.toThrow('leaseMs must be a number of milliseconds from 1');
     const misspelt: object = { expiresAfter: 1 };
     await expect(openAgain(misspelt)).rejects.toThrow('Did you mean "expiresAfterMs"?');
+    await expect(chats.open('x', {} as PocketAgent)).rejects.toThrow('is continued by a PocketAgent: pass one');
+  });
+
+  test('after close() every use says so', async () => {
+    const { agent } = agentOf(['ok', 'ok']);
+    const closed = await openAgain();
+    const chat = await closed.open('x', agent);
+    await closed.close();
+    const error = { code: 'CLOSED', message: expect.stringContaining('was closed; open it again') };
+    await expect(closed.list()).rejects.toMatchObject(error);
+    await expect(closed.open('y', agent)).rejects.toMatchObject(error);
+    await expect(chat.run('Hi.')).rejects.toMatchObject(error);
+    await expect(closed.memory.remember({ text: 'x' })).rejects.toMatchObject(error);
   });
 }
 
