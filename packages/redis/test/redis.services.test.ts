@@ -22,6 +22,9 @@ const MARGIN_MS = 400;
 const KEPT_MS = new WindowShape({ windowMs: WINDOW_MS, marginMs: MARGIN_MS }).keptMs;
 /** A window that does not end during a test. */
 const LONG_MS = 30_000;
+/** Two windows, and what a busy machine adds; half of the limits would take three (see windowsToUse). */
+const FULL_USE = 2.9;
+const CLOSE_MS = 2_000;
 const RPM = 40;
 const TPM = 4_000;
 
@@ -196,7 +199,7 @@ describe('two processes', () => {
   test('keep the shared limits and use them fully while Redis is available, unavailable and back', async () => {
     const [first, second] = [new Hammer(), new Hammer()];
     const both = [first, second];
-    expect(await windowsToUse(both, 2), 'while Redis is there').toBeLessThan(2.6);
+    expect(await windowsToUse(both, 2), 'while Redis is there').toBeLessThan(FULL_USE);
     expectWithinLimits(both);
 
     await stopRedis();
@@ -218,12 +221,12 @@ describe('two processes', () => {
     expectWithinLimits(both);
     second.say('pause');
     await passed(KEPT_MS); // the use of the second process has expired
-    expect(await windowsToUse([first], 2), 'after Redis came back').toBeLessThan(2.6);
+    expect(await windowsToUse([first], 2), 'after Redis came back').toBeLessThan(FULL_USE);
     expectWithinLimits(both);
     for (const hammer of both) {
       expect(hammer.texts('warn').length).toBe(1);
       expect(hammer.texts('error')).toEqual([]);
-      expect(await hammer.close()).toBeLessThan(600);
+      expect(await hammer.close()).toBeLessThan(CLOSE_MS);
     }
   });
 });
@@ -231,11 +234,11 @@ describe('two processes', () => {
 describe('a Redis that cannot be used', () => {
   test('never reachable: the limits are kept locally, one warning is logged, and close() leaves nothing behind', async () => {
     const hammer = new Hammer({ redisUrl: `redis://:secret@127.0.0.1:${await freePort()}` });
-    expect(await windowsToUse([hammer], 2)).toBeLessThan(2.6);
+    expect(await windowsToUse([hammer], 2)).toBeLessThan(FULL_USE);
     expectWithinLimits([hammer]);
     expect(hammer.texts('warn')).toEqual([expect.stringContaining('ECONNREFUSED')]);
     expect(hammer.texts('warn')[0]).not.toContain('secret');
-    expect(await hammer.close()).toBeLessThan(600);
+    expect(await hammer.close()).toBeLessThan(CLOSE_MS);
   });
 
   test('it hangs: a call continues with the local share after half a second, and close() does not wait for it', async () => {
@@ -247,7 +250,7 @@ describe('a Redis that cannot be used', () => {
       expect(await hanging.counter('hang').reserve(1, { requests: 10, tokens: undefined })).toHaveProperty(
         'reservation',
       );
-      expect(performance.now() - started).toBeLessThan(5_000);
+      expect(performance.now() - started).toBeLessThan(5_000 * Number(process.env.TEST_PATIENCE));
       vi.useFakeTimers({ toFake: ['setTimeout'] }); // if close() waited for a timeout, it would not end
       await hanging.close();
     } finally {

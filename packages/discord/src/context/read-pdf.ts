@@ -1,6 +1,6 @@
 // Reads a PDF in a child process, so that a malicious file can exhaust only the time and memory of that process.
 import { fork } from 'node:child_process';
-import { onAbort, Semaphore } from '@pocket-agent/kit';
+import { compileCacheEnv, onAbort, Semaphore } from '@pocket-agent/kit';
 import type { PdfMessage } from './pdf-program.ts';
 
 const MAX_MS = 5_000;
@@ -26,7 +26,7 @@ async function read(bytes: Uint8Array, signal: AbortSignal, maxMs: number): Prom
   signal.throwIfAborted();
   const child = fork(program, {
     execArgv: [`--max-old-space-size=${MAX_MEGABYTES}`],
-    env: {},
+    env: compileCacheEnv(), // nothing else of the bot's, least of all its token
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
