@@ -48,7 +48,7 @@ export function titleOf(text: string): string {
 
 /** The first sentences of the page as plain text. */
 export function descriptionOf(text: string): string {
-  const [, paragraph = ''] = /^# .+\n\s*\n((?:[^\n#`|<>-][^\n]*\n)+)/m.exec(text) ?? [];
+  const [, paragraph = ''] = /^# .+\n\s*\n((?:(?!```|[#|<>]|- )[^\n]+\n)+)/m.exec(text) ?? [];
   const plain = withLinks(paragraph, () => undefined)
     .replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
     .replace(/[*`]/g, '')

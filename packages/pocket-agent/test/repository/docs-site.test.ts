@@ -51,5 +51,5 @@ test('links are changed, or become text, but code and addresses elsewhere stay',
 });
 
 test('the description of a page is its first sentence without Markdown', () => {
-  expect(descriptionOf('# Title\n\nAn **agent** has\na [model](m.md). More.\n')).toBe('An agent has a model.');
+  expect(descriptionOf('# Title\n\nAn **agent** has\n`a` [model](m.md). More.\n')).toBe('An agent has a model.');
 });
