@@ -1,10 +1,14 @@
-// `npm run test:runtimes`: installs the tarballs beside Bun, Deno and Next in a temporary folder, and runs agents there.
+// `npm run test:runtimes`: installs the tarballs beside Bun, Deno, Next and the runtime of
+// Cloudflare Workers in a temporary folder, and runs agents there.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { rolldown } from 'rolldown';
+import { esmExternalRequirePlugin } from 'rolldown/plugins';
 import { packTarballs } from './pack.ts';
 import { root } from './workspaces.ts';
 
@@ -12,6 +16,7 @@ const BUN = 'bun@1.4.4';
 /** Of later versions, some platforms have no package. */
 const DENO = 'deno@2.9.5';
 const NEXT = ['next@16.4.6', 'react@19', 'react-dom@19'];
+const MINIFLARE = 'miniflare@4.20260730.0';
 const INSTALL_MS = 240_000;
 const RUN_MS = 180_000;
 
@@ -56,6 +61,23 @@ async function checkNext(folder: string): Promise<void> {
   }
 }
 
+/** Bundles a worker as its tools do: Node's modules stay outside. */
+async function checkWorkers(folder: string): Promise<void> {
+  console.log('== workerd');
+  cpSync(join(root, 'scripts/runtimes/worker'), folder, { recursive: true });
+  const bundle = await rolldown({
+    cwd: folder,
+    input: './worker.mjs',
+    platform: 'node',
+    external: /^@ai-sdk\/(?!provider$)/,
+    resolve: { conditionNames: ['workerd', 'worker', 'browser', 'import', 'default'] },
+    plugins: [esmExternalRequirePlugin({ external: builtinModules.flatMap((name) => [name, `node:${name}`]) })],
+  });
+  await bundle.write({ file: join(folder, 'worker.js'), codeSplitting: false });
+  await bundle.close();
+  run(process.execPath, ['run.mjs'], folder);
+}
+
 /** The address that Next prints. */
 async function addressOf({ stdout }: ChildProcess): Promise<string> {
   if (!stdout) throw new Error('The output of Next cannot be read.');
@@ -73,6 +95,7 @@ try {
   const library = tarballs.get('pocket-agent') ?? '';
   const store = tarballs.get('@pocket-agent/store') ?? '';
   checkRuntimes(install(join(workshop, 'runtimes'), [library, store, BUN, DENO]));
+  await checkWorkers(install(join(workshop, 'worker'), [library, 'zod@4', MINIFLARE]));
   await checkNext(install(join(workshop, 'next'), [library, ...NEXT]));
 } finally {
   rmSync(workshop, { recursive: true, force: true });

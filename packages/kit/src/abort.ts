@@ -4,8 +4,13 @@ import { PocketError } from './errors.ts';
 /** The longest delay of `setTimeout`, which fires immediately after a longer one. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The signal of work that cannot be aborted. */
-export const neverAborted: AbortSignal = new AbortController().signal;
+let never: AbortSignal | undefined;
+
+/** The signal of work that cannot be aborted. Made at the first call: Workers make no signals while a module is loaded. */
+export function neverAborted(): AbortSignal {
+  never ??= new AbortController().signal;
+  return never;
+}
 
 export interface Deadline {
   signal: AbortSignal;
@@ -64,7 +69,7 @@ export async function withDeadline<Value>(
 /** Unlike `onAbort`, leaves no listener after its release: a caller may use the signal for a long time. */
 function listen(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) listener();
-  else if (signal !== neverAborted) signal.addEventListener('abort', listener, { once: true });
+  else if (signal !== never) signal.addEventListener('abort', listener, { once: true });
   return () => signal.removeEventListener('abort', listener);
 }
 
@@ -134,7 +139,7 @@ export function onAbort(signal: AbortSignal, listener: AbortListener): () => voi
     listener(signal.reason);
     return () => {};
   }
-  if (signal === neverAborted) return () => {};
+  if (signal === never) return () => {};
   const listeners = listenersOf.get(signal) ?? listenTo(signal);
   const own: AbortListener = (reason) => listener(reason); // the same function may wait twice
   listeners.add(own);

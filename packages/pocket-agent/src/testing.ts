@@ -136,7 +136,7 @@ export class ScriptedModel implements LanguageModelV4 {
     const made = typeof scripted === 'function' ? scripted(options) : scripted;
     checkAnswer(made, answerName(this.calls.length - 1));
     const answer: ScriptedAnswer = typeof made === 'string' ? { text: made } : made;
-    if (answer.delayMs !== undefined) await delay(answer.delayMs, options.abortSignal ?? neverAborted);
+    if (answer.delayMs !== undefined) await delay(answer.delayMs, options.abortSignal ?? neverAborted());
     if (answer.error !== undefined) throw answer.error;
     const content = answer.content ? [...answer.content] : this.#content(answer);
     const unified = answer.finishReason ?? (content.some((part) => part.type === 'tool-call') ? 'tool-calls' : 'stop');

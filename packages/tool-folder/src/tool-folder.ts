@@ -179,7 +179,7 @@ export class ToolFolder implements ToolSource {
     }
     return running.callTool(tool, args, {
       toolCallId: name,
-      signal: neverAborted,
+      signal: neverAborted(),
       progress: () => {},
       meta: {},
       ...context,

@@ -125,7 +125,7 @@ export class PocketAgent<Answer = string> {
     this.#client ??= new AgentClient(this, {
       ...this.#parts,
       model: () => this.#model.resolve(),
-      tools: () => this.#tools.known() ?? this.#tools.collect(neverAborted),
+      tools: () => this.#tools.known() ?? this.#tools.collect(neverAborted()),
       toolRenamed: (change) => this.#tools.renamed(change),
     });
     return this.#client;
@@ -298,7 +298,7 @@ export class PocketAgent<Answer = string> {
   }
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
-  async listTools(signal: AbortSignal = neverAborted): Promise<JudgedTool[]> {
+  async listTools(signal: AbortSignal = neverAborted()): Promise<JudgedTool[]> {
     const table = await this.#tools.collect(signal, 'all');
     return [...table.allowed((tool) => this.#parts.access.refusal(tool)).entries];
   }

@@ -75,7 +75,9 @@ async function checkByJsonSchema(schema: JsonSchema, value: unknown): Promise<Ch
   const verdict = await checkHere({ schema, value });
   if ('fits' in verdict) return { value };
   if ('problem' in verdict) return { problems: verdict.problem.split('; ') };
-  return { unusable: 'invalid' in verdict ? verdict.invalid : verdict.unchecked };
+  const reason = 'invalid' in verdict ? verdict.invalid : verdict.unchecked;
+  const advice = 'this runtime does not allow code generation, which JSON Schemas need; use a zod schema';
+  return { unusable: /Code generation from strings/.test(reason) ? advice : reason };
 }
 
 /** A JSON Schema without `type` has one of these, or nothing at all. */

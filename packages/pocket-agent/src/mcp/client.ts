@@ -92,7 +92,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** The tools of all servers that are available, frozen. */
-  async listTools(signal: AbortSignal = neverAborted, wait: ListWait = 'all'): Promise<Tool[]> {
+  async listTools(signal: AbortSignal = neverAborted(), wait: ListWait = 'all'): Promise<Tool[]> {
     const servers = await this.#servers();
     const lists = await Promise.all(
       servers.map(async (server) => ({ server, list: await this.#listOf(server, signal, wait) })),
@@ -123,7 +123,7 @@ export class PocketAgentClient implements ToolSource {
     const { server, tool } = this.#find(name) ?? (await this.#seek(name, context.signal));
     const whole = {
       toolCallId: context.toolCallId ?? tool.name,
-      signal: context.signal ?? neverAborted,
+      signal: context.signal ?? neverAborted(),
       progress: context.progress ?? (() => {}),
       meta: context.meta ?? {},
     };
@@ -209,7 +209,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** Looks for a tool that is not known yet, also on servers that were unavailable. */
-  async #seek(name: string, signal: AbortSignal = neverAborted): Promise<FoundTool> {
+  async #seek(name: string, signal: AbortSignal = neverAborted()): Promise<FoundTool> {
     checkValue('The first argument of callTool', name, {
       ...stringRule,
       expected: "the name of a tool: callTool('add', { a: 1 })",

@@ -168,7 +168,7 @@ export class McpConnection {
     );
   }
 
-  async #listOrWarn(signal: AbortSignal = neverAborted): Promise<readonly Tool[]> {
+  async #listOrWarn(signal: AbortSignal = neverAborted()): Promise<readonly Tool[]> {
     try {
       return (await this.list(signal)).tools;
     } catch (error) {
@@ -182,7 +182,7 @@ export class McpConnection {
   }
 
   /** Connects if necessary, and reads the list unless it is known. */
-  list(signal: AbortSignal = neverAborted): Promise<{ session: Session; tools: readonly Tool[] }> {
+  list(signal: AbortSignal = neverAborted()): Promise<{ session: Session; tools: readonly Tool[] }> {
     return this.#wait.timed(async () => {
       for (let isSecond = false; ; isSecond = true) {
         const session = await abortable(this.connect(), signal);

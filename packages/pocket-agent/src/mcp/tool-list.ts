@@ -97,7 +97,7 @@ export class ToolList {
     this.#tooLong.abort(new PocketError('MCP_REQUEST_FAILED', text));
   }
 
-  async read(client: Client, signal: AbortSignal = neverAborted): Promise<readonly Tool[]> {
+  async read(client: Client, signal: AbortSignal = neverAborted()): Promise<readonly Tool[]> {
     this.#reading ??= this.#begin(client);
     return abortable(this.#reading, signal);
   }

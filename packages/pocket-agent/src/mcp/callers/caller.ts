@@ -17,7 +17,7 @@ export type CallerKey = string | object;
 
 export function currentCaller(): CallerContext {
   const run = currentRun();
-  if (!run) return { caller: undefined, metadata: NO_METADATA, signal: neverAborted };
+  if (!run) return { caller: undefined, metadata: NO_METADATA, signal: neverAborted() };
   const { metadata, signal, policy } = run;
   return { caller: policy.caller, metadata, signal };
 }
