@@ -62,7 +62,7 @@ test('an answer that was cut off says so, and a filtered answer is an error', as
   });
   expect(await agent.run('Ask twice.')).toBe('Oh.');
   expect(`${fake.requests[2]?.body}`).toContain('maxTokens');
-  expect(`${fake.lastBody}`).toContain('content filter');
+  expect(`${fake.lastBody}`).toContain('refused to answer');
 });
 
 test.each([
