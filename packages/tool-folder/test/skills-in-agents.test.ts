@@ -163,7 +163,7 @@ describe('rules for single skills', () => {
     );
     await agent.run('Go.');
     expect(JSON.stringify(child.messages)).toContain(
-      'may not be called here: it is on the deny list (rule of a parent',
+      'may not be called here for \\"skill:deploy\\": it is on the deny list (rule of a parent',
     );
   });
 

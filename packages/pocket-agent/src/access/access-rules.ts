@@ -54,7 +54,6 @@ export type FilteredTool = Omit<Tool, 'name'> & JudgedTool & { meta: Record<stri
 
 interface RulesOptions {
   logger: Logger;
-  hasApprover: boolean;
   /** The rules of the agent that a fork was made from. */
   forkOf?: AccessRules | undefined;
 }
@@ -68,11 +67,9 @@ export class AccessRules {
   /** Approvals that last longer than a call, by the rules of the agent that calls. */
   #remembered: WeakMap<AccessRules, Set<string>> | undefined;
   #checkOrigins: WeakMap<object, object> | undefined;
-  readonly #hasApprover: boolean;
 
-  constructor(given: AccessOptions | undefined, { logger, hasApprover, forkOf }: RulesOptions) {
+  constructor(given: AccessOptions | undefined, { logger, forkOf }: RulesOptions) {
     this.logger = logger;
-    this.#hasApprover = hasApprover;
     this.options = snapshot(given ?? {});
     const { profile, fingerprintFile, auditFile } = this.options;
     this.profile = profile === undefined ? undefined : readProfile(profile);
@@ -107,15 +104,6 @@ export class AccessRules {
 
   forgetApprovals(): void {
     this.#remembered = undefined;
-  }
-
-  /** For calls that need no approval: warns if the developer set `approve` but not which calls it is asked for. */
-  noteUnasked({ name, capability }: JudgedTool): void {
-    if (!this.#hasApprover || this.options.confirm !== undefined || capability !== 'delete') return;
-    const wayOut = `Set access.confirm to 'destructive', or to 'never' if that is intended.`;
-    this.warnOnce(
-      `"${name}" can delete and was called without approval: without access.confirm, approve is not asked. ${wayOut}`,
-    );
   }
 
   /** The model reads why its call was denied; the developer who forgot `approve` reads the log. */

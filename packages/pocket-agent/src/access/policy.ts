@@ -113,8 +113,10 @@ export class Policy {
   checkRules(call: ToolCall, tool: JudgedTool): Refused | undefined {
     const reason = this.refusal(tool);
     if (reason === undefined) return undefined;
-    const error = new PocketError('ACCESS_DENIED', `"${call.name}" may not be called here: ${reason}.`);
-    return { decision: 'refused', by: 'profile', reason, error };
+    const isChoice = tool.name !== call.name; // such as a skill
+    const choice = isChoice ? ` for "${tool.name}"` : '';
+    const error = new PocketError('ACCESS_DENIED', `"${call.name}" may not be called here${choice}: ${reason}.`);
+    return { decision: 'refused', by: 'profile', reason: isChoice ? `${tool.name}: ${reason}` : reason, error };
   }
 
   /** Whether a tool may be called without being judged here, as those that the provider of the model runs. */
@@ -156,6 +158,16 @@ export class Policy {
     if (remember && !answer.edited) remembered?.add(remember === 'conversation' ? always : once);
     const approved = snapshot({ ...call, arguments: answer.arguments });
     return { decision: answer.edited ? 'edited' : 'approved', by: 'approver', call: approved };
+  }
+
+  /** For calls that need no approval: warns a developer who set `approve`, but not which calls it is asked for. */
+  noteUnasked({ name, capability }: JudgedTool): void {
+    const { rules, approve } = this;
+    if (!approve || rules.options.confirm !== undefined || capability !== 'delete') return;
+    const wayOut = `Set access.confirm to 'destructive', or to 'never' if that is intended.`;
+    rules.warnOnce(
+      `"${name}" can delete and was called without approval: without access.confirm, approve is not asked. ${wayOut}`,
+    );
   }
 
   ask(about: CallToApprove, signal: AbortSignal): Promise<Decision> {

@@ -36,7 +36,7 @@ import { OutputRun } from '../output/output-run.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
 import { emitEvent, nextListenerCall } from '../run/event-emitter.ts';
 import type { AgentEvent, UnsignedEvent } from '../run/events.ts';
-import { type RunOptions, runOptions, type TypedRunOptions } from '../run/run-options.ts';
+import { type RunOptions, refuseMisplaced, runOptions, type TypedRunOptions } from '../run/run-options.ts';
 import { AgentServer } from '../serve/agent-server.ts';
 import type { AgentServerOptions } from '../serve/server-options.ts';
 import type { ServedResources } from '../skills/served-resources.ts';
@@ -89,7 +89,6 @@ export class PocketAgent<Answer = string> {
     const settings = readSettings(options, origin);
     const messages = readHistory(options.agentConfig);
     const logger = options.logger ?? stderrLogger();
-    const hasApprover = Boolean(options.approve);
     this.#isFlat = !('agentConfig' in given);
     this.hooks = options.hooks ?? {};
     this.logger = logger;
@@ -100,7 +99,7 @@ export class PocketAgent<Answer = string> {
       settings,
       history: new History(messages, (data, meta) => this.emit({ type: 'new_message', data }, meta)),
       ledger: new Ledger({ name: settings.name, prices: options.prices ?? {}, logger }),
-      access: new AccessRules(options.access, { logger, hasApprover, forkOf: origin?.access }),
+      access: new AccessRules(options.access, { logger, forkOf: origin?.access }),
     };
     // in the order in which they need each other
     this.#queue = new RunQueue(this, this.#parts);
@@ -180,7 +179,9 @@ export class PocketAgent<Answer = string> {
   async run(input: string | UserInput, options: Partial<TypedRunOptions<unknown>> = {}): Promise<unknown> {
     runOptions.checkSpelling(options);
     // inside an overridden run this is `super.run()`: it may have options of its own, but emits no run events
-    const eventInput = this.#overriddenRun.isCurrent() ? undefined : textOfInput(input);
+    const isOverridden = this.#overriddenRun.isCurrent();
+    if (!isOverridden) refuseMisplaced(options);
+    const eventInput = isOverridden ? undefined : textOfInput(input);
     const output = this.#outputRun(options);
     return this.#queue.enter({ ...options, input: eventInput, output }, (context) => this.#loop.run(context, input));
   }

@@ -1,5 +1,6 @@
 // The options of one run.
 import {
+  configError,
   isRecord,
   nullable,
   nullableBoolean,
@@ -44,6 +45,22 @@ export interface RunOptions {
 /** The run returns a value of the schema `output` instead of text. */
 export interface TypedRunOptions<Value> extends RunOptions {
   output: OutputOption<Value>;
+}
+
+/** Options of other things, which a run would ignore. */
+const misplaced = Object.entries({
+  files: 'Pass them with the text: run({ text, files }).',
+  images: 'Pass them with the text: run({ text, images }).',
+  messages: 'It is an option of the agent.',
+  tools: 'It is an option of the agent.',
+  maxSteps: 'It belongs in limits of the agent.',
+  temperature: 'It belongs in completionOptions of the agent.',
+});
+
+/** An overridden run may have these options. */
+export function refuseMisplaced(options: object): void {
+  for (const [key, advice] of misplaced)
+    if (key in options) throw configError(`A run has no option "${key}". ${advice}`);
 }
 
 const signal = nullable('an AbortSignal, such as controller.signal', (value) => value instanceof AbortSignal);

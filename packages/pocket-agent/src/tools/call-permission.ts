@@ -69,7 +69,7 @@ export async function permit(active: ActiveCall): Promise<Permission> {
   const judged = judgedCall(entry.source, entry, record.call.arguments);
   record.capability = judged.capability;
   const refused = policy.checkRules(record.call, judged) ?? (malformed && unreadable(malformed));
-  if (!refused && !policy.mayAsk) policy.rules.noteUnasked(judged);
+  if (!refused && !policy.mayAsk) policy.noteUnasked(judged);
   const verdict = refused ?? (policy.mayAsk ? await approval(active, { entry, judged }) : allowed(record.call));
   note(record, verdict);
   const { error } = verdict;

@@ -34,7 +34,7 @@ type NotAnObject = string | number | bigint | boolean | symbol | null | undefine
 
 /** Makes a non-object schema a type error. */
 type OfObject<Schema extends StandardSchemaV1> =
-  StandardSchemaV1.InferInput<Schema> extends NotAnObject ? never : unknown;
+  StandardSchemaV1.InferInput<Schema> extends NotAnObject ? 'an inputSchema must describe an object' : unknown;
 
 const toolOptions = new OptionSet('A tool', {
   name: true,
@@ -52,17 +52,26 @@ const toolOptions = new OptionSet('A tool', {
   _meta: true,
 });
 
+/** Options of other frameworks for the same thing. */
+const foreignOptions = Object.entries({
+  parameters: 'Did you mean "inputSchema"?',
+  execute: 'Did you mean "run"?',
+  needsApproval: 'Set "access.confirm" and "approve" of the agent.',
+  requireApproval: 'Set "access.confirm" and "approve" of the agent.',
+});
+
 /** `inputSchema` is a zod schema (or another Standard Schema that can be converted to JSON Schema) or a JSON Schema. */
-export function tool<Schema extends StandardSchemaV1>(
-  settings: ToolSettings & {
-    inputSchema: Schema & OfObject<Schema>;
-    run(args: StandardSchemaV1.InferOutput<Schema>, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
-  },
-): FunctionTool;
 export function tool(
   settings: ToolSettings & {
     inputSchema?: JsonSchema;
     run(args: Record<string, unknown>, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
+  },
+): FunctionTool;
+// last, because the compiler explains only why the last one does not match
+export function tool<Schema extends StandardSchemaV1>(
+  settings: ToolSettings & {
+    inputSchema: Schema & OfObject<Schema>;
+    run(args: StandardSchemaV1.InferOutput<Schema>, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
   },
 ): FunctionTool;
 export function tool(
@@ -74,8 +83,9 @@ export function tool(
   const { name, description, title, annotations, inputSchema = { type: 'object' } } = settings;
   if (!name) throw configError('A tool needs a name: tool({ name, description, run }).');
   toolOptions.checkSpelling(settings, `Tool "${name}"`);
-  if (settings.inputSchema === undefined && 'parameters' in settings)
-    throw configError(`Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);
+  for (const [key, advice] of foreignOptions) {
+    if (key in settings) throw configError(`Tool "${name}" has no option "${key}". ${advice}`);
+  }
   if (typeof settings.run !== 'function') throw configError(`Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
   const run = settings.run as (args: unknown, context: ToolCallContext) => ToolReturn | Promise<ToolReturn>;

@@ -116,6 +116,16 @@ test.each([
   },
 );
 
+test('approve of a run without access.confirm causes a warning when a call can delete', async () => {
+  const warnings: string[] = [];
+  const { ran, tools } = recorder();
+  const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'erase' }] }, 'ok'], { tools, logger });
+  await agent.run('x', { approve: () => 'deny' });
+  expect(ran).toHaveLength(1);
+  expect(warnings).toEqual([expect.stringMatching(/^"erase" can delete .* Set access\.confirm to 'destructive'/)]);
+});
+
 test('a missing approver causes one warning for an agent and its forks', async () => {
   const warnings: string[] = [];
   const erase = { toolCalls: [{ name: 'erase' }, { name: 'erase' }] };

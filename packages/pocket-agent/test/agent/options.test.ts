@@ -267,7 +267,9 @@ describe('an unknown option is refused', () => {
     const made = (options: object) => () => tool(wrong({ name: 'x', description: '', run: () => 1, ...options }));
     expect(made({ inputShema: {} })).toThrow('Tool "x" has no option "inputShema". Did you mean "inputSchema"?');
     expect(made({ parameters: {} })).toThrow('Tool "x" has no option "parameters". Did you mean "inputSchema"?');
-    expect(made({ run: undefined, execute: () => 1 })).toThrow('Tool "x" needs a function "run".');
+    expect(made({ run: undefined, execute: () => 1 })).toThrow('Tool "x" has no option "execute". Did you mean "run"?');
+    expect(made({ needsApproval: true })).toThrow('no option "needsApproval". Set "access.confirm" and "approve"');
+    expect(made({ run: undefined })).toThrow('Tool "x" needs a function "run".');
   });
 
   test('but fields of a listed tool and of a tool call context are accepted', async () => {
@@ -284,6 +286,25 @@ describe('an unknown option is refused', () => {
     await expect(make({}).stream('hi', wrong(signal)).next()).rejects.toThrow('as an object, such as { signal }');
     const controller = wrong({ signal: new AbortController() });
     await expect(make({}).stream('hi', controller).next()).rejects.toThrow('A run: signal must be an AbortSignal');
+  });
+
+  test('of a run, if it belongs elsewhere', async () => {
+    const files = make({}).run('hi', wrong({ files: [] }));
+    await expect(files).rejects.toThrow('A run has no option "files". Pass them with the text: run({ text, files }).');
+    const steps = make({})
+      .stream('hi', wrong({ maxSteps: 3 }))
+      .next();
+    await expect(steps).rejects.toThrow('A run has no option "maxSteps". It belongs in limits of the agent.');
+  });
+
+  test('but an overridden run may have such an option', async () => {
+    class Reader extends PocketAgent {
+      override async run(input: string, options: object = {}): Promise<string> {
+        return super.run(`${input} ${JSON.stringify(options)}`, options);
+      }
+    }
+    const model = new ScriptedModel(['fine']);
+    expect(await new Reader({ llmModel: model }).run('hi', { files: ['a'] })).toBe('fine');
   });
 
   test('of a run, which adds nothing to the history', async () => {
