@@ -14,10 +14,10 @@ import { withCheckedLists } from '../config/config.ts';
 import { AgentFactory } from './agent-factory.ts';
 import { Conversation, type CreatedAgent } from './conversation.ts';
 import { checkLinkHosts, LinkHosts } from './link-hosts.ts';
-import { answerMemoryCommand } from './memory-command.ts';
 import { latestPostTime, postsSince } from './missed-posts.ts';
 import type { BotOptions, MattermostBot } from './options.ts';
 import { type Question, Questions } from './questions.ts';
+import { answerMemoryCommand } from './text/memory-command.ts';
 
 const STOP_SIGNS = ['octagonal_sign', 'stop_sign', '🛑'];
 const MAX_CONVERSATIONS = 500;

@@ -3,7 +3,7 @@ import type { ConversationStore, PocketAgent, PocketAgentOptions } from 'pocket-
 import type { Profile } from '../base/access.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
-import type { UserMemory } from './memory-command.ts';
+import type { UserMemory } from './text/memory-command.ts';
 
 export interface BotOptions {
   /** Must use static_token with the token of a bot account. */

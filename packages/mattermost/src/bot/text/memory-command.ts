@@ -1,7 +1,6 @@
 // The command `!memory` in a direct message: people read and erase what the agent remembers about them. It does not depend
 // on the model or on the profile of the agent.
 import type { AgentMemory, Memory } from 'pocket-agent';
-import type { Question } from './questions.ts';
 
 /** `memory` of `openConversations()`. */
 export interface UserMemory extends AgentMemory {
@@ -11,6 +10,13 @@ export interface UserMemory extends AgentMemory {
   erase(options: { owner: string }): Promise<number>;
 }
 
+interface Command {
+  text: string;
+  userId: string;
+  /** In a direct message. */
+  isDirect: boolean;
+}
+
 const MAX_LISTED = 100;
 const USAGE =
   '`!memory` lists what I remember about you, `!memory WORDS` searches it, `!memory erase ID` and `!memory erase all` erase it.';
@@ -18,7 +24,7 @@ const USAGE =
 /** The answer to the command; undefined for other messages. */
 export async function answerMemoryCommand(
   memory: UserMemory,
-  { text, userId: owner, isDirect }: Question,
+  { text, userId: owner, isDirect }: Command,
 ): Promise<string | undefined> {
   const [command, given = ''] = /^!memory(?:\s+(.*))?$/is.exec(text.trim()) ?? [];
   if (command === undefined) return undefined;
