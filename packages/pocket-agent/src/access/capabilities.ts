@@ -1,6 +1,7 @@
 // Capabilities of tools, and profiles: sets of capabilities that a caller may use.
 import type { Tool } from '@modelcontextprotocol/client';
 import { checkValue, closest, configError, isRecord, OptionSet, stringList } from '@pocket-agent/kit';
+import { type ExposureOption, exposureRule, matchesName } from './exposure.ts';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];
@@ -21,6 +22,8 @@ export interface Profile {
   /** Names that are allowed regardless of capability. */
   allow?: readonly string[];
   deny?: readonly string[];
+  /** How the model gets to know tools in runs with this profile; it takes precedence over other options. */
+  exposure?: ExposureOption;
 }
 
 /** The capability of a tool, and where it comes from. */
@@ -79,6 +82,7 @@ export const profileOptions = new OptionSet<Profile>('profile', {
   capabilities: stringList,
   allow: stringList,
   deny: stringList,
+  exposure: exposureRule,
 });
 
 export function readProfile(profile: ProfileName | Profile): Profile {
@@ -108,10 +112,10 @@ export function refusalBy(
 ): string | undefined {
   // a renamed tool is denied under its old name too
   const names = [name, ownName, tool?.name ?? name];
-  const isDenied = profile.deny?.some((pattern) => names.some((known) => matches(pattern, known)));
+  const isDenied = profile.deny?.some((pattern) => names.some((known) => matchesName(pattern, known)));
   if (isDenied) return 'it is on the deny list';
   // an untrusted server may use a name that was meant for another server's tool
-  if (from !== 'distrust' && profile.allow?.some((pattern) => matches(pattern, name))) return undefined;
+  if (from !== 'distrust' && profile.allow?.some((pattern) => matchesName(pattern, name))) return undefined;
   if (profile.capabilities.includes(capability)) return undefined;
   return `it can ${capability}, and only ${profile.capabilities.join(', ') || 'nothing'} is allowed`;
 }
@@ -131,19 +135,4 @@ export function expectedCapability(value: unknown): string {
 
 export function isCapability(value: unknown): value is Capability {
   return capabilities.some((capability) => capability === value);
-}
-
-/** `*` matches any characters. */
-function matches(pattern: string, name: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return pattern === name;
-  if (!name.startsWith(first)) return false;
-  let from = first.length;
-  const last = rest.pop() ?? '';
-  for (const piece of rest) {
-    const found = name.indexOf(piece, from);
-    if (found < 0) return false;
-    from = found + piece.length;
-  }
-  return name.length - last.length >= from && name.endsWith(last);
 }

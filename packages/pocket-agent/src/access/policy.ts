@@ -104,9 +104,13 @@ export class Policy {
 
   /** All profiles that decide. Undefined if a filter decides too: it may answer differently each time. */
   get decidingProfiles(): readonly Profile[] | undefined {
-    const binding = this.#binding();
-    if (binding.some(({ rules }) => rules.options.filter)) return undefined;
-    return [...binding.flatMap(({ rules }) => rules.profile ?? []), ...this.#chain().flatMap((each) => each.profiles)];
+    return this.#binding().some(({ rules }) => rules.options.filter) ? undefined : this.profilesHere;
+  }
+
+  /** The profiles of this agent, of its parent agents, and of the run. */
+  get profilesHere(): readonly Profile[] {
+    const ofAgents = this.#binding().flatMap(({ rules }) => rules.profile ?? []);
+    return [...ofAgents, ...this.#chain().flatMap((each) => each.profiles)];
   }
 
   /** Whether a call is refused before a person is asked. A rule about one call, such as its time, belongs here. */

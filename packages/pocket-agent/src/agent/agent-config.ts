@@ -2,6 +2,7 @@
 import { configError, errorText, isPocketError, type Logger, snapshot, withoutUndefined } from '@pocket-agent/kit';
 import type { AccessOptions, AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
+import type { ExposureOption } from '../access/exposure.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
 import { type CompactionOptions, readCompaction } from '../compaction/compaction-options.ts';
@@ -91,6 +92,11 @@ export interface NestedAgentOptions extends ClientOptions {
   subAgents?: readonly PocketAgent<unknown>[];
   /** Tools in addition to those of MCP servers: functions and other sources. */
   tools?: readonly (FunctionTool | ToolSource)[];
+  /**
+   * How the model gets to know the tools, for all or by name. Default auto: once their definitions pass a tenth of its context
+   * window, the model finds them with `find_tools`.
+   */
+  exposure?: ExposureOption;
   /** Skills, or folders of skills, relative to the working folder. Needs the package @pocket-agent/tool-folder. */
   skills?: readonly string[];
   /** Tools that the provider of the model runs itself, such as web search. Models of other providers do not get them. */

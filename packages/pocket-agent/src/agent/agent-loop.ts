@@ -3,6 +3,7 @@ import { abortable, deepCopy, deepFreeze, PocketError, within } from '@pocket-ag
 import { type Message, readInput, textOf, toolMessage, type UserInput } from '../base/messages.ts';
 import type { ToolResult } from '../base/tool-call.ts';
 import type { Compaction } from '../compaction/compactor.ts';
+import type { ExposedTools } from '../exposure/exposed-tools.ts';
 import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
 import type { ExecutedPart } from '../model/model-call.ts';
 import { type ExecutedCalls, hasExecutedCalls } from '../provider-tools/executed-calls.ts';
@@ -13,7 +14,6 @@ import { readModelAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
 import type { RequestedCall } from '../tools/tool-run.ts';
 import { runToolCalls } from '../tools/tool-runner.ts';
-import type { ToolTable } from '../tools/tool-table.ts';
 import type { PocketAgent } from './agent.ts';
 import type { AgentModel } from './agent-model.ts';
 import type { AgentParts } from './agent-parts.ts';
@@ -34,6 +34,16 @@ interface StepRequest {
   completion?: CompletionOptions;
   /** The step waits for listeners called since this mark. An earlier one may itself wait for the step. */
   firstListenerCall: number;
+}
+
+interface ToolsRequest {
+  isRunStart?: boolean;
+  completion?: CompletionOptions;
+}
+
+interface StepParts {
+  model: LanguageModel;
+  exposed: ExposedTools;
 }
 
 /** The calls in an answer, and their results in the same order. */
@@ -85,7 +95,8 @@ export class AgentLoop {
       if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
       if (history.saved) await history.saved.save();
 
-      const { model, table } = await this.#modelAndTools(context, step === 1);
+      const { model, exposed } = await this.#modelAndTools(context, { isRunStart: step === 1, completion });
+      const table = exposed.shown;
       budget.checkModelCall();
       if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
       const resetsBefore = history.resets;
@@ -101,14 +112,14 @@ export class AgentLoop {
       ledger.measureResults({ run: context, answer: response, usage, historyLength: history.length });
       if (hooks.onLlmResponse) await within(signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
 
-      const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, table);
+      const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, exposed.callable);
       // drop the answer if the conversation was reset in between
       if (history.resets === resetsBefore) history.add(llmMessage);
       if (hasExecutedCalls(response.content)) executed ??= tools.executedCalls({ context, table });
       const budgetError = executed?.report(llmMessage); // thrown when the results are in the history
       let toolExecutionResults: ToolResult[] | undefined;
       if (requested.length > 0) {
-        const run = tools.toolRun({ context, hookContext, table, requested });
+        const run = tools.toolRun({ context, hookContext, exposed, requested });
         const { results, failure } = await (output
           ? output.runCalls(requested, response.finishReason, (others) => runToolCalls(run, others))
           : runToolCalls(run, requested));
@@ -136,16 +147,22 @@ export class AgentLoop {
 
   /** Summarises older messages now. */
   async compact(context: RunContext): Promise<Compaction | undefined> {
-    return this.#parts.model.compact({ context, ...(await this.#modelAndTools(context)) });
+    const { model, exposed } = await this.#modelAndTools(context);
+    return this.#parts.model.compact({ context, model, table: exposed.shown });
   }
 
   /** Both are resolved at first use; the tools again when a source has changed. */
-  async #modelAndTools(context: RunContext, isRunStart = false): Promise<{ model: LanguageModel; table: ToolTable }> {
-    const { model: agentModel, tools } = this.#parts;
-    const { signal, policy } = context;
+  async #modelAndTools(
+    context: RunContext,
+    { isRunStart = false, completion = {} }: ToolsRequest = {},
+  ): Promise<StepParts> {
+    const { model: agentModel, settings, tools } = this.#parts;
+    const { signal } = context;
     const model = agentModel.known ?? (await abortable(agentModel.resolve(), signal));
     const all = tools.known(isRunStart) ?? (await abortable(tools.collect(signal), signal));
-    return { model, table: all.visibleTo(policy) };
+    const { toolChoice = settings.completionOptions?.toolChoice } = completion;
+    const exposed = tools.expose(all, { context, model, toolChoice });
+    return { model, exposed: exposed instanceof Promise ? await abortable(exposed, signal) : exposed };
   }
 
   #countStep({ count }: RunContext): number {

@@ -24,6 +24,7 @@ import {
 } from '@pocket-agent/kit';
 import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
 import { profileOptions } from '../access/capabilities.ts';
+import { exposureRule } from '../access/exposure.ts';
 import { compactionRule } from '../compaction/compaction-options.ts';
 import { keepResultsRule } from '../compaction/keep-results-options.ts';
 import { memoryRule } from '../history/memory-tools.ts';
@@ -72,6 +73,7 @@ const agentOptions = new OptionSet<NestedAgentOptions & TypedAgentConfig<unknown
       'a list, also of one: tools: [ … ]; an agent belongs in subAgents, or goes in as agent.asMcpTool()',
       (value) => !isAgent(value),
     ),
+    exposure: exposureRule,
     skills: listOf("a list of folders, also of one: skills: ['./skills']", (value) => isString(value) && value !== ''),
     providerTools: listOf("a list such as [{ id: 'anthropic.web_search_20250305', capability: 'read' }]", isRecord),
     limits: true,

@@ -1,12 +1,15 @@
 // The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
 import { deepCopy, inSlices } from '@pocket-agent/kit';
-import { plainReference, type Reference } from '../compaction/history-view.ts';
+import { type CompactedHistory, plainReference, type Reference } from '../compaction/history-view.ts';
 import { type KeepResultsOptions, readKeepResults } from '../compaction/keep-results-options.ts';
 import { KeptResults } from '../compaction/kept-results.ts';
+import { type ExposedTools, ToolExposure } from '../exposure/exposed-tools.ts';
 import { memoryTools } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
+import type { CompletionOptions } from '../model/completion-options.ts';
 import { ExecutedCalls } from '../provider-tools/executed-calls.ts';
 import { providerToolSource } from '../provider-tools/provider-tool.ts';
+import type { LanguageModel } from '../providers/model-names.ts';
 import { isObserved } from '../run/event-emitter.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { agentSkills } from '../skills/agent-skills.ts';
@@ -17,7 +20,7 @@ import type { RenamedTool } from '../tools/name-registry.ts';
 import type { RequestedCall, ToolRun } from '../tools/tool-run.ts';
 import type { ListWait, ToolSource } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
-import { warnOfEmptyFilter, warnOfVolume } from '../tools/tool-volume.ts';
+import { warnOfEmptyFilter } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
 import type { PocketAgent } from './agent.ts';
 import type { AgentParts } from './agent-parts.ts';
@@ -29,14 +32,21 @@ const MAX_LOGGED_CHANGES = 20;
 interface AgentToolsParts extends AgentParts {
   /** The MCP servers of the agent. */
   client: PocketAgentClient | undefined;
+  /** What the model no longer sees of the history. */
+  compacted(): CompactedHistory | undefined;
 }
 
 interface Step {
   context: RunContext;
   hookContext: HookContext;
-  /** What the model was shown. */
-  table: ToolTable;
+  exposed: ExposedTools;
   requested: readonly RequestedCall[];
+}
+
+interface ExposingStep {
+  context: RunContext;
+  model: LanguageModel;
+  toolChoice: CompletionOptions['toolChoice'] | undefined;
 }
 
 export class AgentTools {
@@ -45,16 +55,24 @@ export class AgentTools {
   readonly #sources: readonly (FunctionTool | ToolSource)[];
   readonly #toolbox: Toolbox;
   readonly #keepOptions: KeepResultsOptions | undefined;
+  readonly #exposure: ToolExposure;
   #kept: KeptResults | undefined;
   #loads = 0;
 
   constructor(agent: PocketAgent<unknown>, parts: AgentToolsParts) {
     this.#agent = agent;
     this.#parts = parts;
-    const { options, history } = parts;
+    const { options, history, compacted } = parts;
     this.#sources = toolSources(agent, parts);
     this.#toolbox = new Toolbox(this.#sources, options.mcpClient);
     this.#keepOptions = readKeepResults(options.keepResults);
+    this.#exposure = new ToolExposure({
+      agent: agent.name,
+      option: options.exposure,
+      logger: agent.logger,
+      emit: (event) => agent.emit(event),
+      conversation: () => ({ messages: history.messages, compacted: compacted() }),
+    });
     // a conversation that is continued may refer to results
     if (history.length > 0) this.kept?.resume();
   }
@@ -109,6 +127,21 @@ export class AgentTools {
     return this.#toolbox.table(isRunStart);
   }
 
+  /** What the model is shown at a step, and what it may call. */
+  expose(table: ToolTable, step: ExposingStep): ExposedTools | Promise<ExposedTools> {
+    const visible = table.visibleTo(step.context.policy);
+    return this.#exposure.plain(visible, step.context.policy) ?? this.#expose(visible, step);
+  }
+
+  async #expose(table: ToolTable, { context, model, toolChoice }: ExposingStep): Promise<ExposedTools> {
+    const { policy, signal } = context;
+    const required = typeof toolChoice === 'object' && toolChoice.type === 'tool' ? toolChoice.toolName : undefined;
+    const exposed = await this.#exposure.expose({ table, policy, model, required });
+    if (exposed) return exposed;
+    this.#toolbox.add(this.#exposure.search);
+    return this.expose(await this.collect(signal), { context, model, toolChoice });
+  }
+
   async collect(signal: AbortSignal, wait: ListWait = 'ready'): Promise<ToolTable> {
     const { logger, name } = this.#agent;
     const { access } = this.#parts;
@@ -119,7 +152,6 @@ export class AgentTools {
       wait,
     });
     const allowed = table.allowed((tool) => access.refusal(tool));
-    warnOfVolume({ agent: name, table: allowed, logger });
     if (access.options.filter && allowed.entries.length === 0) warnOfEmptyFilter({ agent: name, table, logger });
     return table;
   }
@@ -144,7 +176,7 @@ export class AgentTools {
   }
 
   /** For the calls of one answer that the provider runs. */
-  executedCalls({ context, table }: Pick<Step, 'context' | 'table'>): ExecutedCalls {
+  executedCalls({ context, table }: { context: RunContext; table: ToolTable }): ExecutedCalls {
     const { settings, history } = this.#parts;
     const { maxToolResultBytes } = settings;
     const knownIds = () => history.callIds;
@@ -152,7 +184,7 @@ export class AgentTools {
   }
 
   /** What the calls of one step need. */
-  toolRun({ context, hookContext, table, requested }: Step): ToolRun {
+  toolRun({ context, hookContext, exposed, requested }: Step): ToolRun {
     const agent = this.#agent;
     const { signal } = context;
     const stepId = requested[0]?.call.id;
@@ -162,7 +194,8 @@ export class AgentTools {
       hookContext,
       settings: this.#parts.settings,
       keepResult: async (call, text) => this.kept?.keep(call, text),
-      table,
+      table: exposed.callable,
+      hidden: exposed.hidden,
       knownTable: () => this.known(),
       collectTools: () => this.collect(signal),
       metaOf: (toolCallId) => this.#metaOf(toolCallId, stepId, context),

@@ -106,7 +106,7 @@ export class PocketAgent<Answer = string> {
     this.#client = options.mcpClient;
     const hasServers = Boolean(options.mcpClient ?? options.mcpConfig);
     const client = hasServers ? this.mcpClient : undefined;
-    this.#tools = new AgentTools(this, { ...this.#parts, client });
+    this.#tools = new AgentTools(this, { ...this.#parts, client, compacted: () => this.compacted });
     this.#model = new AgentModel(this, { ...this.#parts, tools: this.#tools });
     this.#loop = new AgentLoop(this, {
       ...this.#parts,

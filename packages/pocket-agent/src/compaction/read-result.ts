@@ -1,6 +1,7 @@
 // The tool `read_result`: reads a part of a large result, or searches it. Offered once there is a result to read.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import type { JudgedTool, Judgement } from '../access/capabilities.ts';
+import type { Exposure } from '../access/exposure.ts';
 import { type FunctionTool, functionTools, tool } from '../tools/function-tool.ts';
 import type { ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
 import { type ResultSource, readPage, searchIn } from './result-pages.ts';
@@ -56,6 +57,10 @@ export class ReadResultSource implements ToolSource {
 
   judge(): Judgement {
     return { capability: 'read', from: 'config' };
+  }
+
+  exposure(): Exposure {
+    return 'direct';
   }
 
   /** A call is judged as the tool whose result it reads. */

@@ -2,7 +2,7 @@
 // memories.
 import { configError, isRecord, nullable, PocketError } from '@pocket-agent/kit';
 import { ANONYMOUS, currentRun } from '../run/run-context.ts';
-import { type FunctionTool, functionTools, tool } from '../tools/function-tool.ts';
+import { type FunctionTool, ownTools, tool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 
 export interface Memory {
@@ -52,6 +52,7 @@ export function memoryTools(
       return source.listTools();
     },
     callTool: (name, args, context) => source.callTool(name, args, context),
+    exposure: () => 'direct',
   };
 }
 
@@ -60,7 +61,7 @@ export function memorySource(memory: AgentMemory): ToolSource {
 }
 
 function toolsOf(find: () => AgentMemory): ToolSource {
-  return functionTools([rememberTool(find), recallTool(find), forgetTool(find)], 'memory');
+  return ownTools([rememberTool(find), recallTool(find), forgetTool(find)], 'memory');
 }
 
 /** Whose memory a run uses. */

@@ -25,11 +25,18 @@ import {
   warnOnce,
 } from '@pocket-agent/kit';
 import { expectedCapability, isCapability, type Judgement, judge } from '../access/capabilities.ts';
+import { type Exposure, exposureIn } from '../access/exposure.ts';
 import { packageVersion } from '../base/version.ts';
 import type { ServerStatus } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';
 import { NameRegistry, type RenamedTool } from '../tools/name-registry.ts';
-import { inputFormatOf, type ListWait, type ToolCallContext, type ToolSource } from '../tools/tool-source.ts';
+import {
+  inputFormatOf,
+  type ListWait,
+  type ToolCallContext,
+  type ToolGroup,
+  type ToolSource,
+} from '../tools/tool-source.ts';
 import { type CallerContext, Logins } from './callers/caller.ts';
 import { Revisions, ServerConnections } from './callers/server-connections.ts';
 import { clientOptions, type PocketAgentClientOptions } from './client-options.ts';
@@ -151,6 +158,16 @@ export class PocketAgentClient implements ToolSource {
     const entry = this.#entries.get(named.owner.name);
     if (named.tool === tool.name) return judge(tool, entry);
     return { ...judge({ ...tool, name: named.tool }, entry), ownName: named.tool };
+  }
+
+  exposure(tool: Tool): Exposure | undefined {
+    const named = this.#names.find(tool.name);
+    return named && exposureIn(this.#entries.get(named.owner.name)?.exposure, [named.tool, tool.name]);
+  }
+
+  group(tool: Tool): ToolGroup | undefined {
+    const owner = this.#names.find(tool.name)?.owner;
+    return owner && { name: owner.name, description: owner.known?.description };
   }
 
   /** The JSON Schema of a tool's arguments; as a string, `${format}`, it is JSON. */

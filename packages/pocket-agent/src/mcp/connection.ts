@@ -57,6 +57,7 @@ export class McpConnection {
   #connecting: Promise<Session> | undefined;
   /** Lost sessions with requests in progress. */
   #retired: Session[] = [];
+  #description: string | undefined;
   #wasLost = false;
   #failure: Failure | undefined;
   /** The server process that was started last. */
@@ -90,6 +91,15 @@ export class McpConnection {
   /** The last attempt to connect, or to list its tools, failed. */
   get isUnavailable(): boolean {
     return this.#failure !== undefined && (this.#failure.failedListing || !this.session);
+  }
+
+  /** What the server says about itself; kept when the connection is lost. */
+  get description(): string | undefined {
+    const { client } = this.session ?? {};
+    if (!client) return this.#description;
+    const { title, description } = client.getServerVersion() ?? {};
+    this.#description = [title, description, client.getInstructions()].filter(Boolean).join('. ') || undefined;
+    return this.#description;
   }
 
   /** Called at every step: drops an old list, and retries an unavailable server when it is due or a run starts. */

@@ -20,6 +20,7 @@ import {
   stringRule,
 } from '@pocket-agent/kit';
 import { capabilities, isCapability, type ServerTrust } from '../access/capabilities.ts';
+import { type ExposureOption, exposureRule } from '../access/exposure.ts';
 import type { CallerContext } from './callers/caller.ts';
 import type { HeadersFunction } from './callers/caller-headers.ts';
 import type { OAuthLogin } from './login/oauth.ts';
@@ -29,6 +30,8 @@ interface CommonEntry extends ServerTrust {
   /** The server is one of our agents: its approval questions go to our approver. Default false. */
   approvals?: boolean;
   disabled?: boolean;
+  /** How the model gets to know its tools. Names are those of the server. Default `auto`. */
+  exposure?: ExposureOption;
   /** A tool call is cancelled after this time without activity, such as progress. Default 60,000. */
   timeoutMs?: number;
   /** A tool call is cancelled after this time in any case. Default 600,000. */
@@ -88,6 +91,7 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   disabled: flag,
   trust: flag,
   approvals: flag,
+  exposure: exposureRule,
   capabilities: { expected: 'an object such as { "search": "read" }', accepts: isRecord },
   timeoutMs: positiveNumber,
   maxTimeoutMs: positiveNumber,

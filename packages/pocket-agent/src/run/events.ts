@@ -55,6 +55,8 @@ interface EventData {
   server_log: { server: string; level: string; data: unknown; logger?: string };
   tool_changed: { tool: string };
   audit: AuditRecord;
+  /** Not all tools are in the prompt: which are, in estimated tokens, and which the model can find or not call. */
+  tools_exposed: { direct: string[]; deferred: string[]; hidden: string[]; tokens: number; deferredTokens: number };
   tool_renamed: { source: string; tool: string; name: string; reason: string };
 }
 

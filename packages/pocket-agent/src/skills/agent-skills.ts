@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { configError, installCommand, type Logger } from '@pocket-agent/kit';
 import { type Judgement, judge } from '../access/capabilities.ts';
+import type { Exposure } from '../access/exposure.ts';
 import type { SkillSource, SourceResources, ToolCallContext, ToolChoices, ToolSource } from '../tools/tool-source.ts';
 
 const PACKAGE = '@pocket-agent/tool-folder';
@@ -51,6 +52,10 @@ class AgentSkills implements ToolSource {
 
   choices(tool: Tool): ToolChoices | undefined {
     return this.#loaded?.choices?.(tool);
+  }
+
+  exposure(): Exposure {
+    return 'direct';
   }
 
   returnsInstructions(tool: Tool): boolean {

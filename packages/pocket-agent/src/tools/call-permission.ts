@@ -59,7 +59,7 @@ export async function permit(active: ActiveCall): Promise<Permission> {
   const { malformed } = request;
   const { name } = record.call;
   const table = run.knownTable() ?? (await abortable(run.collectTools(), signal));
-  const entry = table.find(name);
+  const entry = run.hidden.has(name) && name === request.call.name ? undefined : table.find(name);
   if (!entry) {
     note(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
     const names = run.table.entries.map((known) => known.name);

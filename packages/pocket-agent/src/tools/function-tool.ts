@@ -144,6 +144,11 @@ export function functionTools(tools: readonly FunctionTool[], name = 'functions'
   return new FunctionTools(tools, name);
 }
 
+/** Tools of the agent itself, which are always in the prompt. */
+export function ownTools(tools: readonly FunctionTool[], name: string): ToolSource & { readonly revision: number } {
+  return Object.assign(new FunctionTools(tools, name), { revision: 0, exposure: () => 'direct' as const });
+}
+
 class FunctionTools implements ToolSource {
   readonly name: string;
   readonly hasOwnSchemas = true;

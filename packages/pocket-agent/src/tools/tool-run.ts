@@ -35,8 +35,10 @@ export interface ToolRun {
   context: RunContext;
   hooks: ToolHooks<unknown>;
   hookContext: unknown;
-  /** What the model was shown. */
+  /** What the model may call. */
   table: ToolTable;
+  /** Names of tools that the model may not call by itself. A hook may. */
+  hidden: ReadonlySet<string>;
   /** The tools there are now, as lists change during a step; undefined if they must be collected again. */
   knownTable(): ToolTable | undefined;
   collectTools(): Promise<ToolTable>;

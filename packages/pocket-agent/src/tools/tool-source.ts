@@ -9,6 +9,7 @@ import type {
   Tool,
 } from '@modelcontextprotocol/client';
 import { type Capability, type JudgedTool, type Judgement, judge } from '../access/capabilities.ts';
+import type { Exposure } from '../access/exposure.ts';
 import type { ToolProgress } from '../base/tool-call.ts';
 
 /** Passed to a source with each call. */
@@ -117,7 +118,16 @@ export interface ToolSource {
   readonly resources?: SourceResources | undefined;
   /** For a tool that the provider of the model runs itself: what the model gets in place of a function. */
   providerTool?(tool: Tool): LanguageModelV4ProviderTool | undefined;
+  /** How the model gets to know a tool. Default `auto`. */
+  exposure?(tool: Tool): Exposure | undefined;
+  /** The server or folder of a tool: what it is about helps to find the tool. */
+  group?(tool: Tool): ToolGroup | undefined;
   close?(): void | Promise<void>;
+}
+
+export interface ToolGroup {
+  name: string;
+  description?: string | undefined;
 }
 
 /** The same source for a user that must not close it. */
@@ -137,6 +147,8 @@ export function withoutClose(source: ToolSource): ToolSource {
     skillSource: source.skillSource,
     resources: source.resources,
     providerTool: (tool) => source.providerTool?.(tool),
+    exposure: (tool) => source.exposure?.(tool),
+    group: (tool) => source.group?.(tool),
   };
 }
 

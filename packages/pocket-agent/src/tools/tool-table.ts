@@ -74,7 +74,7 @@ function isRunByProvider({ source, tool }: ToolEntry): boolean {
   return source.providerTool?.(tool) !== undefined;
 }
 
-function definitionOf(entry: ToolEntry): LanguageModelV4FunctionTool | LanguageModelV4ProviderTool {
+export function definitionOf(entry: ToolEntry): LanguageModelV4FunctionTool | LanguageModelV4ProviderTool {
   const own = entry.source.providerTool?.(entry.tool);
   if (!own) return converted(entry).definition;
   return own.name === entry.name ? own : Object.freeze({ ...own, name: entry.name });

@@ -3,7 +3,7 @@ import { type Logger, warnOnce } from '@pocket-agent/kit';
 import type { ToolTable } from './tool-table.ts';
 
 /** OpenAI refuses more. */
-const MAX_TOOLS = 128;
+export const MAX_TOOLS = 128;
 /** About 50,000 tokens. */
 const MAX_CHARACTERS = 200_000;
 const CHARACTERS_PER_TOKEN = 4;
@@ -24,7 +24,7 @@ export function warnOfVolume({ agent, table, logger }: Checked): void {
     const tokens = Math.round(characters / CHARACTERS_PER_TOKEN / 1_000) * 1_000;
     const refused = definitions.length > MAX_TOOLS ? ` OpenAI refuses more than ${MAX_TOOLS}.` : '';
     const sent = `${agent} sends ${definitions.length} tools, about ${tokens.toLocaleString('en')} tokens, with every model call.`;
-    return `${sent}${refused} Leave servers out, or narrow them with access.profile or access.filter.`;
+    return `${sent}${refused} Leave servers out, narrow them with access.profile or access.filter, or let the model find them: exposure: 'auto'.`;
   };
   warnOnce({ logger, about: logger, key: 'many tools', text });
 }

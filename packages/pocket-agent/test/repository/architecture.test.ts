@@ -38,6 +38,7 @@ const layers = [
   'compaction',
   'skills',
   'history',
+  'exposure',
   'provider-tools',
   'mcp',
   'serve',

@@ -1,0 +1,47 @@
+// How the model gets to know tools: the option `exposure` of agents, servers, tool folders and profiles.
+import { isRecord, type OptionRule } from '@pocket-agent/kit';
+
+/**
+ * direct: its definition is in every prompt. deferred: the model finds it with `find_tools`. hidden: the model cannot call it.
+ * auto: direct as long as all definitions are short, else deferred.
+ */
+export type Exposure = 'auto' | 'direct' | 'deferred' | 'hidden';
+
+/** For all tools, or by name: `*` matches any characters, and the first pattern that matches a name decides. */
+export type ExposureOption = Exposure | Readonly<Record<string, Exposure>>;
+
+export const exposures: readonly string[] = ['auto', 'direct', 'deferred', 'hidden'] satisfies readonly Exposure[];
+
+const isExposure = (value: unknown) => typeof value === 'string' && exposures.includes(value);
+
+export const exposureRule: OptionRule = {
+  expected: `one of ${exposures.join(', ')}, or an object of these by name of tool: { "github_*": "deferred" }`,
+  accepts: (value) =>
+    value === null || isExposure(value) || (isRecord(value) && Object.values(value).every(isExposure)),
+};
+
+/** What the option says about a tool with these names. */
+export function exposureIn(
+  option: ExposureOption | null | undefined,
+  names: readonly (string | undefined)[],
+): Exposure | undefined {
+  if (typeof option === 'string') return option;
+  const isNamed = ([pattern]: [string, Exposure]) =>
+    names.some((name) => name !== undefined && matchesName(pattern, name));
+  return Object.entries(option ?? {}).find(isNamed)?.[1];
+}
+
+/** `*` matches any characters. */
+export function matchesName(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  if (rest.length === 0) return pattern === name;
+  if (!name.startsWith(first)) return false;
+  let from = first.length;
+  const last = rest.pop() ?? '';
+  for (const piece of rest) {
+    const found = name.indexOf(piece, from);
+    if (found < 0) return false;
+    from = found + piece.length;
+  }
+  return name.length - last.length >= from && name.endsWith(last);
+}

@@ -1,0 +1,250 @@
+// Which tools the model sees at a step. Short lists of tools are shown as they are; of longer ones, the model finds the rest.
+import { inSlices, type Logger } from '@pocket-agent/kit';
+import { type Exposure, type ExposureOption, exposureIn } from '../access/exposure.ts';
+import type { Policy } from '../access/policy.ts';
+import type { Message } from '../base/messages.ts';
+import type { CompactedHistory } from '../compaction/history-view.ts';
+import { contextWindowOf } from '../cost/prices.ts';
+import { modelsOf } from '../model/provider-rules.ts';
+import { BYTES_PER_TOKEN, estimateTokens } from '../model/token-estimate.ts';
+import { type LanguageModel, modelName } from '../providers/model-names.ts';
+import type { UnsignedEvent } from '../run/events.ts';
+import { definitionOf, type ToolEntry, ToolTable } from '../tools/tool-table.ts';
+import { MAX_TOOLS, warnOfVolume } from '../tools/tool-volume.ts';
+import { describedSearch, toolSearch } from './find-tools.ts';
+import { type UsedTool, usedTools } from './used-tools.ts';
+
+/** Definitions may take this part of the context window before tools are deferred. */
+const WINDOW_PART = 0.1;
+/** For models whose window is not known. */
+const UNKNOWN_WINDOW_LIMIT = Math.round(20_000 / BYTES_PER_TOKEN);
+/** Fewer tokens are shown to every model: a search would save nothing. */
+const ALWAYS_SHOWN = 1_000;
+
+export interface ExposedTools {
+  /** What the model is shown. */
+  shown: ToolTable;
+  /** What it may call: also tools that are deferred. */
+  callable: ToolTable;
+  /** Names of tools that it may not call by itself. */
+  hidden: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+interface ExposureOptions {
+  agent: string;
+  option: ExposureOption | undefined;
+  logger: Logger;
+  emit(event: UnsignedEvent): void;
+  conversation(): { messages: readonly Message[]; compacted: CompactedHistory | undefined };
+}
+
+interface StepTools {
+  /** What the run may call. */
+  table: ToolTable;
+  policy: Policy;
+  model: LanguageModel;
+  /** A tool that the model must call. */
+  required: string | undefined;
+}
+
+/** How the tools of one table are exposed. */
+interface Plan {
+  table: ToolTable;
+  /** In tokens. */
+  limit: number;
+  direct: readonly ToolEntry[];
+  deferred: ReadonlyMap<string, ToolEntry>;
+  search: ToolEntry | undefined;
+  hidden: ReadonlySet<string>;
+  callable: ToolTable;
+}
+
+export class ToolExposure {
+  /** Offers `find_tools`. It is among the tools of the agent once there is a tool to find. */
+  readonly search = toolSearch(() => [...(this.#plan?.deferred.values() ?? [])]);
+  readonly #options: ExposureOptions;
+  #isSearchOffered = false;
+  #plan: Plan | undefined;
+  /** What the last event said. */
+  #reported: string | undefined;
+  #shown: { plan: Plan; names: string; exposed: ExposedTools } | undefined;
+  /** Tables that are shown as they are. */
+  readonly #plain = new WeakSet<ToolTable>();
+  readonly #limits = new WeakMap<LanguageModel, { name: string; tokens: number }>();
+
+  constructor(options: ExposureOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined if the tools are not simply all shown. */
+  plain(table: ToolTable, policy: Policy): ExposedTools | undefined {
+    if (!this.#plain.has(table)) {
+      const { entries } = table;
+      const isPlain =
+        entries.length <= MAX_TOOLS &&
+        entries.every((entry) => ['auto', 'direct'].includes(this.#wordFor(entry, policy))) &&
+        isWithin(entries, ALWAYS_SHOWN);
+      if (!isPlain) return undefined;
+      this.#plain.add(table);
+    }
+    this.#plan = undefined;
+    return { shown: table, callable: table, hidden: NONE };
+  }
+
+  /** Undefined if `find_tools` has to be offered first. */
+  async expose(step: StepTools): Promise<ExposedTools | undefined> {
+    const limit = await this.#limitOf(step.model);
+    if (!this.#plan || !isSame(this.#plan.table, step.table) || this.#plan.limit !== limit) {
+      const plan = this.#planFor(step, limit);
+      if (plan.deferred.size > 0 && !this.#isSearchOffered) {
+        this.#isSearchOffered = true;
+        return undefined;
+      }
+      this.#plan = plan;
+      warnOfVolume({ ...this.#options, table: new ToolTable(byName(plan.direct)) });
+      await this.#report(plan);
+    }
+    return this.#exposedBy(this.#plan, step.required);
+  }
+
+  /** How a run without a profile of its own would expose the tools. */
+  async preview(step: Omit<StepTools, 'required'>): Promise<Map<string, { exposure: Exposure; tokens: number }>> {
+    const { direct, deferred } = this.#planFor(step, await this.#limitOf(step.model));
+    const names = new Set(direct.map(({ name }) => name));
+    return new Map(
+      step.table.entries.map((entry) => {
+        const { name } = entry;
+        const exposure = names.has(name) ? 'direct' : deferred.has(name) ? 'deferred' : 'hidden';
+        return [name, { exposure, tokens: tokensOf(entry) }];
+      }),
+    );
+  }
+
+  #wordFor({ name, ownName, tool, source }: ToolEntry, policy: Policy): Exposure {
+    const options = [...policy.profilesHere.map(({ exposure }) => exposure), this.#options.option];
+    const given = options.map((option) => exposureIn(option, [name, ownName])).find((word) => word !== undefined);
+    const own = source.exposure?.(tool);
+    // tools that others refer to, and those of the provider, cannot be found later
+    const isAlwaysShown = source.providerTool?.(tool) || (own === 'direct' && source.group?.(tool) === undefined);
+    if (isAlwaysShown) return given === 'hidden' && source !== this.search ? 'hidden' : 'direct';
+    return given ?? own ?? 'auto';
+  }
+
+  #planFor({ table, policy }: Pick<StepTools, 'table' | 'policy'>, limit: number): Plan {
+    const { entries } = table;
+    const words = entries.map((entry) => this.#wordFor(entry, policy));
+    const visible = entries.filter((_entry, index) => words[index] !== 'hidden');
+    const search = entries.find(({ source }) => source === this.search);
+    const isRefused = this.#isSearchOffered && !search;
+    const shownAtOnce = entries.filter((_entry, index) => ['auto', 'direct'].includes(words[index] ?? ''));
+    const isShort = shownAtOnce.length <= MAX_TOOLS && isWithin(shownAtOnce, limit);
+    let room = limit;
+    const isDirect = (entry: ToolEntry, index: number): boolean => {
+      if (isRefused || words[index] === 'direct') return true;
+      if (words[index] === 'deferred') return false;
+      if (isShort) return true;
+      // tools that the program defines come before those of servers and folders
+      if (entry.source.group?.(entry.tool)) return false;
+      room -= tokensOf(entry);
+      return room >= 0;
+    };
+    const isShown = new Set(entries.filter((entry, index) => words[index] !== 'hidden' && isDirect(entry, index)));
+    const deferred = visible.filter((entry) => !isShown.has(entry));
+    // with nothing to find, there is nothing to search
+    if (search && deferred.length === 0) isShown.delete(search);
+    return {
+      table,
+      limit,
+      direct: [...isShown],
+      deferred: byName(deferred),
+      search,
+      hidden: new Set(entries.filter((_entry, index) => words[index] === 'hidden').map(({ name }) => name)),
+      callable: visible.length === entries.length ? table : new ToolTable(byName(visible)),
+    };
+  }
+
+  #exposedBy(plan: Plan, required: string | undefined): ExposedTools {
+    const used = plan.search ? usedTools(this.#options.conversation(), plan.search.name) : [];
+    const found = withinLimit(used, plan);
+    if (required !== undefined && plan.deferred.has(required) && !found.includes(required)) found.push(required);
+    const names = found.join(' ');
+    if (this.#shown?.plan !== plan || this.#shown.names !== names) {
+      const others = found.flatMap((name) => plan.deferred.get(name) ?? []);
+      const { search, deferred, callable, hidden } = plan;
+      const tool = search && describedSearch(search.tool, [...deferred.values()]);
+      const direct = plan.direct.map((entry) => (entry === search && tool ? Object.freeze({ ...entry, tool }) : entry));
+      const shown = new ToolTable(byName([...direct, ...others]));
+      this.#shown = { plan, names, exposed: { shown, callable, hidden } };
+    }
+    return this.#shown.exposed;
+  }
+
+  async #report({ table, direct, deferred, hidden }: Plan): Promise<void> {
+    if (deferred.size === 0 && hidden.size === 0) return;
+    const names = { direct: direct.map(({ name }) => name), deferred: [...deferred.keys()], hidden: [...hidden] };
+    const text = JSON.stringify(names);
+    if (text === this.#reported) return;
+    this.#reported = text;
+    let tokens = 0;
+    let deferredTokens = 0;
+    await inSlices(table.entries, (entry) => {
+      if (deferred.has(entry.name)) deferredTokens += tokensOf(entry);
+      else if (!hidden.has(entry.name)) tokens += tokensOf(entry);
+    });
+    this.#options.emit({ type: 'tools_exposed', data: { ...names, tokens, deferredTokens } });
+  }
+
+  /** A router may pass a call on to the model with the smallest window. */
+  async #limitOf(model: LanguageModel): Promise<number> {
+    const name = modelName(model);
+    const known = this.#limits.get(model);
+    if (known?.name === name) return known.tokens;
+    const windows = await Promise.all((await modelsOf(model)).map(contextWindowOf));
+    const tokens = Math.min(
+      ...windows.map((window) => (window === undefined ? UNKNOWN_WINDOW_LIMIT : Math.round(window * WINDOW_PART))),
+    );
+    this.#limits.set(model, { name, tokens });
+    return tokens;
+  }
+}
+
+function byName(entries: readonly ToolEntry[]): Map<string, ToolEntry> {
+  return new Map(entries.map((entry) => [entry.name, entry]));
+}
+
+/** A filter makes a new table for each step. */
+function isSame(one: ToolTable, other: ToolTable): boolean {
+  if (one === other) return true;
+  const { entries } = one;
+  return entries.length === other.entries.length && entries.every((entry, index) => entry === other.entries[index]);
+}
+
+/** Each definition is measured once. */
+function tokensOf(entry: ToolEntry): number {
+  return estimateTokens(definitionOf(entry));
+}
+
+/** Stops measuring at the limit. */
+function isWithin(entries: readonly ToolEntry[], limit: number): boolean {
+  let tokens = 0;
+  return entries.every((entry) => {
+    tokens += tokensOf(entry);
+    return tokens <= limit;
+  });
+}
+
+/** The names of the tools that stay in the prompt. What the last search found stays; of others, the most used. */
+function withinLimit(used: readonly UsedTool[], { deferred, limit }: Plan): string[] {
+  let room = limit;
+  const kept = new Set<UsedTool>();
+  const byUse = used.toSorted((one, other) => Number(other.isNew) - Number(one.isNew) || other.calls - one.calls);
+  for (const each of byUse) {
+    const entry = deferred.get(each.name);
+    if (!entry) continue;
+    room -= tokensOf(entry);
+    if (room >= 0 || each.isNew) kept.add(each);
+  }
+  return used.filter((each) => kept.has(each)).map(({ name }) => name);
+}

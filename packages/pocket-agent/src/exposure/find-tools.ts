@@ -1,0 +1,115 @@
+// The tool `find_tools`: finds deferred tools by what they do. The model can call what it found from its next step on.
+import type { Tool } from '@modelcontextprotocol/client';
+import { ownTools, tool } from '../tools/function-tool.ts';
+import type { ToolSource } from '../tools/tool-source.ts';
+import type { ToolEntry } from '../tools/tool-table.ts';
+import type { ToolIndex } from './tool-index.ts';
+import { foundLine } from './used-tools.ts';
+
+const NAME = 'find_tools';
+const DEFAULT_LIMIT = 8;
+const MAX_LIMIT = 20;
+const MAX_LISTED_GROUPS = 30;
+const MAX_NAME = 40;
+const MAX_LINE = 200;
+const MAX_ALTERNATIVES = 5;
+
+const DESCRIPTION =
+  'Finds tools that are not listed here. You can call what it finds from your next step on. Search before you say that something cannot be done.';
+
+/** Searches only what `deferred` returns: the tools that the current run may call. */
+export function toolSearch(deferred: () => readonly ToolEntry[]): ToolSource & { readonly revision: number } {
+  return ownTools([findTools(deferred)], 'search');
+}
+
+/** Its description names the servers whose tools it finds. */
+export function describedSearch(search: Tool, deferred: readonly ToolEntry[]): Tool {
+  const groups = groupsOf(deferred);
+  const of = groups.length > 0 ? ` of ${groups.join(', ')}` : '';
+  return Object.freeze({ ...search, description: `${DESCRIPTION} There are ${deferred.length} tools${of}.` });
+}
+
+function groupsOf(entries: readonly ToolEntry[]): string[] {
+  const names = new Set(entries.flatMap(({ source, tool }) => source.group?.(tool)?.name ?? []));
+  const listed = [...names].slice(0, MAX_LISTED_GROUPS).map((name) => name.slice(0, MAX_NAME));
+  return names.size > listed.length ? [...listed, `${names.size - listed.length} more`] : listed;
+}
+
+function findTools(deferred: () => readonly ToolEntry[]) {
+  return tool({
+    name: NAME,
+    description: DESCRIPTION,
+    annotations: { readOnlyHint: true },
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: {
+          type: 'string',
+          minLength: 1,
+          description:
+            'What the tool should do, in a few words: the action and the thing, such as "create calendar event"',
+        },
+        limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: `Default ${DEFAULT_LIMIT}` },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    run: async ({ query, limit = DEFAULT_LIMIT }) => {
+      const entries = deferred();
+      const index = await indexOf(entries);
+      const found = index.search(String(query), Number(limit));
+      const lines = found.flatMap(({ position, alternatives }) => {
+        const entry = entries[position];
+        return entry
+          ? [
+              lineOf(
+                entry,
+                alternatives.flatMap((other) => entries[other]?.name ?? []),
+              ),
+            ]
+          : [];
+      });
+      if (lines.length > 0) return ['You can call these tools from your next step on:', ...lines].join('\n');
+      const groups = groupsOf(entries).join(', ');
+      return `No tool fits. Try other words for the action and the thing.${groups && ` There are tools of ${groups}.`}`;
+    },
+  });
+}
+
+function lineOf({ name, capability, tool, source }: ToolEntry, alternatives: readonly string[]): string {
+  const group = source.group?.(tool)?.name.slice(0, MAX_NAME);
+  const text = (tool.description ?? tool.title ?? '').trim().slice(0, MAX_LINE);
+  const sentence = /^[\s\S]*?[.!?。！？](?=\s|$)/u.exec(text)?.[0] ?? text;
+  const same = alternatives.slice(0, MAX_ALTERNATIVES).join(', ');
+  return foundLine(name, `(${group ? `${group}, ` : ''}${capability}): ${sentence}${same && ` The same: ${same}.`}`);
+}
+
+interface KnownIndex {
+  entries: readonly ToolEntry[];
+  index: Promise<ToolIndex>;
+}
+
+/** By the first tool: forks have the same tools, and runs with several profiles take turns. */
+const known = new WeakMap<Tool, KnownIndex[]>();
+const MAX_INDEXES = 4;
+
+async function indexOf(entries: readonly ToolEntry[]): Promise<ToolIndex> {
+  const { ToolIndex } = await import('./tool-index.ts');
+  const [first] = entries;
+  if (!first) return ToolIndex.of([]);
+  const indexes = known.get(first.tool) ?? [];
+  const found = indexes.find((each) => isSame(each.entries, entries));
+  if (found) return found.index;
+  const index = ToolIndex.of(
+    entries.map(({ name, ownName = name, tool, source }) => ({ name: ownName, tool, group: source.group?.(tool) })),
+  );
+  known.set(first.tool, [{ entries, index }, ...indexes].slice(0, MAX_INDEXES));
+  return index;
+}
+
+function isSame(one: readonly ToolEntry[], other: readonly ToolEntry[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ tool, name }, index) => tool === other[index]?.tool && name === other[index]?.name)
+  );
+}

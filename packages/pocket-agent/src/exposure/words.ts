@@ -1,0 +1,62 @@
+// The words of a text as a search compares them: identifiers split, endings removed, Chinese and Japanese in pairs of characters.
+
+const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}';
+const PIECES = new RegExp(`[${CJK}]+|[\\p{L}\\p{N}]+`, 'gu');
+const IS_CJK = new RegExp(`^[${CJK}]`, 'u');
+
+/** In lower case: `getUserName` and `get_user_name` are three words each. */
+export function wordsOf(text: string): string[] {
+  // most texts are ASCII, and their patterns are several times as fast
+  if (!/[^\t-~]/.test(text))
+    return splitNames(text, /([a-z0-9])([A-Z])/g, /([A-Z])([A-Z][a-z])/g).match(/[a-z0-9]+/g) ?? [];
+  const split = splitNames(text.normalize('NFKC'), /(\p{Ll}|\d)(\p{Lu})/gu, /(\p{Lu})(\p{Lu}\p{Ll})/gu);
+  return (split.match(PIECES) ?? []).flatMap((piece) => (IS_CJK.test(piece) ? pairsOf(piece) : [piece]));
+}
+
+function splitNames(text: string, ...borders: readonly RegExp[]): string {
+  return borders.reduce((split, border) => split.replace(border, '$1 $2'), text).toLowerCase();
+}
+
+/** These languages put no spaces between words. */
+function pairsOf(piece: string): string[] {
+  const characters = [...piece];
+  if (characters.length === 1) return characters;
+  return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
+}
+
+/** Words of more letters are data. */
+const MAX_LETTERS = 40;
+
+/** Without the endings of English plurals and verbs: `queries`, `query` and `querying` have one stem. */
+export function stemOf(word: string): string {
+  if (word.length < 4 || !/^[a-z]+$/.test(word)) return word.slice(0, MAX_LETTERS);
+  let stem = word;
+  if (stem.endsWith('ies') && stem.length > 4) stem = `${stem.slice(0, -3)}y`;
+  else if (/(ss|sh|ch|x|z)es$/.test(stem)) stem = stem.slice(0, -2);
+  else if (/[^su]s$/.test(stem)) stem = stem.slice(0, -1);
+  if (stem.length > 5 && stem.endsWith('ing')) stem = singleEnd(stem.slice(0, -3));
+  else if (stem.length > 4 && stem.endsWith('ed')) stem = singleEnd(stem.slice(0, -2));
+  if (stem.length > 4 && stem.endsWith('e')) stem = stem.slice(0, -1);
+  if (stem.length > 4 && stem.endsWith('y')) stem = `${stem.slice(0, -1)}i`;
+  return stem;
+}
+
+/** `running` without its ending is `run`. */
+function singleEnd(stem: string): string {
+  return /([bdgmnprt])\1$/.test(stem) ? stem.slice(0, -1) : stem;
+}
+
+/** Whether two words differ by one letter that is wrong, missing or added, or by two that are swapped. */
+export function isOneEdit(one: string, other: string): boolean {
+  if (Math.abs(one.length - other.length) > 1) return false;
+  const shorter = Math.min(one.length, other.length);
+  const longer = Math.max(one.length, other.length);
+  let start = 0;
+  while (start < shorter && one[start] === other[start]) start++;
+  let end = 0;
+  while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end++;
+  const differing = longer - start - end;
+  if (differing <= 1) return true;
+  const isSwap = one[start] === other[start + 1] && one[start + 1] === other[start];
+  return one.length === other.length && differing === 2 && isSwap;
+}
