@@ -147,7 +147,14 @@ describe('pocket-agent tools', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    expect(rows).toContainEqual({ tool: 'echo', capability: 'read', from: 'annotations', allowed: true });
+    expect(rows).toContainEqual({
+      tool: 'echo',
+      capability: 'read',
+      from: 'annotations',
+      allowed: true,
+      exposure: 'direct',
+      tokens: expect.any(Number),
+    });
     expect(rows).toContainEqual({
       tool: 'wait',
       capability: 'delete',

@@ -25,6 +25,7 @@ export {
   profiles,
   toolsFor,
 } from './access/capabilities.ts';
+export type { Exposure, ExposureOption } from './access/exposure.ts';
 export { PocketAgent, type StreamOptions } from './agent/agent.ts';
 export type {
   AgentConfig,
@@ -106,6 +107,7 @@ export type {
   SourceResources,
   ToolCallContext,
   ToolChoices,
+  ToolGroup,
   ToolSource,
 } from './tools/tool-source.ts';
 

@@ -1,7 +1,7 @@
 // Joins several tool folder paths into one, for a server with one list of tools.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
-import type { Judgement, ListWait, Skill, ToolChoices } from 'pocket-agent';
+import type { Exposure, Judgement, ListWait, Skill, ToolChoices, ToolGroup } from 'pocket-agent';
 import type { FolderState } from './running/folder-set.ts';
 import type { FolderCallContext } from './running/running-folder.ts';
 import { JoinedSkills } from './skills/joined-skills.ts';
@@ -81,6 +81,16 @@ export class JoinedFolders extends ToolFolder {
 
   override choices(tool: Tool): ToolChoices | undefined {
     return this.#owners.get(tool.name) === this ? this.#skills.choices(tool) : undefined;
+  }
+
+  override exposure(tool: Tool): Exposure | undefined {
+    const owner = this.#owners.get(tool.name);
+    return owner && owner !== this ? owner.exposure(tool) : 'direct';
+  }
+
+  override group(tool: Tool): ToolGroup | undefined {
+    const owner = this.#owners.get(tool.name);
+    return owner && owner !== this ? owner.group(tool) : undefined;
   }
 
   override returnsInstructions(tool: Tool): boolean {

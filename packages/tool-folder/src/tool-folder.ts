@@ -1,9 +1,19 @@
 // ToolFolder: folders with manifest.yaml and tool.ts, or with SKILL.md, as one ToolSource. Folders can be activated at any time.
 import { basename, resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { didYouMean, errorText, type Logger, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
+import {
+  checkValue,
+  didYouMean,
+  errorText,
+  type Logger,
+  neverAborted,
+  PocketError,
+  stderrLogger,
+} from '@pocket-agent/kit';
 import {
   type Capability,
+  type Exposure,
+  type ExposureOption,
   type Judgement,
   judge,
   type ListWait,
@@ -11,9 +21,10 @@ import {
   type SkillSource,
   type SourceResources,
   type ToolChoices,
+  type ToolGroup,
   type ToolSource,
 } from 'pocket-agent';
-import { checkCapability } from 'pocket-agent/internal';
+import { checkCapability, exposureIn, exposureRule } from 'pocket-agent/internal';
 import { problemText } from './manifest/problem.ts';
 import { OfferedNames } from './offered-names.ts';
 import type { FolderSet, FolderState } from './running/folder-set.ts';
@@ -37,6 +48,8 @@ export interface ToolFolderOptions {
   defaultCapability?: Capability;
   /** The variables that `env` of a manifest can name. Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>>;
+  /** How models get to know the tools, for all or by name. Default `auto`. */
+  exposure?: ExposureOption;
   logger?: Logger;
   /** Time limit of a call; progress restarts it. Default 60,000. */
   timeoutMs?: number;
@@ -93,6 +106,7 @@ export class ToolFolder implements ToolSource {
     this.name = basename(this.path);
     const { defaultCapability } = options;
     if (defaultCapability !== undefined) checkCapability('defaultCapability', defaultCapability);
+    if (options.exposure !== undefined) checkValue('exposure', options.exposure, exposureRule);
     this.logger = options.logger ?? stderrLogger();
     this.#options = { ...options };
     this.#names = new OfferedNames(this.logger);
@@ -196,6 +210,17 @@ export class ToolFolder implements ToolSource {
   choices(tool: Tool): ToolChoices | undefined {
     const own = this.#skillToolOf(tool.name);
     return own === undefined ? undefined : this.#skillTools.choices(tool, own);
+  }
+
+  /** The tools for skills are always in the prompt. */
+  exposure({ name }: Tool): Exposure | undefined {
+    const tool = this.#find(name).tool;
+    return this.#skillToolOf(name) === undefined ? exposureIn(this.#options.exposure, [tool, name]) : 'direct';
+  }
+
+  group({ name }: Tool): ToolGroup | undefined {
+    const { running } = this.#find(name);
+    return running && { name: running.folder.name };
   }
 
   returnsInstructions({ name }: Tool): boolean {
@@ -328,6 +353,8 @@ function skillSourceOf(folder: ToolFolder): SkillSource {
         return tools.filter((tool) => folder.choices(tool) === undefined);
       },
       callTool: (name, args, context) => folder.callTool(name, args, context),
+      exposure: (tool) => folder.exposure(tool),
+      group: (tool) => folder.group(tool),
       judge: (tool) => folder.judge(tool),
     },
     join: (parts) => new JoinedSkills(parts, folder.logger),

@@ -42,7 +42,12 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   try {
     const profile = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
     const all = [client, ...sources];
-    const listing = toolRows({ sources: all, profile, signal });
+    const listing = toolRows({
+      sources: all,
+      profile,
+      exposing: { option: request.exposure, model: request.model },
+      signal,
+    });
     const rows = (await whileConnecting(screen, () => client.status, listing)).filter(
       ({ tool }) => positionals.length === 0 || positionals.includes(tool),
     );

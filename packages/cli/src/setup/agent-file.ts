@@ -16,12 +16,13 @@ import type {
   AccessOptions,
   AgentConfig,
   AgentLimits,
+  ExposureOption,
   McpServerEntry,
   PocketAgentOptions,
   ProviderTool,
   TypedAgentConfig,
 } from 'pocket-agent';
-import { checkAgentOptions, configRules, nestOptions, providerToolSource } from 'pocket-agent/internal';
+import { checkAgentOptions, configRules, exposureRule, nestOptions, providerToolSource } from 'pocket-agent/internal';
 import { readJsonFile } from '../files/json-file.ts';
 import { readServers } from './servers.ts';
 import { toolFolderPath } from './tool-sources.ts';
@@ -33,6 +34,7 @@ export interface AgentFile {
   skills: readonly string[];
   providerTools: readonly ProviderTool[];
   memory: boolean;
+  exposure: ExposureOption | undefined;
   access: AccessOptions;
   limits: AgentLimits;
 }
@@ -46,6 +48,7 @@ interface FileContent extends Partial<TypedAgentConfig<unknown>> {
   skills?: readonly string[];
   providerTools?: readonly ProviderTool[];
   memory?: boolean;
+  exposure?: ExposureOption;
   access?: AccessOptions;
   limits?: AgentLimits;
 }
@@ -60,6 +63,7 @@ const fileOptions = new OptionSet<FileContent>('An agent file', {
   skills: stringList,
   providerTools: listOf('a list of objects with "id" and "capability"', isRecord),
   memory: nullableBoolean,
+  exposure: exposureRule,
   access: true,
   limits: true,
 });
@@ -70,7 +74,7 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
   fileOptions.check(content, `The agent file ${file}`);
   const { $schema: _ofEditors, mcpServers, tools, skills = [], memory, ...options } = content as FileContent;
   const parts = inFile(file, () => readParts(options as PocketAgentOptions));
-  const { agentConfig, providerTools = [], access = {}, limits = {} } = parts;
+  const { agentConfig, providerTools = [], exposure, access = {}, limits = {} } = parts;
   const folder = dirname(resolve(file));
   const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
   return {
@@ -82,6 +86,7 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
     skills: skills.map((entry) => pathFrom(folder, entry)),
     providerTools,
     memory: memory ?? false,
+    exposure,
     access: accessFrom(folder, access),
     limits,
   };

@@ -1,16 +1,17 @@
 // What the user asks for: the agent file merged with the command-line options.
 
-import { didYouMean, PocketError } from '@pocket-agent/kit';
+import { checkValue, didYouMean, oneOf, PocketError } from '@pocket-agent/kit';
 import type {
   AccessOptions,
   AgentLimits,
   Capability,
+  ExposureOption,
   McpServerEntry,
   ProfileName,
   ProviderTool,
   TypedAgentConfig,
 } from 'pocket-agent';
-import { checkCapability, confirmWords, providerToolSource, readProfile } from 'pocket-agent/internal';
+import { checkCapability, confirmWords, exposures, providerToolSource, readProfile } from 'pocket-agent/internal';
 import { positiveNumber, type readArguments, wholeNumber } from '../command-line/arguments.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { builtinServer, readServerFiles } from './servers.ts';
@@ -23,6 +24,7 @@ export const sourceFlags = {
   tools: { type: 'string', multiple: true },
   skills: { type: 'string', multiple: true },
   'default-capability': { type: 'string' },
+  exposure: { type: 'string' },
 } as const;
 
 /** Command-line options for what tools may do. */
@@ -68,6 +70,8 @@ export interface AgentRequest {
   instructions?: string;
   /** The capability of folder tools whose manifest does not declare one. */
   folderOptions: { defaultCapability?: Capability };
+  /** How the model gets to know the tools. */
+  exposure: ExposureOption | undefined;
   access: AccessOptions;
   limits: AgentLimits;
 }
@@ -93,6 +97,7 @@ export async function readAgentRequest(values: AgentValues): Promise<AgentReques
     memory: values.memory ?? file.memory,
     agentsMd: readAgentsMdFlags(values),
     folderOptions: readFolderOptions(values),
+    exposure: readExposure(values.exposure) ?? file.exposure,
     access,
     limits: {
       ...file.limits,
@@ -107,6 +112,11 @@ export function readFolderOptions(values: { 'default-capability'?: string }): { 
   if (capability === undefined) return {};
   checkCapability('--default-capability', capability);
   return { defaultCapability: capability };
+}
+
+function readExposure(exposure: string | undefined): ExposureOption | undefined {
+  if (exposure !== undefined) checkValue('--exposure', exposure, oneOf(...exposures));
+  return exposure as ExposureOption | undefined;
 }
 
 function readAgentsMdFlags(values: AgentValues): AgentRequest['agentsMd'] {
@@ -135,6 +145,7 @@ const emptyFile: AgentFile = {
   skills: [],
   providerTools: [],
   memory: false,
+  exposure: undefined,
   access: {},
   limits: {},
 };

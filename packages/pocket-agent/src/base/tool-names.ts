@@ -17,6 +17,9 @@ export function shortToolName(name: string, suffix: string): string {
   return `${name.slice(0, MAX_LENGTH - 1 - suffix.length)}_${suffix}`;
 }
 
+/** The tool with which models find tools that are not in the prompt. */
+export const FIND_TOOLS = 'find_tools';
+
 /** More than any reconnecting server needs. */
 export const MAX_ABSENT_NAMES = 10_000;
 

@@ -1,21 +1,27 @@
 // Reads a prompt: the last request of the user, the tool results since then, and the size of everything.
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import { FIND_TOOLS } from '../base/tool-names.ts';
 import { shortened } from './words.ts';
 
 export const NOTICE = '(demo model: rules, not an LLM)';
 const MAX_RESULT = 2_000;
 
 type Part = Exclude<LanguageModelV4Message['content'], string>[number];
-type Conversation = { request: string; results: string[]; characters: number };
+/** `searched`: it has called `find_tools` for the request. */
+type Conversation = { request: string; results: string[]; searched: boolean; characters: number };
 
 export function readConversation(prompt: LanguageModelV4Prompt): Conversation {
-  const conversation: Conversation = { request: '', results: [], characters: 0 };
+  const conversation: Conversation = { request: '', results: [], searched: false, characters: 0 };
   for (const { role, content } of prompt) {
     const parts: Part[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     conversation.characters += parts.reduce((sum, part) => sum + textOf(part).length, 0);
     const request = role === 'user' ? withoutQuotedMessages(parts.map(textOf).join('\n')) : '';
-    if (request) Object.assign(conversation, { request, results: [] });
-    for (const part of parts) if (part.type === 'tool-result') conversation.results.push(resultSentence(part));
+    if (request) Object.assign(conversation, { request, results: [], searched: false });
+    for (const part of parts) {
+      if (part.type !== 'tool-result') continue;
+      if (part.toolName === FIND_TOOLS) conversation.searched = true;
+      else conversation.results.push(resultSentence(part));
+    }
   }
   return conversation;
 }

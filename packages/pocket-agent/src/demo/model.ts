@@ -9,6 +9,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider';
+import { FIND_TOOLS } from '../base/tool-names.ts';
 import { NOTICE, readConversation } from './conversation.ts';
 import { planRequest, type Step } from './plan.ts';
 import { shortened } from './words.ts';
@@ -36,11 +37,15 @@ export function createDemoModel(): LanguageModelV4 {
 /** Calls all tools that the request needs in one step, and answers when their results are there. */
 function reply(options: LanguageModelV4CallOptions): LanguageModelV4GenerateResult {
   options.abortSignal?.throwIfAborted();
-  const { request, results, characters } = readConversation(options.prompt);
-  const tools = usableTools(options);
+  const { request, results, searched, characters } = readConversation(options.prompt);
+  const usable = usableTools(options);
+  const tools = usable.filter(({ name }) => name !== FIND_TOOLS);
   const mustCall = options.toolChoice?.type === 'required' || options.toolChoice?.type === 'tool';
   const { steps, isWhole } = planRequest(request, { tools, mustCall });
-  const toolCalls = results.length > 0 ? [] : steps.flatMap(toolCallOf);
+  const missing = steps.filter(({ tool }) => !tool);
+  const isSearch = tools.length < usable.length && !searched && missing.length > 0;
+  const next = isSearch ? missing.map(searchCall) : steps.flatMap(toolCallOf);
+  const toolCalls = results.length > 0 ? [] : next;
   const answer = results.length > 0 ? [...results, ...openSteps(steps)] : helpLines(steps, tools);
   const text = [NOTICE, ...(isWhole ? [] : [PARTLY_READ]), ...answer].join('\n');
   const unified = toolCalls.length > 0 ? 'tool-calls' : 'stop';
@@ -64,9 +69,15 @@ function usableTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): La
 }
 
 function toolCallOf({ tool }: Step): LanguageModelV4ToolCall[] {
-  if (!tool || tool.missing.length > 0) return [];
-  const input = JSON.stringify(tool.input);
-  return [{ type: 'tool-call', toolCallId: `demo-${randomUUID()}`, toolName: tool.name, input }];
+  return tool && tool.missing.length === 0 ? [callOf(tool.name, tool.input)] : [];
+}
+
+function searchCall({ text }: Step): LanguageModelV4ToolCall {
+  return callOf(FIND_TOOLS, { query: text });
+}
+
+function callOf(toolName: string, input: object): LanguageModelV4ToolCall {
+  return { type: 'tool-call', toolCallId: `demo-${randomUUID()}`, toolName, input: JSON.stringify(input) };
 }
 
 /** The steps that cannot be done, and why. */

@@ -1,23 +1,19 @@
 // Which tools the model sees at a step. Short lists of tools are shown as they are; of longer ones, the model finds the rest.
 import { inSlices, type Logger } from '@pocket-agent/kit';
-import { type Exposure, type ExposureOption, exposureIn } from '../access/exposure.ts';
+import type { Exposure, ExposureOption } from '../access/exposure.ts';
 import type { Policy } from '../access/policy.ts';
 import type { Message } from '../base/messages.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import { contextWindowOf } from '../cost/prices.ts';
 import { modelsOf } from '../model/provider-rules.ts';
-import { BYTES_PER_TOKEN, estimateTokens } from '../model/token-estimate.ts';
 import { type LanguageModel, modelName } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
-import { definitionOf, type ToolEntry, ToolTable } from '../tools/tool-table.ts';
+import { type ToolEntry, ToolTable } from '../tools/tool-table.ts';
 import { MAX_TOOLS, warnOfVolume } from '../tools/tool-volume.ts';
 import { describedSearch, toolSearch } from './find-tools.ts';
+import { byName, exposureOf, isWithin, limitFor, planTools, type ToolPlan, tokensOf } from './tool-plan.ts';
 import { type UsedTool, usedTools } from './used-tools.ts';
 
-/** Definitions may take this part of the context window before tools are deferred. */
-const WINDOW_PART = 0.1;
-/** For models whose window is not known. */
-const UNKNOWN_WINDOW_LIMIT = Math.round(20_000 / BYTES_PER_TOKEN);
 /** Fewer tokens are shown to every model: a search would save nothing. */
 const ALWAYS_SHOWN = 1_000;
 
@@ -50,14 +46,11 @@ interface StepTools {
 }
 
 /** How the tools of one table are exposed. */
-interface Plan {
+interface Plan extends ToolPlan {
   table: ToolTable;
   /** In tokens. */
   limit: number;
-  direct: readonly ToolEntry[];
-  deferred: ReadonlyMap<string, ToolEntry>;
   search: ToolEntry | undefined;
-  hidden: ReadonlySet<string>;
   callable: ToolTable;
 }
 
@@ -84,7 +77,7 @@ export class ToolExposure {
       const { entries } = table;
       const isPlain =
         entries.length <= MAX_TOOLS &&
-        entries.every((entry) => ['auto', 'direct'].includes(this.#wordFor(entry, policy))) &&
+        entries.every((entry) => this.#isPlain(entry, policy)) &&
         isWithin(entries, ALWAYS_SHOWN);
       if (!isPlain) return undefined;
       this.#plain.add(table);
@@ -109,59 +102,31 @@ export class ToolExposure {
     return this.#exposedBy(this.#plan, step.required);
   }
 
-  /** How a run without a profile of its own would expose the tools. */
-  async preview(step: Omit<StepTools, 'required'>): Promise<Map<string, { exposure: Exposure; tokens: number }>> {
-    const { direct, deferred } = this.#planFor(step, await this.#limitOf(step.model));
-    const names = new Set(direct.map(({ name }) => name));
-    return new Map(
-      step.table.entries.map((entry) => {
-        const { name } = entry;
-        const exposure = names.has(name) ? 'direct' : deferred.has(name) ? 'deferred' : 'hidden';
-        return [name, { exposure, tokens: tokensOf(entry) }];
-      }),
-    );
+  #isPlain(entry: ToolEntry, policy: Policy): boolean {
+    const word = this.#wordFor(entry, policy);
+    return (word === 'auto' || word === 'direct') && entry.source !== this.search;
   }
 
-  #wordFor({ name, ownName, tool, source }: ToolEntry, policy: Policy): Exposure {
-    const options = [...policy.profilesHere.map(({ exposure }) => exposure), this.#options.option];
-    const given = options.map((option) => exposureIn(option, [name, ownName])).find((word) => word !== undefined);
-    const own = source.exposure?.(tool);
-    // tools that others refer to, and those of the provider, cannot be found later
-    const isAlwaysShown = source.providerTool?.(tool) || (own === 'direct' && source.group?.(tool) === undefined);
-    if (isAlwaysShown) return given === 'hidden' && source !== this.search ? 'hidden' : 'direct';
-    return given ?? own ?? 'auto';
+  #wordFor(entry: ToolEntry, policy: Policy): Exposure {
+    if (entry.source === this.search) return 'direct';
+    return exposureOf(entry, [...policy.profilesHere.map(({ exposure }) => exposure), this.#options.option]);
   }
 
   #planFor({ table, policy }: Pick<StepTools, 'table' | 'policy'>, limit: number): Plan {
-    const { entries } = table;
-    const words = entries.map((entry) => this.#wordFor(entry, policy));
-    const visible = entries.filter((_entry, index) => words[index] !== 'hidden');
-    const search = entries.find(({ source }) => source === this.search);
-    const isRefused = this.#isSearchOffered && !search;
-    const shownAtOnce = entries.filter((_entry, index) => ['auto', 'direct'].includes(words[index] ?? ''));
-    const isShort = shownAtOnce.length <= MAX_TOOLS && isWithin(shownAtOnce, limit);
-    let room = limit;
-    const isDirect = (entry: ToolEntry, index: number): boolean => {
-      if (isRefused || words[index] === 'direct') return true;
-      if (words[index] === 'deferred') return false;
-      if (isShort) return true;
-      // tools that the program defines come before those of servers and folders
-      if (entry.source.group?.(entry.tool)) return false;
-      room -= tokensOf(entry);
-      return room >= 0;
-    };
-    const isShown = new Set(entries.filter((entry, index) => words[index] !== 'hidden' && isDirect(entry, index)));
-    const deferred = visible.filter((entry) => !isShown.has(entry));
-    // with nothing to find, there is nothing to search
-    if (search && deferred.length === 0) isShown.delete(search);
+    const search = table.entries.find(({ source }) => source === this.search);
+    const canSearch = !this.#isSearchOffered || search !== undefined;
+    const wordFor = (entry: ToolEntry) => this.#wordFor(entry, policy);
+    const { direct, deferred, hidden } = planTools({ entries: table.entries, wordFor, limit, canSearch });
+    const callable = table.entries.filter(({ name }) => !hidden.has(name));
     return {
       table,
       limit,
-      direct: [...isShown],
-      deferred: byName(deferred),
       search,
-      hidden: new Set(entries.filter((_entry, index) => words[index] === 'hidden').map(({ name }) => name)),
-      callable: visible.length === entries.length ? table : new ToolTable(byName(visible)),
+      // with nothing to find, there is nothing to search
+      direct: deferred.size > 0 ? direct : direct.filter((entry) => entry !== search),
+      deferred,
+      hidden,
+      callable: hidden.size === 0 ? table : new ToolTable(byName(callable)),
     };
   }
 
@@ -201,17 +166,10 @@ export class ToolExposure {
     const name = modelName(model);
     const known = this.#limits.get(model);
     if (known?.name === name) return known.tokens;
-    const windows = await Promise.all((await modelsOf(model)).map(contextWindowOf));
-    const tokens = Math.min(
-      ...windows.map((window) => (window === undefined ? UNKNOWN_WINDOW_LIMIT : Math.round(window * WINDOW_PART))),
-    );
+    const tokens = limitFor(await Promise.all((await modelsOf(model)).map(contextWindowOf)));
     this.#limits.set(model, { name, tokens });
     return tokens;
   }
-}
-
-function byName(entries: readonly ToolEntry[]): Map<string, ToolEntry> {
-  return new Map(entries.map((entry) => [entry.name, entry]));
 }
 
 /** A filter makes a new table for each step. */
@@ -219,20 +177,6 @@ function isSame(one: ToolTable, other: ToolTable): boolean {
   if (one === other) return true;
   const { entries } = one;
   return entries.length === other.entries.length && entries.every((entry, index) => entry === other.entries[index]);
-}
-
-/** Each definition is measured once. */
-function tokensOf(entry: ToolEntry): number {
-  return estimateTokens(definitionOf(entry));
-}
-
-/** Stops measuring at the limit. */
-function isWithin(entries: readonly ToolEntry[], limit: number): boolean {
-  let tokens = 0;
-  return entries.every((entry) => {
-    tokens += tokensOf(entry);
-    return tokens <= limit;
-  });
 }
 
 /** The names of the tools that stay in the prompt. What the last search found stays; of others, the most used. */

@@ -1,12 +1,12 @@
 // The tool `find_tools`: finds deferred tools by what they do. The model can call what it found from its next step on.
 import type { Tool } from '@modelcontextprotocol/client';
+import { FIND_TOOLS } from '../base/tool-names.ts';
 import { ownTools, tool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { ToolEntry } from '../tools/tool-table.ts';
 import type { ToolIndex } from './tool-index.ts';
 import { foundLine } from './used-tools.ts';
 
-const NAME = 'find_tools';
 const DEFAULT_LIMIT = 8;
 const MAX_LIMIT = 20;
 const MAX_LISTED_GROUPS = 30;
@@ -37,7 +37,7 @@ function groupsOf(entries: readonly ToolEntry[]): string[] {
 
 function findTools(deferred: () => readonly ToolEntry[]) {
   return tool({
-    name: NAME,
+    name: FIND_TOOLS,
     description: DESCRIPTION,
     annotations: { readOnlyHint: true },
     inputSchema: {

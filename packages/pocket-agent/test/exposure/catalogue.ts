@@ -11,7 +11,7 @@ const actions: [string, string, Capability][] = [
   ['delete', 'Removes one', 'delete'],
 ];
 
-/** `create_invoice`, `list_invoice`, …: 56 tools with about 100 tokens each. */
+/** `create_invoice`, `list_invoice`, …: 56 tools with about 200 tokens each. */
 export function manyTools(): FunctionTool[] {
   return things.flatMap((thing) => actions.map((action) => thingTool(thing, action)));
 }
@@ -19,7 +19,7 @@ export function manyTools(): FunctionTool[] {
 function thingTool(thing: string, [action, text, capability]: [string, string, Capability]): FunctionTool {
   return tool({
     name: `${action}_${thing}`,
-    description: `${text} ${thing}. ${`It needs the id of the ${thing} unless there is only one. `.repeat(4)}`,
+    description: `${text} ${thing}. ${`It needs the id of the ${thing} unless there is only one. `.repeat(8)}`,
     capability,
     inputSchema: { type: 'object', properties: { id: { type: 'string', description: `Which ${thing}` } } },
     run: ({ id }) => `${action} ${thing} ${id}`,

@@ -18,7 +18,13 @@ function agentWith(script: Script, mcpServers: Record<string, McpServerEntry>, t
     statuses.push(`${server}: ${status}${reason ? ` (${reason})` : ''}`);
   };
   const logger = { debug() {}, info: write, warn: write, error: write };
-  const world = scriptedAgent(script, { mcpConfig: { mcpServers }, tools, logger, hooks: { onEvent } });
+  const world = scriptedAgent(script, {
+    mcpConfig: { mcpServers },
+    tools,
+    exposure: 'direct',
+    logger,
+    hooks: { onEvent },
+  });
   const toolsOf = (call: number) => world.model.calls[call]?.tools?.map(({ name }) => name) ?? [];
   return { ...world, lines, statuses, toolsOf };
 }

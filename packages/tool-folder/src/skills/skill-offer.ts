@@ -2,7 +2,7 @@
 
 import type { Tool } from '@modelcontextprotocol/client';
 import type { Logger } from '@pocket-agent/kit';
-import { type Judgement, judge, type ToolChoices } from 'pocket-agent';
+import { type Exposure, type Judgement, judge, type ToolChoices } from 'pocket-agent';
 import { LOAD, SkillTools } from './skill-tools.ts';
 
 export abstract class SkillOffer {
@@ -20,6 +20,10 @@ export abstract class SkillOffer {
 
   choices(tool: Tool): ToolChoices {
     return this.offered.choices(tool, tool.name);
+  }
+
+  exposure(): Exposure {
+    return 'direct';
   }
 
   returnsInstructions({ name }: Tool): boolean {

@@ -1,0 +1,93 @@
+// Which of an agent's tools are in every prompt, and which the model has to find.
+import { type Exposure, type ExposureOption, exposureIn } from '../access/exposure.ts';
+import { BYTES_PER_TOKEN, estimateTokens } from '../model/token-estimate.ts';
+import { definitionOf, type ToolEntry } from '../tools/tool-table.ts';
+import { MAX_TOOLS } from '../tools/tool-volume.ts';
+
+/** Definitions may take this part of the context window before tools are deferred. */
+const WINDOW_PART = 0.1;
+/** For models whose window is not known. */
+const UNKNOWN_WINDOW_LIMIT = Math.round(20_000 / BYTES_PER_TOKEN);
+
+export interface ToolPlan<Entry = ToolEntry> {
+  direct: readonly Entry[];
+  deferred: ReadonlyMap<string, Entry>;
+  hidden: ReadonlySet<string>;
+}
+
+interface Planned<Entry> {
+  entries: readonly Entry[];
+  wordFor(entry: Entry): Exposure;
+  /** Tokens of definitions. */
+  limit: number;
+  /** Whether tools that are not shown can be found. */
+  canSearch: boolean;
+}
+
+export function planTools<Entry extends ToolEntry>({
+  entries,
+  wordFor,
+  limit,
+  canSearch,
+}: Planned<Entry>): ToolPlan<Entry> {
+  const { auto = [], direct = [], hidden = [] } = Object.groupBy(entries, wordFor);
+  const atOnce = [...direct, ...auto];
+  const isShort = atOnce.length <= MAX_TOOLS && isWithin(atOnce, limit);
+  const shown = new Set(isShort ? atOnce : [...direct, ...fitting(auto, limit)]);
+  const hiddenNames = new Set(hidden.map(({ name }) => name));
+  const others = entries.filter((entry) => !shown.has(entry) && !hiddenNames.has(entry.name));
+  return {
+    direct: entries.filter((entry) => shown.has(entry) || (!canSearch && !hiddenNames.has(entry.name))),
+    deferred: byName(canSearch ? others : []),
+    hidden: hiddenNames,
+  };
+}
+
+/** Tools that the program defines stay in the prompt if they can; those of servers and folders may be many. */
+function fitting<Entry extends ToolEntry>(entries: readonly Entry[], limit: number): Entry[] {
+  let room = limit;
+  return entries.filter((entry) => {
+    if (groupOf(entry)) return false;
+    room -= tokensOf(entry);
+    return room >= 0;
+  });
+}
+
+/** The first option that says something about the tool decides, then its source. */
+export function exposureOf(entry: ToolEntry, options: readonly (ExposureOption | undefined)[]): Exposure {
+  const { name, ownName, tool, source } = entry;
+  const given = options.map((option) => exposureIn(option, [name, ownName])).find((word) => word !== undefined);
+  const own = source.exposure?.(tool);
+  // results and prompts refer to these tools, and those of the provider cannot be added later
+  const isAlwaysShown = source.providerTool?.(tool) || (own === 'direct' && !groupOf(entry));
+  if (isAlwaysShown) return given === 'hidden' ? given : 'direct';
+  return given ?? own ?? 'auto';
+}
+
+/** `windows`: of the models that may answer; undefined if not known. */
+export function limitFor(windows: readonly (number | undefined)[]): number {
+  const limits = windows.map((window) => (window === undefined ? UNKNOWN_WINDOW_LIMIT : window * WINDOW_PART));
+  return Math.round(Math.min(...limits));
+}
+
+export function byName<Entry extends ToolEntry>(entries: readonly Entry[]): Map<string, Entry> {
+  return new Map(entries.map((entry) => [entry.name, entry]));
+}
+
+function groupOf({ source, tool }: ToolEntry) {
+  return source.group?.(tool);
+}
+
+/** Each definition is measured once. */
+export function tokensOf(entry: ToolEntry): number {
+  return estimateTokens(definitionOf(entry));
+}
+
+/** Stops measuring at the limit. */
+export function isWithin(entries: readonly ToolEntry[], limit: number): boolean {
+  let tokens = 0;
+  return entries.every((entry) => {
+    tokens += tokensOf(entry);
+    return tokens <= limit;
+  });
+}
