@@ -11,8 +11,14 @@ const folder = new CommandFolder();
 const command = folder.command.bind(folder);
 
 describe('pocket-agent tools', () => {
+  /** Capability, origin, and whether the tool is allowed. */
   const rowsOf = (stdout: string) =>
-    new Map(stdout.split('\n').map((line) => [line.split(/ {2,}/)[0], line.split(/ {2,}/).slice(1)]));
+    new Map(
+      stdout.split('\n').map((line) => {
+        const [tool, capability, from, ...rest] = line.split(/ {2,}/);
+        return [tool, [capability, from, rest.at(-1)]];
+      }),
+    );
 
   test('lists the built-in tools in aligned columns', async () => {
     const { code, stdout, stderr } = await command(['tools', '--profile', 'reader']);
@@ -20,10 +26,9 @@ describe('pocket-agent tools', () => {
     const rows = rowsOf(stdout);
     expect(rows.get('tool')).toEqual(['capability', 'from', 'allowed']);
     expect(rows.get('calculate')).toEqual(['read', 'meta', 'yes']);
-    const starts = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.search(/(capability|read) /));
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.at(-1)).toMatch(/^\d+ direct \(about [\d,]+ tokens\)$/);
+    const starts = lines.slice(0, -1).map((line) => line.search(/(capability|read) /));
     expect(new Set(starts).size).toBe(1);
   });
 
@@ -40,6 +45,19 @@ describe('pocket-agent tools', () => {
     const no = 'no: it can delete, and only read, write is allowed';
     expect(rows.get('known_wait')).toEqual(['delete', 'nothing', no]);
     expect(rows.get('strange_echo')).toEqual(['delete', 'distrust', no]);
+  });
+
+  test('shows which tools the model has to find, and what the others cost', async () => {
+    const file = await folder.servers('find.json', {
+      one: { ...started(stdioServer), exposure: { echo: 'direct', meta: 'hidden', '*': 'deferred' } },
+    });
+    const { stdout } = await command(['tools', '--mcp', file]);
+    const words = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    const exposureOf = (name: string) => words.find(([tool]) => tool === name)?.[3];
+    expect(['tool', 'echo', 'meta', 'wait'].map(exposureOf)).toEqual(['exposure', 'direct', 'hidden', 'deferred']);
+    expect(stdout).toMatch(/\n1 direct \(about \d+ tokens\), \d+ deferred \(about [\d,]+ tokens\), 1 hidden/);
+    const all = await command(['tools', '--mcp', file, '--exposure', 'never']);
+    expect(all.stderr).toContain('--exposure must be one of auto, direct, deferred, hidden');
   });
 
   test('a server file in the current folder is not used without being named', async () => {

@@ -68,7 +68,7 @@ describe('--skills', () => {
     });
     const rows = rowsOf(stdout);
     expect(code).toBe(0);
-    expect(rows.get('load_skill')).toEqual(['read', 'annotations', 'yes']);
+    expect(rows.get('load_skill')).toEqual(['read', 'annotations', 'direct', expect.stringMatching(/^\d+$/), 'yes']);
     expect(rows.get('skill:pdf')).toEqual(['read', 'annotations', 'yes']);
     expect(rows.get('skill:deploy')).toEqual(['write', 'meta', 'no: it can write, and only read is allowed']);
     expect(stdout.match(/skill:/g)).toHaveLength(2);
