@@ -12,7 +12,8 @@ const source = `      --agent FILE     an agent in one JSON file: llmModel, syst
       --skills DIR     a skill (a folder with SKILL.md), or a folder of skills; may be repeated
       --default-capability NAME  read, write, create or delete: the capability of folder tools whose manifest does not
                        declare one; default: delete
-      --exposure WORD  how the model gets to know tools: auto, direct, deferred (with find_tools) or hidden; default: auto
+      --exposure WORD  how the model gets to know tools: auto, direct, deferred (with find_tools) or hidden; default:
+                       auto
 `;
 const access = `      --profile NAME   what tools may do: reader, writer, manager or admin; default: everything
       --confirm WHEN   which calls need approval: never, destructive, write or always; default: destructive
