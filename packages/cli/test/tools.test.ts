@@ -56,6 +56,10 @@ describe('pocket-agent tools', () => {
     const exposureOf = (name: string) => words.find(([tool]) => tool === name)?.[3];
     expect(['tool', 'echo', 'meta', 'wait'].map(exposureOf)).toEqual(['exposure', 'direct', 'hidden', 'deferred']);
     expect(stdout).toMatch(/\n1 direct \(about \d+ tokens\), \d+ deferred \(about [\d,]+ tokens\), 1 hidden/);
+    const agent = join(folder.path, 'exposed.json');
+    await writeFile(agent, JSON.stringify({ mcpServers: { one: started(stdioServer) }, exposure: { echo: 'hidden' } }));
+    const ofFile = await command(['tools', '--agent', agent]);
+    expect(ofFile.stdout).toMatch(/^echo .* hidden /m);
     const all = await command(['tools', '--mcp', file, '--exposure', 'never']);
     expect(all.stderr).toContain('--exposure must be one of auto, direct, deferred, hidden');
   });

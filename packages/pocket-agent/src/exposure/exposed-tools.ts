@@ -117,13 +117,15 @@ export class ToolExposure {
     const canSearch = !this.#isSearchOffered || search !== undefined;
     const wordFor = (entry: ToolEntry) => this.#wordFor(entry, policy);
     const { direct, deferred, hidden } = planTools({ entries: table.entries, wordFor, limit, canSearch });
+    const described = (entry: ToolEntry) =>
+      entry === search ? Object.freeze({ ...entry, tool: describedSearch(entry.tool, [...deferred.values()]) }) : entry;
     const callable = table.entries.filter(({ name }) => !hidden.has(name));
     return {
       table,
       limit,
       search,
       // with nothing to find, there is nothing to search
-      direct: deferred.size > 0 ? direct : direct.filter((entry) => entry !== search),
+      direct: deferred.size > 0 ? direct.map(described) : direct.filter((entry) => entry !== search),
       deferred,
       hidden,
       callable: hidden.size === 0 ? table : new ToolTable(byName(callable)),
@@ -136,28 +138,21 @@ export class ToolExposure {
     if (required !== undefined && plan.deferred.has(required) && !found.includes(required)) found.push(required);
     const names = found.join(' ');
     if (this.#shown?.plan !== plan || this.#shown.names !== names) {
-      const others = found.flatMap((name) => plan.deferred.get(name) ?? []);
-      const { search, deferred, callable, hidden } = plan;
-      const tool = search && describedSearch(search.tool, [...deferred.values()]);
-      const direct = plan.direct.map((entry) => (entry === search && tool ? Object.freeze({ ...entry, tool }) : entry));
-      const shown = new ToolTable(byName([...direct, ...others]));
+      const { direct, deferred, callable, hidden } = plan;
+      const shown = new ToolTable(byName([...direct, ...found.flatMap((name) => deferred.get(name) ?? [])]));
       this.#shown = { plan, names, exposed: { shown, callable, hidden } };
     }
     return this.#shown.exposed;
   }
 
-  async #report({ table, direct, deferred, hidden }: Plan): Promise<void> {
+  async #report({ direct, deferred, hidden }: Plan): Promise<void> {
     if (deferred.size === 0 && hidden.size === 0) return;
     const names = { direct: direct.map(({ name }) => name), deferred: [...deferred.keys()], hidden: [...hidden] };
     const text = JSON.stringify(names);
     if (text === this.#reported) return;
     this.#reported = text;
-    let tokens = 0;
-    let deferredTokens = 0;
-    await inSlices(table.entries, (entry) => {
-      if (deferred.has(entry.name)) deferredTokens += tokensOf(entry);
-      else if (!hidden.has(entry.name)) tokens += tokensOf(entry);
-    });
+    const tokens = await totalOf(direct);
+    const deferredTokens = await totalOf([...deferred.values()]);
     this.#options.emit({ type: 'tools_exposed', data: { ...names, tokens, deferredTokens } });
   }
 
@@ -170,6 +165,14 @@ export class ToolExposure {
     this.#limits.set(model, { name, tokens });
     return tokens;
   }
+}
+
+async function totalOf(entries: readonly ToolEntry[]): Promise<number> {
+  let tokens = 0;
+  await inSlices(entries, (entry) => {
+    tokens += tokensOf(entry);
+  });
+  return tokens;
 }
 
 /** A filter makes a new table for each step. */

@@ -1,17 +1,9 @@
-// Finds tools by words: BM25 over several fields of a tool and of its server, with word families and small typing errors.
-import type { Tool } from '@modelcontextprotocol/client';
-import { isRecord, TimeSlices } from '@pocket-agent/kit';
-import type { ToolGroup } from '../tools/tool-source.ts';
+// Finds tools by words: BM25 over the fields of a tool and of its server, with word families and small typing errors.
+import { TimeSlices } from '@pocket-agent/kit';
+import { Postings, Scores } from './postings.ts';
+import { noWords, readWords, type SearchedTool, Vocabulary, type Words } from './tool-words.ts';
 import { commonActions, stopWords, wordFamilies } from './word-families.ts';
-import { isOneEdit, stemOf, wordsOf } from './words.ts';
-
-/** What is known about a tool before it is called. */
-export interface SearchedTool {
-  /** The name at its server. */
-  name: string;
-  tool: Tool;
-  group: ToolGroup | undefined;
-}
+import { stemOf, wordsOf } from './words.ts';
 
 export interface FoundTool {
   position: number;
@@ -19,24 +11,7 @@ export interface FoundTool {
   alternatives: number[];
 }
 
-/** Weight of each field, and how much its length counts. Measured by bench/tool-search.ts; see docs/tool-search.md. */
-const fields = {
-  name: { weight: 3, lengthPart: 0.5 },
-  firstSentence: { weight: 1, lengthPart: 0.4 },
-  rest: { weight: 0.6, lengthPart: 0.9 },
-  parameters: { weight: 0.5, lengthPart: 0.7 },
-  parameterTexts: { weight: 0.3, lengthPart: 0.7 },
-  group: { weight: 1.2, lengthPart: 0.3 },
-  groupText: { weight: 0.6, lengthPart: 0.7 },
-} as const;
-
-type Field = keyof typeof fields;
-/** Numbers of words in the vocabulary. */
-type Words = Record<Field, number[]>;
-const fieldNames = Object.keys(fields) as Field[];
-
-const SATURATION = 1.6;
-/** A word of the same family counts this much. */
+/** A word of the same family counts this much. The weights are measured: see bench/tool-search.ts. */
 const FAMILY_WEIGHT = 0.65;
 const TYPO_WEIGHT = 0.6;
 const COMMON_ACTION_WEIGHT = 0.65;
@@ -44,15 +19,8 @@ const COMMON_ACTION_WEIGHT = 0.65;
 const GROUP_WEIGHT = 0.5;
 /** Part of the first sentence that two tools share if they are nearly the same. */
 const SAME_SENTENCE = 0.5;
-
-/** Servers may send texts of any size. */
-const MAX_TEXT = 4_000;
-const MAX_GROUP_TEXT = 1_000;
-const MAX_PARAMETERS = 100;
-const MAX_DEPTH = 4;
 const MAX_QUERY = 1_000;
 const MAX_QUERY_WORDS = 40;
-const MIN_CORRECTED_LENGTH = 5;
 
 const familyOf = new Map<string, Set<string>>();
 for (const family of wordFamilies) {
@@ -67,8 +35,8 @@ export class ToolIndex {
   readonly #vocabulary = new Vocabulary();
   readonly #words: Words[] = [];
   readonly #groupOf: number[] = [];
-  readonly #ofTools = new Postings();
-  readonly #ofGroups = new Postings();
+  #ofTools = new Postings(0);
+  #ofGroups = new Postings(0);
 
   private constructor(tools: readonly SearchedTool[]) {
     this.#tools = tools;
@@ -86,7 +54,10 @@ export class ToolIndex {
     for (const searched of this.#tools) {
       const words = readWords(searched, this.#vocabulary);
       const name = searched.group?.name ?? '';
-      const group = groups.get(name) ?? { number: groups.size, words: { ...noWords(), ...groupWords(words) } };
+      const group = groups.get(name) ?? {
+        number: groups.size,
+        words: { ...noWords(), group: words.group, groupText: words.groupText },
+      };
       groups.set(name, group);
       for (const word of new Set(words.name)) group.words.name.push(word);
       for (const word of words.firstSentence) group.words.firstSentence.push(word);
@@ -94,27 +65,25 @@ export class ToolIndex {
       this.#groupOf.push(group.number);
       if (slices.isOver) await slices.next();
     }
-    const { size } = this.#vocabulary;
-    await this.#ofTools.add(this.#words, size, slices);
-    await this.#ofGroups.add(
-      [...groups.values()].map(({ words }) => words),
-      size,
-      slices,
-    );
+    this.#ofTools = new Postings(this.#vocabulary.size);
+    this.#ofGroups = new Postings(this.#vocabulary.size);
+    await this.#ofTools.fill(this.#words, slices);
+    const wordsOfGroups = [...groups.values()].map(({ words }) => words);
+    await this.#ofGroups.fill(wordsOfGroups, slices);
   }
 
   /** The best first. */
   search(query: string, limit: number): FoundTool[] {
-    const scores = new Scores(this.#words.length);
-    const groupScores = new Scores(this.#ofGroups.count);
+    const scores = new Scores(this.#ofTools);
+    const groupScores = new Scores(this.#ofGroups);
     for (const [stem, weight] of queryStems(query)) {
       const variants = this.#variants(stem);
-      scores.add(weight, variants, this.#ofTools);
-      groupScores.add(weight, variants, this.#ofGroups);
+      scores.add(weight, variants);
+      groupScores.add(weight, variants);
     }
     const ranked: { position: number; score: number }[] = [];
-    for (const [position, group] of this.#groupOf.entries()) {
-      const score = scores.of(position) + GROUP_WEIGHT * groupScores.of(group);
+    for (let position = 0; position < this.#groupOf.length; position++) {
+      const score = scores.of(position) + GROUP_WEIGHT * groupScores.of(this.#groupOf[position] ?? 0);
       if (score > 0) ranked.push({ position, score });
     }
     ranked.sort((one, other) => other.score - one.score || one.position - other.position);
@@ -164,160 +133,4 @@ function queryStems(query: string): Map<string, number> {
     if (stems.size === MAX_QUERY_WORDS) break;
   }
   return stems;
-}
-
-/** Numbers the stems of all words: numbers are compared and counted faster. */
-class Vocabulary {
-  /** By word and by stem. */
-  readonly #numbers = new Map<string, number>();
-  readonly #byStem = new Map<string, number>();
-  /** Made for the first word that is not known. */
-  #byStart: Map<string, string[]> | undefined;
-
-  /** Adds a word that is new. */
-  numberOf(word: string): number {
-    const known = this.#numbers.get(word);
-    if (known !== undefined) return known;
-    const stem = stemOf(word);
-    const number = this.#byStem.get(stem) ?? this.#byStem.size;
-    this.#byStem.set(stem, number);
-    this.#numbers.set(word, number);
-    return number;
-  }
-
-  get size(): number {
-    return this.#byStem.size;
-  }
-
-  find(stem: string): number | undefined {
-    return this.#byStem.get(stem);
-  }
-
-  /** Stems with one edit of difference behind the first letter. */
-  similarTo(stem: string): number[] {
-    if (stem.length < MIN_CORRECTED_LENGTH) return [];
-    this.#byStart ??= Map.groupBy(this.#byStem.keys(), (known) => `${known[0]}${known.length}`);
-    const lengths = [stem.length - 1, stem.length, stem.length + 1];
-    const candidates = lengths.flatMap((length) => this.#byStart?.get(`${stem[0]}${length}`) ?? []);
-    return candidates.flatMap((known) => (isOneEdit(known, stem) ? (this.find(known) ?? []) : []));
-  }
-}
-
-/** For each word, the documents with it. */
-class Postings {
-  count = 0;
-  #byWord: ({ documents: number[]; weights: number[] } | undefined)[] = [];
-
-  async add(all: readonly Words[], vocabularySize: number, slices: TimeSlices): Promise<void> {
-    this.count = all.length;
-    this.#byWord = Array.from({ length: vocabularySize });
-    const averages = fieldNames.map(
-      (field) => all.reduce((sum, words) => sum + words[field].length, 0) / all.length || 1,
-    );
-    /** Of the words of one document. */
-    const sums = new Float64Array(vocabularySize);
-    for (const [document, words] of all.entries()) {
-      const present: number[] = [];
-      for (const [index, field] of fieldNames.entries()) {
-        const { weight, lengthPart } = fields[field];
-        const each = weight / (1 - lengthPart + (lengthPart * words[field].length) / (averages[index] ?? 1));
-        for (const word of words[field]) {
-          const sum = sums[word] ?? 0;
-          if (sum === 0) present.push(word);
-          sums[word] = sum + each;
-        }
-      }
-      for (const word of present) {
-        const entry = this.#byWord[word] ?? { documents: [], weights: [] };
-        this.#byWord[word] = entry;
-        entry.documents.push(document);
-        entry.weights.push(sums[word] ?? 0);
-        sums[word] = 0;
-      }
-      if (slices.isOver) await slices.next();
-    }
-  }
-
-  /** Calls `use` for each document with the word. */
-  each(word: number, use: (document: number, score: number) => void): void {
-    const { documents, weights } = this.#byWord[word] ?? { documents: [], weights: [] };
-    const rarity = Math.log(1 + (this.count - documents.length + 0.5) / (documents.length + 0.5));
-    for (const [index, document] of documents.entries()) {
-      const weight = weights[index] ?? 0;
-      use(document, (rarity * weight * (SATURATION + 1)) / (weight + SATURATION));
-    }
-  }
-}
-
-/** The sums of one query. Of the variants of a word, the best counts. */
-class Scores {
-  readonly #sums: Float64Array;
-  readonly #best: Float64Array;
-
-  constructor(count: number) {
-    this.#sums = new Float64Array(count);
-    this.#best = new Float64Array(count);
-  }
-
-  of(document: number): number {
-    return this.#sums[document] ?? 0;
-  }
-
-  add(weight: number, variants: readonly [word: number, weight: number][], postings: Postings): void {
-    const best = this.#best.fill(0);
-    for (const [word, part] of variants)
-      postings.each(word, (document, score) => {
-        best[document] = Math.max(best[document] ?? 0, part * score);
-      });
-    for (let document = 0; document < best.length; document++)
-      this.#sums[document] = this.of(document) + weight * (best[document] ?? 0);
-  }
-}
-
-function noWords(): Words {
-  return { name: [], firstSentence: [], rest: [], parameters: [], parameterTexts: [], group: [], groupText: [] };
-}
-
-function groupWords({ group, groupText }: Words): Pick<Words, 'group' | 'groupText'> {
-  return { group, groupText };
-}
-
-function readWords({ name, tool, group }: SearchedTool, vocabulary: Vocabulary): Words {
-  const stemsOf = (text: string) => wordsOf(text).map((word) => vocabulary.numberOf(word));
-  const text = (tool.description ?? '').slice(0, MAX_TEXT).trim();
-  const first = firstSentence(text);
-  const parameters = readParameters(tool.inputSchema);
-  return {
-    name: stemsOf(`${name} ${(tool.title ?? tool.annotations?.title ?? '').slice(0, MAX_TEXT)}`),
-    firstSentence: stemsOf(first),
-    rest: stemsOf(text.slice(first.length)),
-    parameters: stemsOf(parameters.names.join(' ').slice(0, MAX_TEXT)),
-    parameterTexts: stemsOf(parameters.texts.join(' ').slice(0, MAX_TEXT)),
-    group: stemsOf(group?.name ?? ''),
-    groupText: stemsOf((group?.description ?? '').slice(0, MAX_GROUP_TEXT)),
-  };
-}
-
-/** Without a sentence that ends soon, the beginning. */
-export function firstSentence(text: string): string {
-  return /^[\s\S]{1,300}?(?:[.!?](?=\s|$)|[。！？]|\n\s*\n|$)/u.exec(text)?.[0] ?? text.slice(0, 200);
-}
-
-interface Parameters {
-  names: string[];
-  texts: string[];
-}
-
-function readParameters(schema: unknown, into: Parameters = { names: [], texts: [] }, depth = 0): Parameters {
-  if (!isRecord(schema) || depth === MAX_DEPTH || !isRecord(schema.properties)) return into;
-  for (const name in schema.properties) {
-    if (into.names.length === MAX_PARAMETERS) break;
-    const property = schema.properties[name];
-    into.names.push(name);
-    if (!isRecord(property)) continue;
-    if (typeof property.description === 'string') into.texts.push(property.description.slice(0, MAX_TEXT));
-    readParameters(property, into, depth + 1);
-    readParameters(property.items, into, depth + 1);
-  }
-  return into;
 }

@@ -1,7 +1,16 @@
 // Agents with many tools: which the model sees, and how it finds the others.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
-import { type AgentEvent, PocketAgent, type PocketAgentOptions, Router, tool } from 'pocket-agent';
+import {
+  type AgentEvent,
+  PocketAgent,
+  PocketAgentClient,
+  type PocketAgentOptions,
+  type Profile,
+  Router,
+  tool,
+  toolsFor,
+} from 'pocket-agent';
 import { recordEvents, ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { add, expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
@@ -16,6 +25,15 @@ const shownAt = (model: ScriptedModel) => model.calls.map(namesIn);
 
 function exposedIn(events: readonly AgentEvent[]) {
   return events.flatMap((event) => (event.type === 'tools_exposed' ? [event.data] : []));
+}
+
+/** Numbers from 0 to 1, the same in every run. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 16_807) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
 }
 
 /** Its servers have more tools than fit into a prompt. */
@@ -184,6 +202,73 @@ test('the tools of the run that searches are found, not those of another profile
   expect(resultText(agent, 0)).not.toContain('delete');
   expect(resultText(agent, 1)).toContain('delete_delete_song');
   await agent.close();
+});
+
+test('a search answers as if refused tools did not exist, for any profile and query', async () => {
+  const random = seeded(31);
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
+  const tools = manyTools();
+  const words = tools.flatMap(({ definition }) => definition.name.split('_')).concat('the', 'new', 'remove', 'show');
+  for (let round = 0; round < 40; round++) {
+    const profile: Profile = {
+      capabilities: ['read', ...(['write', 'create', 'delete'] as const).filter(() => random() < 0.5)],
+      allow: random() < 0.5 ? [`*_${pick(words)}`] : [],
+      deny: [`${pick(['create', 'list', 'update', 'delete'])}_${pick(['*', 's*', '*e', 'song'])}`],
+    };
+    const query = Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(words)).join(' ');
+    const search = [find(query, { limit: 20 }), 'done'];
+    const all = scriptedAgent(search, { tools, exposure: 'deferred' });
+    await all.agent.run('go', { profile });
+    const allowed = toolsFor(
+      profile,
+      tools.map(({ definition }) => definition),
+    );
+    const own = scriptedAgent(search, {
+      tools: tools.filter(({ definition }) => allowed.includes(definition)),
+      exposure: 'deferred',
+    });
+    await own.agent.run('go');
+    expect(resultText(all.agent), query).toBe(resultText(own.agent));
+    expect(all.model.calls.map((each) => each.tools)).toEqual(own.model.calls.map((each) => each.tools));
+  }
+});
+
+test('clients of a served agent are offered the agent, not its tools', async () => {
+  const { agent } = await searching(['done']);
+  const client = new PocketAgentClient({ mcpConfig: { mcpServers: { served: { server: agent.asMcpServer() } } } });
+  expect((await client.listTools()).map(({ name }) => name)).toEqual(['Tester-message']);
+  expect((await agent.listTools()).map(({ name }) => name)).toContain('delete_delete_song');
+  await client.close();
+  await agent.close();
+});
+
+test('a streamed run searches, too', async () => {
+  const { agent } = await searching([find('list songs', { limit: 1 }), call('list_list_song', { id: '3' }), 'done']);
+  const types: string[] = [];
+  for await (const { type } of agent.stream('go')) types.push(type);
+  expect(types.filter((type) => type === 'tool_result')).toHaveLength(2);
+  expect(resultText(agent, 1)).toBe('list song 3');
+  await agent.close();
+});
+
+test('huge descriptions and queries neither block nor break a search', async () => {
+  const huge = tool({ name: 'huge', description: 'word '.repeat(200_000), run: () => '' });
+  const deep = { type: 'object', properties: { a: { type: 'object', properties: {} as object } } };
+  let inner: { properties: object } = deep.properties.a;
+  for (let depth = 0; depth < 500; depth++) {
+    const next = { type: 'object', properties: {} };
+    inner.properties = { [`level${depth}`]: next };
+    inner = next;
+  }
+  const nested = tool({ name: 'nested', description: 'Is deep', inputSchema: deep, run: () => '' });
+  const { agent } = scriptedAgent([find('word '.repeat(20_000)), find('qwxz'.repeat(10_000)), 'done'], {
+    tools: [huge, nested],
+    exposure: 'deferred',
+  });
+  await agent.run('go');
+  expect(resultText(agent, 0).split('\n')[1]).toMatch(/^- huge /);
+  expect(resultText(agent, 0).length).toBeLessThan(1_000);
+  expect(resultText(agent, 1)).toContain('No tool fits.');
 });
 
 test('a tool that a server adds during a run is found', async () => {
