@@ -67,6 +67,7 @@ const model = new ScriptedModel([
 ]);
 await using agent = new PocketAgent({
   llmModel: model,
+  exposure: 'direct', // by default, tools beyond a tenth of the context window are found with find_tools
   name: 'Helper', // a real model: llmModel: 'anthropic/claude-sonnet-5'
   mcpConfig: { mcpServers: { mattermost: server } },
   access: { profile: 'writer' },
