@@ -87,6 +87,8 @@ async function checkOldModel(): Promise<string | undefined> {
 
 const given = process.argv.slice(2).find((argument) => argument !== '--latest');
 process.chdir(given ? resolve(given) : install());
+// packages of providers are found beside the library and beside the program
+process.argv[1] = resolve('check-providers.ts');
 await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
 const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const problems: string[] = [];
