@@ -26,13 +26,13 @@ interface LoopParts extends AgentParts {
   tools: AgentTools;
   createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>>;
   /** The `step` of a subclass, which takes the place of ours; undefined if `step` is not overridden. */
-  overriddenStep(): (() => Promise<StepResult>) | undefined;
+  stepOfSubclass(): (() => Promise<StepResult>) | undefined;
 }
 
 interface StepRequest {
   /** Options of this step; they override those of the agent. */
   completion?: CompletionOptions;
-  /** The step waits for listeners called since this mark. An earlier one may itself wait for the step. */
+  /** The step waits for listeners called since this mark. One called earlier may have called the step: it would wait for itself. */
   firstListenerCall: number;
 }
 
@@ -63,18 +63,18 @@ export class AgentLoop {
   }
 
   async run(context: RunContext, input: string | UserInput): Promise<unknown> {
-    const { model, overriddenStep } = this.#parts;
+    const { model, stepOfSubclass } = this.#parts;
     const firstListenerCall = nextListenerCall();
     const { text, images = [], files = [] } = readInput(input);
     const readFiles = files.length > 0 ? await model.readFiles(files, context.signal) : files;
     this.#agent.addUserMessage(text, { images, files: readFiles });
-    const ownStep = overriddenStep();
+    const ownStep = stepOfSubclass();
     const { output } = context;
     for (;;) {
       const result = await (ownStep ? ownStep() : this.step(context, { firstListenerCall }));
       if (output?.answer) return output.answer.value; // by a call of the answer tool
       if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
-      const answer = finalText(result, output?.cutOffText ?? textOf(result.llmMessage)); // throws if it was cut off
+      const answer = finalText(result, output?.cutOffText ?? textOf(result.llmMessage)); // throws if the answer was cut off
       if (!output) return answer;
       const read = await output.readText(answer);
       if ('value' in read) return read.value;
@@ -87,7 +87,7 @@ export class AgentLoop {
     const { settings, history, ledger, tools, model: agentModel } = this.#parts;
     const { hooks, logger } = this.#agent;
     const { signal, budget, output } = context;
-    const step = this.#countStep(context);
+    const step = this.#beginStep(context); // a step that cannot begin has no hooks
     const hookContext = hookContextOf(context, await within(signal, this.#parts.createHookContext()));
     let result: StepResult;
     try {
@@ -96,27 +96,28 @@ export class AgentLoop {
       if (history.saved) await history.saved.save();
 
       const { model, exposed } = await this.#modelAndTools(context, { isRunStart: step === 1, completion });
-      const table = exposed.shown;
+      const shownTools = exposed.shown;
       budget.checkModelCall();
       if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
       const resetsBefore = history.resets;
-      let executed: ExecutedCalls | undefined;
+      let providerCalls: ExecutedCalls | undefined;
       const onExecuted = (part: ExecutedPart) => {
-        executed ??= tools.executedCalls({ context, table });
-        executed.show(part);
+        providerCalls ??= tools.executedCalls({ context, table: shownTools });
+        providerCalls.show(part);
       };
-      const request = { model, context, table, completion, onExecuted };
+      const request = { model, context, table: shownTools, completion, onExecuted };
       const response = await (settings.compaction ? agentModel.askWithinWindow(request) : agentModel.ask(request));
       logWarnings(model, response.warnings, logger);
       const usage = await ledger.record({ run: context, model, answer: response });
-      ledger.measureResults({ run: context, answer: response, usage, historyLength: history.length });
+      ledger.attributeInputToResults({ run: context, answer: response, usage, historyLength: history.length });
       if (hooks.onLlmResponse) await within(signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
 
       const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, exposed.callable);
-      // drop the answer if the conversation was reset in between
+      // after a reset the answer is dropped, and with it the results of its calls
       if (history.resets === resetsBefore) history.add(llmMessage);
-      if (hasExecutedCalls(response.content)) executed ??= tools.executedCalls({ context, table });
-      const budgetError = executed?.report(llmMessage); // thrown when the results are in the history
+      // of answers that were not streamed, the calls are reported here
+      if (hasExecutedCalls(response.content)) providerCalls ??= tools.executedCalls({ context, table: shownTools });
+      const budgetError = providerCalls?.report(llmMessage); // thrown when the results are in the history
       let toolExecutionResults: ToolResult[] | undefined;
       if (requested.length > 0) {
         const run = tools.toolRun({ context, hookContext, exposed, requested });
@@ -165,7 +166,7 @@ export class AgentLoop {
     return { model, exposed: exposed instanceof Promise ? await abortable(exposed, signal) : exposed };
   }
 
-  #countStep({ count }: RunContext): number {
+  #beginStep({ count }: RunContext): number {
     const { maxSteps } = this.#parts.settings;
     if (++count.steps > maxSteps) {
       const steps = maxSteps === 1 ? 'step' : 'steps';

@@ -101,7 +101,7 @@ export class PocketAgent<Answer = string> {
       ledger: new Ledger({ name: settings.name, prices: options.prices ?? {}, logger }),
       access: new AccessRules(options.access, { logger, forkOf: origin?.access }),
     };
-    // in the order in which they need each other
+    // in the order in which they use each other; what an earlier one needs of a later one, it asks for at run time
     this.#queue = new RunQueue(this, this.#parts);
     this.#client = options.mcpClient;
     const hasServers = Boolean(options.mcpClient ?? options.mcpConfig);
@@ -113,7 +113,7 @@ export class PocketAgent<Answer = string> {
       model: this.#model,
       tools: this.#tools,
       createHookContext: () => this.createHookContext(),
-      overriddenStep: () => (this.step === PocketAgent.prototype.step ? undefined : () => this.step()),
+      stepOfSubclass: () => (this.step === PocketAgent.prototype.step ? undefined : () => this.step()),
     });
     this.#overriddenRun = queueOverriddenRun<Answer>(this, PocketAgent.prototype.run, this.#queue);
     if (options.agentConfig.compacted) this.#model.resumeCompaction(options.agentConfig.compacted);
@@ -160,7 +160,7 @@ export class PocketAgent<Answer = string> {
     return this.#parts.settings.llmModel;
   }
 
-  /** The history, oldest first, frozen. Only `addMessage`, `addUserMessage` and `resetMessages` change it. */
+  /** The history, oldest first, frozen. Runs change it; programs with `addMessage`, `addUserMessage` and `resetMessages`. */
   get messages(): readonly Message[] {
     return this.#parts.history.messages;
   }
@@ -178,10 +178,10 @@ export class PocketAgent<Answer = string> {
   run(input: string | UserInput, options?: RunOptions): Promise<Answer>;
   async run(input: string | UserInput, options: Partial<TypedRunOptions<unknown>> = {}): Promise<unknown> {
     runOptions.checkSpelling(options);
-    // inside an overridden run this is `super.run()`: it may have options of its own, but emits no run events
-    const isOverridden = this.#overriddenRun.isCurrent();
-    if (!isOverridden) refuseMisplaced(options);
-    const eventInput = isOverridden ? undefined : textOfInput(input);
+    // such as `super.run()`: it may have options of its own, but emits no run events
+    const isInsideOverridden = this.#overriddenRun.surroundsThis();
+    if (!isInsideOverridden) refuseMisplaced(options);
+    const eventInput = isInsideOverridden ? undefined : textOfInput(input);
     const output = this.#outputRun(options);
     return this.#queue.enter({ ...options, input: eventInput, output }, (context) => this.#loop.run(context, input));
   }
@@ -333,7 +333,7 @@ export class PocketAgent<Answer = string> {
     return { agent: this, metadata: { ...this.#queue.current?.metadata } };
   }
 
-  /** Null for a run that returns text. */
+  /** Null for a run that returns text, whatever the run around it returns. */
   #outputRun({ output: given }: Partial<TypedRunOptions<unknown>>): OutputRun | null {
     const output = readOutput(given) ?? this.#parts.settings.output;
     return output ? new OutputRun(output, (value) => this.emit({ type: 'output_delta', data: { value } })) : null;

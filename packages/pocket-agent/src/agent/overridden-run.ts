@@ -12,7 +12,7 @@ type Run<Answer> = (input: string | UserInput, options?: RunOptions) => Promise<
 
 export interface OverriddenRun {
   /** Whether the current code is part of an overridden run. */
-  isCurrent(): boolean;
+  surroundsThis(): boolean;
 }
 
 /** `baseRun` enters the queue itself, so it stays as it is. */
@@ -36,5 +36,5 @@ export function queueOverriddenRun<Answer>(
       run = assigned;
     },
   });
-  return { isCurrent: () => run !== baseRun && queue.current !== undefined };
+  return { surroundsThis: () => run !== baseRun && queue.current !== undefined };
 }

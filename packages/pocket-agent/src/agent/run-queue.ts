@@ -60,10 +60,10 @@ export class RunQueue {
 
   /** Calls `work` as a run of this agent: now if it is inside one, otherwise after the runs before it. */
   async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
-    // the unfinished outer run of this agent; a nested run without options is part of it
+    // the unfinished run of this agent around this one, which shares its context with a nested run that sets no options
     const own = this.current;
-    const hasOwnOutput = entry.output !== undefined && (entry.output ?? undefined) !== own?.output;
-    const isPart = own !== undefined && !hasOwnOutput && hasNoOptions(entry);
+    const changesOutput = entry.output !== undefined && (entry.output ?? undefined) !== own?.output;
+    const isPart = own !== undefined && !changesOutput && hasNoOptions(entry);
     const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
     const { input } = entry;
     const saved = own ? undefined : this.#parts.history.saved;
@@ -106,14 +106,15 @@ export class RunQueue {
     const { profile, onEvent, streaming = onEvent !== undefined } = entry;
     const { name } = this.#agent;
     const profiles = profile === undefined ? [] : [profile].flat().map(readProfile);
-    // the run that started this code, maybe finished, and its nearest ancestor that is not
-    const last = lastRun();
-    let around = last;
+    // the run that started this code, which may have finished, and its nearest ancestor that has not
+    const startedBy = lastRun();
+    let around = startedBy;
     for (; around?.finished; around = around.parent) around.signal.throwIfAborted(); // aborted work does not go on
     if (!own) this.#refuseCycle(around);
     const path = own ? own.path : Object.freeze([...(around?.path ?? []), name]);
     const budget = own?.budget ?? new Budget({ name, limits, parent: around?.budget, lifetime: ledger.lifetime });
-    const inherited = last?.finished ? last.policy.inheritUntil(around?.policy) : undefined;
+    const inherited = startedBy?.finished ? startedBy.policy.inheritUntil(around?.policy) : undefined;
+    // waiting for a turn counts
     const deadline = startDeadline({
       what: `The run of ${name}`,
       signals: [this.#closing.signal, around?.signal, entry.signal],
@@ -127,22 +128,23 @@ export class RunQueue {
       pathKey: path.join('/'),
       signal: deadline.signal,
       budget,
-      prices: ledger.pricesWithin(last?.prices),
+      prices: ledger.pricesWithin(startedBy?.prices),
       policy: new Policy({
         rules,
         parent: inherited ? inherited.parent : around?.policy,
         path,
         profiles,
+        // the approver of an outer run, even a finished one, takes precedence
         approve: inherited?.approve ?? entry.approve ?? (own ? undefined : this.#agent.approve),
         approveFallback: inherited?.approveFallback ?? entry.approveFallback,
-        caller: entry.caller ?? last?.policy.caller,
+        caller: entry.caller ?? startedBy?.policy.caller,
       }),
       elicit: entry.elicit ?? around?.elicit,
       listener: onEvent,
       streaming: streaming || (around?.streaming ?? false),
       traceparent: entry.traceparent ?? around?.traceparent,
       output: entry.output === undefined ? own?.output : (entry.output ?? undefined),
-      metadata: metadataOf(entry, last),
+      metadata: metadataOf(entry, startedBy),
       toolCallId: undefined,
       count: own?.count ?? { steps: 0 },
       open: 0,
@@ -196,10 +198,10 @@ export class RunQueue {
 }
 
 /** A run for another caller does not inherit what is known about the first one. */
-function metadataOf({ caller, metadata }: Entry, last: RunContext | undefined): RunContext['metadata'] {
+function metadataOf({ caller, metadata }: Entry, startedBy: RunContext | undefined): RunContext['metadata'] {
   if (metadata) return Object.freeze({ ...metadata });
-  const isSameCaller = (caller ?? last?.policy.caller) === last?.policy.caller;
-  return isSameCaller ? (last?.metadata ?? NO_METADATA) : NO_METADATA;
+  const isSameCaller = (caller ?? startedBy?.policy.caller) === startedBy?.policy.caller;
+  return isSameCaller ? (startedBy?.metadata ?? NO_METADATA) : NO_METADATA;
 }
 
 /** A nested run without options shares the outer context. */
