@@ -331,6 +331,25 @@ describe('clients of version 0.3', () => {
   });
 });
 
+test.each(['jsonrpc', 'rest'])('messages by %s need the role ROLE_USER', async (binding) => {
+  const { url } = await world.serve(world.agent(['hello']));
+  const send = async (role: unknown) => {
+    const message = { messageId: 'm', role, parts: [{ text: 'x' }] };
+    const isRest = binding === 'rest';
+    const response = await fetch(isRest ? `${url}/a2a/rest/message:send` : `${url}/a2a/jsonrpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'A2A-Version': '1.0' },
+      body: JSON.stringify(
+        isRest ? { message } : { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } },
+      ),
+    });
+    return response.text();
+  };
+  for (const role of ['ROLE_AGENT', 'ROLE_ADMIN', 'user', 'ROLE_UNSPECIFIED', 7, undefined])
+    expect(await send(role)).toContain('message.role must be ROLE_USER.');
+  expect(await send('ROLE_USER')).toContain('TASK_STATE_COMPLETED');
+});
+
 describe('access to the server', () => {
   test('needs a token, except for the card', async () => {
     const { url, cardUrl } = await world.serve(world.agent([]), {}, { token: 'right' });

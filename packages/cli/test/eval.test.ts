@@ -172,6 +172,14 @@ test('calls that need approval are refused, unless --yes is given', async () => 
   expect(providers.lastBody.toString()).toContain('all parts done');
 });
 
+test('--junit refuses a file in a folder that cannot be made', async () => {
+  const { code, stderr } = await evaluate(repeated(1), ['x'], '--junit', '/proc/pocket/reports/eval.xml');
+  expect(code).toBe(2);
+  expect(stderr).toContain(
+    "Cannot write /proc/pocket/reports/eval.xml: ENOENT: no such file or directory, mkdir '/proc",
+  );
+});
+
 test('--junit writes a report, and --json a line for each run', async () => {
   const yaml = `cases:
   - { name: 'a <b> & "c"', prompt: Go, checks: { contains: yes } }

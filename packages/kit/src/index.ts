@@ -41,6 +41,7 @@ export {
   typeOfBytes,
   typeOfName,
 } from './files/file-types.ts';
+export { makeFolder, makeFolderSync } from './files/make-folder.ts';
 export { compileCacheEnv, fileSystem, isSameSecret, sha256, versionIn } from './lazy-node.ts';
 export {
   callListener,

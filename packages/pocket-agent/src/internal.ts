@@ -1,6 +1,7 @@
 // Names that the other packages of this repository share with the library. Not public: they may change in any release.
 
 export {
+  confirmMeanings,
   confirmWords,
   NO_APPROVER,
   type ServedApprovals,

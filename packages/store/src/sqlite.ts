@@ -1,10 +1,10 @@
 // Kysely on node:sqlite. Its one connection is synchronous, so waiting for another writer must not block the event loop:
 // a writer in this process could never finish.
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dropOldest, errorText } from '@pocket-agent/kit';
+import { dropOldest, errorText, makeFolder } from '@pocket-agent/kit';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -57,7 +57,7 @@ async function openFile(file: string, openDatabase: (path: string) => DatabaseSy
 
 /** Only the owner can read a new file and the files that SQLite creates beside it. An existing file is unchanged. */
 async function createFile(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), { mode: 0o700 });
   const handle = await open(path, 'a', 0o600);
   await handle.close();
 }

@@ -167,6 +167,9 @@ test('refuses an invalid file, a missing location and an unsupported URL', async
   const file = join(folder, 'text.db');
   await writeFile(file, 'this is not a database, but it is long enough to be taken for one'.repeat(20));
   await expect(open({ file })).rejects.toMatchObject({ code: 'OPEN_FAILED', message: expect.stringContaining(file) });
+  // mkdir with `recursive` never returns for such a path
+  const below = open({ file: '/proc/pocket/agent/chats.sqlite' });
+  await expect(below).rejects.toMatchObject({ code: 'OPEN_FAILED', message: expect.stringContaining("mkdir '/proc") });
   const nothing = openStore({ name: 'notes', migrations: [] });
   await expect(nothing).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   const foreign = openStore({ name: 'notes', migrations: [], url: 'mysql://root:hush@db/x' });

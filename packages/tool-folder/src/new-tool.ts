@@ -1,7 +1,7 @@
 // Creates a working tool folder with a test.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { errorText, PocketError } from '@pocket-agent/kit';
+import { errorText, makeFolder, PocketError } from '@pocket-agent/kit';
 
 /** The command that runs a test; the test file follows it. In a checkout it uses the sources, so no build is needed. */
 export const testCommand = import.meta.url.endsWith('.ts') ? 'node -C pocket-agent/source --test' : 'node --test';
@@ -22,7 +22,7 @@ export async function writeNewTool(directory: string, name: string): Promise<New
     );
   }
   const path = join(resolve(directory), name);
-  await mkdir(resolve(directory), { recursive: true });
+  await makeFolder(resolve(directory));
   try {
     await mkdir(path);
   } catch (error) {

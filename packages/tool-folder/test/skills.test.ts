@@ -92,7 +92,9 @@ const faults: Fault[] = [
   {
     fault: 'an unquoted colon',
     text: skillText('pdf', 'Use it when: always'),
-    problems: ['3:14: found invalid YAML (Nested mappings are not allowed in compact mappings); expected YAML'],
+    problems: [
+      '3:14: found invalid YAML (Nested mappings are not allowed in compact mappings); expected a string with ": " in quotes',
+    ],
   },
   {
     fault: 'a capability that does not exist',
@@ -170,6 +172,16 @@ describe('SKILL.md', () => {
       'warn: /pdf/SKILL.md:5:1: found the unknown key "licence"; expected "license" (did you mean that?)',
     ]);
     expect(source.warnings).toHaveLength(2);
+  });
+
+  test('with problems is named together with its unknown keys', async () => {
+    const root = writeFiles({ 'pdf/SKILL.md': '---\nname: pdf\ndescripton: Does pdf\n---\n' });
+    const { logger, lines } = recordLog();
+    expect(await skills(root, { logger }).load()).toEqual([]);
+    expect(lines.map((line) => line.replace(root, ''))).toEqual([
+      expect.stringContaining('/pdf/SKILL.md:2:1: found no "description"'),
+      'warn: /pdf/SKILL.md:3:1: found the unknown key "descripton"; expected "description" (did you mean that?)',
+    ]);
   });
 
   test('with the name of another skill is a problem', async () => {

@@ -184,7 +184,7 @@ export class Tasks {
 
   #check({ messageId, role, parts }: Message): void {
     if (!messageId) throw new RequestMalformedError('message.messageId is required.');
-    if (role === 'ROLE_AGENT') throw new RequestMalformedError('message.role must be ROLE_USER.');
+    if (role !== 'ROLE_USER') throw new RequestMalformedError('message.role must be ROLE_USER.');
     if (parts.length === 0) throw new RequestMalformedError('message.parts must not be empty.');
     for (const part of parts) this.#checkPart(part);
   }

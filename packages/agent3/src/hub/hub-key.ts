@@ -1,7 +1,8 @@
 // The key that signs owner tokens, context ids and push tokens: configured, or generated once and stored in a file.
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 
 /** Hubs that share a database need the same key. */
@@ -17,7 +18,7 @@ export function keyFor(purpose: string, key: string): string {
 async function storedKey(file: string): Promise<string> {
   const own = `${file}.${randomUUID()}`;
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(file), { mode: 0o700 });
     await writeFile(own, randomBytes(32).toString('base64url'), { mode: 0o600 });
     // `link` is atomic: one process creates the key, all others read it
     await link(own, file).catch(unlessExists);

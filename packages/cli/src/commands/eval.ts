@@ -1,7 +1,7 @@
 // The command `pocket-agent eval`: runs the cases of a YAML file, checks the answers and compares variants.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorText, PocketError, printable, printableJson } from '@pocket-agent/kit';
+import { errorText, makeFolder, PocketError, printable, printableJson } from '@pocket-agent/kit';
 import { readArguments, wholeNumber } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
@@ -106,7 +106,7 @@ function chosenCases<Case extends { name: string }>(cases: readonly Case[], name
 
 async function writeReport(file: string, xml: string): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
     await writeFile(file, xml);
   } catch (error) {
     throw new PocketError('CONFIG_INVALID', `Cannot write ${file}: ${errorText(error)}`, { cause: error });

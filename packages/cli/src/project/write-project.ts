@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errorText, PocketError } from '@pocket-agent/kit';
+import { errorText, makeFolder, PocketError } from '@pocket-agent/kit';
 import { findPackages, isPocketPackage } from './pocket-packages.ts';
 import { type Template, templateFiles } from './templates.ts';
 
@@ -40,7 +40,7 @@ export async function writeProject({ name, template, directory, tarballs }: NewP
   }
 
   const path = resolve(directory, name);
-  await makeFolder(path);
+  await newFolder(path);
   try {
     for (const [file, text] of files) await writeInside(join(path, file), filledIn(text, name));
     for (const file of packages.tarballs) await copyInside(join(path, 'tarballs', basename(file)), file);
@@ -62,7 +62,7 @@ function checkName(name: string, { dependencies }: Manifest): void {
   }
 }
 
-async function makeFolder(path: string): Promise<void> {
+async function newFolder(path: string): Promise<void> {
   try {
     await mkdir(path);
   } catch (error) {
@@ -77,12 +77,12 @@ function filledIn(text: string, name: string): string {
 }
 
 async function writeInside(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
+  await makeFolder(dirname(file));
   const mode = basename(file) === SECRETS_FILE ? 0o600 : 0o666;
   await writeFile(file, text, { flag: 'wx', mode });
 }
 
 async function copyInside(file: string, from: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
+  await makeFolder(dirname(file));
   await copyFile(from, file);
 }

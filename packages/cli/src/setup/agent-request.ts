@@ -11,7 +11,14 @@ import type {
   ProviderTool,
   TypedAgentConfig,
 } from 'pocket-agent';
-import { checkCapability, confirmWords, exposures, providerToolSource, readProfile } from 'pocket-agent/internal';
+import {
+  checkCapability,
+  confirmMeanings,
+  confirmWords,
+  exposures,
+  providerToolSource,
+  readProfile,
+} from 'pocket-agent/internal';
 import { positiveNumber, type readArguments, wholeNumber } from '../command-line/arguments.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { builtinServer, readServerFiles } from './servers.ts';
@@ -164,6 +171,6 @@ function readConfirm(confirm: string): (typeof confirmWords)[number] {
   if (policy) return policy;
   throw new PocketError(
     'CONFIG_INVALID',
-    `--confirm must be one of ${confirmWords.join(', ')}, not "${confirm}".${didYouMean(confirm, confirmWords)}`,
+    `--confirm must be one of ${confirmMeanings}, not "${confirm}".${didYouMean(confirm, confirmWords)}`,
   );
 }

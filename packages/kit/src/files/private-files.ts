@@ -1,9 +1,10 @@
 // The data folders of programs, files that only their owner can read, and a check that an opened
 // file is the one that was examined.
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, lstat, mkdir, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -34,7 +35,7 @@ export async function writePrivately(file: string, content: string): Promise<voi
 }
 
 export async function makePrivateFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, { mode: 0o700 });
 }
 
 /**

@@ -17,6 +17,9 @@ import type { Capability, JudgedTool } from './capabilities.ts';
 export const NO_APPROVER = 'it needs approval, and there is no approver';
 
 export const confirmWords = ['never', 'destructive', 'write', 'always'] as const;
+/** The words in error messages. */
+export const confirmMeanings =
+  'never, destructive (for tools that can delete), write (for tools that do more than read), always';
 
 /** destructive: tools that can delete. write: tools that do more than read. A function asks unless it returns false. */
 export type ConfirmPolicy =
@@ -24,7 +27,7 @@ export type ConfirmPolicy =
   | ((tool: JudgedTool, args: Record<string, unknown>) => boolean);
 
 export const confirmRule = {
-  expected: `a function, or ${oneOf(...confirmWords).expected}`,
+  expected: `a function, or one of ${confirmMeanings}`,
   accepts: (value: unknown) => typeof value === 'function' || confirmWords.some((word) => word === value),
 };
 

@@ -1,6 +1,7 @@
 // Audit records: every call the model asked for, who decided, and the outcome. Secrets are redacted.
-import { appendFile, mkdir } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '@pocket-agent/kit';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { Unanswered } from './approval.ts';
 import type { Capability } from './capabilities.ts';
@@ -69,7 +70,7 @@ export class AuditFile {
 
   constructor(path: string) {
     this.path = path;
-    this.#writing = mkdir(dirname(path), { recursive: true }).then(() => {});
+    this.#writing = makeFolder(dirname(path));
     this.#writing.catch(() => {}); // shows at the first write
   }
 

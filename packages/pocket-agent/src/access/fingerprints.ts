@@ -1,7 +1,7 @@
 // Fingerprints of tools as they were first seen: a tool that changes later needs a new approval.
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import { configError, fileSystem, inSlices, isRecord, sha256 } from '@pocket-agent/kit';
+import { configError, fileSystem, inSlices, isRecord, makeFolderSync, sha256 } from '@pocket-agent/kit';
 import { dropAbsent, MAX_ABSENT_NAMES } from '../base/tool-names.ts';
 
 interface ListedTools {
@@ -59,8 +59,8 @@ export class Fingerprints {
     // other agents may use the same file: without a pause between reading and replacing it, their entries are kept
     const others = Object.entries(read(this.#path)).filter(([name]) => !this.#known.has(name));
     const own = [...this.#known].map(([name, tool]) => [name, fingerprint(tool)] as const);
-    const { mkdirSync, renameSync, writeFileSync } = fileSystem();
-    mkdirSync(dirname(this.#path), { recursive: true });
+    const { renameSync, writeFileSync } = fileSystem();
+    makeFolderSync(dirname(this.#path));
     const draft = `${this.#path}.${process.pid}.draft`;
     writeFileSync(draft, JSON.stringify(Object.fromEntries([...others.slice(0, MAX_ABSENT_NAMES), ...own]), null, 2));
     renameSync(draft, this.#path);

@@ -64,12 +64,13 @@ export class AgentLoop {
 
   async run(context: RunContext, input: string | UserInput): Promise<unknown> {
     const { model, stepOfSubclass } = this.#parts;
+    const { output } = context;
+    if (output) await output.checkSchema();
     const firstListenerCall = nextListenerCall();
     const { text, images = [], files = [] } = readInput(input);
     const readFiles = files.length > 0 ? await model.readFiles(files, context.signal) : files;
     this.#agent.addUserMessage(text, { images, files: readFiles });
     const ownStep = stepOfSubclass();
-    const { output } = context;
     for (;;) {
       const result = await (ownStep ? ownStep() : this.step(context, { firstListenerCall }));
       if (output?.answer) return output.answer.value; // by a call of the answer tool
@@ -166,15 +167,15 @@ export class AgentLoop {
     return { model, exposed: exposed instanceof Promise ? await abortable(exposed, signal) : exposed };
   }
 
-  #beginStep({ count }: RunContext): number {
+  #beginStep({ shared }: RunContext): number {
     const { maxSteps } = this.#parts.settings;
-    if (++count.steps > maxSteps) {
+    if (++shared.steps > maxSteps) {
       const steps = maxSteps === 1 ? 'step' : 'steps';
       const text = `${this.#agent.name} stopped after ${maxSteps} ${steps} without a final answer (limits.maxSteps).`;
       throw new PocketError('MAX_STEPS', text);
     }
-    this.#agent.emit({ type: 'step_started', data: { step: count.steps } });
-    return count.steps;
+    this.#agent.emit({ type: 'step_started', data: { step: shared.steps } });
+    return shared.steps;
   }
 
   /** Inserts each result right after the previous one: a message may have been added while the tools ran. */

@@ -119,6 +119,12 @@ const otherNames: Readonly<Record<string, string>> = {
   'agentConfig.mcpServers': ' It belongs beside agentConfig: mcpServers: { … }.',
   model: ' Did you mean "llmModel"?',
   'agentConfig.model': ' Did you mean "llmModel"?',
+  instructions: ' Did you mean "systemPrompt"?',
+  'agentConfig.instructions': ' Did you mean "systemPrompt"?',
+  system: ' Did you mean "systemPrompt"?',
+  'agentConfig.system': ' Did you mean "systemPrompt"?',
+  prompt: ' Did you mean "systemPrompt"?',
+  description: ' Did you mean "roleDescription"?',
   'agentConfig.completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
   'completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
 };

@@ -1,12 +1,11 @@
 // One agent has one history, so its runs take turns. A run or step that starts inside a run of the same agent does not
 // wait: it is part of that run, which ends after it.
-import { abortable, errorText, isPocketError, PocketError, startDeadline } from '@pocket-agent/kit';
+import { abortable, PocketError, startDeadline } from '@pocket-agent/kit';
 import { readProfile } from '../access/capabilities.ts';
 import { Policy } from '../access/policy.ts';
 import { Budget } from '../cost/budget.ts';
 import type { OutputRun } from '../output/output-run.ts';
-import { emitEvent } from '../run/event-emitter.ts';
-import type { UnsignedEvent } from '../run/events.ts';
+import { AnnouncedRun } from '../run/announced-run.ts';
 import { currentRun, inRun, lastRun, NO_METADATA, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
 import type { PocketAgent } from './agent.ts';
@@ -68,20 +67,18 @@ export class RunQueue {
     const { input } = entry;
     const saved = own ? undefined : this.#parts.history.saved;
     let leave: (() => void) | undefined;
+    let announced: AnnouncedRun | undefined;
     try {
       context.signal.throwIfAborted();
       leave = own ? keepOpen(own) : await this.#waitForTurn(context);
-      if (input !== undefined) this.#emit(context, { type: 'run_started', data: { input } });
+      if (input !== undefined) announced = new AnnouncedRun(this.#agent, context, input);
       if (saved) await saved.begin(context.signal);
       const answer = await inRun(context, () => work(context));
       if (saved) await saved.save();
-      const { totals } = context.budget;
-      if (input !== undefined) this.#emit(context, { type: 'run_finished', data: { answer, totals } });
+      announced?.finished(answer);
       return answer;
     } catch (error) {
-      const code = isPocketError(error) ? error.code : 'FAILED';
-      if (input !== undefined && leave)
-        this.#emit(context, { type: 'run_failed', data: { code, message: errorText(error) } });
+      await announced?.failed(error);
       throw error;
     } finally {
       if (!isPart) {
@@ -146,7 +143,7 @@ export class RunQueue {
       output: entry.output === undefined ? own?.output : (entry.output ?? undefined),
       metadata: metadataOf(entry, startedBy),
       toolCallId: undefined,
-      count: own?.count ?? { steps: 0 },
+      shared: own?.shared ?? { steps: 0 },
       open: 0,
       onAllClosed: undefined,
       finished: false,
@@ -179,11 +176,6 @@ export class RunQueue {
     }
     this.#active = context;
     return leave;
-  }
-
-  /** Listeners are part of the run too. */
-  #emit(context: RunContext, event: UnsignedEvent): void {
-    inRun(context, () => emitEvent({ agent: this.#agent, context, event }));
   }
 
   #refuseCycle(around: RunContext | undefined): void {

@@ -13,6 +13,8 @@ export interface ValueSchema {
   /** What the model must write. */
   json: JsonSchema;
   check(value: unknown): Promise<CheckedValue>;
+  /** Why the schema itself cannot be used; undefined if it can. */
+  fault(): Promise<string | undefined>;
 }
 
 /** `what` names the schema in errors: "The inputSchema of tool …". */
@@ -20,11 +22,23 @@ export function readValueSchema(what: string, schema: JsonSchema | StandardSchem
   if (isStandardSchema(schema)) {
     const json = sharedJsonSchema(what, schema);
     const validates = typeof schema['~standard'].validate === 'function';
-    return { json, check: (value) => (validates ? checkByStandard(schema, value) : checkByJsonSchema(json, value)) };
+    return validates
+      ? { json, check: (value) => checkByStandard(schema, value), fault: async () => undefined }
+      : byJsonSchema(json);
   }
   checkJsonSchema(what, schema);
-  const json = snapshot(schema);
-  return { json, check: (value) => checkByJsonSchema(json, value) };
+  return byJsonSchema(snapshot(schema));
+}
+
+function byJsonSchema(json: JsonSchema): ValueSchema {
+  return {
+    json,
+    check: (value) => checkByJsonSchema(json, value),
+    async fault() {
+      const checked = await checkByJsonSchema(json, undefined);
+      return 'unusable' in checked ? checked.unusable : undefined;
+    },
+  };
 }
 
 export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
@@ -44,8 +58,14 @@ export function jsonSchemaOf(what: string, schema: StandardSchemaV1, side: 'inpu
     }
   }
   const [error] = errors;
-  throw configError(`${what} cannot be converted to JSON Schema: ${errorText(error)}`, error);
+  const text = errorText(error);
+  const advice = /^Date cannot/.test(text) ? `. ${DATE_ADVICE}` : '';
+  throw configError(`${what} cannot be converted to JSON Schema: ${text}${advice}`, error);
 }
+
+/** JSON has no dates; zod does not say what the input of z.coerce.date() is. */
+const DATE_ADVICE =
+  'Let the model write a string: z.iso.datetime().transform((text) => new Date(text)), or z.iso.date() for a day.';
 
 /** The interface Standard JSON Schema, which some libraries offer. */
 interface SchemaLibrary {

@@ -66,6 +66,11 @@ export class AnswerSchema {
     return known;
   }
 
+  /** Why it cannot be used; undefined if it can. */
+  fault(): Promise<string | undefined> {
+    return this.#value.fault();
+  }
+
   /** Checks JSON that the model wrote as text or as arguments. */
   async check(written: unknown): Promise<CheckedValue> {
     const answer = this.answerIn(written);

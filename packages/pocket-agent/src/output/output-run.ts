@@ -45,6 +45,12 @@ export class OutputRun {
     return this.#cutOffText;
   }
 
+  /** Throws if the schema cannot be used, before the model is asked for anything. */
+  async checkSchema(): Promise<void> {
+    const fault = await this.#output.schema.fault();
+    if (fault !== undefined) throw unusableSchema(fault);
+  }
+
   callModel(call: ModelCall): Promise<ModelResponse> {
     return this.#request.callModel(call);
   }
@@ -112,10 +118,14 @@ export class OutputRun {
 
   /** Why the model is not asked again; undefined if it is. */
   #failure(checked: CheckedValue, text: string): PocketError | undefined {
-    if ('unusable' in checked) return configError(`The output schema cannot be used: ${checked.unusable}`);
+    if ('unusable' in checked) return unusableSchema(checked.unusable);
     if (this.#retriesLeft-- > 0) return undefined;
     return invalidOutput({ problems: problemsOf(checked), text, retries: this.#output.retries });
   }
+}
+
+function unusableSchema(fault: string): PocketError {
+  return configError(`The output schema cannot be used: ${fault}`);
 }
 
 function problemsOf(checked: CheckedValue): readonly string[] {

@@ -86,9 +86,9 @@ function signEvent({ agent, context, event: { type, data }, meta }: Emission): A
 }
 
 /** Made when the first event of the run is shown. */
-function runIdOf({ count }: RunContext): string {
-  count.runId ??= crypto.randomUUID();
-  return count.runId;
+function runIdOf({ shared }: RunContext): string {
+  shared.runId ??= crypto.randomUUID();
+  return shared.runId;
 }
 
 /** The run of another agent around this one, or its tool call. */

@@ -30,6 +30,19 @@ export type ElicitationHandler = (
   from: QuestionOrigin,
 ) => ElicitResult | Promise<ElicitResult>;
 
+/** A run that was announced to listeners and has not ended. */
+export interface OpenRun {
+  readonly isAborted: boolean;
+  /** Announces the failure of an aborted run; the run itself does not announce it again. */
+  endAborted(): void;
+}
+
+interface SharedByRun {
+  steps: number;
+  runId?: string;
+  runsInside?: Set<OpenRun>;
+}
+
 export interface RunContext {
   readonly agent: RunAgent;
   /** The run, or the tool call, that this run is part of. */
@@ -56,7 +69,7 @@ export interface RunContext {
   /** Set while a tool runs. The history waits for its result, so the agent cannot be run again from there. */
   readonly toolCallId: string | undefined;
   /** Shared by all contexts of one run. */
-  readonly count: { steps: number; runId?: string };
+  readonly shared: SharedByRun;
   /** Unfinished runs and steps of the same agent inside this one. */
   open: number;
   /** Called when `open` is back at 0. */

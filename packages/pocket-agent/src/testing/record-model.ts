@@ -6,7 +6,16 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { checkValue, configError, errorText, fileSystem, nonEmptyRule, OptionSet, stringList } from '@pocket-agent/kit';
+import {
+  checkValue,
+  configError,
+  errorText,
+  fileSystem,
+  makeFolder,
+  nonEmptyRule,
+  OptionSet,
+  stringList,
+} from '@pocket-agent/kit';
 import { StreamCollector } from '../model/model-stream.ts';
 import { checkModelObject, type LanguageModel } from '../providers/model-names.ts';
 import { omitFields, omittedFields } from '../providers/provider-models.ts';
@@ -141,9 +150,9 @@ class RecordingModel implements LanguageModelV4 {
     const supportedUrls = Object.fromEntries(urls.map(([type, patterns]) => [type, patterns.map(String)]));
     const recording: Recording = { provider, modelId, supportedUrls, calls: this.#calls };
     const { dirname } = process.getBuiltinModule('node:path');
-    const { mkdir, writeFile } = fileSystem().promises;
+    const { writeFile } = fileSystem().promises;
     try {
-      await mkdir(dirname(this.#file), { recursive: true });
+      await makeFolder(dirname(this.#file));
       await writeFile(this.#file, recordingText(recording));
     } catch (error) {
       const text = `Cannot write the recording ${this.#file}: ${errorText(error)}`;

@@ -2,6 +2,7 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  type AgentEvent,
   AgentHooks,
   type HookContext,
   PocketAgent,
@@ -449,6 +450,89 @@ describe('events', () => {
       { type: 'step_started', data: { step: 1 } },
       { type: 'run_failed', data: { code: 'MODEL_FAILED', message: expect.stringContaining('no model') } },
     ]);
+  });
+
+  describe('of sub-agents come before the end of the run around them', () => {
+    const slow = tool({ name: 'slow', description: '', run: () => new Promise(() => {}) });
+    const callSlow = { toolCalls: [{ name: 'slow' }] };
+    const delegate = (to: string) => ({ toolCalls: [{ name: `${to}-message`, arguments: { message: 'x' } }] });
+
+    /** Three agents, each asks the next one; the last one waits for a tool that never answers. */
+    function chain(Last: typeof PocketAgent = PocketAgent) {
+      const config = (name: string) => ({ name, roleDescription: 'helps', logger: silent });
+      const last = new Last({ ...config('Last'), llmModel: new ScriptedModel([callSlow]), tools: [slow] });
+      const middle = new PocketAgent({
+        ...config('Middle'),
+        llmModel: new ScriptedModel([delegate('Last')]),
+        subAgents: [last],
+      });
+      const recorder = recordEvents();
+      const root = new PocketAgent({
+        ...config('Root'),
+        llmModel: new ScriptedModel([delegate('Middle')]),
+        subAgents: [middle],
+        hooks: recorder,
+      });
+      const calls = () => recorder.events.filter(({ type }) => type === 'tool_call').length;
+      return { root, recorder, isWaiting: () => calls() === 3 };
+    }
+
+    const runsIn = (events: readonly AgentEvent[]) =>
+      events.flatMap(({ type, meta }) => (type.startsWith('run_') ? [`${meta.agentName} ${type}`] : []));
+    const starts = ['Root run_started', 'Middle run_started', 'Last run_started'];
+    const failures = ['Last run_failed', 'Middle run_failed', 'Root run_failed'];
+
+    test('after an abort, for hooks, listeners of the run and streams', async () => {
+      const { root, recorder, isWaiting } = chain();
+      const aborter = new AbortController();
+      const heard: AgentEvent[] = [];
+      const onEvent = (event: AgentEvent) => {
+        heard.push(event);
+        if (event.type === 'tool_call' && event.meta.agentName === 'Last') aborter.abort();
+      };
+      await expect(root.run('x', { signal: aborter.signal, onEvent })).rejects.toMatchObject({ code: 'ABORTED' });
+      expect(isWaiting()).toBe(true);
+      expect(runsIn(recorder.events)).toEqual([...starts, ...failures]);
+      expect(runsIn(heard)).toEqual([...starts, ...failures]);
+    });
+
+    test('after a timeout', async () => {
+      const { root, recorder } = chain();
+      await expect(root.run('x', { timeoutMs: 300 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+      expect(runsIn(recorder.events).slice(-3)).toEqual(failures);
+    });
+
+    test('also of one whose own run() does not react to the abort', async () => {
+      const answer = Promise.withResolvers<string>();
+      class Deaf extends PocketAgent {
+        override async run(): Promise<string> {
+          return answer.promise;
+        }
+      }
+      const { root, recorder } = chain(Deaf as typeof PocketAgent);
+      const aborter = new AbortController();
+      const onEvent = ({ type, meta }: AgentEvent) => {
+        if (type === 'run_started' && meta.agentName === 'Last') setTimeout(() => aborter.abort());
+      };
+      await expect(root.run('x', { signal: aborter.signal, onEvent })).rejects.toMatchObject({ code: 'ABORTED' });
+      expect(runsIn(recorder.events)).toEqual([...starts, ...failures]);
+      answer.resolve('late');
+      await new Promise((resolve) => setTimeout(resolve));
+      expect(runsIn(recorder.events)).toEqual([...starts, ...failures]);
+    });
+
+    test('when it succeeds', async () => {
+      const { agent: helper } = scriptedAgent(['done'], { agentConfig: { name: 'Helper', roleDescription: 'helps' } });
+      const recorder = recordEvents();
+      const { agent } = scriptedAgent([delegate('Helper'), 'ok'], { subAgents: [helper], hooks: recorder });
+      await agent.run('x');
+      expect(runsIn(recorder.events)).toEqual([
+        'Tester run_started',
+        'Helper run_started',
+        'Helper run_finished',
+        'Tester run_finished',
+      ]);
+    });
   });
 
   test('name a tool and its call by the same keys in call, progress and result', async () => {

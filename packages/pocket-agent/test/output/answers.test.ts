@@ -286,12 +286,16 @@ test.each([
   [z.object({ when: z.date() }), 'The output schema cannot be converted to JSON Schema'],
   [v.object({ city: v.string() }), 'pass toStandardJsonSchema(schema) of @valibot/to-json-schema, or a JSON Schema'],
   [standard({ vendor: 'x', validate: () => ({ value: 1 }) }), 'this schema of x does not offer it'],
+  [z.object({ when: z.coerce.date() }), 'Let the model write a string: z.iso.datetime().transform('],
   [{ type: 'object', properties: { a: { type: 'text' } } }, 'The output schema cannot be used'],
-])('a wrong output is refused (%#)', async (output, message) => {
-  const { agent } = scriptedAgent([answer({ a: 1 })]);
+  [{ type: 'object', properties: { a: { $ref: '#/$defs/b' } } }, "can't resolve reference #/$defs/b"],
+  [{ type: 'object', properties: { a: { pattern: '(' } } }, 'The output schema cannot be used'],
+])('a wrong output is refused before the model is asked (%#)', async (output, message) => {
+  const { agent, model } = scriptedAgent([answer({ a: 1 })]);
   const error = await failureOf(agent.run('?', { output: output as never }));
   expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) });
-  expectValidHistory(agent);
+  expect(model.calls).toEqual([]);
+  expect(agent.messages).toEqual([]);
 });
 
 describe('a schema of another library', () => {

@@ -1,9 +1,9 @@
 // Facts that agents remember, separate for each owner: a person can list and erase theirs.
-import { checkValue, PocketError } from '@pocket-agent/kit';
+import { configError, PocketError } from '@pocket-agent/kit';
 import { type ConversationStore, databaseTime } from './database.ts';
 import type { Owner } from './listing.ts';
 import { plainText } from './message-rows.ts';
-import { checkOwner, textOfLength } from './options.ts';
+import { checkOwner } from './options.ts';
 
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_MEMORIES = 1_000;
@@ -32,7 +32,7 @@ export class Memories {
   /** A text that is remembered already keeps its id. */
   async remember({ text, owner }: OfOwner & { text: string }): Promise<Memory> {
     const kept = plainText(text).trim();
-    checkValue('A memory', kept, textOfLength(1, MAX_TEXT_LENGTH));
+    checkText(kept);
     const known = await this.list({ owner });
     const same = known.find((memory) => memory.text === kept);
     if (same) return same;
@@ -103,4 +103,11 @@ export class Memories {
     checkOwner(owner);
     return { scope: this.#place.scope, owner };
   }
+}
+
+function checkText(text: string): void {
+  if (text === '') throw configError('A memory needs a text.');
+  if (text.length <= MAX_TEXT_LENGTH) return;
+  const wayOut = 'shorten it, or keep several memories';
+  throw configError(`A memory has at most ${MAX_TEXT_LENGTH} characters, and this text has ${text.length}: ${wayOut}.`);
 }

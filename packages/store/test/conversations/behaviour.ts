@@ -415,7 +415,7 @@ export function testConversations(newDatabase: () => Promise<string>): void {
     expect(await texts('')).toHaveLength(2);
     expect(await chats.memory.list()).toEqual([]);
     await expect(memory.remember({ text: 'x'.repeat(2_001) })).rejects.toThrow(
-      'A memory must be a string of 1 to 2000',
+      'A memory has at most 2000 characters, and this text has 2001: shorten it, or keep several memories.',
     );
   });
 

@@ -31,6 +31,9 @@ interface YamlSource<Value> {
   schema: DescribedSchema<Value>;
 }
 
+/** For `description: Use this: when …`, which reads as a mapping inside a line. */
+const QUOTED = 'a string with ": " in quotes';
+
 /** A parsed file that knows the position of every value. */
 export class YamlFile<Value> {
   readonly file: string;
@@ -92,7 +95,8 @@ export class YamlFile<Value> {
     const [first, second] = documents;
     for (const { errors, warnings } of documents) {
       for (const fault of [...errors, ...warnings]) {
-        this.#addProblem(fault.pos[0], `invalid YAML (${fault.message})`, 'YAML');
+        const expected = fault.code === 'BLOCK_AS_IMPLICIT_KEY' ? QUOTED : 'YAML';
+        this.#addProblem(fault.pos[0], `invalid YAML (${fault.message})`, expected);
       }
     }
     if (this.problems.length > 0) return undefined;

@@ -1,7 +1,7 @@
 // Reads and checks SKILL.md of one folder.
 import { realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, isRecord } from '@pocket-agent/kit';
 import { decodeText, readConfined } from '@pocket-agent/kit/confined-files';
 import type { Skill } from 'pocket-agent';
 import { type ManifestProblem, shown } from '../manifest/problem.ts';
@@ -77,7 +77,7 @@ function checked({ source, path, names, showsPath }: Source): Omit<ReadSkill, 'b
   if (value && containsItself(source.raw))
     source.report([], { found: 'a value that contains itself', expected: 'front matter without such aliases' });
   const known = skillSchema.keysAt([]);
-  const others = Object.keys(value ?? {}).filter((key) => !known.includes(key));
+  const others = Object.keys(isRecord(source.raw) ? source.raw : {}).filter((key) => !known.includes(key));
   const warnings = source.unknownKeys([], others);
   if (!value || problems.length > 0) return { skill: undefined, problems, warnings };
   const { name, description, metadata } = value;

@@ -24,7 +24,7 @@ export function currentCaller(): CallerContext {
 
 /** Identifies the current run, also in its tool calls; undefined outside of a run. */
 export function currentRunId(): object | undefined {
-  return currentRun()?.count;
+  return currentRun()?.shared;
 }
 
 export function keyOf({ caller, metadata }: CallerContext): CallerKey {

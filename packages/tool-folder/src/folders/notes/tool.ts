@@ -1,7 +1,8 @@
 // The tool folder `notes`: notes in a SQLite file of the user.
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolderSync } from '@pocket-agent/kit';
 import { dataFolder } from '@pocket-agent/kit/private-files';
 import type { ToolContext } from '../../index.ts';
 
@@ -90,7 +91,7 @@ export class Tools {
   /** Opened by the first call, so that listing the tools writes nothing. */
   get #database(): DatabaseSync {
     if (this.#opened) return this.#opened;
-    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+    makeFolderSync(dirname(this.#file), { mode: 0o700 });
     const database = new DatabaseSync(this.#file, { timeout: 5_000 });
     chmodSync(this.#file, 0o600);
     database.exec(`PRAGMA journal_mode = WAL; ${schema}`);
