@@ -61,7 +61,7 @@ describe('pocket-agent tools', () => {
     const ofFile = await command(['tools', '--agent', agent]);
     expect(ofFile.stdout).toMatch(/^echo .* hidden /m);
     const all = await command(['tools', '--mcp', file, '--exposure', 'never']);
-    expect(all.stderr).toContain('--exposure must be one of auto, direct, deferred, hidden');
+    expect(all.stderr).toContain('--exposure must be one of auto, direct, deferred, code, hidden');
   });
 
   test('a server file in the current folder is not used without being named', async () => {

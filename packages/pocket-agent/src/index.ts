@@ -97,9 +97,11 @@ export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
 export type { ConversationStore } from './serve/served-conversations.ts';
 export type { AgentServerOptions } from './serve/server-options.ts';
 export { type FunctionTool, functionTools, type ToolReturn, tool } from './tools/function-tool.ts';
+export type { InnerCall, ReachableTool, ToolCaller } from './tools/inner-calls.ts';
 export type { ToolDenial } from './tools/tool-run.ts';
 export type {
   ListWait,
+  ShownCaller,
   Skill,
   SkillEntry,
   SkillSource,
@@ -109,6 +111,7 @@ export type {
   ToolChoices,
   ToolGroup,
   ToolSource,
+  ToolsInReach,
 } from './tools/tool-source.ts';
 
 // fail on import if Node is too old

@@ -87,14 +87,17 @@ async function exposures(
   { option, model }: Exposing,
 ): Promise<Map<Entry, ToolExposure>> {
   const entries = all.filter(({ refusal }) => refusal === undefined);
-  const { direct, deferred } = planTools({
+  const { direct, deferred, code } = planTools({
     entries,
     wordFor: (entry) => exposureOf(entry, [profile?.exposure, option]),
     limit: limitFor([model === undefined ? undefined : await contextWindowOf(identityOf(model))]),
     canSearch: !profile || refusalBy(profile, { name: FIND_TOOLS, capability: 'read' }) === undefined,
   });
-  const wordOf = (entry: Entry) =>
-    direct.includes(entry) ? 'direct' : deferred.has(entry.name) ? 'deferred' : 'hidden';
+  const wordOf = (entry: Entry) => {
+    if (direct.includes(entry)) return 'direct';
+    if (deferred.has(entry.name)) return 'deferred';
+    return code.has(entry.name) ? 'code' : 'hidden';
+  };
   return new Map(entries.map((entry) => [entry, { exposure: wordOf(entry), tokens: tokensOf(entry) }]));
 }
 

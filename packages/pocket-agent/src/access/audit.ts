@@ -22,10 +22,12 @@ export interface AuditRecord {
   reason?: string;
   outcome: 'done' | 'failed' | 'not run';
   durationMs: number;
+  /** How the call was made, if a tool made it: `code`. */
+  via?: string;
 }
 
 /** The decision about a call, and its outcome. */
-export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'outcome' | 'durationMs'> & {
+export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'outcome' | 'durationMs' | 'via'> & {
   call: ToolCall;
   reason: string | undefined;
 };

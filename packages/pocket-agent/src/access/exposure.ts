@@ -2,15 +2,21 @@
 import { isRecord, type OptionRule } from '@pocket-agent/kit';
 
 /**
- * direct: its definition is in every prompt. deferred: the model finds it with `find_tools`. hidden: the model cannot call it.
- * auto: direct as long as all definitions are short, else deferred.
+ * direct: its definition is in every prompt. deferred: the model finds it with `find_tools`. code: only code that the model
+ * writes can call it. hidden: the model cannot call it. auto: direct as long as all definitions are short, else deferred.
  */
-export type Exposure = 'auto' | 'direct' | 'deferred' | 'hidden';
+export type Exposure = 'auto' | 'direct' | 'deferred' | 'code' | 'hidden';
 
 /** For all tools, or by name: `*` matches any characters, and the first pattern that matches a name decides. */
 export type ExposureOption = Exposure | Readonly<Record<string, Exposure>>;
 
-export const exposures: readonly string[] = ['auto', 'direct', 'deferred', 'hidden'] satisfies readonly Exposure[];
+export const exposures: readonly string[] = [
+  'auto',
+  'direct',
+  'deferred',
+  'code',
+  'hidden',
+] satisfies readonly Exposure[];
 
 const isExposure = (value: unknown) => typeof value === 'string' && exposures.includes(value);
 

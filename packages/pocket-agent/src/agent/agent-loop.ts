@@ -10,6 +10,7 @@ import { type ExecutedCalls, hasExecutedCalls } from '../provider-tools/executed
 import type { LanguageModel } from '../providers/model-names.ts';
 import { nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { RunContext } from '../run/run-context.ts';
+import { callLog } from '../tools/inner-calls.ts';
 import { readModelAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
 import type { RequestedCall } from '../tools/tool-run.ts';
@@ -186,7 +187,7 @@ export class AgentLoop {
     for (const [index, result] of results.entries()) {
       // a hook may have called another tool; the model knows the call by its own name
       const name = requested[index]?.call.name ?? result.toolCallName;
-      const message = deepFreeze(toolMessage(result.toolCallId, name, toolOutput(result)));
+      const message = deepFreeze(toolMessage(result.toolCallId, name, toolOutput(result), callLog(result)));
       history.add(message, { after });
       after = message;
     }

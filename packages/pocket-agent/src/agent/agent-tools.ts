@@ -71,6 +71,7 @@ export class AgentTools {
       option: options.exposure,
       logger: agent.logger,
       emit: (event) => agent.emit(event),
+      hasCaller: this.#sources.some((source) => !isFunctionTool(source) && source.showCaller),
       conversation: () => ({ messages: history.messages, compacted: compacted() }),
     });
     // a conversation that is continued may refer to results
@@ -196,6 +197,7 @@ export class AgentTools {
       keepResult: async (call, text) => this.kept?.keep(call, text),
       table: exposed.callable,
       hidden: exposed.hidden,
+      reach: exposed.reach,
       knownTable: () => this.known(),
       collectTools: () => this.collect(signal),
       metaOf: (toolCallId) => this.#metaOf(toolCallId, stepId, context),

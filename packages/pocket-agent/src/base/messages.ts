@@ -1,5 +1,6 @@
 // The history: AI SDK prompt messages as plain JSON, so that `JSON.parse(JSON.stringify(messages))` resumes it.
 import type {
+  JSONObject,
   LanguageModelV4Content,
   LanguageModelV4FilePart,
   LanguageModelV4Message,
@@ -85,12 +86,15 @@ export function userMessage(
   return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart), ...files] };
 }
 
+/** `calls`: the log of calls that the tool made. It is kept with the history and costs no model anything. */
 export function toolMessage(
   toolCallId: string,
   toolName: string,
   output: LanguageModelV4ToolResultOutput,
+  calls?: readonly JSONObject[],
 ): ToolMessage {
-  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
+  const providerOptions = calls ? { providerOptions: { pocketAgent: { calls: [...calls] } } } : {};
+  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output, ...providerOptions }] };
 }
 
 type GeneratedCall = Extract<LanguageModelV4Content, { type: 'tool-call' }>;

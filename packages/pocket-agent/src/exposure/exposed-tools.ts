@@ -1,5 +1,5 @@
 // Which tools the model sees at a step. Short lists of tools are shown as they are; of longer ones, the model finds the rest.
-import { inSlices, type Logger } from '@pocket-agent/kit';
+import { configError, inSlices, type Logger } from '@pocket-agent/kit';
 import type { Exposure, ExposureOption } from '../access/exposure.ts';
 import type { Policy } from '../access/policy.ts';
 import type { Message } from '../base/messages.ts';
@@ -8,9 +8,11 @@ import { contextWindowOf } from '../cost/prices.ts';
 import { modelsOf } from '../model/provider-rules.ts';
 import { type LanguageModel, modelName } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
+import { reachable } from '../tools/inner-calls.ts';
+import type { Reach } from '../tools/tool-run.ts';
 import { type ToolEntry, ToolTable } from '../tools/tool-table.ts';
 import { MAX_TOOLS, warnOfVolume } from '../tools/tool-volume.ts';
-import { describedSearch, toolSearch } from './find-tools.ts';
+import { describedSearch, type FoundEntry, toolSearch } from './find-tools.ts';
 import { byName, exposureOf, isWithin, limitFor, planTools, type ToolPlan, tokensOf } from './tool-plan.ts';
 import { type UsedTool, usedTools } from './used-tools.ts';
 
@@ -24,6 +26,8 @@ export interface ExposedTools {
   callable: ToolTable;
   /** Names of tools that it may not call by itself. */
   hidden: ReadonlySet<string>;
+  /** What code that it writes may call, if that is more. */
+  reach: Reach | undefined;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -33,6 +37,8 @@ interface ExposureOptions {
   option: ExposureOption | undefined;
   logger: Logger;
   emit(event: UnsignedEvent): void;
+  /** Whether one of its tools calls others for the model. */
+  hasCaller: boolean;
   conversation(): { messages: readonly Message[]; compacted: CompactedHistory | undefined };
 }
 
@@ -51,12 +57,17 @@ interface Plan extends ToolPlan {
   /** In tokens. */
   limit: number;
   search: ToolEntry | undefined;
+  /** What it finds. */
+  searched: readonly FoundEntry[];
   callable: ToolTable;
+  /** Names of tools that the model may not call by itself. */
+  uncallable: ReadonlySet<string>;
+  reach: Reach | undefined;
 }
 
 export class ToolExposure {
   /** Offers `find_tools`. It is among the tools of the agent once there is a tool to find. */
-  readonly search = toolSearch(() => [...(this.#plan?.deferred.values() ?? [])]);
+  readonly search = toolSearch(() => this.#plan?.searched ?? []);
   readonly #options: ExposureOptions;
   #isSearchOffered = false;
   #plan: Plan | undefined;
@@ -83,7 +94,7 @@ export class ToolExposure {
       this.#plain.add(table);
     }
     this.#plan = undefined;
-    return { shown: table, callable: table, hidden: NONE };
+    return { shown: table, callable: table, hidden: NONE, reach: undefined };
   }
 
   /** Undefined if `find_tools` has to be offered first. */
@@ -91,7 +102,7 @@ export class ToolExposure {
     const limit = await this.#limitOf(step.model);
     if (!this.#plan || !isSame(this.#plan.table, step.table) || this.#plan.limit !== limit) {
       const plan = this.#planFor(step, limit);
-      if (plan.deferred.size > 0 && !this.#isSearchOffered) {
+      if (plan.searched.length > 0 && !this.#isSearchOffered) {
         this.#isSearchOffered = true;
         return undefined;
       }
@@ -104,7 +115,7 @@ export class ToolExposure {
 
   #isPlain(entry: ToolEntry, policy: Policy): boolean {
     const word = this.#wordFor(entry, policy);
-    return (word === 'auto' || word === 'direct') && entry.source !== this.search;
+    return (word === 'auto' || word === 'direct') && entry.source !== this.search && !entry.source.showCaller;
   }
 
   #wordFor(entry: ToolEntry, policy: Policy): Exposure {
@@ -116,20 +127,44 @@ export class ToolExposure {
     const search = table.entries.find(({ source }) => source === this.search);
     const canSearch = !this.#isSearchOffered || search !== undefined;
     const wordFor = (entry: ToolEntry) => this.#wordFor(entry, policy);
-    const { direct, deferred, hidden } = planTools({ entries: table.entries, wordFor, limit, canSearch });
-    const described = (entry: ToolEntry) =>
-      entry === search ? Object.freeze({ ...entry, tool: describedSearch(entry.tool, [...deferred.values()]) }) : entry;
-    const callable = table.entries.filter(({ name }) => !hidden.has(name));
+    const { direct, deferred, code, hidden } = planTools({ entries: table.entries, wordFor, limit, canSearch });
+    if (code.size > 0) this.#checkCaller(code);
+    const uncallable = code.size > 0 ? new Set([...hidden, ...code.keys()]) : hidden;
+    const callable = withoutNames(table, uncallable);
+    const caller = direct.find(({ source }) => source.showCaller);
+    const shown = caller?.source.showCaller?.(caller.tool, {
+      only: reachable([...code.values()], []),
+      others: reachable(callable.entries, [caller.name]),
+    });
+    const found = shown?.describe
+      ? [...code.values()].map((entry) => ({ ...entry, about: shown.describe?.(entry.name) }))
+      : [];
+    const searched = [...deferred.values(), ...found];
+    const described = (entry: ToolEntry) => {
+      if (entry === search) return Object.freeze({ ...entry, tool: describedSearch(entry.tool, searched) });
+      return entry === caller && shown ? Object.freeze({ ...entry, tool: shown.tool }) : entry;
+    };
     return {
       table,
       limit,
       search,
       // with nothing to find, there is nothing to search
-      direct: deferred.size > 0 ? direct.map(described) : direct.filter((entry) => entry !== search),
+      direct: direct.filter((entry) => entry !== search || searched.length > 0).map(described),
       deferred,
+      searched,
+      code,
       hidden,
-      callable: hidden.size === 0 ? table : new ToolTable(byName(callable)),
+      uncallable,
+      callable,
+      reach: caller && code.size > 0 ? { table: withoutNames(table, hidden), hidden } : undefined,
     };
+  }
+
+  #checkCaller(code: ReadonlyMap<string, ToolEntry>): void {
+    if (this.#options.hasCaller) return;
+    const [name] = code.keys();
+    const problem = `"${name}" has the exposure "code", but ${this.#options.agent} has no tool that runs code`;
+    throw configError(`${problem}: add one to tools, such as codeMode() of @pocket-agent/code-mode.`);
   }
 
   #exposedBy(plan: Plan, required: string | undefined): ExposedTools {
@@ -138,16 +173,21 @@ export class ToolExposure {
     if (required !== undefined && plan.deferred.has(required) && !found.includes(required)) found.push(required);
     const names = found.join(' ');
     if (this.#shown?.plan !== plan || this.#shown.names !== names) {
-      const { direct, deferred, callable, hidden } = plan;
+      const { direct, deferred, callable, uncallable: hidden, reach } = plan;
       const shown = new ToolTable(byName([...direct, ...found.flatMap((name) => deferred.get(name) ?? [])]));
-      this.#shown = { plan, names, exposed: { shown, callable, hidden } };
+      this.#shown = { plan, names, exposed: { shown, callable, hidden, reach } };
     }
     return this.#shown.exposed;
   }
 
-  async #report({ direct, deferred, hidden }: Plan): Promise<void> {
-    if (deferred.size === 0 && hidden.size === 0) return;
-    const names = { direct: direct.map(({ name }) => name), deferred: [...deferred.keys()], hidden: [...hidden] };
+  async #report({ direct, deferred, code, hidden }: Plan): Promise<void> {
+    if (deferred.size === 0 && hidden.size === 0 && code.size === 0) return;
+    const names = {
+      direct: direct.map(({ name }) => name),
+      deferred: [...deferred.keys()],
+      code: [...code.keys()],
+      hidden: [...hidden],
+    };
     const text = JSON.stringify(names);
     if (text === this.#reported) return;
     this.#reported = text;
@@ -173,6 +213,10 @@ async function totalOf(entries: readonly ToolEntry[]): Promise<number> {
     tokens += tokensOf(entry);
   });
   return tokens;
+}
+
+function withoutNames(table: ToolTable, names: ReadonlySet<string>): ToolTable {
+  return names.size === 0 ? table : new ToolTable(byName(table.entries.filter(({ name }) => !names.has(name))));
 }
 
 /** A filter makes a new table for each step. */

@@ -17,8 +17,13 @@ const MAX_ALTERNATIVES = 5;
 const DESCRIPTION =
   'Finds tools that are not listed here. You can call what it finds from your next step on. Search before you say that something cannot be done.';
 
+export interface FoundEntry extends ToolEntry {
+  /** For a tool that only code can call: how. */
+  about?: string | undefined;
+}
+
 /** Searches only what `deferred` returns: the tools that the current run may call. */
-export function toolSearch(deferred: () => readonly ToolEntry[]): ToolSource & { readonly revision: number } {
+export function toolSearch(deferred: () => readonly FoundEntry[]): ToolSource & { readonly revision: number } {
   return ownTools([findTools(deferred)], 'search');
 }
 
@@ -35,7 +40,7 @@ function groupsOf(entries: readonly ToolEntry[]): string[] {
   return names.size > listed.length ? [...listed, `${names.size - listed.length} more`] : listed;
 }
 
-function findTools(deferred: () => readonly ToolEntry[]) {
+function findTools(deferred: () => readonly FoundEntry[]) {
   return tool({
     name: FIND_TOOLS,
     description: DESCRIPTION,
@@ -69,19 +74,25 @@ function findTools(deferred: () => readonly ToolEntry[]) {
             ]
           : [];
       });
-      if (lines.length > 0) return ['You can call these tools from your next step on:', ...lines].join('\n');
+      const isCode = found.some(({ position }) => entries[position]?.about !== undefined);
+      const inCode = isCode ? ', those with a signature only in code' : '';
+      if (lines.length > 0) return [`You can call these tools from your next step on${inCode}:`, ...lines].join('\n');
       const groups = groupsOf(entries).join(', ');
       return `No tool fits. Try other words for the action and the thing.${groups && ` There are tools of ${groups}.`}`;
     },
   });
 }
 
-function lineOf({ name, capability, tool, source }: ToolEntry, alternatives: readonly string[]): string {
+function lineOf({ name, capability, tool, source, about }: FoundEntry, alternatives: readonly string[]): string {
   const group = source.group?.(tool)?.name.slice(0, MAX_NAME);
   const text = (tool.description ?? tool.title ?? '').trim().slice(0, MAX_LINE);
   const sentence = /^[\s\S]*?[.!?。！？](?=\s|$)/u.exec(text)?.[0] ?? text;
   const same = alternatives.slice(0, MAX_ALTERNATIVES).join(', ');
-  return foundLine(name, `(${group ? `${group}, ` : ''}${capability}): ${sentence}${same && ` The same: ${same}.`}`);
+  const line = foundLine(
+    name,
+    `(${group ? `${group}, ` : ''}${capability}): ${sentence}${same && ` The same: ${same}.`}`,
+  );
+  return about === undefined ? line : `${line}\n  ${about.replaceAll('\n', '\n  ')}`;
 }
 
 interface KnownIndex {

@@ -12,6 +12,8 @@ const UNKNOWN_WINDOW_LIMIT = Math.round(20_000 / BYTES_PER_TOKEN);
 export interface ToolPlan<Entry = ToolEntry> {
   direct: readonly Entry[];
   deferred: ReadonlyMap<string, Entry>;
+  /** Only code can call them. */
+  code: ReadonlyMap<string, Entry>;
   hidden: ReadonlySet<string>;
 }
 
@@ -30,15 +32,19 @@ export function planTools<Entry extends ToolEntry>({
   limit,
   canSearch,
 }: Planned<Entry>): ToolPlan<Entry> {
-  const { auto = [], direct = [], hidden = [] } = Object.groupBy(entries, wordFor);
+  const { auto = [], direct = [], code = [], hidden = [] } = Object.groupBy(entries, wordFor);
   const atOnce = [...direct, ...auto];
   const isShort = atOnce.length <= MAX_TOOLS && isWithin(atOnce, limit);
   const shown = new Set(isShort ? atOnce : [...direct, ...fitting(auto, limit)]);
   const hiddenNames = new Set(hidden.map(({ name }) => name));
-  const others = entries.filter((entry) => !shown.has(entry) && !hiddenNames.has(entry.name));
+  const inCode = byName(code);
+  const others = entries.filter(
+    (entry) => !shown.has(entry) && !hiddenNames.has(entry.name) && !inCode.has(entry.name),
+  );
   return {
-    direct: entries.filter((entry) => shown.has(entry) || (!canSearch && !hiddenNames.has(entry.name))),
+    direct: entries.filter((entry) => shown.has(entry) || (!canSearch && others.includes(entry))),
     deferred: byName(canSearch ? others : []),
+    code: inCode,
     hidden: hiddenNames,
   };
 }

@@ -2,7 +2,7 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
 import type { AuditRecord } from '../access/audit.ts';
 import type { Message } from '../base/messages.ts';
-import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import type { ToolCall, ToolProgress, ToolResult } from '../base/tool-call.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import type { Usage } from '../cost/usage.ts';
 
@@ -31,6 +31,11 @@ interface RanWhere {
   providerExecuted?: true;
 }
 
+interface ByTool {
+  /** The tool call that made this one: such calls and their results are not in the history. */
+  parentToolCallId?: string;
+}
+
 interface EventData {
   new_message: Message;
   text_delta: { delta: string };
@@ -41,9 +46,9 @@ interface EventData {
   /** Steps are counted from 1 in each run. */
   step_started: { step: number };
   /** `toolCallId` and `toolName` are its id and name, as in the other tool events. */
-  tool_call: ToolCall & { toolCallId: string; toolName: string } & RanWhere;
-  tool_progress: { toolCallId: string; toolName: string; progress: number; total?: number; message?: string };
-  tool_result: ToolResult & { toolName: string } & RanWhere;
+  tool_call: ToolCall & { toolCallId: string; toolName: string } & RanWhere & ByTool;
+  tool_progress: { toolCallId: string; toolName: string } & ToolProgress & ByTool;
+  tool_result: ToolResult & { toolName: string } & RanWhere & ByTool;
   step_finished: { step: number; finishReason: LanguageModelV4FinishReason['unified']; usage: Usage };
   /** The run ended without an answer. `code` is that of a PocketError, else `FAILED`. */
   run_failed: { code: string; message: string };
@@ -56,7 +61,15 @@ interface EventData {
   tool_changed: { tool: string };
   audit: AuditRecord;
   /** Not all tools are in the prompt: which are, in estimated tokens, and which the model can find or not call. */
-  tools_exposed: { direct: string[]; deferred: string[]; hidden: string[]; tokens: number; deferredTokens: number };
+  tools_exposed: {
+    direct: string[];
+    deferred: string[];
+    /** Only code that the model writes can call them. */
+    code: string[];
+    hidden: string[];
+    tokens: number;
+    deferredTokens: number;
+  };
   tool_renamed: { source: string; tool: string; name: string; reason: string };
 }
 

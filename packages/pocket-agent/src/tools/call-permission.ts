@@ -59,11 +59,13 @@ export async function permit(active: ActiveCall): Promise<Permission> {
   const { malformed } = request;
   const { name } = record.call;
   const table = run.knownTable() ?? (await abortable(run.collectTools(), signal));
-  const entry = run.hidden.has(name) && name === request.call.name ? undefined : table.find(name);
+  const entry = isOutOfReach(active) ? undefined : table.find(name);
   if (!entry) {
     note(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
     const names = run.table.entries.map((known) => known.name);
-    const text = `There is no tool "${name}". ${describeAvailable(name, names)}`;
+    let text = `There is no tool "${name}". ${describeAvailable(name, names)}`;
+    if (request.from?.names.includes(name)) text = `"${name}" cannot call itself.`;
+    else if (!request.from && run.reach?.table.find(name)) text = `"${name}" cannot be called directly, only by code.`;
     return { entry, error: new PocketError('TOOL_UNKNOWN', text) };
   }
   const judged = judgedCall(entry.source, entry, record.call.arguments);
@@ -79,6 +81,15 @@ export async function permit(active: ActiveCall): Promise<Permission> {
   budget.takeToolCall(pathKey, name);
   record.outcome = 'failed';
   return { entry };
+}
+
+/** A hook may choose a hidden tool. Nothing calls itself, and tools of the provider have only the model as caller. */
+function isOutOfReach({ run, request: { call, from }, record }: ActiveCall): boolean {
+  const { name } = record.call;
+  if (name === call.name && run.hidden.has(name)) return true;
+  if (!from) return false;
+  const entry = run.table.find(name);
+  return from.names.includes(name) || entry?.source.providerTool?.(entry.tool) !== undefined;
 }
 
 function allowed(call: ToolCall): Verdict {

@@ -1,11 +1,12 @@
 // What the tool calls of one step need, and one call between the request of the model and its result.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import type { PocketError } from '@pocket-agent/kit';
+import { PocketError } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
 import type { Verdict } from '../access/policy.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
+import type { InnerCalls } from './inner-calls.ts';
 import type { ToolResultOptions } from './tool-result.ts';
 import type { ToolTable } from './tool-table.ts';
 
@@ -29,6 +30,21 @@ export interface ToolHooks<Context> {
 export interface RequestedCall {
   call: ToolCall;
   malformed?: PocketError;
+  /** Set if a tool makes the call. */
+  from?: CallingTool;
+}
+
+export interface CallingTool {
+  toolCallId: string;
+  /** Its name, and those of the tools that called it: a tool does not call itself. */
+  names: readonly string[];
+  via: string;
+}
+
+/** What may be called. */
+export interface Reach {
+  table: ToolTable;
+  hidden: ReadonlySet<string>;
 }
 
 export interface ToolRun {
@@ -39,6 +55,8 @@ export interface ToolRun {
   table: ToolTable;
   /** Names of tools that the model may not call by itself. A hook may. */
   hidden: ReadonlySet<string>;
+  /** What tools that call others may call, if that is not the same. */
+  reach: Reach | undefined;
   /** The tools there are now, as lists change during a step; undefined if they must be collected again. */
   knownTable(): ToolTable | undefined;
   collectTools(): Promise<ToolTable>;
@@ -61,15 +79,40 @@ export interface KeptResult {
   discard(): Promise<void>;
 }
 
-export type Stop = (failure: unknown) => void;
+/** Ends the run after its current step. */
+export class RunStop {
+  #failure: unknown;
+  #controller: AbortController | undefined;
+
+  /** Why; undefined if the run goes on. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Aborted when the run is to end. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#failure !== undefined) this.#controller.abort(this.#failure);
+    return this.#controller.signal;
+  }
+
+  /** The first failure counts. */
+  stop(failure: unknown): void {
+    this.#failure ??= failure ?? new PocketError('ABORTED', 'The run was stopped.');
+    this.#controller?.abort(this.#failure);
+  }
+}
 
 /** A call between the request of the model and its result. */
 export interface ActiveCall {
   run: ToolRun;
   request: RequestedCall;
   record: CallRecord;
-  /** Ends the run after this step. */
-  stop: Stop;
+  stop: RunStop;
+  /** What the tool returned, unless a hook changed it. */
+  answer?: CallToolResult;
+  /** The calls that the tool makes. */
+  inner?: InnerCalls;
 }
 
 /** Notes in the record what was decided. */

@@ -6,8 +6,9 @@ import type { CallRecord } from '../access/audit.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import { inRun, toolCallContext } from '../run/run-context.ts';
 import { permit, preToolCall } from './call-permission.ts';
+import { type Gate, InnerCalls } from './inner-calls.ts';
 import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
-import type { ActiveCall, KeptResult, RequestedCall, Stop, ToolRun } from './tool-run.ts';
+import { type ActiveCall, type KeptResult, type RequestedCall, RunStop, type ToolRun } from './tool-run.ts';
 import { allowedTool, type ToolCallContext } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
@@ -22,8 +23,7 @@ interface ToolRunOutcome {
 const CALLS_PER_TURN = 50;
 
 export async function runToolCalls(run: ToolRun, requested: readonly RequestedCall[]): Promise<ToolRunOutcome> {
-  const failures: unknown[] = [];
-  const stop: Stop = (failure) => void failures.push(failure);
+  const stop = new RunStop();
   const results: ToolResult[] = [];
   const waiting = requested.entries();
   let turn: Promise<void> | undefined;
@@ -31,28 +31,38 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
     for (const [index, request] of waiting) {
       if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(nextTurn) : nextTurn();
       if (turn) await turn;
-      if (failures.length > 0) {
+      if (stop.failure !== undefined) {
         results[index] = notRun(run, request);
         continue;
       }
-      const context = toolCallContext(run.context, request.call.id);
-      results[index] = await inRun(context, () => runToolCall(run, request, stop));
-      context.finished = true;
+      const { result } = await gate.pass(run, request, stop);
+      results[index] = result;
     }
   };
   const parallel = Math.min(requested.length, run.settings.maxParallelToolCalls);
   const workers = Array.from({ length: parallel }, worker);
   for (const each of workers) await each; // workers never reject
-  return { results, failure: failures[0] };
+  return { results, failure: stop.failure };
 }
 
+/** What every call passes, those of the model and those that tools make. */
+const gate: Gate = {
+  async pass(run, request, stop) {
+    const active: ActiveCall = { run, request, record: newRecord(request), stop };
+    const context = toolCallContext(run.context, request.call.id);
+    const result = await inRun(context, () => runToolCall(active));
+    context.finished = true;
+    return { ...active, result };
+  },
+  skip: notRun,
+};
+
 /** Never rejects: also after an abort, or an error in a hook, the call has a result. */
-async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Promise<ToolResult> {
+async function runToolCall(active: ActiveCall): Promise<ToolResult> {
+  const { run, request, record, stop } = active;
   const { signal } = run.context;
   const startedAt = performance.now();
-  const record = newRecord(request.call);
-  const active: ActiveCall = { run, request, record, stop };
-  emitCall(run, request.call);
+  emitCall(run, request);
   let result: ToolResult;
   try {
     signal.throwIfAborted();
@@ -66,7 +76,7 @@ async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Pr
         const { source, tool } = permission.entry;
         const { call } = record;
         try {
-          const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(run, call));
+          const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active));
           outcome = readToolAnswer(active, permission.entry, await abortable(calling, signal));
           if (outcome.whole !== undefined) await keepWhole(run, call, outcome);
         } catch (error) {
@@ -77,27 +87,31 @@ async function runToolCall(run: ToolRun, request: RequestedCall, stop: Stop): Pr
       result = await resultOf(active, outcome);
     }
   } catch (error) {
-    stop(signal.aborted ? signal.reason : error);
+    stop.stop(signal.aborted ? signal.reason : error);
     result = errorToolResult(request.call, { error: asError(error), settings: run.settings });
   }
-  emitResult(run, result);
-  run.audit?.({ ...record, durationMs: Math.round((performance.now() - startedAt) * 10) / 10 });
+  if (active.inner) result.extra.toolCalls = await active.inner.end();
+  record.durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+  emitResult(run, request, result);
+  run.audit?.(record);
   return result;
 }
 
 /** A call that was still waiting when the run was stopped. */
-function notRun(run: ToolRun, { call }: RequestedCall): ToolResult {
+function notRun(run: ToolRun, request: RequestedCall): ToolResult {
+  const { call } = request;
   const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
   const result = errorToolResult(call, { error, settings: run.settings });
-  emitCall(run, call);
-  emitResult(run, result);
-  run.audit?.({ ...newRecord(call), reason: error.message });
+  emitCall(run, request);
+  emitResult(run, request, result);
+  run.audit?.({ ...newRecord(request), reason: error.message });
   return result;
 }
 
-function newRecord(call: ToolCall): CallRecord {
+function newRecord({ call, from }: RequestedCall): CallRecord {
   return {
     call,
+    ...(from ? { via: from.via } : {}),
     decision: 'refused',
     by: 'policy',
     reason: 'the call ended before it was decided',
@@ -107,24 +121,34 @@ function newRecord(call: ToolCall): CallRecord {
   };
 }
 
-function emitCall(run: ToolRun, call: ToolCall): void {
-  run.emit?.({ type: 'tool_call', data: { ...call, toolCallId: call.id, toolName: call.name } });
+function emitCall(run: ToolRun, { call, from }: RequestedCall): void {
+  run.emit?.({ type: 'tool_call', data: { ...call, toolCallId: call.id, toolName: call.name, ...parentOf(from) } });
 }
 
-function emitResult(run: ToolRun, result: ToolResult): void {
-  run.emit?.({ type: 'tool_result', data: { ...result, toolName: result.toolCallName } });
+function emitResult(run: ToolRun, { from }: RequestedCall, result: ToolResult): void {
+  run.emit?.({ type: 'tool_result', data: { ...result, toolName: result.toolCallName, ...parentOf(from) } });
 }
 
-function callContext(run: ToolRun, call: ToolCall): ToolCallContext {
+function parentOf(from: RequestedCall['from']): { parentToolCallId?: string } {
+  return from ? { parentToolCallId: from.toolCallId } : {};
+}
+
+function callContext(active: ActiveCall): ToolCallContext {
+  const { run, request, record } = active;
+  const { id: toolCallId, name: toolName } = record.call;
   const { signal, policy, metadata } = run.context;
   return {
-    toolCallId: call.id,
+    toolCallId,
     signal,
     caller: policy.caller,
     metadata,
     progress: (update) =>
-      run.emit?.({ type: 'tool_progress', data: { toolCallId: call.id, toolName: call.name, ...update } }),
-    meta: run.metaOf(call.id),
+      run.emit?.({ type: 'tool_progress', data: { toolCallId, toolName, ...parentOf(request.from), ...update } }),
+    meta: run.metaOf(toolCallId),
+    get tools() {
+      active.inner ??= new InnerCalls(active, gate);
+      return active.inner;
+    },
   };
 }
 
@@ -182,7 +206,10 @@ async function resultOf(active: ActiveCall, outcome: Outcome): Promise<ToolResul
   }
   if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(call));
   const changed = await within(signal, hooks.postToolCall?.(hookContext, call, deepCopy(result)));
-  if (!changed) return result;
+  if (!changed) {
+    if (!outcome.error && outcome.result) active.answer = outcome.answer;
+    return result;
+  }
   await outcome.kept?.discard();
   return deepCopy(checkedResult(call, changed));
 }
@@ -199,7 +226,7 @@ async function failedResult({ run, record, stop }: ActiveCall, failure: Failure)
   if (typeof decision === 'string') return errorToolResult(call, { error, message: decision, settings });
   if (decision === false) {
     const text = `Tool "${call.name}" failed and the run was stopped: ${errorText(error)}`;
-    stop(new PocketError('TOOL_FAILED', text, { cause: error }));
+    stop.stop(new PocketError('TOOL_FAILED', text, { cause: error }));
   }
   const result = ownResult ?? errorToolResult(call, { error, settings });
   const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));

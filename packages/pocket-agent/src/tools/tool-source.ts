@@ -11,6 +11,7 @@ import type {
 import { type Capability, type JudgedTool, type Judgement, judge } from '../access/capabilities.ts';
 import type { Exposure } from '../access/exposure.ts';
 import type { ToolProgress } from '../base/tool-call.ts';
+import type { ReachableTool, ToolCaller } from './inner-calls.ts';
 
 /** Passed to a source with each call. */
 export interface ToolCallContext {
@@ -24,6 +25,8 @@ export interface ToolCallContext {
   caller?: string | undefined;
   /** `metadata` of the run, frozen. */
   metadata?: Readonly<Record<string, unknown>>;
+  /** Calls other tools of the run. Undefined outside of a run. */
+  readonly tools?: ToolCaller;
 }
 
 /** all: wait for every tool. ready: the tools available soon; the rest follows with a new `revision`. */
@@ -120,6 +123,8 @@ export interface ToolSource {
   providerTool?(tool: Tool): LanguageModelV4ProviderTool | undefined;
   /** How the model gets to know a tool. Default `auto`. */
   exposure?(tool: Tool): Exposure | undefined;
+  /** For a source with a tool that calls others for the model: how that tool is shown with these in reach. */
+  showCaller?(tool: Tool, reach: ToolsInReach): ShownCaller;
   /** The server or folder of a tool: what it is about helps to find the tool. */
   group?(tool: Tool): ToolGroup | undefined;
   close?(): void | Promise<void>;
@@ -128,6 +133,20 @@ export interface ToolSource {
 export interface ToolGroup {
   name: string;
   description?: string | undefined;
+}
+
+/** What a tool that calls others for the model has in reach, such as `run_code`. */
+export interface ToolsInReach {
+  /** The model cannot call them in another way. */
+  only: readonly ReachableTool[];
+  others: readonly ReachableTool[];
+}
+
+/** How such a tool is shown. */
+export interface ShownCaller {
+  tool: Tool;
+  /** If the description has no room for the tools that only it calls: what `find_tools` says about one of them. */
+  describe?: ((name: string) => string | undefined) | undefined;
 }
 
 /** The same source for a user that must not close it. */
@@ -149,6 +168,7 @@ export function withoutClose(source: ToolSource): ToolSource {
     providerTool: (tool) => source.providerTool?.(tool),
     exposure: (tool) => source.exposure?.(tool),
     group: (tool) => source.group?.(tool),
+    ...(source.showCaller ? { showCaller: (tool, reach) => source.showCaller?.(tool, reach) ?? { tool } } : {}),
   };
 }
 

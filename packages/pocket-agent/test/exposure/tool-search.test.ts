@@ -411,10 +411,19 @@ test('the demo model searches, and calls what it finds', async () => {
 
 test('words that do not exist are refused with those that do', () => {
   const options = (exposure: unknown) => ({ llmModel: 'demo', exposure }) as PocketAgentOptions;
-  expect(() => new PocketAgent(options('code'))).toThrow(/exposure must be one of auto, direct, deferred, hidden/);
+  expect(() => new PocketAgent(options('coded'))).toThrow(
+    /exposure must be one of auto, direct, deferred, code, hidden/,
+  );
   expect(() => new PocketAgent(options({ 'a*': 'never' }))).toThrow(/exposure must be one of auto, direct/);
-  const mcpServers = { a: { command: 'x', exposure: 'code' } };
+  const mcpServers = { a: { command: 'x', exposure: 'coded' } };
   expect(() => new PocketAgent({ llmModel: 'demo', mcpServers } as unknown as PocketAgentOptions)).toThrow(
     /MCP server "a"/,
+  );
+});
+
+test('a tool for code needs a tool that runs code', async () => {
+  const { agent } = scriptedAgent(['Hi'], { tools: [add], exposure: 'code' });
+  await expect(agent.run('Hello')).rejects.toThrow(
+    '"add" has the exposure "code", but Tester has no tool that runs code: add one to tools, such as codeMode()',
   );
 });

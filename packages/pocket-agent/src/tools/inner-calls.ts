@@ -1,0 +1,183 @@
+// Calls that a tool makes while it is called: ordinary calls of the run, through the same gate. Their results go to the
+// tool, not into the history.
+import type { JSONObject } from '@ai-sdk/provider';
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { deepCopy, deepFreeze, isPocketError, isRecord, onAbort, PocketError, Semaphore } from '@pocket-agent/kit';
+import type { CallRecord } from '../access/audit.ts';
+import type { JudgedTool } from '../access/capabilities.ts';
+import type { ToolResult } from '../base/tool-call.ts';
+import { resultText } from './tool-result.ts';
+import type { ActiveCall, RequestedCall, ToolRun } from './tool-run.ts';
+import type { ToolGroup } from './tool-source.ts';
+import type { ToolEntry } from './tool-table.ts';
+
+/** A tool that another tool may call. */
+export interface ReachableTool extends JudgedTool {
+  /** Its server or folder. */
+  group?: ToolGroup | undefined;
+}
+
+/** A line of the log of the calls that a tool made. */
+export interface InnerCall extends Pick<CallRecord, 'outcome' | 'durationMs'> {
+  toolCallId: string;
+  toolName: string;
+}
+
+/** Calls other tools for a tool. Hooks, rules, approvals, budget and audit apply as if the model made the call. */
+export interface ToolCaller {
+  /** Aborted when no more calls are made: the run was aborted, a call has ended it, or the tool has returned. */
+  readonly signal: AbortSignal;
+  /** What may be called. */
+  list(): readonly ReachableTool[];
+  /** Rejects if the call is refused or fails. `via` is noted in its audit record. */
+  call(name: string, args: Record<string, unknown>, options?: { via?: string }): Promise<CallToolResult>;
+}
+
+/** How calls are made. Neither function rejects. */
+export interface Gate {
+  pass(run: ToolRun, request: RequestedCall, stop: ActiveCall['stop']): Promise<PassedCall>;
+  /** For a call that was still waiting at the end. */
+  skip(run: ToolRun, request: RequestedCall): ToolResult;
+}
+
+/** `answer`: what the tool returned, unless a hook changed it. */
+interface PassedCall extends Pick<ActiveCall, 'record' | 'answer'> {
+  result: ToolResult;
+}
+
+/** More calls of one tool call are counted in the history. */
+const MAX_LISTED = 100;
+
+interface InnerRun {
+  run: ToolRun;
+  slots: Semaphore;
+}
+
+/** By the run of the outer calls. Inner calls of inner calls have other slots: no call waits for a slot of its caller. */
+const innerRuns = new WeakMap<ToolRun, InnerRun>();
+
+function innerRunOf(outer: ToolRun): InnerRun {
+  let inner = innerRuns.get(outer);
+  if (!inner) {
+    // the calling tool gets the whole result, so nothing has to be kept
+    const run = { ...outer, ...outer.reach, keepResult: async () => undefined };
+    inner = { run, slots: new Semaphore(outer.settings.maxParallelToolCalls) };
+    innerRuns.set(outer, inner);
+  }
+  return inner;
+}
+
+export class InnerCalls implements ToolCaller {
+  readonly #outer: ActiveCall;
+  readonly #gate: Gate;
+  readonly #inner: InnerRun;
+  readonly #ending = new AbortController();
+  readonly #stopListening: (() => void)[];
+  readonly #pending = new Set<Promise<unknown>>();
+  readonly #log: InnerCall[] = [];
+  #count = 0;
+
+  constructor(outer: ActiveCall, gate: Gate) {
+    this.#outer = outer;
+    this.#gate = gate;
+    this.#inner = innerRunOf(outer.run);
+    const end = (reason: unknown) => this.#ending.abort(reason);
+    this.#stopListening = [outer.run.context.signal, outer.stop.signal].map((signal) => onAbort(signal, end));
+  }
+
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  list(): readonly ReachableTool[] {
+    return reachable(this.#inner.run.table.entries, this.#callers);
+  }
+
+  call(name: string, args: Record<string, unknown>, { via = 'tool' } = {}): Promise<CallToolResult> {
+    const { id } = this.#outer.record.call;
+    const call = { id: `${id}.${++this.#count}`, name, arguments: isRecord(args) ? deepCopy(args) : {} };
+    const request: RequestedCall = { call: deepFreeze(call), from: { toolCallId: id, names: this.#callers, via } };
+    const text = `The arguments of "${name}" must be an object.`;
+    if (!isRecord(args)) request.malformed = new PocketError('TOOL_ARGUMENTS_INVALID', text);
+    const calling = this.#call(request);
+    this.#pending.add(calling);
+    const settled = () => void this.#pending.delete(calling);
+    calling.then(settled, settled); // also: a tool that does not wait for a call cannot end the process
+    return calling;
+  }
+
+  /** Makes no more calls, waits for those that have begun, and returns the log. */
+  async end(): Promise<readonly InnerCall[]> {
+    for (const stopListening of this.#stopListening) stopListening();
+    const text = `The call of "${this.#outer.record.call.name}" has ended, so it makes no more calls.`;
+    this.#ending.abort(new PocketError('ABORTED', text));
+    await Promise.allSettled(this.#pending);
+    return this.#log;
+  }
+
+  async #call(request: RequestedCall): Promise<CallToolResult> {
+    const { run, slots } = this.#inner;
+    this.signal.throwIfAborted();
+    const { id: toolCallId, name: toolName } = request.call;
+    let release: () => void;
+    try {
+      release = await slots.acquire(this.signal);
+    } catch (error) {
+      this.#gate.skip(run, request);
+      this.#log.push({ toolCallId, toolName, outcome: 'not run', durationMs: 0 });
+      throw error;
+    }
+    try {
+      const { record, answer, result } = await this.#gate.pass(run, request, this.#outer.stop);
+      const { outcome, durationMs } = record;
+      this.#log.push({
+        toolCallId,
+        toolName,
+        outcome: result.isError && outcome === 'done' ? 'failed' : outcome,
+        durationMs,
+      });
+      return readAnswer(result, answer);
+    } finally {
+      release();
+    }
+  }
+
+  /** A tool calls neither itself nor the tools that called it. */
+  get #callers(): readonly string[] {
+    const { request } = this.#outer;
+    return [...(request.from?.names ?? []), request.call.name];
+  }
+}
+
+function readAnswer(
+  { isError, toolResultContent, extra }: ToolResult,
+  answer: CallToolResult | undefined,
+): CallToolResult {
+  if (!isError && answer) return answer;
+  // a hook may have removed something
+  const content: CallToolResult['content'] = toolResultContent.map((part) =>
+    part.type === 'text' ? part : { type: 'image', mimeType: part.mediaType, data: part.data.data },
+  );
+  if (!isError) return { content };
+  const { error } = extra;
+  throw new PocketError(isPocketError(error) ? error.code : 'TOOL_FAILED', resultText({ content }), { cause: error });
+}
+
+/** The log for the history: the first calls one by one, the others counted by tool and outcome. */
+export function callLog({ extra }: ToolResult): JSONObject[] | undefined {
+  const calls = extra.toolCalls as readonly InnerCall[] | undefined;
+  if (!calls?.length) return undefined;
+  const others = Map.groupBy(calls.slice(MAX_LISTED), ({ toolName, outcome }) => `${outcome} ${toolName}`);
+  const counted = [...others.values()].flatMap((group) => {
+    const [first] = group;
+    return first ? [{ toolName: first.toolName, outcome: first.outcome, calls: group.length }] : [];
+  });
+  return [...calls.slice(0, MAX_LISTED).map((call) => ({ ...call })), ...counted];
+}
+
+/** What tools may call that have one of these names, or are called by such a tool. */
+export function reachable(entries: readonly ToolEntry[], callers: readonly string[]): readonly ReachableTool[] {
+  return entries
+    .filter(({ name, source, tool }) => !callers.includes(name) && !source.providerTool?.(tool))
+    .map(({ source, ...judged }) => ({ ...judged, group: source.group?.(judged.tool) }));
+}
