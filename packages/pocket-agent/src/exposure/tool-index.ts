@@ -1,8 +1,8 @@
 // Finds tools by words: BM25 over the fields of a tool and of its server, with word families and small typing errors.
 import { TimeSlices } from '@pocket-agent/kit';
-import { Postings, Scores } from './postings.ts';
-import { noWords, readWords, type SearchedTool, Vocabulary, type Words } from './tool-words.ts';
-import { commonActions, stopWords, wordFamilies } from './word-families.ts';
+import { Postings, Scores, type Variant } from './postings.ts';
+import { readGroup, readTool, type SearchedTool, Vocabulary, type Words } from './tool-words.ts';
+import { stopWords, weakWords, wordFamilies } from './word-families.ts';
 import { stemOf, wordsOf } from './words.ts';
 
 export interface FoundTool {
@@ -14,11 +14,15 @@ export interface FoundTool {
 /** A word of the same family counts this much. The weights are measured: see bench/tool-search.ts. */
 const FAMILY_WEIGHT = 0.65;
 const TYPO_WEIGHT = 0.6;
-const COMMON_ACTION_WEIGHT = 0.65;
+const WEAK_WORD_WEIGHT = 0.65;
 /** How much a tool gains if its group as a whole fits the query. */
-const GROUP_WEIGHT = 0.5;
+const GROUP_WEIGHT = 0.3;
+/** How much a tool loses that matches a part of the query. */
+const COVERAGE_POWER = 0.5;
 /** Part of the first sentence that two tools share if they are nearly the same. */
 const SAME_SENTENCE = 0.5;
+/** More than a search returns, because some are joined. */
+const CANDIDATES = 200;
 const MAX_QUERY = 1_000;
 const MAX_QUERY_WORDS = 40;
 
@@ -27,7 +31,7 @@ for (const family of wordFamilies) {
   const stems = new Set(family.map(stemOf));
   for (const stem of stems) familyOf.set(stem, new Set([...(familyOf.get(stem) ?? []), ...stems]));
 }
-const commonStems = new Set(commonActions.flat().map(stemOf));
+const weakStems = new Set(weakWords.map(stemOf));
 
 /** Built once for a list of tools, without a long turn of the event loop. It knows nothing of other tools. */
 export class ToolIndex {
@@ -52,13 +56,10 @@ export class ToolIndex {
     const slices = new TimeSlices();
     const groups = new Map<string, { number: number; words: Words }>();
     for (const searched of this.#tools) {
-      const words = readWords(searched, this.#vocabulary);
       const name = searched.group?.name ?? '';
-      const group = groups.get(name) ?? {
-        number: groups.size,
-        words: { ...noWords(), group: words.group, groupText: words.groupText },
-      };
+      const group = groups.get(name) ?? { number: groups.size, words: readGroup(searched.group, this.#vocabulary) };
       groups.set(name, group);
+      const words = readTool(searched, group.words, this.#vocabulary);
       for (const word of new Set(words.name)) group.words.name.push(word);
       for (const word of words.firstSentence) group.words.firstSentence.push(word);
       this.#words.push(words);
@@ -81,18 +82,16 @@ export class ToolIndex {
       scores.add(weight, variants);
       groupScores.add(weight, variants);
     }
-    const ranked: { position: number; score: number }[] = [];
-    for (let position = 0; position < this.#groupOf.length; position++) {
-      const score = scores.of(position) + GROUP_WEIGHT * groupScores.of(this.#groupOf[position] ?? 0);
-      if (score > 0) ranked.push({ position, score });
-    }
-    ranked.sort((one, other) => other.score - one.score || one.position - other.position);
-    return this.#joined(ranked, limit);
+    const totals = Float64Array.from(this.#groupOf, (group, position) => {
+      const own = scores.of(position) * scores.coverage(position) ** COVERAGE_POWER;
+      return own + GROUP_WEIGHT * groupScores.of(group);
+    });
+    return this.#joined(bestOf(totals), limit);
   }
 
-  #joined(ranked: readonly { position: number }[], limit: number): FoundTool[] {
+  #joined(ranked: readonly number[], limit: number): FoundTool[] {
     const found: FoundTool[] = [];
-    for (const { position } of ranked) {
+    for (const position of ranked) {
       const same = found.find((each) => this.#isNearlySame(each.position, position));
       if (same) same.alternatives.push(position);
       else if (found.length === limit) break;
@@ -110,27 +109,38 @@ export class ToolIndex {
     return shared >= SAME_SENTENCE * Math.max(first.size, second.size);
   }
 
-  /** Words that stand for one of the query, and how much they count. */
-  #variants(stem: string): [word: number, weight: number][] {
+  #variants(stem: string): Variant[] {
     const word = this.#vocabulary.find(stem);
-    const similar = word === undefined ? this.#vocabulary.similarTo(stem) : [];
-    const variants: [number, number][] = similar.map((each) => [each, TYPO_WEIGHT]);
-    if (word !== undefined) variants.push([word, 1]);
-    for (const member of familyOf.get(stem) ?? []) {
-      const other = member === stem ? undefined : this.#vocabulary.find(member);
-      if (other !== undefined) variants.push([other, FAMILY_WEIGHT]);
-    }
-    return variants;
+    const others = [...(familyOf.get(stem) ?? [])].flatMap((member) => this.#vocabulary.find(member) ?? []);
+    const family = others.filter((other) => other !== word).map((other) => ({ word: other, part: FAMILY_WEIGHT }));
+    if (word !== undefined) return [{ word, part: 1 }, ...family];
+    const similar = this.#vocabulary.similarTo(stem).map((each) => ({ word: each, part: TYPO_WEIGHT }));
+    return [...similar, ...family];
   }
+}
+
+/** Positions of the highest totals, the best first. */
+function bestOf(totals: Float64Array): number[] {
+  const least = totals.toSorted().at(-CANDIDATES) ?? 0;
+  const positions: number[] = [];
+  for (const [position, total] of totals.entries()) if (total > 0 && total >= least) positions.push(position);
+  return positions.sort((one, other) => (totals[other] ?? 0) - (totals[one] ?? 0) || one - other);
 }
 
 function queryStems(query: string): Map<string, number> {
   const stems = new Map<string, number>();
-  for (const word of wordsOf(query.slice(0, MAX_QUERY))) {
-    if (stopWords.has(word)) continue;
+  for (const word of wordsOf(withoutPaths(query.slice(0, MAX_QUERY)))) {
+    if (stopWords.has(word.toLowerCase())) continue;
     const stem = stemOf(word);
-    stems.set(stem, commonStems.has(stem) ? COMMON_ACTION_WEIGHT : 1);
+    stems.set(stem, weakStems.has(stem) ? WEAK_WORD_WEIGHT : 1);
     if (stems.size === MAX_QUERY_WORDS) break;
   }
   return stems;
+}
+
+/** Of a web address or a path, only its kind says something about tools. */
+function withoutPaths(query: string): string {
+  return query
+    .replace(/\bhttps?:\/\/\S+/g, ' url ')
+    .replace(/(?<!\S)~?\/\S*?(?:\.(\w{1,5}))?(?=[,.;:)]*(?:\s|$))/g, (_path, ending = '') => ` file ${ending} `);
 }

@@ -29,9 +29,10 @@ export type Words = Record<Field, number[]>;
 export const fieldNames = Object.keys(fields) as Field[];
 
 /** Servers may send texts of any size. */
-const MAX_TEXT = 4_000;
+const MAX_TEXT = 2000;
 const MAX_GROUP_TEXT = 1_000;
 const MAX_PARAMETERS = 100;
+const MAX_VALUES = 20;
 const MAX_DEPTH = 4;
 /** Typing errors in shorter words are too likely to hit another word. */
 const MIN_CORRECTED_LENGTH = 5;
@@ -40,19 +41,27 @@ export function noWords(): Words {
   return { name: [], firstSentence: [], rest: [], parameters: [], parameterTexts: [], group: [], groupText: [] };
 }
 
-export function readWords({ name, tool, group }: SearchedTool, vocabulary: Vocabulary): Words {
-  const stemsOf = (text: string) => wordsOf(text).map((word) => vocabulary.numberOf(word));
+/** The words of the group are the same for all its tools. */
+export function readGroup(group: ToolGroup | undefined, vocabulary: Vocabulary): Words {
+  return {
+    ...noWords(),
+    group: vocabulary.numbersOf(group?.name ?? ''),
+    groupText: vocabulary.numbersOf((group?.description ?? '').slice(0, MAX_GROUP_TEXT)),
+  };
+}
+
+export function readTool({ name, tool }: SearchedTool, ofGroup: Words, vocabulary: Vocabulary): Words {
   const text = (tool.description ?? '').slice(0, MAX_TEXT).trim();
   const first = firstSentence(text);
   const parameters = readParameters(tool.inputSchema);
   return {
-    name: stemsOf(`${name} ${(tool.title ?? tool.annotations?.title ?? '').slice(0, MAX_TEXT)}`),
-    firstSentence: stemsOf(first),
-    rest: stemsOf(text.slice(first.length)),
-    parameters: stemsOf(parameters.names.join(' ').slice(0, MAX_TEXT)),
-    parameterTexts: stemsOf(parameters.texts.join(' ').slice(0, MAX_TEXT)),
-    group: stemsOf(group?.name ?? ''),
-    groupText: stemsOf((group?.description ?? '').slice(0, MAX_GROUP_TEXT)),
+    name: vocabulary.numbersOf(`${name} ${(tool.title ?? tool.annotations?.title ?? '').slice(0, MAX_TEXT)}`),
+    firstSentence: vocabulary.numbersOf(first),
+    rest: vocabulary.numbersOf(text.slice(first.length)),
+    parameters: vocabulary.numbersOf(parameters.names.join(' ').slice(0, MAX_TEXT)),
+    parameterTexts: vocabulary.numbersOf(parameters.texts.join(' ').slice(0, MAX_TEXT)),
+    group: ofGroup.group,
+    groupText: ofGroup.groupText,
   };
 }
 
@@ -74,10 +83,19 @@ function readParameters(schema: unknown, into: Parameters = { names: [], texts: 
     into.names.push(name);
     if (!isRecord(property)) continue;
     if (typeof property.description === 'string') into.texts.push(property.description.slice(0, MAX_TEXT));
+    into.texts.push(...valuesOf(property));
     readParameters(property, into, depth + 1);
     readParameters(property.items, into, depth + 1);
   }
   return into;
+}
+
+/** What a parameter can be: `type: "issue" | "pull_request"` says what the tool does. */
+function valuesOf({ enum: listed, anyOf, oneOf, const: only }: Record<string, unknown>): string[] {
+  const variants = [anyOf, oneOf].flatMap((each) => (Array.isArray(each) ? each.slice(0, MAX_VALUES) : []));
+  const values = Array.isArray(listed) ? listed.slice(0, MAX_VALUES) : [];
+  const described = variants.filter(isRecord).flatMap((variant) => [variant.const, variant.description]);
+  return [only, ...values, ...described].flatMap((value) => (typeof value === 'string' ? [value.slice(0, MAX_TEXT)] : []));
 }
 
 /** Numbers the stems of all words: numbers are compared and counted faster. */
@@ -88,8 +106,12 @@ export class Vocabulary {
   /** Made for the first word that is not known. */
   #byStart: Map<string, string[]> | undefined;
 
-  /** Adds a word that is new. */
-  numberOf(word: string): number {
+  /** Adds words that are new. */
+  numbersOf(text: string): number[] {
+    return wordsOf(text).map((word) => this.#numberOf(word));
+  }
+
+  #numberOf(word: string): number {
     const known = this.#numbers.get(word);
     if (known !== undefined) return known;
     const stem = stemOf(word);

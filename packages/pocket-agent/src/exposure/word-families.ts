@@ -4,6 +4,7 @@
 const COMMON_ACTIONS = `
 get fetch read retrieve obtain load view show open
 create make write add generate build new produce draft compose start
+add insert append attach put
 search find lookup look query discover locate seek
 navigate visit browse open goto go
 delete remove erase clear forget drop purge
@@ -54,7 +55,7 @@ investor shareholder holder fund
 dividend payout
 crypto cryptocurrency bitcoin coin ethereum
 currency exchange money euro dollar
-news headline story article report press
+news headline story article report
 current latest recent now today newest live
 past history historical previous earlier last
 upcoming future next schedule soon
@@ -172,24 +173,31 @@ recommend 推荐
 ranking rank 排行 排名
 `;
 
+/** Words that many queries have, and that say less than the others. */
+const COMMON_WORDS = `
+current latest recent now today newest live available different first main key top name detail content information
+`;
+
 /** Words of a query that say nothing about a tool; `server`, `tool` and the like are in most descriptions. */
 const STOP_WORDS = `
 a an the of to in on for and or is are be by with from at as it its this that these those into using use used can will
 you your their them they we our i me my which what how when where who whom whose why if not any all such via per based e
 g etc within between about then than also please help some may do does did has have had was were there here so just need
-want like would should could one mcp llm llms server servers model context protocol tool tools ai assistant assistants
+want like would should could one s t ll re ve related relevant regarding concerning following given provide provides
+according specific various important whether both each every respectively mcp llm llms server servers model context protocol tool tools ai assistant assistants
 `;
 
 export const stopWords: ReadonlySet<string> = new Set(STOP_WORDS.trim().split(/\s+/));
 
-export const commonActions: readonly (readonly string[])[] = families(COMMON_ACTIONS);
+export const wordFamilies: readonly (readonly string[])[] = families(COMMON_ACTIONS + OTHERS);
 
-export const wordFamilies: readonly (readonly string[])[] = [...commonActions, ...families(OTHERS)];
+/** They count less in a query. */
+export const weakWords: readonly string[] = families(COMMON_ACTIONS + COMMON_WORDS).flat();
 
 /** One family on each line. */
 function families(text: string): string[][] {
   return text
-    .trim()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => line.split(' '));
 }

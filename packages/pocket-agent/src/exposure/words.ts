@@ -1,20 +1,16 @@
 // The words of a text as a search compares them: identifiers split, endings removed, Chinese and Japanese in pairs of characters.
 
 const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}';
-const PIECES = new RegExp(`[${CJK}]+|[\\p{L}\\p{N}]+`, 'gu');
+const PIECES = new RegExp(`[${CJK}]+|\\p{Lu}+(?!\\p{Ll})[\\p{Ll}\\p{N}]*|\\p{Lu}?[[\\p{L}\\p{N}]--[\\p{Lu}${CJK}]]+`, 'gv');
+/** Most texts are ASCII, and a pattern for them is several times as fast. */
+const ASCII_PIECES = /[A-Z]+(?![a-z])[a-z0-9]*|[A-Z]?[a-z0-9]+/g;
 const IS_CJK = new RegExp(`^[${CJK}]`, 'u');
 
-/** In lower case: `getUserName` and `get_user_name` are three words each. */
+/** `getUserName` and `get_user_name` are three words each. */
 export function wordsOf(text: string): string[] {
-  // most texts are ASCII, and their patterns are several times as fast
-  if (!/[^\t-~]/.test(text))
-    return splitNames(text, /([a-z0-9])([A-Z])/g, /([A-Z])([A-Z][a-z])/g).match(/[a-z0-9]+/g) ?? [];
-  const split = splitNames(text.normalize('NFKC'), /(\p{Ll}|\d)(\p{Lu})/gu, /(\p{Lu})(\p{Lu}\p{Ll})/gu);
-  return (split.match(PIECES) ?? []).flatMap((piece) => (IS_CJK.test(piece) ? pairsOf(piece) : [piece]));
-}
-
-function splitNames(text: string, ...borders: readonly RegExp[]): string {
-  return borders.reduce((split, border) => split.replace(border, '$1 $2'), text).toLowerCase();
+  if (!/[^\t-~]/.test(text)) return text.match(ASCII_PIECES) ?? [];
+  const pieces = text.normalize('NFKC').match(PIECES) ?? [];
+  return pieces.flatMap((piece) => (IS_CJK.test(piece) ? pairsOf(piece) : [piece]));
 }
 
 /** These languages put no spaces between words. */
@@ -27,16 +23,17 @@ function pairsOf(piece: string): string[] {
 /** Words of more letters are data. */
 const MAX_LETTERS = 40;
 
-/** Without the endings of English plurals and verbs: `queries`, `query` and `querying` have one stem. */
+/** In lower case, without the endings of English plurals and verbs: `Queries`, `query` and `querying` have one stem. */
 export function stemOf(word: string): string {
-  if (word.length < 4 || !/^[a-z]+$/.test(word)) return word.slice(0, MAX_LETTERS);
-  let stem = word;
+  let stem = word.slice(0, MAX_LETTERS).toLowerCase();
+  // news is no plural of new
+  if (stem.length < 4 || stem === 'news' || !/^[a-z]+$/.test(stem)) return stem;
   if (stem.endsWith('ies') && stem.length > 4) stem = `${stem.slice(0, -3)}y`;
   else if (/(ss|sh|ch|x|z)es$/.test(stem)) stem = stem.slice(0, -2);
   else if (/[^su]s$/.test(stem)) stem = stem.slice(0, -1);
   if (stem.length > 5 && stem.endsWith('ing')) stem = singleEnd(stem.slice(0, -3));
   else if (stem.length > 4 && stem.endsWith('ed')) stem = singleEnd(stem.slice(0, -2));
-  if (stem.length > 4 && stem.endsWith('e')) stem = stem.slice(0, -1);
+  if (stem.length > 3 && stem.endsWith('e')) stem = stem.slice(0, -1);
   if (stem.length > 4 && stem.endsWith('y')) stem = `${stem.slice(0, -1)}i`;
   return stem;
 }
