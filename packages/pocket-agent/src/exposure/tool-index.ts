@@ -11,7 +11,7 @@ export interface FoundTool {
   alternatives: number[];
 }
 
-/** A word of the same family counts this much. The weights are measured: see bench/tool-search.ts. */
+/** A word of the same family counts this much. The weights are measured: see bench/tool-search/run.ts. */
 const FAMILY_WEIGHT = 0.65;
 const TYPO_WEIGHT = 0.6;
 const WEAK_WORD_WEIGHT = 0.65;
@@ -82,10 +82,11 @@ export class ToolIndex {
       scores.add(weight, variants);
       groupScores.add(weight, variants);
     }
-    const totals = Float64Array.from(this.#groupOf, (group, position) => {
+    const totals = new Float64Array(this.#groupOf.length);
+    for (const [position, group] of this.#groupOf.entries()) {
       const own = scores.of(position) * scores.coverage(position) ** COVERAGE_POWER;
-      return own + GROUP_WEIGHT * groupScores.of(group);
-    });
+      totals[position] = own + GROUP_WEIGHT * groupScores.of(group);
+    }
     return this.#joined(bestOf(totals), limit);
   }
 
@@ -123,7 +124,10 @@ export class ToolIndex {
 function bestOf(totals: Float64Array): number[] {
   const least = totals.toSorted().at(-CANDIDATES) ?? 0;
   const positions: number[] = [];
-  for (const [position, total] of totals.entries()) if (total > 0 && total >= least) positions.push(position);
+  for (let position = 0; position < totals.length; position++) {
+    const total = totals[position] ?? 0;
+    if (total > 0 && total >= least) positions.push(position);
+  }
   return positions.sort((one, other) => (totals[other] ?? 0) - (totals[one] ?? 0) || one - other);
 }
 

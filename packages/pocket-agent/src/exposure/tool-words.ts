@@ -12,7 +12,7 @@ export interface SearchedTool {
   group: ToolGroup | undefined;
 }
 
-/** Weight of each field, and how much its length counts. Measured by bench/tool-search.ts; see docs/tool-search.md. */
+/** Weight of each field, and how much its length counts. Measured by bench/tool-search/run.ts; see docs/tool-search.md. */
 export const fields = {
   name: { weight: 3, lengthPart: 0.5 },
   firstSentence: { weight: 1, lengthPart: 0.4 },
@@ -82,8 +82,8 @@ function readParameters(schema: unknown, into: Parameters = { names: [], texts: 
     const property = schema.properties[name];
     into.names.push(name);
     if (!isRecord(property)) continue;
-    if (typeof property.description === 'string') into.texts.push(property.description.slice(0, MAX_TEXT));
-    into.texts.push(...valuesOf(property));
+    addText(property.description, into.texts);
+    readValues(property, into.texts);
     readParameters(property, into, depth + 1);
     readParameters(property.items, into, depth + 1);
   }
@@ -91,11 +91,19 @@ function readParameters(schema: unknown, into: Parameters = { names: [], texts: 
 }
 
 /** What a parameter can be: `type: "issue" | "pull_request"` says what the tool does. */
-function valuesOf({ enum: listed, anyOf, oneOf, const: only }: Record<string, unknown>): string[] {
-  const variants = [anyOf, oneOf].flatMap((each) => (Array.isArray(each) ? each.slice(0, MAX_VALUES) : []));
-  const values = Array.isArray(listed) ? listed.slice(0, MAX_VALUES) : [];
-  const described = variants.filter(isRecord).flatMap((variant) => [variant.const, variant.description]);
-  return [only, ...values, ...described].flatMap((value) => (typeof value === 'string' ? [value.slice(0, MAX_TEXT)] : []));
+function readValues(property: Record<string, unknown>, into: string[]): void {
+  if (Array.isArray(property.enum)) for (const value of property.enum.slice(0, MAX_VALUES)) addText(value, into);
+  const variants = property.anyOf ?? property.oneOf;
+  if (!Array.isArray(variants)) return;
+  for (const variant of variants.slice(0, MAX_VALUES)) {
+    if (!isRecord(variant)) continue;
+    addText(variant.const, into);
+    addText(variant.description, into);
+  }
+}
+
+function addText(value: unknown, into: string[]): void {
+  if (typeof value === 'string') into.push(value.slice(0, MAX_TEXT));
 }
 
 /** Numbers the stems of all words: numbers are compared and counted faster. */

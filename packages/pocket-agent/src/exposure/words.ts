@@ -1,7 +1,10 @@
 // The words of a text as a search compares them: identifiers split, endings removed, Chinese and Japanese in pairs of characters.
 
 const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}';
-const PIECES = new RegExp(`[${CJK}]+|\\p{Lu}+(?!\\p{Ll})[\\p{Ll}\\p{N}]*|\\p{Lu}?[[\\p{L}\\p{N}]--[\\p{Lu}${CJK}]]+`, 'gv');
+const PIECES = new RegExp(
+  `[${CJK}]+|\\p{Lu}+(?!\\p{Ll})[\\p{Ll}\\p{N}]*|\\p{Lu}?[[\\p{L}\\p{N}]--[\\p{Lu}${CJK}]]+`,
+  'gv',
+);
 /** Most texts are ASCII, and a pattern for them is several times as fast. */
 const ASCII_PIECES = /[A-Z]+(?![a-z])[a-z0-9]*|[A-Z]?[a-z0-9]+/g;
 const IS_CJK = new RegExp(`^[${CJK}]`, 'u');

@@ -1,13 +1,17 @@
-// How well `find_tools` ranks, and how fast: `TOOL_SEARCH_DATA=FOLDER node -C pocket-agent/source bench/tool-search.ts`.
+// How well `find_tools` ranks, and how fast:
+// `TOOL_SEARCH_DATA=FOLDER node_modules/.bin/node -C pocket-agent/source bench/tool-search/run.ts`
 //
-// FOLDER has catalogue.json: [{ server, serverDescription?, name, description, inputSchema }], and files of queries.
-// cases.json: [{ task, steps, tools }]; a tool is found if the task or one step as a query finds it.
-// questions.json (optional): [[query, [names]]]; a query succeeds if it finds one of the names.
-import { existsSync, readFileSync } from 'node:fs';
+// FOLDER has catalogue.json: [{ server, serverDescription?, name, description, inputSchema }]; cases.json and maybe other
+// files cases-*.json: [{ id, task, steps, tools }]. A tool is found if the task or one step as a query finds it. Weights and
+// word families are tuned with half of the cases; the figures of the other half are those to believe.
+// questions.json beside this file: [[query, [names]]] about the same catalogue, written before tuning and never tuned for. A
+// query succeeds if it finds one of the names.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { ToolIndex } from '../packages/pocket-agent/src/exposure/tool-index.ts';
-import type { SearchedTool } from '../packages/pocket-agent/src/exposure/tool-words.ts';
+
+import { ToolIndex } from '../../packages/pocket-agent/src/exposure/tool-index.ts';
+import type { SearchedTool } from '../../packages/pocket-agent/src/exposure/tool-words.ts';
 
 interface ListedTool {
   server: string;
@@ -18,6 +22,7 @@ interface ListedTool {
 }
 
 interface Case {
+  id: string;
   task: string;
   steps: string[];
   tools: string[];
@@ -25,35 +30,43 @@ interface Case {
 
 const RANKS = [5, 10];
 const SIZES = [527, 5_000, 20_000];
-const REPEATS = 50;
 
 const folder = process.env.TOOL_SEARCH_DATA;
 if (folder === undefined) {
-  console.error(`Set TOOL_SEARCH_DATA to a folder; see the beginning of ${fileURLToPath(import.meta.url)}.`);
+  console.error(`Set TOOL_SEARCH_DATA to a folder; see the beginning of ${import.meta.filename}.`);
   process.exit(2);
 }
 
-const catalogue = read<ListedTool[]>('catalogue.json') ?? [];
+const catalogue = read<ListedTool[]>(folder, 'catalogue.json');
 const index = await ToolIndex.of(copies(catalogue.length));
 
-const cases = read<Case[]>('cases.json') ?? [];
-report(
-  'cases',
-  cases.flatMap(({ task, steps, tools }) => {
-    const lists = [task, ...steps].map(namesFor);
-    return tools.map((wanted) => Math.min(...lists.map((names) => rankOf(names, [wanted]))));
-  }),
-);
-const questions = read<[string, string[]][]>('questions.json') ?? [];
+for (const name of readdirSync(folder).filter((file) => /^cases.*\.json$/.test(file))) {
+  const all = read<Case[]>(folder, name);
+  const [tuned, others] = [all.filter(isTuned), all.filter((each) => !isTuned(each))];
+  report(name, ranksOf(all));
+  report('  half that is tuned with', ranksOf(tuned));
+  report('  other half', ranksOf(others));
+}
+const questions = read<[string, string[]][]>(import.meta.dirname, 'questions.json');
 report(
   'questions',
   questions.map(([query, wanted]) => rankOf(namesFor(query), wanted)),
 );
 for (const size of SIZES) await measureSpeed(size);
 
-function read<Value>(name: string): Value | undefined {
-  const path = join(folder ?? '', name);
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
+function read<Value>(path: string, name: string): Value {
+  return JSON.parse(readFileSync(join(path, name), 'utf8'));
+}
+
+function isTuned({ id }: Case): boolean {
+  return (createHash('sha256').update(id.slice(0, 8)).digest()[0] ?? 0) % 2 === 0;
+}
+
+function ranksOf(cases: readonly Case[]): number[] {
+  return cases.flatMap(({ task, steps, tools }) => {
+    const lists = [task, ...steps].map(namesFor);
+    return tools.map((wanted) => Math.min(...lists.map((names) => rankOf(names, [wanted]))));
+  });
 }
 
 /** The catalogue, repeated under other names. */
@@ -91,7 +104,7 @@ async function measureSpeed(size: number): Promise<void> {
   const large = await ToolIndex.of(tools);
   const built = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(cpu);
-  const queries = cases.flatMap(({ steps }) => steps).slice(0, REPEATS);
+  const queries = questions.map(([query]) => query);
   for (const query of queries) large.search(query, 8);
   const searchedAt = performance.now();
   for (const query of queries) large.search(query, 8);
