@@ -134,6 +134,15 @@ describe('pocket-agent tools', () => {
     expect(wrong.stderr).toContain('did you mean "read"?');
   });
 
+  test('the exposure in a manifest is shown', async () => {
+    const own = join(folder.path, 'exposed', 'Multiplication');
+    await mkdir(own, { recursive: true });
+    await writeFile(join(own, 'manifest.yaml'), `${SEED_MANIFEST}\nexposure: deferred\n`);
+    await writeFile(join(own, 'tool.mjs'), SEED_TOOLS);
+    const { stdout } = await command(['tools', '--tools', own, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ tool: 'multiply', exposure: 'deferred' });
+  });
+
   test('a broken folder is reported with exit code 1, and the others are listed', async () => {
     const own = join(folder.path, 'own');
     await cp(toolsFolder, own, { recursive: true });

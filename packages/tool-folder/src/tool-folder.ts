@@ -212,10 +212,12 @@ export class ToolFolder implements ToolSource {
     return own === undefined ? undefined : this.#skillTools.choices(tool, own);
   }
 
-  /** The tools for skills are always in the prompt. */
-  exposure({ name }: Tool): Exposure | undefined {
-    const tool = this.#find(name).tool;
-    return this.#skillToolOf(name) === undefined ? exposureIn(this.#options.exposure, [tool, name]) : 'direct';
+  /** Options take precedence over the manifest. The tools for skills are always in the prompt. */
+  exposure(tool: Tool): Exposure | undefined {
+    const { name } = tool;
+    if (this.#skillToolOf(name) !== undefined) return 'direct';
+    const { running, tool: ownName } = this.#find(name);
+    return exposureIn(this.#options.exposure, [ownName, name]) ?? running?.exposure({ ...tool, name: ownName });
   }
 
   group({ name }: Tool): ToolGroup | undefined {

@@ -192,3 +192,19 @@ test('an MCP server of a folder runs while the folder is active', async () => {
   expect(folder.revision).toBeGreaterThan(revision);
   expect(await namesOf(folder)).toEqual(['Local_find']);
 });
+
+test('a manifest says how the model gets to know its tools; options of the folder and of the agent take precedence', async () => {
+  const tools = (name: string, exposure: string) => ({
+    [`${name}/manifest.yaml`]: `exposure: ${exposure}\n${manifestOf(name)}`,
+    [`${name}/tool.ts`]: `export class Tools { async ${name}() { return 'ok'; } }`,
+  });
+  const root = writeFiles({ ...tools('near', 'direct'), ...tools('far', 'deferred'), ...tools('own', 'hidden') });
+  const shown = async (folderOptions: ToolFolderOptions, more: object = {}) => {
+    const { agent, model } = scriptedAgent(['done'], { tools: [open(root, folderOptions)], ...more });
+    await agent.run('go');
+    return (model.calls[0]?.tools ?? []).map(({ name }) => name);
+  };
+  expect(await shown({})).toEqual(['near', 'find_tools']);
+  expect(await shown({ exposure: { own: 'direct' } })).toEqual(['near', 'own', 'find_tools']);
+  expect(await shown({ exposure: { own: 'direct' } }, { exposure: { far: 'direct' } })).toEqual(['far', 'near', 'own']);
+});

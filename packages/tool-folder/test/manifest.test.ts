@@ -19,7 +19,7 @@ interface Fault {
   problems: string[];
 }
 
-const keys = 'tool_human_name, tool_name, tool_list, env, mcp_servers';
+const keys = 'tool_human_name, tool_name, tool_list, exposure, env, mcp_servers';
 const aTool = 'a list of tools, each with name, description and parameters';
 
 const faults: Fault[] = [
@@ -118,6 +118,11 @@ const faults: Fault[] = [
     fault: 'a name twice',
     manifest: `${HEAD}  - name: a\n    description: Again\n`,
     problems: ['manifest.yaml:5:11: found "a" again; expected a different name for each tool'],
+  },
+  {
+    fault: 'an unknown exposure',
+    manifest: `exposure: later\n${HEAD}`,
+    problems: ['manifest.yaml:1:11: found "later"; expected one of auto, direct, deferred, code, hidden'],
   },
   {
     fault: 'an unknown capability',

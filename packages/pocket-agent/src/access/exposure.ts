@@ -10,7 +10,7 @@ export type Exposure = 'auto' | 'direct' | 'deferred' | 'code' | 'hidden';
 /** For all tools, or by name: `*` matches any characters, and the first pattern that matches a name decides. */
 export type ExposureOption = Exposure | Readonly<Record<string, Exposure>>;
 
-export const exposures: readonly string[] = [
+export const exposures: readonly Exposure[] = [
   'auto',
   'direct',
   'deferred',
@@ -18,7 +18,7 @@ export const exposures: readonly string[] = [
   'hidden',
 ] satisfies readonly Exposure[];
 
-const isExposure = (value: unknown) => typeof value === 'string' && exposures.includes(value);
+const isExposure = (value: unknown) => exposures.some((each) => each === value);
 
 export const exposureRule: OptionRule = {
   expected: `one of ${exposures.join(', ')}, or an object of these by name of tool: { "github_*": "deferred" }`,

@@ -64,15 +64,8 @@ function findTools(deferred: () => readonly FoundEntry[]) {
       const index = await indexOf(entries);
       const found = index.search(String(query), Number(limit));
       const lines = found.flatMap(({ position, alternatives }) => {
-        const entry = entries[position];
-        return entry
-          ? [
-              lineOf(
-                entry,
-                alternatives.flatMap((other) => entries[other]?.name ?? []),
-              ),
-            ]
-          : [];
+        const others = alternatives.flatMap((other) => entries[other]?.name ?? []);
+        return entries.slice(position, position + 1).map((entry) => lineFor(entry, others));
       });
       const isCode = found.some(({ position }) => entries[position]?.about !== undefined);
       const inCode = isCode ? ', those with a signature only in code' : '';
@@ -83,7 +76,7 @@ function findTools(deferred: () => readonly FoundEntry[]) {
   });
 }
 
-function lineOf({ name, capability, tool, source, about }: FoundEntry, alternatives: readonly string[]): string {
+function lineFor({ name, capability, tool, source, about }: FoundEntry, alternatives: readonly string[]): string {
   const group = source.group?.(tool)?.name.slice(0, MAX_NAME);
   const text = (tool.description ?? tool.title ?? '').trim().slice(0, MAX_LINE);
   const sentence = /^[\s\S]*?[.!?。！？](?=\s|$)/u.exec(text)?.[0] ?? text;

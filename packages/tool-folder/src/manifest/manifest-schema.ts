@@ -1,6 +1,6 @@
 // The schema of a manifest, used for reading it, for problem texts and for editors.
 
-import { capabilities } from 'pocket-agent/internal';
+import { capabilities, exposures } from 'pocket-agent/internal';
 import { z } from 'zod';
 import { describedSchema, type Path } from './described-schema.ts';
 
@@ -75,6 +75,10 @@ export const manifestSchema = z
     tool_human_name: humanName().optional(),
     tool_name: humanName().optional(),
     tool_list: z.array(tool).describe('a list of tools, each with name, description and parameters').optional(),
+    exposure: z
+      .enum(exposures)
+      .describe(`one of ${exposures.join(', ')}`)
+      .optional(),
     env: z.array(environmentEntry).describe('a list of names of environment variables').optional(),
     mcp_servers: z.record(z.string(), server).describe('a mapping of names to MCP servers').optional(),
   })

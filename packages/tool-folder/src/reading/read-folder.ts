@@ -4,7 +4,7 @@ import { basename, join, sep } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { errorText, withoutUndefined } from '@pocket-agent/kit';
 import { compileSchema } from '@pocket-agent/schema';
-import type { Capability, McpServerEntry, Skill } from 'pocket-agent';
+import type { Capability, Exposure, McpServerEntry, Skill } from 'pocket-agent';
 import { readMcpConfig } from 'pocket-agent/internal';
 import { describedManifest, type Manifest } from '../manifest/manifest-schema.ts';
 import { type ManifestProblem, shown } from '../manifest/problem.ts';
@@ -28,6 +28,8 @@ export interface ReadFolder {
   /** The tools that declare no capability and count as `delete`. */
   undeclared: string[];
   mcpServers: Record<string, McpServerEntry>;
+  /** How models get to know the tools, if the manifest says so. */
+  exposure: Exposure | undefined;
   /** From a SKILL.md in the folder. */
   skill: Skill | undefined;
   problems: ManifestProblem[];
@@ -116,6 +118,7 @@ function emptyFolder(path: string): ReadFolder {
     tools: new Map(),
     undeclared: [],
     mcpServers: {},
+    exposure: undefined,
     skill: undefined,
     problems: [],
     warnings: [],
@@ -144,8 +147,9 @@ async function readManifest(
     annotations || _meta ? [] : name,
   );
   const { problems } = source;
+  const { exposure } = manifest;
   const folder = { ...emptyFolder(path), name, humanName, env, Tools, codeFile, tools, undeclared };
-  return { ...folder, mcpServers, problems };
+  return { ...folder, mcpServers, exposure, problems };
 }
 
 function checkManifest(source: YamlFile<Manifest>, manifest: Manifest): void {

@@ -2,7 +2,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, CallClock, errorText, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
-import { type Judgement, judge, type ListWait, PocketAgentClient, type ToolCallContext } from 'pocket-agent';
+import {
+  type Exposure,
+  type Judgement,
+  judge,
+  type ListWait,
+  PocketAgentClient,
+  type ToolCallContext,
+} from 'pocket-agent';
 import { constructorParameters } from '../reading/method-parameters.ts';
 import type { ReadFolder } from '../reading/read-folder.ts';
 import type { ToolsClass } from '../reading/tools-module.ts';
@@ -65,6 +72,10 @@ export class RunningFolder {
 
   judge(tool: Tool): Judgement {
     return this.client && !this.folder.tools.has(tool.name) ? this.client.judge(tool) : judge(tool);
+  }
+
+  exposure(tool: Tool): Exposure | undefined {
+    return this.folder.exposure ?? this.client?.exposure(tool);
   }
 
   callTool(name: string, args: Record<string, unknown>, context: FolderCallContext): Promise<CallToolResult> {
