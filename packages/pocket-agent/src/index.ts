@@ -70,7 +70,7 @@ export { PocketAgentClient } from './mcp/client.ts';
 export type { PocketAgentClientOptions } from './mcp/client-options.ts';
 export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './mcp/login/oauth.ts';
 export type { McpConfig, McpServerEntry } from './mcp/mcp-config.ts';
-export type { ServerHandlers, ServerLog, ServerMessage } from './mcp/server-requests.ts';
+export type { ServerHandlers, ServerList, ServerLog, ServerMessage } from './mcp/server-requests.ts';
 export type { CompletionOptions } from './model/completion-options.ts';
 export type { ModelResponse } from './model/model-call.ts';
 export type { AgentOutput, OutputMode, OutputOption, OutputSchema, OutputSettings } from './output/output-options.ts';

@@ -12,6 +12,7 @@ import { requestFault } from '../json-weight.ts';
 import { answerPreflight, letOriginRead } from './cross-origin.ts';
 import { HttpSessions } from './mcp-sessions.ts';
 import { type GuardOptions, requestGuard } from './request-guard.ts';
+import { isSubscription, Subscriptions } from './subscriptions.ts';
 
 export interface McpHandlerOptions extends GuardOptions {
   /** The path of the MCP endpoint. Default: every path, as a framework has chosen the handler already. */
@@ -37,8 +38,8 @@ export type Authorize = (request: Request) => Promise<AuthInfo | Response>;
 
 export interface McpHandler {
   fetch(request: Request): Promise<Response>;
-  /** Tells clients of both eras that a list has changed. */
-  listChanged(what: 'tools' | 'prompts' | 'resources'): void;
+  /** Tells clients of both eras that a list has changed: all of them, or the one with this `clientId`. */
+  listChanged(what: 'tools' | 'prompts' | 'resources', clientId?: string): void;
   /** Tells subscribed clients of the 2026 era; those of the 2025 era have subscribed at their own server object. */
   resourceUpdated(uri: string): void;
   /** Ends all sessions and their requests. */
@@ -50,7 +51,9 @@ export function mcpHandler(factory: McpServerFactory, options: McpHandlerOptions
   const { sessionIdleMs = 1_800_000, maxSessions = 1_000 } = options;
   const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE } = options;
   const guard = requestGuard(options);
-  const modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize, onerror: onError });
+  const modernOptions = { legacy: 'reject', maxRequestBodySize, onerror: onError } as const;
+  const modern = createMcpHandler(factory, modernOptions);
+  const subscriptions = new Subscriptions(() => createMcpHandler(factory, modernOptions));
   const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, maxSessions, onError });
 
   const answer = async (request: Request): Promise<Response> => {
@@ -62,20 +65,21 @@ export function mcpHandler(factory: McpServerFactory, options: McpHandlerOptions
     if (body instanceof Response) return body;
     const parsed = { ...(auth ? { authInfo: auth } : {}), ...body };
     const isLegacy = await isLegacyRequest(request, body.parsedBody);
-    return isLegacy ? sessions.handle(request, parsed) : modern.fetch(request, parsed);
+    if (isLegacy) return sessions.handle(request, parsed);
+    return isSubscription(parsed.parsedBody) ? subscriptions.serve(request, parsed) : modern.fetch(request, parsed);
   };
   return {
     fetch: async (request) =>
       guard(request) ?? answerPreflight(request) ?? letOriginRead(request, await answer(request)),
-    listChanged(what) {
-      modern.notify[`${what}Changed`]();
-      sessions.listChanged(what);
+    listChanged(what, clientId) {
+      subscriptions.publish(({ notify }) => notify[`${what}Changed`](), clientId);
+      sessions.listChanged(what, clientId);
     },
     resourceUpdated(uri) {
-      modern.notify.resourceUpdated(uri);
+      subscriptions.publish(({ notify }) => notify.resourceUpdated(uri));
     },
     async close() {
-      await Promise.all([modern.close(), sessions.close()]);
+      await Promise.all([modern.close(), subscriptions.close(), sessions.close()]);
     },
   };
 }

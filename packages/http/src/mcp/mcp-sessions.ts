@@ -10,7 +10,8 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { MAX_TIMER_MS, onAbort } from '@pocket-agent/kit';
+import { MAX_TIMER_MS } from '@pocket-agent/kit';
+import { observed } from './observed-response.ts';
 
 interface HttpSessionsOptions {
   factory: McpServerFactory;
@@ -72,8 +73,10 @@ export class HttpSessions {
     }
   }
 
-  listChanged(what: 'tools' | 'prompts' | 'resources'): void {
-    for (const { server } of this.#sessions.values()) {
+  /** Tells one client, or all. */
+  listChanged(what: 'tools' | 'prompts' | 'resources', toClient?: string): void {
+    for (const { server, clientId } of this.#sessions.values()) {
+      if (toClient !== undefined && clientId !== toClient) continue;
       Promise.resolve(server[announcements[what]]()).catch(this.#options.onError);
     }
   }
@@ -187,48 +190,6 @@ function cancelRequests({ transport }: Session, body: unknown): void {
     const params = { requestId: message.id, reason: 'The client closed the connection' };
     transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
   }
-}
-
-interface ResponseObserver {
-  onEnd(): void;
-  /** The client closed the connection. */
-  onDisconnect(): void;
-}
-
-/**
- * The response, with callbacks for its end and for a client that closes the connection. Without this the SDK would
- * keep an event stream until its next write, and refuse a new one from the same client. An event stream starts with a
- * comment, because Node sends the headers only together with a part of the body.
- */
-function observed(response: Response, signal: AbortSignal, { onEnd, onDisconnect }: ResponseObserver): Response {
-  if (!response.body) {
-    onEnd();
-    return response;
-  }
-  const reader = response.body.getReader();
-  const cancel = async () => {
-    onDisconnect();
-    await reader.cancel().catch(() => {}); // it has failed or ended already
-  };
-  const removeListener = onAbort(signal, () => void cancel());
-  const done = () => {
-    removeListener();
-    onEnd();
-  };
-  reader.closed.then(done, done);
-  const isStream = response.headers.get('content-type') === 'text/event-stream';
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      if (isStream) controller.enqueue(Buffer.from(': open\n\n'));
-    },
-    async pull(controller) {
-      const { value, done: isDone } = await reader.read();
-      if (isDone) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel,
-  });
-  return new Response(body, response);
 }
 
 function sessionNotFound(): Response {

@@ -49,6 +49,7 @@ export const serverRules = {
   logHandler: nullableFunction,
   progressHandler: nullableFunction,
   messageHandler: nullableFunction,
+  listChangedHandler: nullableFunction,
   roots: nullable("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
     Array.isArray(value) ? value.every((root) => isString(root?.uri)) : typeof value === 'function',
   ),

@@ -41,7 +41,7 @@ import { type CallerContext, Logins } from './callers/caller.ts';
 import { Revisions, ServerConnections } from './callers/server-connections.ts';
 import { clientOptions, type PocketAgentClientOptions } from './client-options.ts';
 import type { McpConnection } from './connection.ts';
-import { type HttpEntry, isPersonal, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
+import { entryFor, isPersonal, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
 import { logTo, type ServerLog } from './server-requests.ts';
 
 const METHOD_NOT_FOUND = -32_601;
@@ -303,14 +303,14 @@ export class PocketAgentClient implements ToolSource {
     this.#open = [...this.#entries].map(([name, entry]) => {
       const onStatus = (status: ServerStatus, reason?: string) =>
         callListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
-      const limits: Pick<HttpEntry, 'maxCallers' | 'idleMs'> = isPersonal(entry) ? entry : {};
-      const { maxCallers = MAX_CALLERS, idleMs = IDLE_MS } = limits;
+      const { maxCallers = MAX_CALLERS, idleMs = IDLE_MS } = entry;
       const logins = new Logins(name);
       const make = (owner: CallerContext) => {
         const headers = 'url' in entry ? entry.headers : undefined;
         const callerHeaders = typeof headers === 'function' ? new CallerHeaders(name, headers, owner) : undefined;
-        const own = { ...timeouts, ...logins.resolve(entry, owner) };
-        return new McpConnection({ ...common, name, entry: own, callerHeaders, onStatus });
+        const own = { ...timeouts, ...logins.resolve(entryFor(entry, owner), owner) };
+        const { caller } = owner;
+        return new McpConnection({ ...common, name, entry: own, caller, callerHeaders, onStatus });
       };
       const logger = this.#logger;
       return new ServerConnections({ name, isPersonal: isPersonal(entry), make, maxCallers, idleMs, logger });
@@ -329,6 +329,11 @@ export class PocketAgentClient implements ToolSource {
       this.#logger.warn(`MCP server "${server.name}" is not available: ${errorText(error)}`);
       return [];
     }
+  }
+
+  /** Sends a request for which there is no method here. It may be repeated after a loss, so it must only read. */
+  async request<Result>(server: string, send: (client: Client) => Promise<Result>): Promise<Result> {
+    return this.#request(await this.#server(server), send);
   }
 
   #request<Result>(server: Server, send: (client: Client) => Promise<Result>): Promise<Result> {

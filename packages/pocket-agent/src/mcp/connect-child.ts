@@ -77,7 +77,10 @@ function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioE
   return {
     command: expand(command),
     args: args.map(expand),
-    env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, expand(value)])),
+    env:
+      typeof env === 'function'
+        ? {}
+        : Object.fromEntries(Object.entries(env).map(([key, value]) => [key, expand(value)])),
     cwd: cwd === undefined ? undefined : expand(cwd),
   };
 }

@@ -19,7 +19,7 @@ import type { ChildTransport } from './transports/child-transport.ts';
 interface ConnectionOptions
   extends Pick<
     ConnectRequest,
-    'name' | 'entry' | 'callerHeaders' | 'handlers' | 'logger' | 'clientInfo' | 'queryParams' | 'onLog'
+    'name' | 'entry' | 'caller' | 'callerHeaders' | 'handlers' | 'logger' | 'clientInfo' | 'queryParams' | 'onLog'
   > {
   onStatus(status: ServerStatus, reason?: string): void;
 }

@@ -40,12 +40,21 @@ interface CommonEntry extends ServerTrust {
   connectTimeoutMs?: number;
   /** How long a run waits for this server before it starts without its tools, which join later. Default 10,000. */
   waitMs?: number;
+  /** Each caller has its own connection, as with a function for `headers`, `auth` or `env`. Default false. */
+  perCaller?: boolean;
+  /** Connections of callers that are open at a time. Default 100. */
+  maxCallers?: number;
+  /** The connection of a caller is closed after this time without use. Default 600,000. */
+  idleMs?: number;
 }
+
+export type EnvFunction = (run: CallerContext) => Record<string, string>;
 
 export interface StdioEntry extends CommonEntry {
   command: string;
   args?: string[];
-  env?: Record<string, string>;
+  /** A function returns the variables of one caller, who has a process of their own. */
+  env?: Record<string, string> | EnvFunction;
   cwd?: string;
 }
 
@@ -59,10 +68,6 @@ export interface HttpEntry extends CommonEntry {
   type?: 'http' | 'streamable-http' | 'sse' | (string & {});
   /** OAuth with a person who logs in, or any provider of the MCP SDK. A function returns that of one caller. */
   auth?: Login | ((run: CallerContext) => Login);
-  /** Connections of callers that are open at a time, if `headers` or `auth` is a function. Default 100. */
-  maxCallers?: number;
-  /** The connection of a caller is closed after this time without use. Default 600,000. */
-  idleMs?: number;
   /** Replaces our own, which follows redirects to any address. Use a guarded one for URLs from strangers. */
   fetch?: FetchLike;
 }
@@ -99,14 +104,11 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   waitMs: positiveNumber,
   command: nonEmptyRule,
   args: secretStringList,
-  env: secretStringMap,
+  env: orFunction(secretStringMap),
   cwd: stringRule,
   url: stringRule,
-  headers: {
-    ...secretStringMap,
-    expected: 'an object of strings, or a function that returns one',
-    accepts: (value) => isRecord(value) || typeof value === 'function',
-  },
+  headers: orFunction(secretStringMap),
+  perCaller: flag,
   maxCallers: positiveInteger,
   idleMs: positiveNumber,
   type: stringRule,
@@ -155,8 +157,23 @@ function isInProcessServer(value: unknown): value is InProcessServer {
 }
 
 /** Whether each caller has its own connection to the server. */
-export function isPersonal(entry: McpServerEntry): entry is HttpEntry {
+export function isPersonal(entry: McpServerEntry): boolean {
+  if (entry.perCaller === true) return true;
+  if ('command' in entry) return typeof entry.env === 'function';
   return 'url' in entry && (typeof entry.headers === 'function' || typeof entry.auth === 'function');
+}
+
+/** The entry as it is for one caller. */
+export function entryFor(entry: McpServerEntry, owner: CallerContext): McpServerEntry {
+  return 'command' in entry && typeof entry.env === 'function' ? { ...entry, env: entry.env(owner) } : entry;
+}
+
+function orFunction(rule: OptionRule): OptionRule {
+  return {
+    ...rule,
+    expected: 'an object of strings, or a function that returns one',
+    accepts: (value) => isRecord(value) || typeof value === 'function',
+  };
 }
 
 function isLogin(value: unknown): boolean {

@@ -5,6 +5,7 @@ import {
   type JSONRPCMessage,
   type JsonSchemaValidator,
   type jsonSchemaValidator,
+  type ListChangedHandlers,
   type Transport,
 } from '@modelcontextprotocol/client';
 import {
@@ -20,7 +21,13 @@ import {
 import type { CallerHeaders } from './callers/caller-headers.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import type { PendingCalls } from './pending-calls.ts';
-import { capabilitiesOf, registerServerRequests, type ServerHandlers, type ServerLog } from './server-requests.ts';
+import {
+  capabilitiesOf,
+  registerServerRequests,
+  type ServerHandlers,
+  type ServerList,
+  type ServerLog,
+} from './server-requests.ts';
 import type { ToolList } from './tool-list.ts';
 import type { ChildTransport } from './transports/child-transport.ts';
 import { withoutProperties } from './transports/hidden-properties.ts';
@@ -44,6 +51,8 @@ export interface ConnectRequest {
   /** The name of the server. */
   name: string;
   entry: McpServerEntry;
+  /** If the connection belongs to one caller. */
+  caller?: string | undefined;
   /** If the headers of the entry depend on the caller. */
   callerHeaders?: CallerHeaders | undefined;
   queryParams: Record<string, string> | undefined;
@@ -112,14 +121,15 @@ export function closeReason(transport: Transport): Error | undefined {
   return 'closeReason' in transport && transport.closeReason instanceof Error ? transport.closeReason : undefined;
 }
 
-function makeClient({ name, handlers, logger, clientInfo, pending, tools, probeMs }: ConnectRequest): Client {
+function makeClient(request: ConnectRequest): Client {
+  const { name, handlers, logger, clientInfo, pending, tools, probeMs } = request;
   const probe = probeMs === undefined ? {} : { probe: { timeoutMs: Math.min(probeMs, MAX_TIMER_MS) } };
   const client = new Client(clientInfo, {
     capabilities: capabilitiesOf(handlers),
     versionNegotiation: { mode: 'auto', ...probe },
     jsonSchemaValidator: noValidator,
     inputRequired: { maxRounds: MAX_ROUNDS },
-    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => tools.changed() } },
+    listChanged: watchedLists(request),
   });
   registerServerRequests(client, {
     server: name,
@@ -134,6 +144,21 @@ function makeClient({ name, handlers, logger, clientInfo, pending, tools, probeM
     if (STREAM_GIVEN_UP.test(error.message) && client.getProtocolEra() !== 'modern') tools.changesUnavailable(client);
   };
   return client;
+}
+
+/** Prompts and resources are watched only for someone who wants to know. */
+function watchedLists({ name: server, caller, tools, handlers, logger }: ConnectRequest): ListChangedHandlers {
+  const { listChangedHandler } = handlers;
+  const watch = (list: ServerList, onChanged = () => {}) => ({
+    autoRefresh: false,
+    debounceMs: 0,
+    onChanged: () => {
+      onChanged();
+      callListener(logger, 'listChangedHandler', () => listChangedHandler?.(list, { server, caller }));
+    },
+  });
+  const others = listChangedHandler ? { prompts: watch('prompts'), resources: watch('resources') } : {};
+  return { tools: watch('tools', () => tools.changed()), ...others };
 }
 
 /** Called before the client connects, to observe all messages of the server. */
@@ -162,12 +187,15 @@ function routeMessages(transport: Transport, { pending, tools }: ConnectRequest,
   };
 }
 
-function observeMessage({ name, handlers, logger, onLog }: ConnectRequest, message: JSONRPCMessage): void {
+function observeMessage(request: ConnectRequest, message: JSONRPCMessage): void {
+  const { name, caller, handlers, logger, onLog } = request;
   if (!('method' in message)) return;
-  callListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
+  callListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name, caller }));
   if (message.method !== 'notifications/message') return;
   const log = message.params as unknown as Omit<ServerLog, 'server'>;
-  callListener(logger, 'The log of a server', () => onLog({ ...log, server: name }));
+  callListener(logger, 'The log of a server', () =>
+    onLog({ ...log, server: name, ...(caller === undefined ? {} : { caller }) }),
+  );
 }
 
 /** The message; an error in place of a result that would take the SDK long to check. */

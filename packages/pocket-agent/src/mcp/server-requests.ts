@@ -13,7 +13,12 @@ import type { ElicitationHandler, QuestionOrigin } from '../run/run-context.ts';
 
 interface From {
   server: string;
+  /** Set if the connection belongs to one caller. */
+  caller?: string | undefined;
 }
+
+/** A list of a server. */
+export type ServerList = 'tools' | 'prompts' | 'resources';
 
 export interface ServerLog extends From {
   level: LoggingLevel;
@@ -41,6 +46,8 @@ export interface ServerHandlers {
   ) => CreateMessageResult | Promise<CreateMessageResult>;
   /** Gets every request and notification of every server, in addition to the other handlers. */
   messageHandler?: (message: ServerMessage, from: From) => void;
+  /** A server announces that one of its lists has changed. */
+  listChangedHandler?: (list: ServerList, from: From) => void;
   /** The folders that a server may use as its workspace. */
   roots?: readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
 }

@@ -2,20 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import {
   type CallToolResult,
-  CLIENT_CAPABILITIES_META_KEY,
   fromJsonSchema,
   type InputRequiredResult,
   type JsonSchemaType,
   McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { errorText, isPublicError, isRecord, publicErrorText } from '@pocket-agent/kit';
+import { errorText, isPublicError, publicErrorText } from '@pocket-agent/kit';
 import { servedApproval } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import { ANONYMOUS } from '../run/run-context.ts';
 import type { ResourceCaller } from '../skills/served-resources.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { errorResult } from '../tools/tool-result.ts';
+import { clientCapabilities } from './asked-approval.ts';
 import { filesSchema, inputOf, type SentFile } from './message-files.ts';
 import { progressReporter } from './progress.ts';
 import { serveResources } from './resources.ts';
@@ -119,7 +119,7 @@ export class MessageServers {
   async #resumeOrStart(message: Message, context: ServerContext, connection: Connection) {
     const resumed = await this.#runs.resume(ownerOf(context), context);
     if (resumed) return resumed;
-    const canAsk = clientCanBeAsked(connection.server, context);
+    const canAsk = 'elicitation' in clientCapabilities(connection.server.server, context);
     const conversation = this.#conversationOf(context, connection, message.conversation_id);
     if (conversation.id.length > MAX_ID_LENGTH)
       return errorResult(`The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
@@ -244,11 +244,4 @@ function withConversationId(result: CallToolResult, { id, kind }: ConversationRe
     content: kind === 'new' ? [...result.content, { type: 'text', text }] : result.content,
     _meta: { ...result._meta, context_id: id },
   };
-}
-
-/** Whether the client can ask a person. */
-function clientCanBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
-  const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
-  const declared = sent ?? server.server.getClientCapabilities();
-  return isRecord(declared) && 'elicitation' in declared;
 }

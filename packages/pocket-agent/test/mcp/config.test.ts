@@ -244,7 +244,7 @@ describe('a key of ours', () => {
     [{ disabled: 'false' }, 'disabled must be true or false'],
     [{ capabilities: 'read' }, 'capabilities must be an object such as'],
     [{ capabilities: ['read'] }, 'capabilities must be an object such as'],
-    [{ env: ['A=1'] }, 'env must be an object of strings, got a list.'],
+    [{ env: ['A=1'] }, 'env must be an object of strings, or a function that returns one, got a list.'],
     [
       { auth: { clientId: 'a' } },
       'auth must be what fileOAuth gives, a provider of the MCP SDK, or a function that returns one, got an object.',
@@ -255,7 +255,7 @@ describe('a key of ours', () => {
   });
 
   test.each([
-    [{ env: 'TOKEN=sk-123' }, 'env must be an object of strings, got a string.'],
+    [{ env: 'TOKEN=sk-123' }, 'env must be an object of strings, or a function that returns one, got a string.'],
     [{ env: { TOKEN: { is: 'sk-123' } } }, 'env.TOKEN must be a string, got an object.'],
     [{ args: ['--token', ['sk-123']] }, 'args.1 must be a string, got a list.'],
     [{ args: [null, 'sk-123'] }, 'args.0 must be a string, got null.'],

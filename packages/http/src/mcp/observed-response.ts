@@ -1,0 +1,44 @@
+// A response whose end, and whose client that disconnects, are noticed.
+import { onAbort } from '@pocket-agent/kit';
+
+interface ResponseObserver {
+  onEnd(): void;
+  /** The client closed the connection. */
+  onDisconnect?(): void;
+}
+
+/**
+ * The response, with callbacks for its end and for a client that closes the connection. Without this the SDK would
+ * keep an event stream until its next write, and refuse a new one from the same client. An event stream starts with a
+ * comment, because Node sends the headers only together with a part of the body.
+ */
+export function observed(response: Response, signal: AbortSignal, { onEnd, onDisconnect }: ResponseObserver): Response {
+  if (!response.body) {
+    onEnd();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const cancel = async () => {
+    onDisconnect?.();
+    await reader.cancel().catch(() => {}); // it has failed or ended already
+  };
+  const removeListener = onAbort(signal, () => void cancel());
+  const done = () => {
+    removeListener();
+    onEnd();
+  };
+  reader.closed.then(done, done);
+  const isStream = response.headers.get('content-type') === 'text/event-stream';
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (isStream) controller.enqueue(Buffer.from(': open\n\n'));
+    },
+    async pull(controller) {
+      const { value, done: isDone } = await reader.read();
+      if (isDone) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel,
+  });
+  return new Response(body, response);
+}
