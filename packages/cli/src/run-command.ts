@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   call: () => import('./commands/call.ts'),
   serve: () => import('./commands/serve.ts'),
   'serve-tools': () => import('./commands/serve-tools.ts'),
+  gateway: () => import('./commands/gateway.ts'),
   new: () => import('./commands/new.ts'),
   'new-tool': () => import('./commands/new-tool.ts'),
   eval: () => import('./commands/eval.ts'),

@@ -16,7 +16,7 @@ export {
   readProfile,
   refusalBy,
 } from './access/capabilities.ts';
-export { exposureIn, exposureRule, exposures } from './access/exposure.ts';
+export { exposureIn, exposureRule, exposures, matchesName } from './access/exposure.ts';
 export {
   APPROVAL_META_KEY,
   approvalText,
@@ -30,12 +30,12 @@ export {
 export { readHistory } from './agent/agent-config.ts';
 export { checkAgentOptions, configRules, nestOptions } from './agent/agent-options.ts';
 export { filePart } from './base/file-input.ts';
-export { FIND_TOOLS, validToolName } from './base/tool-names.ts';
+export { FIND_TOOLS, shortToolName, validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { contextWindowOf, listedModels, priceOf } from './cost/prices.ts';
 export { exposureOf, limitFor, planTools, tokensOf } from './exposure/tool-plan.ts';
 export { memorySource } from './history/memory-tools.ts';
-export { readMcpConfig } from './mcp/mcp-config.ts';
+export { expandVariables, readMcpConfig } from './mcp/mcp-config.ts';
 export { readOutput } from './output/output-options.ts';
 export { providerToolSource } from './provider-tools/provider-tool.ts';
 export { checkModelName, providerOf } from './providers/model-names.ts';

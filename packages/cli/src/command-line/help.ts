@@ -40,6 +40,7 @@ Commands:
   call SERVER TOOL [ARGS]     call one tool
   serve FILE                  serve an agent file over MCP or A2A
   serve-tools DIR...          serve tool folders over MCP
+  gateway FILE                serve many MCP servers behind one endpoint, to callers with different rights
   new NAME                    create a project: an agent, tools, tests, Dockerfile
   new-tool NAME               create a working tool folder
   eval FILE                   run the cases of a YAML file, check the answers, compare models and prompts
@@ -127,6 +128,33 @@ Options:
 ${http}      --profile NAME   what clients may call: reader, writer, manager or admin; default: everything
       --default-capability NAME  the capability of tools whose manifest does not declare one; default: delete
       --watch          reload a folder after an edit, between calls; edits that break it are reported on stderr
+`,
+  },
+  gateway: {
+    usage: [
+      'pocket-agent gateway [options] FILE',
+      'pocket-agent gateway token add NAME --profile NAME [options]',
+      'pocket-agent gateway token list [--json]',
+      'pocket-agent gateway token revoke NAME',
+    ],
+    about: `Serves all MCP servers, tool folders and remote agents of FILE (JSON with "mcpServers") over MCP on stdin and
+stdout, or over HTTP. Over HTTP each client needs a token; token add prints a new one.
+
+Options:
+      --http           serve over HTTP instead of stdin and stdout
+      --host NAME      the address to listen on; default: 127.0.0.1
+      --port NUMBER    default: any free port
+      --allow-host NAME    a host name under which clients reach it; may be repeated; default: those of this machine
+      --allow-origin NAME  a host name of web pages that may call it; may be repeated
+      --state DATABASE the callers and their limits: a SQLite file or postgres:// URL; default:
+                       POCKET_AGENT_GATEWAY_STATE, if set, else a file of this user
+      --profile NAME   what a caller may do: reader, writer, manager, admin or a profile of FILE
+      --confirm WHEN   which calls need approval: never, destructive, write or always; default: as FILE says, else never
+
+Options of token add:
+      --server NAME    a server that the caller may use; may be repeated; * matches any characters; default: all
+      --per-minute N   the most calls in a minute
+      --per-day N      the most calls on a day (UTC)
 `,
   },
   new: {

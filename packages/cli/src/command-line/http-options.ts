@@ -57,10 +57,11 @@ export async function listenUntilStopped(
   interrupts: Interrupts,
   address: Address,
   listen: (address: Address) => Promise<Listening>,
+  { needsToken = false } = {},
 ): Promise<number> {
   const { signal } = interrupts.listen();
   const { host = '127.0.0.1', token } = address;
-  if (token === undefined && !/^(?:localhost|127\.[\d.]+|::1)$/.test(host)) {
+  if (token === undefined && !needsToken && !/^(?:localhost|127\.[\d.]+|::1)$/.test(host)) {
     process.stderr.write(`Without --token, anyone who can reach ${host} can use it.\n`);
   }
   const server = await listen(address);

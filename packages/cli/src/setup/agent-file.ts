@@ -112,7 +112,7 @@ function inFile<Result>(file: string, work: () => Result): Result {
 }
 
 /** A server without a `cwd` runs in the folder of the agent file. */
-function entryFrom(folder: string, entry: McpServerEntry): McpServerEntry {
+export function entryFrom(folder: string, entry: McpServerEntry): McpServerEntry {
   if (!('command' in entry)) return entry;
   const isPath = /^\.{1,2}[\\/]/.test(entry.command);
   return {
@@ -122,7 +122,10 @@ function entryFrom(folder: string, entry: McpServerEntry): McpServerEntry {
   };
 }
 
-function accessFrom(folder: string, access: AccessOptions): AccessOptions {
+export function accessFrom<Access extends Pick<AccessOptions, 'fingerprintFile' | 'auditFile'>>(
+  folder: string,
+  access: Access,
+): Access {
   const { fingerprintFile, auditFile } = access;
   return {
     ...access,
@@ -131,6 +134,7 @@ function accessFrom(folder: string, access: AccessOptions): AccessOptions {
   };
 }
 
-function pathFrom(folder: string, path: string): string {
+/** A path of a file in a folder. */
+export function pathFrom(folder: string, path: string): string {
   return isAbsolute(path) ? path : join(folder, path);
 }

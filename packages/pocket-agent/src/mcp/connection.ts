@@ -3,6 +3,7 @@
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, isPocketError, MAX_TIMER_MS, neverAborted, PocketError } from '@pocket-agent/kit';
 import type { ServerStatus } from '../run/events.ts';
+import { inRun } from '../run/run-context.ts';
 import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/tool-source.ts';
 import { Attempts } from './attempts.ts';
 import { connectTo } from './connect.ts';
@@ -227,7 +228,8 @@ export class McpConnection {
     const { signal } = this;
     if (!this.#failure) this.#setStatus('connecting');
     try {
-      const session = new Session(await connectTo(this.#options, this.#wasLost ? RESTART_MS : 0), this.#options);
+      const connect = () => connectTo(this.#options, this.#wasLost ? RESTART_MS : 0);
+      const session = new Session(await (this.#isShared ? inRun(undefined, connect) : connect()), this.#options);
       if (signal.aborted) {
         await session.end();
         throw signal.reason;
@@ -246,6 +248,12 @@ export class McpConnection {
       this.#fail({ error, failedListing: false });
       throw error;
     }
+  }
+
+  /** Messages on a shared connection do not belong to the run that happens to open it. */
+  get #isShared(): boolean {
+    const { caller, callerHeaders } = this.#options;
+    return caller === undefined && callerHeaders === undefined;
   }
 
   #hasListed(): void {

@@ -1,0 +1,65 @@
+// The callers of a gateway: adds, lists and revokes their tokens.
+import { join } from 'node:path';
+import type { CallerSettings, GatewayState } from '@pocket-agent/gateway';
+import { errorText, PocketError, printable, printableJson, withoutUndefined } from '@pocket-agent/kit';
+import { dataFolder } from '@pocket-agent/kit/private-files';
+import { exitCodes } from '../command-line/exit-codes.ts';
+
+export interface TokenRequest {
+  action: 'add' | 'list' | 'revoke';
+  name: string;
+  state: string | undefined;
+  profile: string | undefined;
+  limits: Omit<CallerSettings, 'profile'>;
+  json: boolean;
+}
+
+/** The callers and their limits: in a file of this user, unless another place is named. */
+export async function gatewayState(location = process.env.POCKET_AGENT_GATEWAY_STATE): Promise<GatewayState> {
+  const { openGatewayState } = await import('@pocket-agent/gateway');
+  return openGatewayState(location || join(dataFolder(), 'gateway.sqlite')).catch((error) => {
+    const text = `The state of the gateway cannot be opened: ${errorText(error)}`;
+    throw new PocketError('CONFIG_INVALID', text, { cause: error });
+  });
+}
+
+export async function tokenCommand({
+  action,
+  name,
+  state: location,
+  profile,
+  limits,
+  json,
+}: TokenRequest): Promise<number> {
+  if (action === 'add' && profile === undefined)
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'What may the caller do? Give --profile reader, writer, manager, admin or one of your file.',
+    );
+  const state = await gatewayState(location);
+  try {
+    if (action === 'add') {
+      const token = await state.addCaller(name, { profile: profile ?? '', ...withoutUndefined(limits) });
+      process.stdout.write(`${token}\n`);
+      process.stderr.write('This is the only time that the token is shown.\n');
+      return exitCodes.answered;
+    }
+    if (action === 'list') return await list(state, json);
+    if (await state.removeCaller(name)) return exitCodes.answered;
+    process.stderr.write(`There is no caller "${printable(name)}".\n`);
+    return exitCodes.failed;
+  } finally {
+    await state.close();
+  }
+}
+
+async function list(state: GatewayState, json: boolean): Promise<number> {
+  for (const { name, settings, createdAt } of await state.callers()) {
+    const { profile, servers = ['*'], callsPerMinute, callsPerDay } = settings;
+    const minute = callsPerMinute === undefined ? '' : `  ${callsPerMinute}/minute`;
+    const day = callsPerDay === undefined ? '' : `  ${callsPerDay}/day`;
+    const row = `${name}  ${profile}  ${servers.join(',')}${minute}${day}  ${createdAt.toISOString().slice(0, 10)}`;
+    process.stdout.write(`${json ? printableJson({ name, ...settings, createdAt }) : printable(row)}\n`);
+  }
+  return exitCodes.answered;
+}

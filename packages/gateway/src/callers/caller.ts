@@ -1,0 +1,54 @@
+// Callers of a gateway: who they are and what they may do.
+import { configError, isRecord, OptionSet, positiveInteger, stringList, stringRule } from '@pocket-agent/kit';
+import type { Profile } from 'pocket-agent';
+import { matchesName, readProfile } from 'pocket-agent/internal';
+
+/** What is known about a caller, apart from the token. */
+export interface CallerSettings {
+  /** reader, writer, manager, admin, or a profile of the gateway. */
+  profile: string;
+  /** Names of servers that the caller may use; `*` matches any characters. Default: all. */
+  servers?: readonly string[] | undefined;
+  /** Most tool calls, and reads of resources and prompts, in one minute. */
+  callsPerMinute?: number | undefined;
+  /** The same for one day (UTC). */
+  callsPerDay?: number | undefined;
+}
+
+const settingsOptions = new OptionSet<CallerSettings>('A caller', {
+  profile: stringRule,
+  servers: stringList,
+  callsPerMinute: positiveInteger,
+  callsPerDay: positiveInteger,
+});
+
+/** A caller whose token was accepted. */
+export interface Caller {
+  readonly name: string;
+  readonly settings: CallerSettings;
+  readonly profile: Profile;
+}
+
+/** Only these characters, so that a variable of the environment can belong to one caller. */
+const validName = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+
+export function checkCallerName(name: string): void {
+  if (validName.test(name)) return;
+  throw configError(`The name of a caller has 1 to 64 lower-case letters, digits and hyphens, not "${name}".`);
+}
+
+export function checkSettings(settings: unknown): asserts settings is CallerSettings {
+  if (!isRecord(settings)) throw configError('A caller needs settings such as { profile: "reader" }.');
+  settingsOptions.check(settings);
+  if (settings.profile === undefined) throw configError('A caller needs a profile, such as reader.');
+}
+
+/** The profile with this name: one of the gateway, or one that is always there. */
+export function profileNamed(name: string, own: Readonly<Record<string, Profile>>): Profile {
+  if (Object.hasOwn(own, name)) return readProfile(own[name] as Profile);
+  return readProfile(name as 'reader');
+}
+
+export function mayUse({ settings: { servers } }: Caller, server: string): boolean {
+  return servers === undefined || servers.some((pattern) => matchesName(pattern, server));
+}

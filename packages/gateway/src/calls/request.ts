@@ -1,0 +1,100 @@
+// One request of a client of the gateway: its caller, and the ways back to the client.
+import type { CreateMessageResult, InputRequest, Server, ServerContext } from '@modelcontextprotocol/server';
+import { isRecord } from '@pocket-agent/kit';
+import type { ServerLog } from 'pocket-agent';
+import {
+  askedClient,
+  type CallOptions,
+  clientCapabilities,
+  currentRun,
+  type ElicitationHandler,
+  type RunContext,
+} from 'pocket-agent/internal/gate';
+import type { CallerSpace } from '../callers/caller-space.ts';
+
+/** The requests of tool calls in progress, by the run that they are. */
+const requests = new WeakMap<object, GatewayRequest>();
+
+export class GatewayRequest {
+  readonly space: CallerSpace;
+  readonly run: RunContext;
+  readonly #options: CallOptions;
+  readonly #canAsk: Record<string, unknown>;
+
+  constructor(space: CallerSpace, server: Server, options: CallOptions) {
+    this.space = space;
+    this.#options = options;
+    this.#canAsk = clientCapabilities(server, options.context());
+    const canElicit = 'elicitation' in this.#canAsk;
+    this.run = space.context({
+      signal: options.signal,
+      approve: canElicit ? askedClient(options.ask) : undefined,
+      elicit: canElicit ? this.#elicit : undefined,
+    });
+    requests.set(this.run.count, this);
+  }
+
+  /** The one that the current code is part of. */
+  static get current(): GatewayRequest | undefined {
+    const run = currentRun();
+    return run && requests.get(run.count);
+  }
+
+  /** What a server may know of the client's `_meta`: trace context and values of its own, not those of the connection. */
+  get meta(): Record<string, unknown> {
+    const isOfConnection = (key: string) => key === 'progressToken' || key.startsWith('io.modelcontextprotocol/');
+    const { _meta: meta = {} } = this.#options.context().mcpReq;
+    return Object.fromEntries(Object.entries(meta).filter(([key]) => !isOfConnection(key)));
+  }
+
+  progress(update: { progress: number; total?: number; message?: string }): void {
+    const { _meta: meta, notify } = this.#options.context().mcpReq;
+    const progressToken = meta?.progressToken;
+    if (progressToken === undefined) return;
+    const { progress, total, message } = update;
+    const params = {
+      progressToken,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    };
+    notify({ method: 'notifications/progress', params }).catch(() => {}); // a client that is gone needs none
+  }
+
+  log({ server, level, data, logger }: ServerLog): void {
+    const name = logger === undefined ? server : `${server} ${logger}`;
+    this.#options
+      .context()
+      .mcpReq.log(level, data, name)
+      .catch(() => {}); // a client that is gone needs none
+  }
+
+  /** A model call that a server asks for is made by the client. */
+  async sample(params: object, signal: AbortSignal): Promise<CreateMessageResult> {
+    if (!('sampling' in this.#canAsk)) throw new Error('The client makes no model calls for servers.');
+    const question = { method: 'sampling/createMessage', params } as InputRequest;
+    const answer = await this.#options.ask(question, { signal, name: 'sample' });
+    if (!isRecord(answer)) throw new Error('The client did not answer.');
+    return answer as unknown as CreateMessageResult; // the server checks it
+  }
+
+  readonly #elicit: ElicitationHandler = async (params, { signal }) => {
+    const { elicitation } = this.#canAsk;
+    const isUrl = 'mode' in params && params.mode === 'url';
+    if (isUrl && !(isRecord(elicitation) && 'url' in elicitation)) return { action: 'cancel' };
+    const answer = await this.#options.ask({ method: 'elicitation/create', params }, { signal, name: 'question' });
+    if (!isRecord(answer) || !isAction(answer.action)) return { action: 'cancel' };
+    const { action, content } = answer;
+    return { action, ...(isRecord(content) ? { content: content as Record<string, string> } : {}) };
+  };
+}
+
+function isAction(value: unknown): value is 'accept' | 'decline' | 'cancel' {
+  return value === 'accept' || value === 'decline' || value === 'cancel';
+}
+
+/** A request that asks its client nothing. */
+export function plainOptions(context: ServerContext): CallOptions {
+  const ask = () => Promise.reject(new Error('This request cannot be interrupted by a question.'));
+  return { signal: context.mcpReq.signal, ask, context: () => context };
+}

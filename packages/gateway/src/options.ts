@@ -1,0 +1,52 @@
+// The options of a gateway.
+import { configError, isRecord, type Logger, nullable, OptionSet, oneOf, stringRule } from '@pocket-agent/kit';
+import type { AccessOptions, Profile, ToolSource } from 'pocket-agent';
+import { readProfile } from 'pocket-agent/internal';
+import { accessOptions } from 'pocket-agent/internal/gate';
+import type { GatewayState } from './callers/state.ts';
+import { checkServerNames } from './sources/names.ts';
+import type { GatewayServerEntry } from './sources/server-entry.ts';
+
+export interface GatewayOptions {
+  /** The name that clients and the audit see. Default `gateway`. */
+  name?: string;
+  /** MCP servers, as in Claude Desktop and Cursor. Each caller has its own connection unless an entry says `shared`. */
+  mcpServers?: Readonly<Record<string, GatewayServerEntry>>;
+  /** Other sources of tools by name: tool folders, remote agents. The gateway does not close them. */
+  sources?: Readonly<Record<string, ToolSource>>;
+  /** Profiles by name, besides reader, writer, manager and admin. */
+  profiles?: Readonly<Record<string, Profile>>;
+  /** Which calls need approval, how long approvals last, where the audit is written. Profiles belong to callers. */
+  access?: Omit<AccessOptions, 'profile' | 'filter' | 'independent'>;
+  /** prefixed: `server__tool`. plain: tools keep their names, with one server only. Default prefixed. */
+  names?: 'prefixed' | 'plain';
+  /** Callers and their limits: what `openGatewayState()` returns. Needed to listen for HTTP. */
+  state?: GatewayState;
+  logger?: Logger;
+}
+
+const gatewayOptions = new OptionSet<GatewayOptions>('A gateway', {
+  name: stringRule,
+  mcpServers: nullable('an object of servers by name', isRecord),
+  sources: nullable('an object of sources by name', isRecord),
+  profiles: nullable('an object of profiles by name', isRecord),
+  access: nullable('an object', isRecord),
+  names: oneOf('prefixed', 'plain'),
+  state: true,
+  logger: true,
+});
+
+const accessRules = new OptionSet<AccessOptions>('access', accessOptions);
+
+export function checkGatewayOptions(options: GatewayOptions): void {
+  gatewayOptions.check(options);
+  const { mcpServers = {}, sources = {}, profiles = {}, access = {}, names } = options;
+  accessRules.check(access);
+  for (const profile of Object.values(profiles)) readProfile(profile);
+  for (const key of ['profile', 'filter', 'independent'])
+    if (key in access) throw configError(`access of a gateway has no option "${key}": each caller has a profile.`);
+  const all = [...Object.keys(mcpServers), ...Object.keys(sources)];
+  checkServerNames(all);
+  if (names === 'plain' && all.length > 1)
+    throw configError('names: "plain" needs a gateway with one server: tools of several may have the same name.');
+}

@@ -1,0 +1,126 @@
+// The MCP server objects of a gateway: one for each connection, or for each request of the 2026 era.
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+  type Tool,
+} from '@modelcontextprotocol/server';
+import type { Logger } from '@pocket-agent/kit';
+import { errorResult, isContinued, SuspendedCalls, type ToolEntry } from 'pocket-agent/internal/gate';
+import { RunLimit } from 'pocket-agent/internal/serve';
+import type { CallerSpace } from '../callers/caller-space.ts';
+import type { GatewayState } from '../callers/state.ts';
+import { gatedCall } from '../calls/gated-call.ts';
+import { GatewayRequest, plainOptions } from '../calls/request.ts';
+
+/** Many clients read only the first page. */
+const PAGE_SIZE = 1_000;
+
+interface RelayOptions {
+  serverInfo: { name: string; version: string };
+  state: GatewayState | undefined;
+  logger: Logger;
+  spaceOf(context: ServerContext): CallerSpace;
+}
+
+interface RequestedTool {
+  name: string;
+  args: Record<string, unknown>;
+}
+
+interface WaitingCaller {
+  owner: string;
+}
+
+export class RelayServers {
+  readonly #options: RelayOptions;
+  readonly #calls = new SuspendedCalls<WaitingCaller, CallToolResult>();
+  readonly #limit: RunLimit;
+  readonly #shown = new WeakMap<ToolEntry, Tool>();
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#limit = new RunLimit({ name: options.serverInfo.name });
+  }
+
+  make(): Server {
+    const { serverInfo } = this.#options;
+    const server = new Server(serverInfo, { capabilities: { tools: { listChanged: true }, logging: {} } });
+    server.setRequestHandler('tools/list', async ({ params }, context) =>
+      this.#listTools(server, context, params?.cursor),
+    );
+    server.setRequestHandler('tools/call', async ({ params }, context) =>
+      this.#callTool(server, context, { name: params.name, args: params.arguments ?? {} }),
+    );
+    return server;
+  }
+
+  /** Aborts the calls that wait for their clients. */
+  close(): void {
+    this.#calls.drop();
+  }
+
+  async #listTools(server: Server, context: ServerContext, cursor: string | undefined) {
+    const space = this.#options.spaceOf(context);
+    const { run } = new GatewayRequest(space, server, plainOptions(context));
+    const all = await space.tools(run, true);
+    const { entries } = all.visibleTo(run.policy);
+    run.finished = true;
+    return pageOf(entries, cursor, (entry) => this.#shownTool(entry));
+  }
+
+  async #callTool(server: Server, context: ServerContext, call: RequestedTool) {
+    const space = this.#options.spaceOf(context);
+    const owner = space.caller.name;
+    if (isContinued(context))
+      return (await this.#calls.resume(owner, context)) ?? errorResult('This call is unknown or expired; call again.');
+    const refusal = this.#limit.refusal({ caller: owner, isOneOfMany: true });
+    if (refusal !== undefined) return errorResult(refusal);
+    const done = this.#limit.begin({ caller: owner });
+    try {
+      return await this.#startCall(space, server, context, call);
+    } finally {
+      done();
+    }
+  }
+
+  #startCall(space: CallerSpace, server: Server, context: ServerContext, call: RequestedTool) {
+    const { state, logger } = this.#options;
+    const owner = space.caller.name;
+    return this.#calls.start(
+      { owner },
+      async (options) => {
+        const request = new GatewayRequest(space, server, options);
+        const log = request.log.bind(request);
+        space.logs.add(log);
+        try {
+          return await gatedCall(request, { ...call, state, logger });
+        } finally {
+          request.run.finished = true;
+          space.logs.delete(log);
+        }
+      },
+      context,
+    );
+  }
+
+  /** A tool as clients see it, under its name here. */
+  #shownTool(entry: ToolEntry): Tool {
+    const known = this.#shown.get(entry) ?? { ...entry.tool, name: entry.name };
+    this.#shown.set(entry, known);
+    return known;
+  }
+}
+
+/** A page after the tool that the cursor names, so that a change between two pages hides and repeats nothing else. */
+function pageOf(entries: readonly ToolEntry[], cursor: string | undefined, shown: (entry: ToolEntry) => Tool) {
+  const start = cursor === undefined ? 0 : entries.findIndex(({ name }) => name === cursor) + 1;
+  if (cursor !== undefined && start === 0)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The list has changed: list the tools again');
+  const page = entries.slice(start, start + PAGE_SIZE);
+  const last = page.at(-1);
+  const isMore = last !== undefined && last !== entries.at(-1);
+  return { tools: page.map(shown), ...(isMore ? { nextCursor: last.name } : {}) };
+}

@@ -1,0 +1,110 @@
+// A gateway over HTTP with callers, in front of real servers; and the official clients of both SDKs.
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport as TransportV1 } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { afterEach } from 'vitest';
+import { silent } from '../../pocket-agent/test/helpers.ts';
+import {
+  type CallerSettings,
+  Gateway,
+  type GatewayListenOptions,
+  type GatewayOptions,
+  type GatewayState,
+  openGatewayState,
+} from '../src/index.ts';
+
+const ends: (() => Promise<unknown> | unknown)[] = [];
+
+/** Runs when the test has ended, the last first. */
+export function atEnd(end: () => Promise<unknown> | unknown): void {
+  ends.push(end);
+}
+
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+export interface Served {
+  url: string;
+  state: GatewayState;
+  gateway: Gateway;
+  /** Adds a caller and returns the token. */
+  caller(name: string, settings: CallerSettings): Promise<string>;
+}
+
+export async function served(options: GatewayOptions, listen: GatewayListenOptions = {}): Promise<Served> {
+  const state = options.state ?? (await openGatewayState(':memory:'));
+  const gateway = new Gateway({ logger: silent, ...options, state });
+  atEnd(async () => {
+    await gateway.close();
+    if (!options.state) await state.close();
+  });
+  const { url } = await gateway.listen(listen);
+  return { url, state, gateway, caller: (name, settings) => state.addCaller(name, settings) };
+}
+
+export const kinds = ['SDK v1', 'SDK v2 in 2025', 'SDK v2 in 2026'] as const;
+export type Kind = (typeof kinds)[number];
+
+const info = { name: 'tests', version: '1' };
+const headersOf = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
+
+/** A client of SDK v2: one with handlers, or a new one. */
+export async function clientV2(url: string, token: string, given: Client | ClientOptions = {}): Promise<Client> {
+  const client = given instanceof Client ? given : new Client(info, given);
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), headersOf(token)));
+  atEnd(() => client.close());
+  return client;
+}
+
+export async function clientV1(url: string, token: string, capabilities: object = {}): Promise<ClientV1> {
+  const client = new ClientV1(info, { capabilities });
+  await client.connect(new HttpTransportV1(new URL(url), headersOf(token)) as TransportV1);
+  atEnd(() => client.close());
+  return client;
+}
+
+export const modern: ClientOptions = { versionNegotiation: { mode: { pin: '2026-07-28' } } };
+
+export interface Answer {
+  isError?: boolean | undefined;
+  content: { type: string; text?: string }[];
+}
+
+/** What all clients have in common. */
+export interface AnyClient {
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Answer>;
+}
+
+interface CallOptions {
+  signal?: AbortSignal;
+  meta?: Record<string, unknown>;
+  onprogress?: (update: { progress: number; message?: string | undefined }) => void;
+}
+
+export async function connect(kind: Kind, url: string, token: string): Promise<AnyClient> {
+  if (kind === 'SDK v1') {
+    const client = await clientV1(url, token);
+    return {
+      listTools: () => client.listTools(),
+      call: (name, args, { meta, ...options } = {}) =>
+        client.callTool({ name, arguments: args, _meta: meta }, undefined, options) as Promise<Answer>,
+    };
+  }
+  const client = await clientV2(url, token, kind === 'SDK v2 in 2026' ? modern : {});
+  return {
+    listTools: () => client.listTools(),
+    call: (name, args, { meta, ...options } = {}) =>
+      client.callTool(
+        { name, ...(args ? { arguments: args } : {}), ...(meta ? { _meta: meta } : {}) },
+        options,
+      ) as Promise<Answer>,
+  };
+}
+
+export const namesOf = async (client: Pick<AnyClient, 'listTools'>) =>
+  (await client.listTools()).tools.map(({ name }) => name).sort();
+
+export const textOf = ({ content }: Answer) => content.map(({ text }) => text).join('\n');

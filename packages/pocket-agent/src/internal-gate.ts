@@ -1,0 +1,22 @@
+// The gate that every tool call passes, for packages of this repository that make calls without an agent. Not public:
+// these names may change in any release.
+
+export { AccessRules, accessOptions } from './access/access-rules.ts';
+export type { Approve } from './access/approval.ts';
+export type { CallRecord } from './access/audit.ts';
+export { Policy, type Refused } from './access/policy.ts';
+export { Budget } from './cost/budget.ts';
+export {
+  currentRun,
+  type ElicitationHandler,
+  inRun,
+  NO_METADATA,
+  type RunAgent,
+  type RunContext,
+} from './run/run-context.ts';
+export { askedClient, clientCapabilities } from './serve/asked-approval.ts';
+export { type CallOptions, isContinued, SuspendedCalls } from './serve/suspended-calls.ts';
+export { errorResult } from './tools/tool-result.ts';
+export { runToolCalls } from './tools/tool-runner.ts';
+export type { ToolEntry, ToolTable } from './tools/tool-table.ts';
+export { Toolbox } from './tools/toolbox.ts';
