@@ -9,6 +9,7 @@ const ownPages: Record<string, string[]> = {
   '@pocket-agent/a2a': ['a2a'],
   '@pocket-agent/agent3': ['agent3', 'from-agent3-seed'],
   '@pocket-agent/discord': ['discord', 'from-jakeybot'],
+  '@pocket-agent/gateway': ['gateway'],
   '@pocket-agent/mattermost': ['mattermost', 'mattermost-bot', 'from-mattermost-python'],
   '@pocket-agent/redis': ['models'],
   '@pocket-agent/store': ['conversations'],

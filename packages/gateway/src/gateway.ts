@@ -57,7 +57,7 @@ export class Gateway {
       onLog: (log) => this.#spaces.log(log),
     });
     const onChange = (caller: string) => this.#tellClients(caller);
-    this.#spaces = new CallerSpaces({ agent, access, logger, sources: this.#sources, onChange });
+    this.#spaces = new CallerSpaces({ agent, access, logger, sources: this.#sources.all, onChange });
     const serverInfo = { name, version: packageVersion() };
     this.#relays = new RelayServers({ serverInfo, state, logger, spaceOf: (context) => this.#spaceOf(context) });
   }

@@ -370,7 +370,8 @@ test('a server that dies costs its own tools only, clients are told, and it heal
     const result = await client.callTool({ name, arguments: { text: 'a' } }).catch(({ message }) => text(message));
     return textOf(result as never);
   };
-  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('tools__echo');
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+  await expect.poll(names).toContain('tools__echo');
   expect(await call('tools__echo')).toBe('a');
   await host.close();
   await expect.poll(() => lists.at(-1)).toEqual(['notes__read']);

@@ -56,10 +56,11 @@ export async function tokenCommand({
 async function list(state: GatewayState, json: boolean): Promise<number> {
   for (const { name, settings, createdAt } of await state.callers()) {
     const { profile, servers = ['*'], callsPerMinute, callsPerDay } = settings;
-    const minute = callsPerMinute === undefined ? '' : `  ${callsPerMinute}/minute`;
-    const day = callsPerDay === undefined ? '' : `  ${callsPerDay}/day`;
-    const row = `${name}  ${profile}  ${servers.join(',')}${minute}${day}  ${createdAt.toISOString().slice(0, 10)}`;
-    process.stdout.write(`${json ? printableJson({ name, ...settings, createdAt }) : printable(row)}\n`);
+    const parts = [name, profile, servers.join(',')];
+    if (callsPerMinute !== undefined) parts.push(`${callsPerMinute}/minute`);
+    if (callsPerDay !== undefined) parts.push(`${callsPerDay}/day`);
+    const row = [...parts, createdAt.toISOString().slice(0, 10)].map((part) => printable(part)).join('  ');
+    process.stdout.write(`${json ? printableJson({ name, ...settings, createdAt }) : row}\n`);
   }
   return exitCodes.answered;
 }

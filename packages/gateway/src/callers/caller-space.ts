@@ -84,7 +84,7 @@ export class CallerSpace {
       output: undefined,
       metadata: NO_METADATA,
       toolCallId: undefined,
-      count: { steps: 0 },
+      shared: { steps: 0 },
       open: 0,
       onAllClosed: undefined,
       finished: false,

@@ -1,8 +1,7 @@
 // The spaces of all callers that were seen lately, and what tells their clients of changes.
 import type { Logger } from '@pocket-agent/kit';
-import type { AccessOptions, ServerLog } from 'pocket-agent';
+import type { AccessOptions, ServerLog, ToolSource } from 'pocket-agent';
 import type { RunAgent } from 'pocket-agent/internal/gate';
-import type { GatewaySources } from '../sources/gateway-sources.ts';
 import { type Caller, mayUse } from './caller.ts';
 import { CallerSpace } from './caller-space.ts';
 
@@ -16,7 +15,8 @@ interface SpacesOptions {
   agent: RunAgent;
   access: AccessOptions;
   logger: Logger;
-  sources: GatewaySources;
+  /** Of all servers, by the name of the server. */
+  sources: readonly ToolSource[];
   /** The tools of a caller may have changed. */
   onChange(caller: string): void;
 }
@@ -63,7 +63,7 @@ export class CallerSpaces {
 
   #make(caller: Caller): CallerSpace {
     const { agent, access, logger, sources } = this.#options;
-    const own = sources.all.filter(({ name }) => mayUse(caller, name));
+    const own = sources.filter(({ name }) => mayUse(caller, name));
     return new CallerSpace({ agent, access, logger, caller, sources: own });
   }
 

@@ -31,13 +31,13 @@ export class GatewayRequest {
       approve: canElicit ? askedClient(options.ask) : undefined,
       elicit: canElicit ? this.#elicit : undefined,
     });
-    requests.set(this.run.count, this);
+    requests.set(this.run.shared, this);
   }
 
   /** The one that the current code is part of. */
   static get current(): GatewayRequest | undefined {
     const run = currentRun();
-    return run && requests.get(run.count);
+    return run && requests.get(run.shared);
   }
 
   /** What a server may know of the client's `_meta`: trace context and values of its own, not those of the connection. */

@@ -309,7 +309,7 @@ export class PocketAgentClient implements ToolSource {
         const headers = 'url' in entry ? entry.headers : undefined;
         const callerHeaders = typeof headers === 'function' ? new CallerHeaders(name, headers, owner) : undefined;
         const own = { ...timeouts, ...logins.resolve(entryFor(entry, owner), owner) };
-        const { caller } = owner;
+        const caller = isPersonal(entry) ? owner.caller : undefined;
         return new McpConnection({ ...common, name, entry: own, caller, callerHeaders, onStatus });
       };
       const logger = this.#logger;

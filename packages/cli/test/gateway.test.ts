@@ -1,0 +1,104 @@
+// The command `pocket-agent gateway`: a file served on stdio and over HTTP, and the tokens of callers.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterEach, expect, test } from 'vitest';
+import { CommandFolder, commandLine, stdioServer, toolsFolder } from './fixtures/command.ts';
+
+const folder = new CommandFolder();
+const [node = '', ...start] = commandLine;
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const gatewayFile = (more: object = {}) =>
+  folder.file('gateway.json', {
+    mcpServers: { plain: { command: process.execPath, args: [stdioServer] } },
+    tools: [toolsFolder],
+    globalShortcut: 'of another host',
+    ...more,
+  });
+
+test('serves servers and tool folders on stdin and stdout, under a profile', async () => {
+  const client = new Client({ name: 'tests', version: '1' });
+  ends.push(() => client.close());
+  const args = [...start, 'gateway', await gatewayFile(), '--profile', 'reader'];
+  await client.connect(
+    new StdioClientTransport({ command: node, args, env: folder.env, cwd: folder.path, stderr: 'ignore' }),
+  );
+  const { tools } = await client.listTools();
+  const names = tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining([expect.stringMatching(/^plain__/), expect.stringMatching(/^tools__/)]));
+  for (const { annotations } of tools) expect(annotations?.destructiveHint).not.toBe(true);
+});
+
+test('serves HTTP to callers with tokens, which can be added and revoked while it runs', async () => {
+  const state = `${folder.path}/state.sqlite`;
+  const child: ChildProcess = spawn(node, [...start, 'gateway', await gatewayFile(), '--http', '--state', state], {
+    env: folder.env,
+    cwd: folder.path,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  ends.push(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  let told = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(told)));
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
+      told += text;
+      const [, address] = /listening on (\S+)/.exec(told) ?? [];
+      if (address) resolve(address);
+    });
+  });
+  expect(told).toContain('There are no callers yet: pocket-agent gateway token add NAME');
+
+  const run = (...args: string[]) => folder.command(['gateway', 'token', ...args, '--state', state]);
+  const added = await run('add', 'ann', '--profile', 'reader', '--server', 'pl*', '--per-day', '5');
+  const token = added.stdout.trim();
+  expect([added.code, token.startsWith('pgw_')]).toEqual([0, true]);
+  expect((await run('add', 'ann', '--profile', 'reader')).stderr).toContain('There is a caller "ann" already');
+  expect((await run('list')).stdout).toMatch(/^ann {2}reader {2}pl\* {2}5\/day {2}\d{4}-\d{2}-\d{2}\n$/);
+
+  const client = new Client({ name: 'tests', version: '1' });
+  ends.push(() => client.close());
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+  expect(names.filter((name) => !name.startsWith('plain__'))).toEqual([]);
+  expect(names.length).toBeGreaterThan(0);
+
+  expect((await run('revoke', 'ann')).code).toBe(0);
+  expect((await run('revoke', 'ann')).code).toBe(1);
+  await expect(client.listTools()).rejects.toThrow('Invalid token');
+  child.kill('SIGTERM');
+  expect(await ended).toBe(143);
+});
+
+test.each([
+  [['gateway'], 'Give one file with "mcpServers": pocket-agent gateway FILE'],
+  [['gateway', 'a.json', '--per-day', '5'], '--per-day belongs to pocket-agent gateway token add.'],
+  [['gateway', 'a.json', '--http', '--profile', 'reader'], 'over HTTP each token has a profile'],
+  [['gateway', 'token', 'add', 'ann'], 'Give --profile reader, writer, manager, admin'],
+  [['gateway', 'token', 'remove', 'ann'], 'takes add NAME, list or revoke NAME'],
+  [['gateway', 'token', 'add', 'Ann B', '--profile', 'reader', '--state', ':memory:'], 'lower-case letters'],
+])('%j is wrong usage', async (args, words) => {
+  const { code, stderr } = await folder.command(args);
+  expect(stderr).toContain(words);
+  expect(code).toBe(2);
+});
+
+test.each([
+  [{ mcpServer: {} }, 'has no option "mcpServer". Did you mean "mcpServers"?'],
+  [{ access: { confirm: 'sometimes' } }, 'confirm'],
+  [{ access: { redact: ['('] } }, 'access.redact'],
+  [{ profiles: { a: { capabilities: ['reed'] } } }, 'not "reed"'],
+  [{ mcpServers: { 'my files': { command: 'x' } } }, 'The server name "my files" must begin with a letter'],
+])('a file with %j is refused', async (more, words) => {
+  const { code, stderr } = await folder.command(['gateway', await gatewayFile(more)]);
+  expect(stderr).toContain(words);
+  expect(code).toBe(2);
+});
