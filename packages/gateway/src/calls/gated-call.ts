@@ -42,7 +42,7 @@ export async function gatedCall(
         },
         // the client gets the result as it is
         onToolResult: (_context, { id, name: toolCallName }, answer) => {
-          returned = answer;
+          if (id === call.id) returned = answer;
           return { toolCallId: id, toolCallName, toolResultContent: [{ type: 'text', text: 'relayed' }], extra: {} };
         },
       },
@@ -51,11 +51,12 @@ export async function gatedCall(
       keepResult: async () => undefined,
       table: visible,
       hidden: space.hiddenIn(all, visible),
+      reach: undefined,
       knownTable: () => space.known(),
       collectTools: () => space.collect(context.signal),
       metaOf: () => request.meta,
       audit: (made) => {
-        record = made;
+        if (made.call.id === call.id) record = made;
         if (policy.keepsRecords) policy.record(context.agent.agentId, made);
       },
       emit: (event) => {
