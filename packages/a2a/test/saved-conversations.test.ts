@@ -1,5 +1,6 @@
 // An agent served over A2A with `conversations`: a context continues after a restart.
 import { openConversations } from '@pocket-agent/store';
+import { callerOfToken } from 'pocket-agent';
 import { afterEach, expect, test } from 'vitest';
 import { answerOf, clientOf, message, send, World } from './fixtures/world.ts';
 
@@ -29,4 +30,8 @@ test('a context continues after a restart, for its own caller only', async () =>
   if (!ann || !bob) throw new Error('two clients were expected');
   expect(answerOf(await send(ann, message('two', { contextId })))).toBe('one + two');
   expect(answerOf(await send(bob, message('mine', { contextId })))).toBe('mine');
+  // for the operator: all that is saved of one caller
+  const { conversations } = await chats.forOwner(callerOfToken('token-of-ann-123')).list();
+  expect(conversations).toMatchObject([{ title: 'one', messages: 4 }]);
+  expect((await chats.owners()).owners).toHaveLength(2);
 });

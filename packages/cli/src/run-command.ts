@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   models: () => import('./commands/models.ts'),
   sessions: () => import('./commands/sessions.ts'),
   memory: () => import('./commands/memory.ts'),
+  callers: () => import('./commands/callers.ts'),
   dump: () => import('./commands/dump.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };

@@ -15,6 +15,11 @@ export function isSameSecret(given: string, expected: string): boolean {
   return one.length === other.length && process.getBuiltinModule('node:crypto').timingSafeEqual(one, other);
 }
 
+/** The name of the caller with this bearer token, in audit records and databases: it may be logged, unlike the token. */
+export function callerOfToken(token: string): string {
+  return `token-${sha256(token).slice(0, 32)}`;
+}
+
 /** Passes the compile cache of this process on to a child process, which halves its start time. */
 export function compileCacheEnv(): Record<string, string> {
   const { NODE_COMPILE_CACHE: folder } = process.env;

@@ -3,6 +3,7 @@
 import { nodeVersionProblem } from '@pocket-agent/kit';
 
 export {
+  callerOfToken,
   isPocketError,
   type Logger,
   PocketError,

@@ -17,6 +17,7 @@ export {
 export type { ConversationInfo, ConversationPage, ListOptions } from './conversations/listing.ts';
 export type { Memories, Memory } from './conversations/memories.ts';
 export type { ConversationsOptions, OpenOptions } from './conversations/options.ts';
+export type { ErasedOwner, OwnerInfo, OwnerPage } from './conversations/owners.ts';
 export { conversationTables } from './conversations/schema.ts';
 export type { FoundConversation, SearchPage } from './conversations/search.ts';
 export type { Turn, Turns } from './conversations/turns.ts';

@@ -48,6 +48,7 @@ Commands:
   models [NAME...]            list model providers and keys, or models with price and context window
   sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save
   memory [ACTION]             list or erase what agents remember with --memory
+  callers [ACTION]            list, show, export or erase what serve --conversations saved of its callers
   doctor                      check Node, keys, servers and tool folders, and say how to fix problems
 
 Options:
@@ -219,6 +220,22 @@ Options:
 
 Options:
       --all            erase everything
+`,
+  },
+  callers: {
+    usage: [
+      'pocket-agent callers [list] [options]',
+      'pocket-agent callers show [options] CALLER [CONVERSATION]',
+      'pocket-agent callers export [options] CALLER',
+      'pocket-agent callers erase [options] CALLER...',
+    ],
+    about: `For the operator of a served agent: lists the callers in a database of conversations, shows what is saved of one, and
+deletes all of it. The name of a caller without a name of its own is made from its token. export writes JSON to stdout.
+
+Options:
+      --conversations DATABASE  the SQLite file or postgres:// URL; default: POCKET_AGENT_CONVERSATIONS
+      --token TOKEN    the caller with this token, instead of CALLER
+      --scope NAME     the program whose conversations they are, such as discord; default: served agents
 `,
   },
   dump: {

@@ -1,9 +1,9 @@
 // The command `pocket-agent memory`: lists and erases what agents remember with --memory.
-import { PocketError, printable } from '@pocket-agent/kit';
+import { PocketError } from '@pocket-agent/kit';
+import { memoryLines } from '../chat/session-lines.ts';
 import { readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 import { Sessions } from '../files/sessions.ts';
-import { columns } from '../terminal/tool-listing.ts';
 
 export async function command(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, { all: { type: 'boolean', default: false } });
@@ -28,9 +28,8 @@ async function list({ memory }: Sessions): Promise<void> {
   const all = await memory.list();
   if (all.length === 0)
     process.stderr.write(`Nothing is remembered. With ${program} --memory, agents remember facts.\n`);
-  const rows = all.map(({ id, createdAt, text }) => [id, createdAt.toISOString().slice(0, 10), printable(text)]);
   process.stdout.write(
-    columns(rows)
+    memoryLines(all)
       .map((line) => `${line}\n`)
       .join(''),
   );

@@ -1,5 +1,5 @@
 // The command `pocket-agent serve`: serves the agent of an agent file over MCP or A2A.
-import { errorText, PocketError, printable } from '@pocket-agent/kit';
+import { PocketError, printable } from '@pocket-agent/kit';
 import type { Conversations } from '@pocket-agent/store';
 import type { AgentServerOptions } from 'pocket-agent';
 import { readArguments } from '../command-line/arguments.ts';
@@ -11,6 +11,7 @@ import {
   readAddress,
 } from '../command-line/http-options.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
+import { openServedConversations } from '../files/served-conversations.ts';
 import { type AgentRequest, accessFlags, readAgentRequest } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { makeAgent } from '../setup/make-agent.ts';
@@ -44,16 +45,6 @@ function readConversation({ conversation, a2a, http }: { conversation?: string; 
   return { conversation: kind };
 }
 
-/** The saved conversations of clients; undefined if they are kept in memory. */
-async function openStore(location: string | undefined): Promise<Conversations | undefined> {
-  if (!location) return undefined;
-  const { openConversations } = await import('@pocket-agent/store');
-  return openConversations(location).catch((error) => {
-    const text = `The conversations cannot be opened: ${errorText(error)}`;
-    throw new PocketError('CONFIG_INVALID', text, { cause: error });
-  });
-}
-
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, serveOptions);
   const [file, ...more] = positionals;
@@ -69,7 +60,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       'CONFIG_INVALID',
       `${file}: memory needs a database: pocket-agent serve --conversations FILE`,
     );
-  const chats = await openStore(location);
+  const chats = location ? await openServedConversations(location) : undefined;
   try {
     return await serve({ request, conversation, chats, files: values.files, address, isA2a: values.a2a }, interrupts);
   } finally {

@@ -1,7 +1,7 @@
 // The command `pocket-agent sessions`: lists, shows, renames, deletes and exports saved conversations.
-import { didYouMean, PocketError, printable, printableText } from '@pocket-agent/kit';
-import { type Message, toOpenAiMessages } from 'pocket-agent';
-import { sessionLines } from '../chat/session-lines.ts';
+import { didYouMean, PocketError } from '@pocket-agent/kit';
+import { toOpenAiMessages } from 'pocket-agent';
+import { messageLines, sessionLines } from '../chat/session-lines.ts';
 import { readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 import { Sessions } from '../files/sessions.ts';
@@ -58,21 +58,6 @@ async function list(sessions: Sessions, _names: readonly string[], { search }: V
 async function show(sessions: Sessions, [name = '']: readonly string[]): Promise<string> {
   const { messages } = await sessions.export(name);
   return `${messages.flatMap(messageLines).join('\n')}\n`;
-}
-
-function messageLines({ role, content }: Message): string[] {
-  const lines: string[] = [];
-  for (const part of content) {
-    if (part.type === 'text') lines.push(`${role === 'user' ? '> ' : ''}${printableText(part.text)}`, '');
-    else if (part.type === 'tool-call') lines.push(printable(`→ ${part.toolName} ${JSON.stringify(part.input)}`));
-    else if (part.type === 'tool-result') lines.push(printable(`← ${part.toolName} ${resultText(part.output)}`), '');
-    else if (part.type === 'file') lines.push(printable(`[${part.mediaType}]`));
-  }
-  return lines;
-}
-
-function resultText(output: object): string {
-  return 'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output);
 }
 
 async function rename(sessions: Sessions, [name = '', newName = '']: readonly string[]): Promise<string> {

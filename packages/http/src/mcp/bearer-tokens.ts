@@ -1,6 +1,6 @@
 // Authorizes clients that send one of a list of bearer tokens.
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
-import { isSameSecret, sha256 } from '@pocket-agent/kit';
+import { callerOfToken, isSameSecret } from '@pocket-agent/kit';
 import type { Authorize } from './mcp-handler.ts';
 
 export interface BearerToken {
@@ -12,7 +12,7 @@ export interface BearerToken {
 export function bearerTokens(tokens: readonly BearerToken[]): Authorize {
   const known = tokens.map(({ token, extra }) => ({
     token,
-    named: { clientId: ownerOf(token), scopes: [], ...(extra ? { extra } : {}) },
+    named: { clientId: callerOfToken(token), scopes: [], ...(extra ? { extra } : {}) },
   }));
   return requireBearerAuth({
     verifier: {
@@ -24,9 +24,4 @@ export function bearerTokens(tokens: readonly BearerToken[]): Authorize {
       },
     },
   });
-}
-
-/** A client id for the owner of a token that may be logged, unlike the token. */
-function ownerOf(token: string): string {
-  return `token-${sha256(token).slice(0, 32)}`;
 }

@@ -225,9 +225,9 @@ interface AnsweredRun extends ServedRunOptions {
   canAsk: boolean;
 }
 
-/** The token that the client sent. */
+/** The caller whose token the client sent. */
 function ownerOf({ http }: ServerContext): string {
-  return http?.authInfo?.token ?? '';
+  return http?.authInfo?.clientId ?? '';
 }
 
 function unknownConversation(id: string): CallToolResult {

@@ -2,10 +2,13 @@
 // and continue after they were dropped and after a restart.
 import { configError, estimateBytes, fairEvictionKey, sha256 } from '@pocket-agent/kit';
 import type { ConversationLog } from '../history/conversation-log.ts';
+import { ANONYMOUS } from '../run/run-context.ts';
 import type { ServedAgent } from './served-agent.ts';
 
 export const MAX_ID_LENGTH = 512;
 const MAX_SAVED_ID = 400;
+const MAX_SAVED_NAME = 100;
+const MAX_SAVED_OWNER = 256;
 const OTHER_OUTPUT =
   'makes agents with another output than the served agent, whose schema clients read: give both the same output.';
 
@@ -32,7 +35,7 @@ interface ConversationsOptions {
 }
 
 export interface ConversationKey {
-  /** The token of the client that owns it. */
+  /** The caller that owns it; empty for clients that cannot be told apart. */
   owner: string;
   id: string;
 }
@@ -75,7 +78,7 @@ export class Conversations {
 
   async has({ owner, id }: ConversationKey): Promise<boolean> {
     if (this.#kept.has(JSON.stringify([owner, id]))) return true;
-    return (await this.#saved(owner)?.get(savedId(id))) !== undefined;
+    return (await this.#saved(owner)?.get(this.#savedId(id))) !== undefined;
   }
 
   close(): void {
@@ -92,7 +95,7 @@ export class Conversations {
     const store = this.#saved(owner);
     const conversation: Conversation = {
       agent,
-      ready: store && attach(agent, (savable) => store.attach(savedId(id) || defaultId, savable)),
+      ready: store && attach(agent, (log) => store.attach(this.#savedId(id || defaultId), log)),
       owner,
       uses: 0,
       bytes: 0,
@@ -106,10 +109,17 @@ export class Conversations {
     return conversation;
   }
 
-  /** Owners are tokens, so only their hash is saved. */
+  /** An operator finds all conversations of a caller, with any agent, as those of one owner. */
   #saved(owner: string): ReturnType<ConversationStore['forOwner']> | undefined {
-    const { store, name } = this.#options;
-    return store?.forOwner(`${name.slice(0, 100)}/${sha256(JSON.stringify([name, owner])).slice(0, 32)}`);
+    return this.#options.store?.forOwner(savable(owner || ANONYMOUS, MAX_SAVED_OWNER));
+  }
+
+  /** Begins with the name of the agent: several may share a store. */
+  #savedId(id: string): string {
+    const { name } = this.#options;
+    // a slash would make one agent's name and id look like those of another
+    const prefix = name.includes('/') ? sha256(name) : savable(name, MAX_SAVED_NAME);
+    return `${prefix}/${savable(id, MAX_SAVED_ID)}`;
   }
 
   #forgetOldest(): void {
@@ -123,8 +133,8 @@ export class Conversations {
 }
 
 /** Clients choose ids; a database cannot store all of them. */
-function savedId(id: string): string {
-  return id.length > MAX_SAVED_ID || id.includes('\0') || !id.isWellFormed() ? sha256(id) : id;
+function savable(text: string, maxLength: number): string {
+  return text.length > maxLength || text.includes('\0') || !text.isWellFormed() ? sha256(text) : text;
 }
 
 type SavableAgent = ServedAgent & Required<Pick<ServedAgent, 'continueConversation'>>;

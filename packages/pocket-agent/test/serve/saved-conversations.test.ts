@@ -1,6 +1,7 @@
 // An agent served with `conversations`: clients continue after a restart, and only their own conversations.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type Conversations, openConversations } from '@pocket-agent/store';
-import type { AgentServerOptions } from 'pocket-agent';
+import { type AgentServerOptions, callerOfToken } from 'pocket-agent';
 import type { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { scriptedAgent } from '../helpers.ts';
@@ -75,6 +76,29 @@ test('conversations of connections are saved, but a new connection begins a new 
   await one.say('one');
   expect(textOf(await one.say('more'))).toBe('one + more');
   expect(textOf(await two.say('two'))).toBe('two');
+});
+
+test('agents that share a database keep the conversations of one client apart, whatever their names are', async () => {
+  const ann = await (await restart())('SDK v2 in 2026');
+  await ann.say('one', { contextId: 'c' });
+  const owner = callerOfToken('token-of-ann-123');
+  expect((await chats.owners()).owners).toMatchObject([{ owner, conversations: 1 }]);
+  expect((await chats.forOwner(owner).list()).conversations).toMatchObject([{ id: 'Tester/c', title: 'one' }]);
+  const { agent } = scriptedAgent([recall], { agentConfig: { name: 'Tester/c' } });
+  const server = agent.asMcpServer({ conversations: chats });
+  const { url } = await server.listen({ token: 'token-of-ann-123' });
+  cleanUps.push(
+    () => agent.close(),
+    () => server.close(),
+  );
+  const client = new Client({ name: 'tests', version: '1' });
+  cleanUps.push(() => client.close());
+  const requestInit = { headers: { authorization: 'Bearer token-of-ann-123' } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  const { tools } = await client.listTools();
+  await client.callTool({ name: tools[0]?.name ?? '', arguments: { message: 'two' }, _meta: { context_id: '' } });
+  const ids = (await chats.forOwner(owner).list()).conversations.map(({ id }) => id);
+  expect(ids).toEqual([expect.stringMatching(/^[0-9a-f]{64}\//), 'Tester/c']);
 });
 
 test('one conversation for all clients is bound to the agent itself', async () => {

@@ -21,6 +21,7 @@ import {
   type OpenOptions,
   readOptions,
 } from './options.ts';
+import { type ErasedOwner, eraseOwner, listOwners, type OwnerPage } from './owners.ts';
 import { type ConversationsSchema, type ConversationTable, conversationTables } from './schema.ts';
 import { type SearchPage, search } from './search.ts';
 import { Turns } from './turns.ts';
@@ -104,6 +105,18 @@ export class Conversations {
   forOwner(owner: string): Conversations {
     checkOwner(owner);
     return new Conversations(this.#shared, owner);
+  }
+
+  /** Everyone who has conversations or memories, by name. `prefix`: only owners that start with it. */
+  async owners(options: ListOptions = {}): Promise<OwnerPage> {
+    checkListOptions(options);
+    return listOwners(this.#store, this.#ownerPlace().scope, options);
+  }
+
+  /** Deletes all conversations and memories of one owner, and returns their numbers. */
+  async eraseOwner(owner: string): Promise<ErasedOwner> {
+    checkOwner(owner);
+    return eraseOwner(this.#store, { ...this.#ownerPlace(), owner });
   }
 
   /** A fork of the agent that continues the conversation, or begins it. Each step is saved. */

@@ -432,6 +432,32 @@ export function testConversations(newDatabase: () => Promise<string>): void {
     expect(await bob.get('x')).toBeDefined();
   });
 
+  test('an operator lists the owners of conversations and memories, and erases all that is kept of one', async () => {
+    const [ann, bob] = [chats.forOwner('ann'), chats.forOwner('bob')];
+    await say('x', 'of ann', ann);
+    await say('y', 'more of ann', ann);
+    await ann.memory.remember({ text: 'Likes tea' });
+    await chats.memory.remember({ owner: 'cleo', text: 'Likes cake' });
+    await say('x', 'of bob', bob);
+    await say('x', 'of another program', (await openAgain({ scope: 'other' })).forOwner('ann'));
+    const updatedAt = expect.any(Date);
+    const { owners, next } = await bob.owners({ limit: 2 });
+    expect(owners).toEqual([
+      { owner: 'ann', conversations: 2, memories: 1, updatedAt },
+      { owner: 'bob', conversations: 1, memories: 0, updatedAt },
+    ]);
+    const rest = await chats.owners(next === undefined ? {} : { cursor: next });
+    expect(rest).toEqual({ owners: [{ owner: 'cleo', conversations: 0, memories: 1, updatedAt }], next: undefined });
+    expect((await chats.owners({ prefix: 'b' })).owners).toMatchObject([{ owner: 'bob' }]);
+    const held = await ann.open('x', agentOf(['done']).agent);
+    expect(await chats.eraseOwner('ann')).toEqual({ conversations: 2, memories: 1 });
+    expect(await chats.eraseOwner('ann')).toEqual({ conversations: 0, memories: 0 });
+    expect((await chats.owners()).owners.map(({ owner }) => owner)).toEqual(['bob', 'cleo']);
+    expect((await (await openAgain({ scope: 'other' })).owners()).owners).toMatchObject([{ owner: 'ann' }]);
+    await held.run('hello again'); // an agent that is still open begins anew
+    expect(textsOf((await ann.export<Message>('x'))?.messages)).toEqual(['hello again', 'done']);
+  });
+
   test('expired conversations are gone, and their rows are deleted', async () => {
     const shortLived = await openAgain({ expiresAfterMs: 200 });
     await say('x', 'soon gone', shortLived);
