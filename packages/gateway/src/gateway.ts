@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { type Authorize, type HttpServer, type McpHttpOptions, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
 import { configError, errorText, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
-import type { Profile } from 'pocket-agent';
+import type { Profile, ServerList } from 'pocket-agent';
 import { packageVersion, readProfile } from 'pocket-agent/internal';
 import type { RunAgent } from 'pocket-agent/internal/gate';
 import { type Caller, profileNamed } from './callers/caller.ts';
@@ -29,11 +29,16 @@ export interface GatewayStdioOptions {
 }
 
 const LOCAL = 'local';
+const announcements = {
+  tools: 'sendToolListChanged',
+  prompts: 'sendPromptListChanged',
+  resources: 'sendResourceListChanged',
+} as const;
 const TOKEN_VALID_S = 3_600;
 
 export class Gateway {
   readonly name: string;
-  readonly #options: GatewayOptions;
+  #options: GatewayOptions;
   readonly #logger: Logger;
   readonly #sources: GatewaySources;
   readonly #spaces: CallerSpaces;
@@ -45,19 +50,24 @@ export class Gateway {
 
   constructor(options: GatewayOptions = {}) {
     checkGatewayOptions(options);
-    const { name = 'gateway', state, logger = stderrLogger(), access = {} } = options;
+    const { name = 'gateway', state, logger = stderrLogger() } = options;
     this.name = name;
     this.#options = { ...options };
     this.#logger = logger;
     const agent: RunAgent = { name, agentId: randomUUID(), logger, hooks: {} };
     this.#sources = new GatewaySources({
-      ...options,
       logger,
-      onChange: (server) => this.#spaces.changed(server),
+      onChange: (server, list, caller) => this.#spaces.changed(server, list, caller),
       onLog: (log) => this.#spaces.log(log),
     });
-    const onChange = (caller: string) => this.#tellClients(caller);
-    this.#spaces = new CallerSpaces({ agent, access, logger, sources: this.#sources.all, onChange });
+    this.#sources.use(options);
+    this.#spaces = new CallerSpaces({
+      agent,
+      access: () => this.#options.access ?? {},
+      logger,
+      servers: () => this.#sources.all,
+      onChange: (caller, list) => this.#tellClients(caller, list),
+    });
     const serverInfo = { name, version: packageVersion() };
     this.#relays = new RelayServers({ serverInfo, state, logger, spaceOf: (context) => this.#spaceOf(context) });
   }
@@ -90,6 +100,18 @@ export class Gateway {
       return server;
     };
     await serveStdio(make, { onError: this.#logError, close: () => this.close() });
+  }
+
+  /**
+   * Uses other servers, profiles and access rules from now on. Calls in progress go on; servers that have not changed keep
+   * their connections. Throws for options that are wrong, and changes nothing.
+   */
+  update(options: Pick<GatewayOptions, 'mcpServers' | 'sources' | 'names' | 'profiles' | 'access'>): void {
+    checkGatewayOptions(options);
+    const { mcpServers, sources, names, profiles, access } = options;
+    this.#sources.use({ mcpServers, sources, names });
+    this.#options = { ...this.#options, mcpServers, sources, names, profiles, access };
+    this.#spaces.renew();
   }
 
   /** Ends all sessions, calls and connections. */
@@ -132,10 +154,10 @@ export class Gateway {
     return this.#spaces.of(caller);
   }
 
-  #tellClients(caller: string): void {
-    for (const server of this.#listening) server.listChanged('tools', caller);
+  #tellClients(caller: string, list: ServerList): void {
+    for (const server of this.#listening) server.listChanged(list, caller);
     if (caller !== LOCAL) return;
-    for (const server of this.#connected) server.sendToolListChanged().catch(this.#logError);
+    for (const server of this.#connected) server[announcements[list]]().catch(this.#logError);
   }
 
   readonly #logError = (error: unknown): void => this.#logger.debug(`${this.name}: ${errorText(error)}`);

@@ -1,6 +1,5 @@
 // Tools through a gateway: names, profiles, identities, servers that die, and what stays of the protocol on both sides.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
@@ -12,7 +11,19 @@ import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
 import { observer } from '../../pocket-agent/test/fixtures/programs/observer.ts';
 import { startModernHost, startSessionHost } from '../../pocket-agent/test/fixtures/servers/http-hosts.ts';
 import { legacyServer } from '../../pocket-agent/test/fixtures/servers/legacy-tools.ts';
-import { type AnyClient, atEnd, clientV1, clientV2, connect, kinds, modern, namesOf, served, textOf } from './world.ts';
+import {
+  type AnyClient,
+  atEnd,
+  clientV1,
+  clientV2,
+  connect,
+  kinds,
+  modern,
+  namesOf,
+  served,
+  temporaryFolder,
+  textOf,
+} from './world.ts';
 
 const readOnly = { readOnlyHint: true };
 
@@ -23,12 +34,6 @@ function notes(): McpServer {
   server.registerTool('write', { annotations: { destructiveHint: false } }, () => text('written'));
   server.registerTool('drop', { inputSchema: z.object({ name: z.string() }) }, ({ name }) => text(`dropped ${name}`));
   return server;
-}
-
-async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'pocket-gateway-'));
-  atEnd(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 describe.each(['2025', '2026'] as const)('a server of %s', (era) => {

@@ -1,4 +1,7 @@
 // A gateway over HTTP with callers, in front of real servers; and the official clients of both SDKs.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -24,6 +27,12 @@ export function atEnd(end: () => Promise<unknown> | unknown): void {
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'pocket-gateway-'));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
 
 export interface Served {
   url: string;

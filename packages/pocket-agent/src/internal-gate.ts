@@ -16,6 +16,7 @@ export {
 } from './run/run-context.ts';
 export { askedClient, clientCapabilities } from './serve/asked-approval.ts';
 export { type CallOptions, isContinued, SuspendedCalls } from './serve/suspended-calls.ts';
+export { gatedRead, type ResourceCaller, ServedResources } from './skills/served-resources.ts';
 export { errorResult } from './tools/tool-result.ts';
 export { runToolCalls } from './tools/tool-runner.ts';
 export type { ToolEntry, ToolTable } from './tools/tool-table.ts';

@@ -1,6 +1,6 @@
 // What one caller of a gateway sees: the servers it may use, their tools, its rules and its remembered approvals.
 import { errorText, type Logger, neverAborted } from '@pocket-agent/kit';
-import type { AccessOptions, ServerLog, ToolSource } from 'pocket-agent';
+import type { AccessOptions, ServerLog } from 'pocket-agent';
 import {
   AccessRules,
   type Approve,
@@ -15,13 +15,16 @@ import {
   type ToolTable,
 } from 'pocket-agent/internal/gate';
 import type { Caller } from './caller.ts';
+import type { GatewayServer } from './server.ts';
 
 interface SpaceOptions {
   agent: RunAgent;
   caller: Caller;
-  sources: readonly ToolSource[];
+  servers: readonly GatewayServer[];
   access: AccessOptions;
   logger: Logger;
+  /** The space of this caller under other settings: its versions of tools stay known. */
+  before?: CallerSpace | undefined;
 }
 
 interface RequestOptions {
@@ -34,9 +37,10 @@ const NONE: ReadonlySet<string> = new Set();
 
 export class CallerSpace {
   readonly caller: Caller;
-  readonly sources: readonly ToolSource[];
+  readonly servers: readonly GatewayServer[];
   readonly rules: AccessRules;
   lastUsed = Date.now();
+  version = 0;
   /** Listeners for what servers log during calls, the newest last. */
   readonly logs = new Set<(log: ServerLog) => void>();
   readonly #agent: RunAgent;
@@ -45,15 +49,15 @@ export class CallerSpace {
   /** By list of visible tools: the names of the others. */
   readonly #hidden = new WeakMap<ToolTable, ReadonlySet<string>>();
 
-  constructor({ agent, caller, sources, access, logger }: SpaceOptions) {
+  constructor({ agent, caller, servers, access, logger, before }: SpaceOptions) {
     this.caller = caller;
-    this.sources = sources;
+    this.servers = servers;
     // of this caller only: a question for one agent is never put to another
     this.#agent = { ...agent };
     this.#logger = logger;
     // of this caller only: it knows its own versions of tools, and its approvals count for nobody else
-    this.rules = new AccessRules({ ...access, profile: caller.profile }, { logger });
-    this.#toolbox = new Toolbox(sources);
+    this.rules = new AccessRules({ ...access, profile: caller.profile }, { logger, forkOf: before?.rules });
+    this.#toolbox = new Toolbox(servers);
   }
 
   /** The context of one request: what is called in it, is called for this caller. */

@@ -1,10 +1,12 @@
 // The spaces of all callers that were seen lately, and what tells their clients of changes.
 import type { Logger } from '@pocket-agent/kit';
-import type { AccessOptions, ServerLog, ToolSource } from 'pocket-agent';
+import type { AccessOptions, ServerList, ServerLog } from 'pocket-agent';
 import type { RunAgent } from 'pocket-agent/internal/gate';
 import { type Caller, mayUse } from './caller.ts';
 import { CallerSpace } from './caller-space.ts';
+import type { GatewayServer } from './server.ts';
 
+const lists: readonly ServerList[] = ['tools', 'prompts', 'resources'];
 const REFRESH_MS = 2_000;
 /** Several servers often change together. */
 const TELL_MS = 50;
@@ -13,18 +15,19 @@ const MAX_SPACES = 10_000;
 
 interface SpacesOptions {
   agent: RunAgent;
-  access: AccessOptions;
+  access(): AccessOptions;
   logger: Logger;
-  /** Of all servers, by the name of the server. */
-  sources: readonly ToolSource[];
-  /** The tools of a caller may have changed. */
-  onChange(caller: string): void;
+  servers(): readonly GatewayServer[];
+  /** A list of a caller may have changed. */
+  onChange(caller: string, list: ServerList): void;
 }
 
 export class CallerSpaces {
   readonly #options: SpacesOptions;
   /** By name, least recently used first. */
   readonly #spaces = new Map<string, CallerSpace>();
+  /** Grows when servers or rules change. */
+  #version = 0;
   readonly #telling = new Map<string, NodeJS.Timeout>();
   readonly #timer: NodeJS.Timeout;
 
@@ -35,8 +38,9 @@ export class CallerSpaces {
 
   of(caller: Caller): CallerSpace {
     const known = this.#spaces.get(caller.name);
-    const space = known && isSame(known.caller, caller) ? known : this.#make(caller);
-    if (known && known !== space) void known.close();
+    const isCurrent = known && known.version === this.#version && isSame(known.caller, caller);
+    const space = isCurrent ? known : this.#make(caller, known);
+    space.version = this.#version;
     space.lastUsed = Date.now();
     this.#spaces.delete(caller.name);
     this.#spaces.set(caller.name, space);
@@ -44,9 +48,18 @@ export class CallerSpaces {
     return space;
   }
 
-  /** A server has changed. */
-  changed(server: string): void {
-    for (const { caller } of this.#spaces.values()) if (mayUse(caller, server)) this.#tell(caller.name);
+  /** The servers or the rules are others now. */
+  renew(): void {
+    this.#version++;
+    for (const name of this.#spaces.keys()) for (const list of lists) this.#tell(name, list);
+  }
+
+  /** A list of a server has changed: for one caller, or for all. */
+  changed(server: string, list: ServerList, forCaller?: string): void {
+    for (const { caller } of this.#spaces.values()) {
+      const isConcerned = forCaller === undefined || forCaller === caller.name;
+      if (isConcerned && mayUse(caller, server)) this.#tell(caller.name, list);
+    }
   }
 
   /** Passes a log message of a caller's own connection to a call of this caller. */
@@ -61,17 +74,17 @@ export class CallerSpaces {
     await Promise.all([...this.#spaces.values()].map((space) => space.close()));
   }
 
-  #make(caller: Caller): CallerSpace {
-    const { agent, access, logger, sources } = this.#options;
-    const own = sources.filter(({ name }) => mayUse(caller, name));
-    return new CallerSpace({ agent, access, logger, caller, sources: own });
+  #make(caller: Caller, before?: CallerSpace): CallerSpace {
+    const { agent, access, logger, servers } = this.#options;
+    const own = servers().filter(({ name }) => mayUse(caller, name));
+    return new CallerSpace({ agent, access: access(), logger, caller, servers: own, before });
   }
 
   #refresh(): void {
     const idleSince = Date.now() - IDLE_MS;
     for (const [name, space] of this.#spaces) {
       if (space.lastUsed < idleSince) this.#drop(name);
-      else if (space.refresh()) this.#tell(name);
+      else if (space.refresh()) this.#tell(name, 'tools');
     }
   }
 
@@ -81,13 +94,14 @@ export class CallerSpaces {
     this.#spaces.delete(name);
   }
 
-  #tell(caller: string): void {
-    if (this.#telling.has(caller)) return;
+  #tell(caller: string, list: ServerList): void {
+    const key = `${list} ${caller}`;
+    if (this.#telling.has(key)) return;
     const tell = () => {
-      this.#telling.delete(caller);
-      this.#options.onChange(caller);
+      this.#telling.delete(key);
+      this.#options.onChange(caller, list);
     };
-    this.#telling.set(caller, setTimeout(tell, TELL_MS).unref());
+    this.#telling.set(key, setTimeout(tell, TELL_MS).unref());
   }
 }
 

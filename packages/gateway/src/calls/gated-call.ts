@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { ProtocolError as ServerAnswer } from '@modelcontextprotocol/client';
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { errorText, isPocketError, isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
+import { errorText, isPocketError, isPublicError, type Logger, PocketError, publicErrorText } from '@pocket-agent/kit';
 import { returnedIn } from 'pocket-agent/internal';
 import { type CallRecord, runToolCalls } from 'pocket-agent/internal/gate';
 import { overLimit } from '../callers/limits.ts';
@@ -18,6 +18,12 @@ interface GatedCall {
 }
 
 const settings = { allowImages: true, maxToolResultBytes: 1_000_000, maxParallelToolCalls: 1 };
+
+/** Counts a read. Throws if the caller has reached a limit. */
+export async function countCall({ space }: GatewayRequest, state: GatewayState | undefined): Promise<void> {
+  const reason = state && (await overLimit(space.caller, state));
+  if (reason !== undefined) throw new PocketError('ACCESS_DENIED', `This was not read: ${reason}.`);
+}
 
 export async function gatedCall(
   request: GatewayRequest,

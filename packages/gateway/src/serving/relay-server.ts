@@ -1,4 +1,5 @@
 // The MCP server objects of a gateway: one for each connection, or for each request of the 2026 era.
+import { ProtocolError as ServerAnswer } from '@modelcontextprotocol/client';
 import {
   type CallToolResult,
   ProtocolError,
@@ -7,13 +8,15 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import type { Logger } from '@pocket-agent/kit';
-import { errorResult, isContinued, SuspendedCalls, type ToolEntry } from 'pocket-agent/internal/gate';
-import { RunLimit } from 'pocket-agent/internal/serve';
+import { isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
+import { errorResult, inRun, isContinued, SuspendedCalls, type ToolEntry } from 'pocket-agent/internal/gate';
+import { type ResourceService, RunLimit, serveResources } from 'pocket-agent/internal/serve';
 import type { CallerSpace } from '../callers/caller-space.ts';
 import type { GatewayState } from '../callers/state.ts';
-import { gatedCall } from '../calls/gated-call.ts';
+import { countCall, gatedCall } from '../calls/gated-call.ts';
+import { complete, getPrompt, listPrompts } from '../calls/prompts.ts';
 import { GatewayRequest, plainOptions } from '../calls/request.ts';
+import { listTemplates, readerOf, resourcesFor } from '../calls/resources.ts';
 
 /** Many clients read only the first page. */
 const PAGE_SIZE = 1_000;
@@ -47,7 +50,11 @@ export class RelayServers {
 
   make(): Server {
     const { serverInfo } = this.#options;
-    const server = new Server(serverInfo, { capabilities: { tools: { listChanged: true }, logging: {} } });
+    const changing = { listChanged: true };
+    const capabilities = { tools: changing, resources: changing, prompts: changing, completions: {}, logging: {} };
+    const server = new Server(serverInfo, { capabilities });
+    this.#relayResources(server);
+    this.#relayPrompts(server);
     server.setRequestHandler('tools/list', async ({ params }, context) =>
       this.#listTools(server, context, params?.cursor),
     );
@@ -62,13 +69,59 @@ export class RelayServers {
     this.#calls.drop();
   }
 
-  async #listTools(server: Server, context: ServerContext, cursor: string | undefined) {
-    const space = this.#options.spaceOf(context);
-    const { run } = new GatewayRequest(space, server, plainOptions(context));
-    const all = await space.tools(run, true);
-    const { entries } = all.visibleTo(run.policy);
-    run.finished = true;
-    return pageOf(entries, cursor, (entry) => this.#shownTool(entry));
+  #relayResources(server: Server): void {
+    const { state } = this.#options;
+    const service: ResourceService<ServerContext> = {
+      list: (context) => this.#within(server, context, (request) => resourcesFor(request).list(readerOf(request))),
+      templates: (context) => this.#within(server, context, listTemplates),
+      read: (uri, context) =>
+        this.#within(server, context, async (request) => {
+          await countCall(request, state);
+          return resourcesFor(request).read(uri, readerOf(request));
+        }),
+    };
+    serveResources(server, service, (context) => context);
+  }
+
+  #relayPrompts(server: Server): void {
+    const { state } = this.#options;
+    server.setRequestHandler('prompts/list', (_request, context) =>
+      this.#within(server, context, async (request) => ({ prompts: await listPrompts(request) })),
+    );
+    server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }, context) =>
+      this.#within(server, context, async (request) => {
+        await countCall(request, state);
+        return getPrompt(request, { name, args });
+      }),
+    );
+    server.setRequestHandler('completion/complete', ({ params: { ref, argument, context: known } }, context) =>
+      this.#within(server, context, (request) =>
+        complete(request, { ref, argument, ...(known ? { context: known } : {}) }),
+      ),
+    );
+  }
+
+  /** Answers a request that asks its client nothing, as its caller. */
+  async #within<Answer>(
+    server: Server,
+    context: ServerContext,
+    answer: (request: GatewayRequest) => Promise<Answer>,
+  ): Promise<Answer> {
+    const request = new GatewayRequest(this.#options.spaceOf(context), server, plainOptions(context));
+    try {
+      return await inRun(request.run, () => answer(request));
+    } catch (error) {
+      throw answerFor(error);
+    } finally {
+      request.run.finished = true;
+    }
+  }
+
+  #listTools(server: Server, context: ServerContext, cursor: string | undefined) {
+    return this.#within(server, context, async ({ space, run }) => {
+      const all = await space.tools(run, true);
+      return pageOf(all.visibleTo(run.policy).entries, cursor, (entry) => this.#shownTool(entry));
+    });
   }
 
   async #callTool(server: Server, context: ServerContext, call: RequestedTool) {
@@ -123,4 +176,12 @@ function pageOf(entries: readonly ToolEntry[], cursor: string | undefined, shown
   const last = page.at(-1);
   const isMore = last !== undefined && last !== entries.at(-1);
   return { tools: page.map(shown), ...(isMore ? { nextCursor: last.name } : {}) };
+}
+
+/** What a client reads of an error: what a server answered, or what callers may know. */
+function answerFor(error: unknown): Error {
+  if (isPublicError(error)) return error;
+  if (error instanceof ServerAnswer) return new ProtocolError(error.code, error.message, error.data);
+  const text = publicErrorText(error, 'The request');
+  return new ProtocolError(ProtocolErrorCode.InternalError, text);
 }

@@ -1,84 +1,97 @@
 // The servers of a gateway: one client for each MCP server, so that one that is added, changed or broken concerns no other.
-import type { Logger } from '@pocket-agent/kit';
-import { PocketAgentClient, type ServerLog, type ServerStatus, type ToolSource } from 'pocket-agent';
-import { APPROVAL_META_KEY, readMcpConfig } from 'pocket-agent/internal';
-import { GatewayRequest } from '../calls/request.ts';
+import { errorText, type Logger } from '@pocket-agent/kit';
+import type { ServerList, ServerLog, ToolSource } from 'pocket-agent';
+import { readMcpConfig } from 'pocket-agent/internal';
+import type { GatewayServer } from '../callers/server.ts';
 import type { GatewayOptions } from '../options.ts';
+import { ConnectedServer } from './connected-server.ts';
 import { NamedSource } from './named-source.ts';
-import { entryByCaller } from './server-entry.ts';
 
-interface SourcesOptions extends Pick<GatewayOptions, 'mcpServers' | 'sources' | 'names'> {
+export type GatewayTools = Pick<GatewayOptions, 'mcpServers' | 'sources' | 'names'>;
+
+interface SourcesOptions {
   logger: Logger;
-  /** The tools of a server may have changed. */
-  onChange(server: string): void;
+  /** A list of a server may have changed: for one caller, or for all. */
+  onChange(server: string, list: ServerList, caller?: string): void;
   onLog(log: ServerLog): void;
 }
 
-export class GatewaySources {
-  readonly all: readonly ToolSource[];
-  readonly #clients: readonly PocketAgentClient[];
-  readonly #logger: Logger;
-  readonly #onChange: (server: string) => void;
-  readonly #onLog: (log: ServerLog) => void;
-  /** Servers that are not available, or slow. */
-  readonly #missing = new Set<string>();
+interface Open {
+  /** What it was made from. */
+  given: string | ToolSource;
+  source: NamedSource;
+  connected?: ConnectedServer;
+}
 
-  constructor({ mcpServers = {}, sources = {}, names, logger, onChange, onLog }: SourcesOptions) {
-    this.#logger = logger;
-    this.#onChange = onChange;
-    this.#onLog = onLog;
+export class GatewaySources {
+  readonly #options: SourcesOptions;
+  #open = new Map<string, Open>();
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(options: SourcesOptions) {
+    this.#options = options;
+  }
+
+  get all(): readonly GatewayServer[] {
+    return [...this.#open.values()].map(({ source }) => source);
+  }
+
+  /** Opens these servers. Those that are open already and have not changed stay as they are; others end after their calls. */
+  use({ mcpServers = {}, sources = {}, names }: GatewayTools): void {
     const hasPrefix = names !== 'plain';
-    const enabled = readMcpConfig({ mcpServers });
-    const clients = [...enabled.keys()].map((name) => this.#connect(name, mcpServers));
-    this.#clients = clients.map(([, client]) => client);
-    this.all = [...clients, ...Object.entries(sources)].map(
-      ([name, source]) => new NamedSource(name, source, { hasPrefix }),
-    );
+    const before = this.#open;
+    const next = new Map<string, Open>();
+    for (const name of readMcpConfig({ mcpServers }).keys()) {
+      const { [name]: entry } = mcpServers;
+      const given = JSON.stringify([entry, hasPrefix]);
+      const known = before.get(name);
+      // functions in an entry cannot be compared
+      const isSame = entry && known?.given === given && !hasFunction(entry);
+      next.set(name, isSame && known ? known : this.#connect(name, { mcpServers, given, hasPrefix }));
+    }
+    for (const [name, source] of Object.entries(sources)) {
+      const known = before.get(name);
+      next.set(
+        name,
+        known?.given === source ? known : { given: source, source: new NamedSource(name, source, { hasPrefix }) },
+      );
+    }
+    this.#open = next;
+    for (const [name, open] of before) if (next.get(name) !== open) this.#retire(open);
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.close()));
+    await Promise.all([...this.#open.values()].map(({ connected }) => connected?.close()));
+    await Promise.all(this.#closing);
   }
 
-  #connect(name: string, entries: NonNullable<SourcesOptions['mcpServers']>): [string, PocketAgentClient] {
-    const [[, entry] = []] = Object.entries(entries).filter(([key]) => key === name);
+  #connect(name: string, { mcpServers, given, hasPrefix }: Connecting): Open {
+    const { [name]: entry } = mcpServers;
     if (!entry) throw new Error(`The server ${name} has no entry.`);
-    const client = new PocketAgentClient({
-      mcpConfig: { mcpServers: { [name]: entryByCaller(name, entry) } },
-      toolPrefix: 'never',
-      logger: this.#logger,
-      elicitationHandler: async (params, from) => {
-        const asked = entry.approvals ? params : asQuestion(name, params);
-        return (await GatewayRequest.current?.run.elicit?.(asked, from)) ?? { action: 'cancel' };
-      },
-      samplingHandler: async (params, { signal }) => {
-        const { current } = GatewayRequest;
-        if (!current) throw new Error('The question belongs to no call.');
-        return current.sample(params, signal);
-      },
-      onServerStatus: (_server, status, reason) => this.#noteStatus(name, status, reason),
-      onServerLog: (log) => this.#onLog(log),
-      logHandler: () => {},
-      listChangedHandler: () => this.#onChange(name),
-    });
-    return [name, client];
+    const { logger, onChange, onLog } = this.#options;
+    const changed = (list: ServerList, caller?: string) => onChange(name, list, caller);
+    const connected = new ConnectedServer({ name, entry, hasPrefix, logger, onChange: changed, onLog });
+    return { given, source: connected.source, connected };
   }
 
-  /** Clients are told when tools go, and when they come back. */
-  #noteStatus(name: string, status: ServerStatus, reason: string | undefined): void {
-    const isMissing = status === 'failed' || status === 'lost' || (status === 'connecting' && reason !== undefined);
-    if (isMissing === this.#missing.has(name) || (status === 'connecting' && !isMissing)) return;
-    if (isMissing) this.#missing.add(name);
-    else this.#missing.delete(name);
-    this.#onChange(name);
+  #retire({ source, connected }: Open): void {
+    if (!connected) return;
+    const { logger } = this.#options;
+    const closing = source
+      .whenUnused()
+      .then(() => connected.close())
+      .catch((error) => logger.warn(`Closing the server ${source.name} failed: ${errorText(error)}`));
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
   }
 }
 
-/** Says who asks, and does not pass for a question of the gateway. */
-function asQuestion<Params extends { message: string; _meta?: Record<string, unknown> | undefined }>(
-  server: string,
-  { _meta: meta = {}, ...params }: Params,
-): Params {
-  const { [APPROVAL_META_KEY]: _approval, ...others } = meta;
-  return { ...params, _meta: others, message: `[${server}] ${params.message}` } as Params;
+interface Connecting {
+  mcpServers: NonNullable<GatewayTools['mcpServers']>;
+  given: string;
+  hasPrefix: boolean;
+}
+
+function hasFunction(entry: object): boolean {
+  return Object.values(entry).some((value) => typeof value === 'function');
 }

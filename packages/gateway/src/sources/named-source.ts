@@ -5,20 +5,31 @@ import {
   type Judgement,
   judge,
   type ListWait,
+  type SourceResources,
   type ToolCallContext,
   type ToolChoices,
   type ToolSource,
 } from 'pocket-agent';
+import type { GatewayServer, Relay } from '../callers/server.ts';
 import { publicName } from './names.ts';
 
 /** More than the tools of any server, in versions for many callers. */
 const MAX_NAMES = 50_000;
 
-export class NamedSource implements ToolSource {
+interface NamedOptions {
+  hasPrefix: boolean;
+  relay?: (Relay & { resources: SourceResources }) | undefined;
+}
+
+export class NamedSource implements GatewayServer {
   /** The name of the server. */
   readonly name: string;
   readonly hasOwnSchemas: boolean | undefined;
+  readonly relay: Relay | undefined;
+  readonly resources: SourceResources | undefined;
   readonly #source: ToolSource;
+  #calls = 0;
+  #unused = Promise.withResolvers<void>();
   readonly #prefix: string | undefined;
   /** By public name: the name in the source. */
   readonly #ownNames = new Map<string, string>();
@@ -26,11 +37,13 @@ export class NamedSource implements ToolSource {
   readonly #originals = new WeakMap<Tool, Tool>();
 
   /** Without a prefix tools keep their names. */
-  constructor(name: string, source: ToolSource, { hasPrefix }: { hasPrefix: boolean }) {
+  constructor(name: string, source: ToolSource, { hasPrefix, relay }: NamedOptions) {
     this.name = name;
     this.#source = source;
     this.#prefix = hasPrefix ? name : undefined;
     this.hasOwnSchemas = source.hasOwnSchemas;
+    this.relay = relay;
+    this.resources = relay?.resources ?? source.resources;
   }
 
   get revision(): number | undefined {
@@ -51,7 +64,19 @@ export class NamedSource implements ToolSource {
   }
 
   async callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    return this.#source.callTool(this.#ownNames.get(name) ?? name, args, context);
+    this.#calls++;
+    try {
+      return await this.#source.callTool(this.#ownNames.get(name) ?? name, args, context);
+    } finally {
+      if (--this.#calls === 0) this.#unused.resolve();
+    }
+  }
+
+  /** Resolves when no call is in progress. */
+  whenUnused(): Promise<void> {
+    if (this.#calls === 0) return Promise.resolve();
+    this.#unused = Promise.withResolvers();
+    return this.#unused.promise;
   }
 
   judge(tool: Tool): Judgement {

@@ -15,7 +15,7 @@ import type { SkillEntry, SourceResource } from '../tools/tool-source.ts';
 /** Resources under the rules of a caller. */
 export interface ResourceService<Caller> {
   list(caller: Caller): Promise<readonly SourceResource[]>;
-  templates(): Promise<readonly ResourceTemplateType[]>;
+  templates(caller: Caller): Promise<readonly ResourceTemplateType[]>;
   /** Undefined if there is no such resource for this caller. */
   read(uri: string, caller: Caller): Promise<ReadResourceResult | undefined>;
 }
@@ -36,11 +36,12 @@ export function serveResources<Caller>(
   server.setRequestHandler('resources/list', async (_request, context) => ({
     resources: (await resources.list(callerOf(context))).map(({ resource }) => resource),
   }));
-  server.setRequestHandler('resources/templates/list', async () => ({
-    resourceTemplates: [...(await resources.templates())],
+  server.setRequestHandler('resources/templates/list', async (_request, context) => ({
+    resourceTemplates: [...(await resources.templates(callerOf(context)))],
   }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
     const contents = await resources.read(uri, callerOf(context)).catch((error: unknown) => {
+      if (error instanceof ProtocolError) throw error; // for the client
       const reason = isPublicError(error) ? error.message : 'it cannot be read.';
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource ${uri}: ${reason}`);
     });

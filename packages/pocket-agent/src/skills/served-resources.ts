@@ -3,7 +3,7 @@ import type { ReadResourceResult, ResourceTemplateType } from '@modelcontextprot
 import type { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { CallRecord } from '../access/audit.ts';
-import type { Profile } from '../access/capabilities.ts';
+import type { JudgedTool, Profile } from '../access/capabilities.ts';
 import { denied, Policy, type Verdict } from '../access/policy.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { SourceResource, ToolSource } from '../tools/tool-source.ts';
@@ -60,23 +60,17 @@ export class ServedResources {
   async read(uri: string, from: ResourceCaller): Promise<ReadResourceResult | undefined> {
     const found = await this.#find(uri);
     if (!found) return undefined;
-    const policy = this.#policy(from);
-    const startedAt = performance.now();
-    const call = callOf(uri);
-    const record: CallRecord = { ...undecided, call, capability: found.resource.judged.capability, durationMs: 0 };
-    try {
-      const { decision, by, reason, error } = await decide(policy, { ...found, call, signal: from.signal });
-      Object.assign(record, { decision, by, reason });
-      if (by === 'profile') return undefined;
-      if (error) throw error;
-      record.outcome = 'failed';
-      const contents = await found.resource.read();
-      record.outcome = 'done';
-      return contents;
-    } finally {
-      record.durationMs = Math.round(performance.now() - startedAt);
-      if (policy.keepsRecords) policy.record(this.#agent.agentId, record);
-    }
+    const { source, resource } = found;
+    return gatedRead({
+      policy: this.#policy(from),
+      agentId: this.#agent.agentId,
+      name: 'resources/read',
+      arguments: { uri },
+      judged: resource.judged,
+      source,
+      signal: from.signal,
+      read: () => resource.read(),
+    });
   }
 
   async #find(uri: string): Promise<FoundResource | undefined> {
@@ -94,6 +88,18 @@ export class ServedResources {
   }
 }
 
+interface GatedRead<Value> {
+  policy: Policy;
+  agentId: string;
+  /** For approvals and the audit. */
+  name: 'resources/read' | 'prompts/get';
+  arguments: Record<string, unknown>;
+  judged: JudgedTool;
+  source: Pick<ToolSource, 'hasOwnSchemas'>;
+  signal: AbortSignal;
+  read(): Promise<Value>;
+}
+
 const undecided = {
   decision: 'refused',
   by: 'policy',
@@ -101,18 +107,29 @@ const undecided = {
   outcome: 'not run',
 } as const;
 
-function callOf(uri: string): ToolCall {
-  return { id: `resource-${crypto.randomUUID()}`, name: 'resources/read', arguments: { uri } };
-}
-
-interface Request extends FoundResource {
-  call: ToolCall;
-  signal: AbortSignal;
+/** Reads what rules judge like a tool: rules, approval, audit. Undefined if rules hide it; throws if approval is denied. */
+export async function gatedRead<Value>(request: GatedRead<Value>): Promise<Value | undefined> {
+  const { policy, agentId, name, judged } = request;
+  const startedAt = performance.now();
+  const call = { id: `${name.replace('/', '-')}-${crypto.randomUUID()}`, name, arguments: request.arguments };
+  const record: CallRecord = { ...undecided, call, capability: judged.capability, durationMs: 0 };
+  try {
+    const { decision, by, reason, error } = await decide(request, call);
+    Object.assign(record, { decision, by, reason });
+    if (by === 'profile') return undefined;
+    if (error) throw error;
+    record.outcome = 'failed';
+    const value = await request.read();
+    record.outcome = 'done';
+    return value;
+  } finally {
+    record.durationMs = Math.round(performance.now() - startedAt);
+    if (policy.keepsRecords) policy.record(agentId, record);
+  }
 }
 
 /** Rules, then approval, as for a tool call. */
-async function decide(policy: Policy, { call, source, resource, signal }: Request): Promise<Verdict> {
-  const { judged } = resource;
+async function decide<Value>({ policy, judged, source, signal }: GatedRead<Value>, call: ToolCall): Promise<Verdict> {
   const refused = policy.checkRules(call, judged);
   if (refused || !policy.mayAsk) return refused ?? { decision: 'allowed', by: 'policy', call };
   // the schema of the tool says nothing about a URI

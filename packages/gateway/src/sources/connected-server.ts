@@ -1,0 +1,79 @@
+// One MCP server of the gateway, and the ways from it back to the clients.
+import type { Logger } from '@pocket-agent/kit';
+import { PocketAgentClient, type ServerList, type ServerLog, type ServerStatus } from 'pocket-agent';
+import { APPROVAL_META_KEY } from 'pocket-agent/internal';
+import { GatewayRequest } from '../calls/request.ts';
+import { NamedSource } from './named-source.ts';
+import { ServerRelay } from './relay.ts';
+import { entryByCaller, type GatewayServerEntry } from './server-entry.ts';
+
+const lists: readonly ServerList[] = ['tools', 'prompts', 'resources'];
+
+interface ConnectedOptions {
+  name: string;
+  entry: GatewayServerEntry;
+  hasPrefix: boolean;
+  logger: Logger;
+  /** A list of the server may have changed: for one caller, or for all. */
+  onChange(list: ServerList, caller?: string): void;
+  onLog(log: ServerLog): void;
+}
+
+export class ConnectedServer {
+  readonly source: NamedSource;
+  readonly #options: ConnectedOptions;
+  readonly #client: PocketAgentClient;
+  readonly #relay: ServerRelay;
+  /** It is not available, or slow. */
+  #isMissing = false;
+
+  constructor(options: ConnectedOptions) {
+    const { name, entry, hasPrefix, logger, onChange, onLog } = options;
+    this.#options = options;
+    this.#client = new PocketAgentClient({
+      mcpConfig: { mcpServers: { [name]: entryByCaller(name, entry) } },
+      toolPrefix: 'never',
+      logger,
+      elicitationHandler: async (params, from) => {
+        const asked = entry.approvals ? params : asQuestion(name, params);
+        return (await GatewayRequest.current?.run.elicit?.(asked, from)) ?? { action: 'cancel' };
+      },
+      samplingHandler: async (params, { signal }) => {
+        const { current } = GatewayRequest;
+        if (!current) throw new Error('The question belongs to no call.');
+        return current.sample(params, signal);
+      },
+      onServerStatus: (_server, status, reason) => this.#noteStatus(status, reason),
+      onServerLog: onLog,
+      logHandler: () => {}, // they are for the client of the call
+      listChangedHandler: (list, { caller }) => {
+        this.#relay.changed();
+        onChange(list, caller);
+      },
+    });
+    this.#relay = new ServerRelay({ server: name, client: this.#client, entry, hasPrefix });
+    this.source = new NamedSource(name, this.#client, { hasPrefix, relay: this.#relay });
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  /** Clients are told when a server goes, and when it comes back. */
+  #noteStatus(status: ServerStatus, reason: string | undefined): void {
+    const isMissing = status === 'failed' || status === 'lost' || (status === 'connecting' && reason !== undefined);
+    if (isMissing === this.#isMissing || (status === 'connecting' && !isMissing)) return;
+    this.#isMissing = isMissing;
+    this.#relay.changed();
+    for (const list of lists) this.#options.onChange(list);
+  }
+}
+
+/** Says who asks, and does not pass for a question of the gateway. */
+function asQuestion<Params extends { message: string; _meta?: Record<string, unknown> | undefined }>(
+  server: string,
+  { _meta: meta = {}, ...params }: Params,
+): Params {
+  const { [APPROVAL_META_KEY]: _approval, ...others } = meta;
+  return { ...params, _meta: others, message: `[${server}] ${params.message}` } as Params;
+}
