@@ -9,6 +9,7 @@ import { type CompactionOptions, readCompaction } from '../compaction/compaction
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { KeepResultsOptions } from '../compaction/keep-results-options.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
+import type { ToolSearchOptions } from '../exposure/embedder.ts';
 import type { MemoryOption } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import { type PocketAgentClientOptions, serverRules } from '../mcp/client-options.ts';
@@ -97,6 +98,8 @@ export interface NestedAgentOptions extends ClientOptions {
    * window, the model finds them with `find_tools`.
    */
   exposure?: ExposureOption;
+  /** How `find_tools` ranks. Default: by words. */
+  toolSearch?: ToolSearchOptions;
   /** Skills, or folders of skills, relative to the working folder. Needs the package @pocket-agent/tool-folder. */
   skills?: readonly string[];
   /** Tools that the provider of the model runs itself, such as web search. Models of other providers do not get them. */

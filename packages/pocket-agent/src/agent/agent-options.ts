@@ -27,6 +27,7 @@ import { profileOptions } from '../access/capabilities.ts';
 import { exposureRule } from '../access/exposure.ts';
 import { compactionRule } from '../compaction/compaction-options.ts';
 import { keepResultsRule } from '../compaction/keep-results-options.ts';
+import { type ToolSearchOptions, toolSearchRules } from '../exposure/embedder.ts';
 import { memoryRule } from '../history/memory-tools.ts';
 import { serverRules } from '../mcp/client-options.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
@@ -74,6 +75,7 @@ const agentOptions = new OptionSet<NestedAgentOptions & TypedAgentConfig<unknown
       (value) => !isAgent(value),
     ),
     exposure: exposureRule,
+    toolSearch: true,
     skills: listOf("a list of folders, also of one: skills: ['./skills']", (value) => isString(value) && value !== ''),
     providerTools: listOf("a list such as [{ id: 'anthropic.web_search_20250305', capability: 'read' }]", isRecord),
     limits: true,
@@ -108,6 +110,7 @@ const groups = {
       accepts: (value) => isIntegerOrInfinity(value) && Number(value) >= 0,
     },
   }),
+  toolSearch: group<ToolSearchOptions>('toolSearch', toolSearchRules),
   'agentConfig.modelSettings': group('agentConfig.modelSettings', modelSettings.rules),
   'agentConfig.completionOptions': group('agentConfig.completionOptions', completionOptions),
   modelSettings: group('modelSettings', modelSettings.rules),

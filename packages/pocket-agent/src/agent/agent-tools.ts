@@ -3,6 +3,7 @@ import { deepCopy, inSlices } from '@pocket-agent/kit';
 import { type CompactedHistory, plainReference, type Reference } from '../compaction/history-view.ts';
 import { type KeepResultsOptions, readKeepResults } from '../compaction/keep-results-options.ts';
 import { KeptResults } from '../compaction/kept-results.ts';
+import { embedderOf } from '../exposure/embedder.ts';
 import { type ExposedTools, ToolExposure } from '../exposure/exposed-tools.ts';
 import { memoryTools } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
@@ -69,6 +70,7 @@ export class AgentTools {
     this.#exposure = new ToolExposure({
       agent: agent.name,
       option: options.exposure,
+      embed: embedderOf(options.toolSearch),
       logger: agent.logger,
       emit: (event) => agent.emit(event),
       hasCaller: this.#sources.some((source) => !isFunctionTool(source) && source.showCaller),

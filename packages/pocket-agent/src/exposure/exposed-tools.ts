@@ -12,6 +12,7 @@ import { reachable } from '../tools/inner-calls.ts';
 import type { Reach } from '../tools/tool-run.ts';
 import { type ToolEntry, ToolTable } from '../tools/tool-table.ts';
 import { MAX_TOOLS, warnOfVolume } from '../tools/tool-volume.ts';
+import type { Embed } from './embedder.ts';
 import { describedSearch, type FoundEntry, toolSearch } from './find-tools.ts';
 import { byName, exposureOf, isWithin, limitFor, planTools, type ToolPlan, tokensOf } from './tool-plan.ts';
 import { type UsedTool, usedTools } from './used-tools.ts';
@@ -35,6 +36,8 @@ const NONE: ReadonlySet<string> = new Set();
 interface ExposureOptions {
   agent: string;
   option: ExposureOption | undefined;
+  /** Ranks what a search finds also by meaning. */
+  embed: Embed | undefined;
   logger: Logger;
   emit(event: UnsignedEvent): void;
   /** Whether one of its tools calls others for the model. */
@@ -67,7 +70,7 @@ interface Plan extends ToolPlan {
 
 export class ToolExposure {
   /** Offers `find_tools`. It is among the tools of the agent once there is a tool to find. */
-  readonly search = toolSearch(() => this.#plan?.searched ?? []);
+  readonly search: ReturnType<typeof toolSearch>;
   readonly #options: ExposureOptions;
   #isSearchOffered = false;
   #plan: Plan | undefined;
@@ -80,6 +83,8 @@ export class ToolExposure {
 
   constructor(options: ExposureOptions) {
     this.#options = options;
+    const { embed, logger } = options;
+    this.search = toolSearch({ deferred: () => this.#plan?.searched ?? [], embed, logger });
   }
 
   /** Undefined if the tools are not simply all shown. */

@@ -1,9 +1,11 @@
 // The tool `find_tools`: finds deferred tools by what they do. The model can call what it found from its next step on.
 import type { Tool } from '@modelcontextprotocol/client';
+import { errorText, type Logger, warnOnce } from '@pocket-agent/kit';
 import { FIND_TOOLS } from '../base/tool-names.ts';
 import { ownTools, tool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { ToolEntry } from '../tools/tool-table.ts';
+import type { Embed } from './embedder.ts';
 import type { ToolIndex } from './tool-index.ts';
 import { foundLine } from './used-tools.ts';
 
@@ -22,9 +24,15 @@ export interface FoundEntry extends ToolEntry {
   about?: string | undefined;
 }
 
-/** Searches only what `deferred` returns: the tools that the current run may call. */
-export function toolSearch(deferred: () => readonly FoundEntry[]): ToolSource & { readonly revision: number } {
-  return ownTools([findTools(deferred)], 'search');
+interface ToolSearch {
+  /** The tools that the current run may call: no others are searched. */
+  deferred(): readonly FoundEntry[];
+  embed: Embed | undefined;
+  logger: Logger;
+}
+
+export function toolSearch(options: ToolSearch): ToolSource & { readonly revision: number } {
+  return ownTools([findTools(options)], 'search');
 }
 
 /** Its description names the servers whose tools it finds. */
@@ -40,7 +48,7 @@ function groupsOf(entries: readonly ToolEntry[]): string[] {
   return names.size > listed.length ? [...listed, `${names.size - listed.length} more`] : listed;
 }
 
-function findTools(deferred: () => readonly FoundEntry[]) {
+function findTools(options: ToolSearch) {
   return tool({
     name: FIND_TOOLS,
     description: DESCRIPTION,
@@ -59,10 +67,11 @@ function findTools(deferred: () => readonly FoundEntry[]) {
       required: ['query'],
       additionalProperties: false,
     },
-    run: async ({ query, limit = DEFAULT_LIMIT }) => {
-      const entries = deferred();
+    run: async ({ query, limit = DEFAULT_LIMIT }, { signal }) => {
+      const entries = options.deferred();
       const index = await indexOf(entries);
-      const found = index.search(String(query), Number(limit));
+      const meanings = await meaningsOf({ ...options, index, query: String(query), signal });
+      const found = index.search(String(query), Number(limit), meanings);
       const lines = found.flatMap(({ position, alternatives }) => {
         const others = alternatives.flatMap((other) => entries[other]?.name ?? []);
         return entries.slice(position, position + 1).map((entry) => lineFor(entry, others));
@@ -86,6 +95,25 @@ function lineFor({ name, capability, tool, source, about }: FoundEntry, alternat
     `(${group ? `${group}, ` : ''}${capability}): ${sentence}${same && ` The same: ${same}.`}`,
   );
   return about === undefined ? line : `${line}\n  ${about.replaceAll('\n', '\n  ')}`;
+}
+
+interface Embedded extends Omit<ToolSearch, 'deferred'> {
+  index: ToolIndex;
+  query: string;
+  signal: AbortSignal;
+}
+
+/** Undefined if only words decide, also because the embedding model failed. */
+async function meaningsOf({ embed, logger, index, query, signal }: Embedded): Promise<Float64Array | undefined> {
+  if (!embed) return undefined;
+  const { similarities } = await import('./tool-meanings.ts');
+  try {
+    return await similarities({ embed, query, tools: index.tools, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    warnOnce({ logger, about: embed, text: `find_tools ranks by words only: ${errorText(error)}` });
+    return undefined;
+  }
 }
 
 interface KnownIndex {

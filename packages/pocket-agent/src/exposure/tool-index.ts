@@ -19,6 +19,9 @@ const WEAK_WORD_WEIGHT = 0.65;
 const GROUP_WEIGHT = 0.3;
 /** How much a tool loses that matches a part of the query. */
 const COVERAGE_POWER = 0.5;
+/** How much an embedding counts beside words, and from which similarity on it finds a tool without a common word. */
+const MEANING_SHARE = 0.3;
+const MIN_MEANING = 0.4;
 /** Part of the first sentence that two tools share if they are nearly the same. */
 const SAME_SENTENCE = 0.5;
 /** More than a search returns, because some are joined. */
@@ -35,7 +38,7 @@ const weakStems = new Set(weakWords.map(stemOf));
 
 /** Built once for a list of tools, without a long turn of the event loop. It knows nothing of other tools. */
 export class ToolIndex {
-  readonly #tools: readonly SearchedTool[];
+  readonly tools: readonly SearchedTool[];
   readonly #vocabulary = new Vocabulary();
   readonly #words: Words[] = [];
   readonly #groupOf: number[] = [];
@@ -43,7 +46,7 @@ export class ToolIndex {
   #ofGroups = new Postings(0);
 
   private constructor(tools: readonly SearchedTool[]) {
-    this.#tools = tools;
+    this.tools = tools;
   }
 
   static async of(tools: readonly SearchedTool[]): Promise<ToolIndex> {
@@ -55,7 +58,7 @@ export class ToolIndex {
   async #build(): Promise<void> {
     const slices = new TimeSlices();
     const groups = new Map<string, { number: number; words: Words }>();
-    for (const searched of this.#tools) {
+    for (const searched of this.tools) {
       const name = searched.group?.name ?? '';
       const group = groups.get(name) ?? { number: groups.size, words: readGroup(searched.group, this.#vocabulary) };
       groups.set(name, group);
@@ -73,8 +76,8 @@ export class ToolIndex {
     await this.#ofGroups.fill(wordsOfGroups, slices);
   }
 
-  /** The best first. */
-  search(query: string, limit: number): FoundTool[] {
+  /** The best first. `meanings`: how near each tool is to the query, if that is known. */
+  search(query: string, limit: number, meanings?: Float64Array): FoundTool[] {
     const scores = new Scores(this.#ofTools);
     const groupScores = new Scores(this.#ofGroups);
     for (const [stem, weight] of queryStems(query)) {
@@ -87,7 +90,7 @@ export class ToolIndex {
       const own = scores.of(position) * scores.coverage(position) ** COVERAGE_POWER;
       totals[position] = own + GROUP_WEIGHT * groupScores.of(group);
     }
-    return this.#joined(bestOf(totals), limit);
+    return this.#joined(bestOf(meanings ? withMeanings(totals, meanings) : totals), limit);
   }
 
   #joined(ranked: readonly number[], limit: number): FoundTool[] {
@@ -103,7 +106,7 @@ export class ToolIndex {
 
   #isNearlySame(one: number, other: number): boolean {
     const isSameGroup = this.#groupOf[one] === this.#groupOf[other];
-    if (isSameGroup || this.#tools[one]?.name.toLowerCase() !== this.#tools[other]?.name.toLowerCase()) return false;
+    if (isSameGroup || this.tools[one]?.name.toLowerCase() !== this.tools[other]?.name.toLowerCase()) return false;
     const first = new Set(this.#words[one]?.firstSentence);
     const second = new Set(this.#words[other]?.firstSentence);
     const shared = [...first].filter((word) => second.has(word)).length;
@@ -118,6 +121,15 @@ export class ToolIndex {
     const similar = this.#vocabulary.similarTo(stem).map((each) => ({ word: each, part: TYPO_WEIGHT }));
     return [...similar, ...family];
   }
+}
+
+function withMeanings(totals: Float64Array, meanings: Float64Array): Float64Array {
+  const most = totals.reduce((one, other) => Math.max(one, other), 0) || 1;
+  return totals.map((total, position) => {
+    const meaning = meanings[position] ?? 0;
+    if (total === 0 && meaning < MIN_MEANING) return 0;
+    return (1 - MEANING_SHARE) * (total / most) + MEANING_SHARE * meaning;
+  });
 }
 
 /** Positions of the highest totals, the best first. */
