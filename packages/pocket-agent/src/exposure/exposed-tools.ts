@@ -5,7 +5,7 @@ import type { Policy } from '../access/policy.ts';
 import type { Message } from '../base/messages.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import { contextWindowOf } from '../cost/prices.ts';
-import { modelsOf } from '../model/provider-rules.ts';
+import { fallbacksOf, modelsOf } from '../model/provider-rules.ts';
 import { type LanguageModel, modelName } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { reachable } from '../tools/inner-calls.ts';
@@ -201,12 +201,13 @@ export class ToolExposure {
     this.#options.emit({ type: 'tools_exposed', data: { ...names, tokens, deferredTokens } });
   }
 
-  /** A router may pass a call on to the model with the smallest window. */
+  /** A router may pass a call on, or fall back, to the model with the smallest window. */
   async #limitOf(model: LanguageModel): Promise<number> {
     const name = modelName(model);
     const known = this.#limits.get(model);
     if (known?.name === name) return known.tokens;
-    const tokens = limitFor(await Promise.all((await modelsOf(model)).map(contextWindowOf)));
+    const models = [...(await modelsOf(model)), ...(await fallbacksOf(model))];
+    const tokens = limitFor(await Promise.all(models.map(contextWindowOf)));
     this.#limits.set(model, { name, tokens });
     return tokens;
   }

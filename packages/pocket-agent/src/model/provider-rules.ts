@@ -186,16 +186,27 @@ const lessons: readonly Lesson[] = [
 ];
 
 /** The models behind a routed model. */
-const modelsBehind = new WeakMap<LanguageModelV4, () => Promise<readonly LanguageModelV4[]>>();
+interface ModelsBehind {
+  models(): Promise<readonly LanguageModelV4[]>;
+  /** Those that answer only if all of these fail. */
+  fallbacks(): Promise<readonly LanguageModelV4[]>;
+}
+
+const modelsBehind = new WeakMap<LanguageModelV4, ModelsBehind>();
 
 /** For a model that passes each call on to one of several models. */
-export function setModelsBehind(model: LanguageModelV4, models: () => Promise<readonly LanguageModelV4[]>): void {
-  modelsBehind.set(model, models);
+export function setModelsBehind(model: LanguageModelV4, behind: ModelsBehind): void {
+  modelsBehind.set(model, behind);
 }
 
 /** The models that may answer a call: the model itself, or those behind it. */
 export async function modelsOf(model: LanguageModelV4): Promise<readonly LanguageModelV4[]> {
-  return (await modelsBehind.get(model)?.()) ?? [model];
+  return (await modelsBehind.get(model)?.models()) ?? [model];
+}
+
+/** The models that a router falls back to. */
+export async function fallbacksOf(model: LanguageModelV4): Promise<readonly LanguageModelV4[]> {
+  return (await modelsBehind.get(model)?.fallbacks()) ?? [];
 }
 
 /** Changes the rules of a model after a rejection. Undefined if no new rule follows from it. */

@@ -126,10 +126,15 @@ function routedModel(modelName: string, context: RoutingContext): LanguageModelV
     doGenerate: (options) => new RoutedCall({ context, options, invoke: generate }).run(modelName),
     doStream: (options) => new RoutedCall({ context, options, invoke: stream }).run(modelName),
   };
-  const { deployments = [] } = context.queues.get(modelName) ?? {};
-  setModelsBehind(model, async () => {
+  /** Of deployments whose package is installed. */
+  const modelsNamed = async (...names: readonly string[]) => {
+    const deployments = names.flatMap((name) => context.queues.get(name)?.deployments ?? []);
     const models = await Promise.allSettled(deployments.map((deployment) => deployment.model()));
     return models.flatMap((found) => (found.status === 'fulfilled' ? [found.value] : []));
+  };
+  setModelsBehind(model, {
+    models: () => modelsNamed(modelName),
+    fallbacks: () => modelsNamed(...(context.settings.fallbacks?.[modelName] ?? [])),
   });
   return model;
 }

@@ -1,16 +1,7 @@
 // Agents with many tools: which the model sees, and how it finds the others.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
-import {
-  type AgentEvent,
-  PocketAgent,
-  PocketAgentClient,
-  type PocketAgentOptions,
-  type Profile,
-  Router,
-  tool,
-  toolsFor,
-} from 'pocket-agent';
+import { type AgentEvent, PocketAgent, PocketAgentClient, type PocketAgentOptions, Router, tool } from 'pocket-agent';
 import { recordEvents, ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { add, expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
@@ -25,15 +16,6 @@ const shownAt = (model: ScriptedModel) => model.calls.map(namesIn);
 
 function exposedIn(events: readonly AgentEvent[]) {
   return events.flatMap((event) => (event.type === 'tools_exposed' ? [event.data] : []));
-}
-
-/** Numbers from 0 to 1, the same in every run. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 16_807) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
 }
 
 /** Its servers have more tools than fit into a prompt. */
@@ -202,35 +184,6 @@ test('the tools of the run that searches are found, not those of another profile
   expect(resultText(agent, 0)).not.toContain('delete');
   expect(resultText(agent, 1)).toContain('delete_delete_song');
   await agent.close();
-});
-
-test('a search answers as if refused tools did not exist, for any profile and query', async () => {
-  const random = seeded(31);
-  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
-  const tools = manyTools();
-  const words = tools.flatMap(({ definition }) => definition.name.split('_')).concat('the', 'new', 'remove', 'show');
-  for (let round = 0; round < 40; round++) {
-    const profile: Profile = {
-      capabilities: ['read', ...(['write', 'create', 'delete'] as const).filter(() => random() < 0.5)],
-      allow: random() < 0.5 ? [`*_${pick(words)}`] : [],
-      deny: [`${pick(['create', 'list', 'update', 'delete'])}_${pick(['*', 's*', '*e', 'song'])}`],
-    };
-    const query = Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(words)).join(' ');
-    const search = [find(query, { limit: 20 }), 'done'];
-    const all = scriptedAgent(search, { tools, exposure: 'deferred' });
-    await all.agent.run('go', { profile });
-    const allowed = toolsFor(
-      profile,
-      tools.map(({ definition }) => definition),
-    );
-    const own = scriptedAgent(search, {
-      tools: tools.filter(({ definition }) => allowed.includes(definition)),
-      exposure: 'deferred',
-    });
-    await own.agent.run('go');
-    expect(resultText(all.agent), query).toBe(resultText(own.agent));
-    expect(all.model.calls.map((each) => each.tools)).toEqual(own.model.calls.map((each) => each.tools));
-  }
 });
 
 test('clients of a served agent are offered the agent, not its tools', async () => {
