@@ -190,13 +190,14 @@ test('a tool that a server adds while a search runs is found by the next search'
 
 test('tools that were found come back with the history, in any process, and leave with a compaction', async () => {
   const options = { mcpServers: await manyServers() };
-  const { agent } = scriptedAgent([find('list hotels', { limit: 1 }), 'found'], options);
+  const call = { toolCalls: [{ name: 'list_list_song', arguments: { id: '3' } }] };
+  const { agent } = scriptedAgent([find('list hotels', { limit: 1 }), call, 'found'], options);
   await agent.run('go');
   const messages = JSON.parse(JSON.stringify(agent.messages));
   const long = 'a long answer '.repeat(500);
-  const next = scriptedAgent([long, long, 'a summary', 'done'], { ...options, messages });
+  const next = scriptedAgent([long, long, 'a summary', 'done'], { ...options, agentConfig: { messages } });
   await next.agent.run('more');
-  expect(next.model.calls.map(namesIn)).toEqual([['find_tools', 'list_list_hotel']]);
+  expect(next.model.calls.map(namesIn)).toEqual([['find_tools', 'list_list_hotel', 'list_list_song']]);
   await next.agent.run('more');
   await next.agent.compact();
   await next.agent.run('again');
