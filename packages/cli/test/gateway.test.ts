@@ -81,7 +81,7 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
 test.each([
   [['gateway'], 'Give one file with "mcpServers": pocket-agent gateway FILE'],
   [['gateway', 'a.json', '--per-day', '5'], '--per-day belongs to pocket-agent gateway token add.'],
-  [['gateway', 'a.json', '--http', '--profile', 'reader'], 'over HTTP each token has a profile'],
+  [['gateway', 'a.json', '--http', '--profile', 'reader'], 'over HTTP each token has its own'],
   [['gateway', 'token', 'add', 'ann'], 'Give --profile reader, writer, manager, admin'],
   [['gateway', 'token', 'remove', 'ann'], 'takes add NAME, list or revoke NAME'],
   [['gateway', 'token', 'add', 'Ann B', '--profile', 'reader', '--state', ':memory:'], 'lower-case letters'],

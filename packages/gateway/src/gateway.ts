@@ -12,7 +12,7 @@ import { configError, errorText, type Logger, PocketError, stderrLogger } from '
 import type { Profile, ServerList } from 'pocket-agent';
 import { packageVersion, readProfile } from 'pocket-agent/internal';
 import type { RunAgent } from 'pocket-agent/internal/gate';
-import { type Caller, profileNamed } from './callers/caller.ts';
+import { type Caller, type CallerSettings, profileNamed } from './callers/caller.ts';
 import type { CallerSpace } from './callers/caller-space.ts';
 import { CallerSpaces } from './callers/caller-spaces.ts';
 import { checkGatewayOptions, type GatewayOptions } from './options.ts';
@@ -26,6 +26,8 @@ export interface GatewayListenOptions extends Omit<McpHttpOptions, 'authorize' |
 export interface GatewayStdioOptions {
   /** A profile, or the name of one. Default: everything is allowed. */
   profile?: string | Profile;
+  /** search: the client sees `find_tools` and `call_tool` in place of all tools. Default direct. */
+  expose?: CallerSettings['expose'];
 }
 
 const LOCAL = 'local';
@@ -89,10 +91,10 @@ export class Gateway {
   }
 
   /** Speaks MCP on stdin and stdout until the client disconnects or the process is stopped; then closes the gateway. */
-  async serveStdio({ profile = 'admin' }: GatewayStdioOptions = {}): Promise<void> {
+  async serveStdio({ profile = 'admin', expose }: GatewayStdioOptions = {}): Promise<void> {
     const { profiles = {} } = this.#options;
     const rights = typeof profile === 'string' ? profileNamed(profile, profiles) : readProfile(profile);
-    this.#local = { name: LOCAL, settings: { profile: LOCAL }, profile: rights };
+    this.#local = { name: LOCAL, settings: { profile: LOCAL, expose }, profile: rights };
     const make = () => {
       const server = this.#relays.make();
       this.#connected.add(server);

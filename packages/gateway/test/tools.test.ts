@@ -435,3 +435,25 @@ test('one server may keep the names of its tools, and functions of the program a
   expect(await namesOf(client)).toEqual(['add']);
   expect(textOf(await client.call('add', { a: 1, b: 2 }))).toBe('3');
 });
+
+test('a client with a small context finds tools and calls them, under the same rules', async () => {
+  const { url, caller } = await served({
+    mcpServers: { notes: { server: notes } },
+    access: { confirm: 'destructive' },
+  });
+  const ann = await connect('SDK v1', url, await caller('ann', { profile: 'writer', expose: 'search' }));
+  expect(await namesOf(ann)).toEqual(['call_tool', 'find_tools']);
+  const found = textOf(await ann.call('find_tools', { query: 'write a note' }));
+  expect(found).toContain('notes__write (write)');
+  expect(found).toContain('arguments: {"type":"object"');
+  expect(textOf(await ann.call('find_tools', { query: 'drop notes' }))).not.toContain('notes__drop');
+  expect(textOf(await ann.call('call_tool', { name: 'notes__write' }))).toBe('written');
+  await expect(ann.call('call_tool', { name: 'notes__drop', arguments: { name: 'a' } })).rejects.toThrow(
+    'Tool "notes__drop" not found',
+  );
+  expect((await ann.call('call_tool', { name: 7 })).isError).toBe(true);
+  expect((await ann.call('find_tools', { query: '' })).isError).toBe(true);
+  const eve = await connect('SDK v1', url, await caller('eve', { profile: 'admin', expose: 'search' }));
+  const denied = await eve.call('call_tool', { name: 'notes__drop', arguments: { name: 'a' } });
+  expect(textOf(denied)).toContain('there is no approver');
+});

@@ -18,6 +18,7 @@ const gatewayOptions = {
   state: { type: 'string' },
   'allow-host': { type: 'string', multiple: true },
   'allow-origin': { type: 'string', multiple: true },
+  expose: { type: 'string' },
   server: { type: 'string', multiple: true },
   'per-minute': { type: 'string' },
   'per-day': { type: 'string' },
@@ -39,8 +40,9 @@ type Values = ReturnType<typeof readArguments<typeof gatewayOptions>>['values'];
 
 async function serve(file: string, values: Values, interrupts: Interrupts): Promise<number> {
   const address = readAddress(values);
-  if (address && values.profile !== undefined)
-    throw new PocketError('CONFIG_INVALID', '--profile is for stdin and stdout: over HTTP each token has a profile.');
+  for (const name of ['profile', 'expose'] as const)
+    if (address && values[name] !== undefined)
+      throw new PocketError('CONFIG_INVALID', `--${name} is for stdin and stdout: over HTTP each token has its own.`);
   // stdout carries the protocol
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
   const logger = screenLogger(tell);
@@ -55,7 +57,7 @@ async function serve(file: string, values: Values, interrupts: Interrupts): Prom
     if (!address) {
       explainStdio();
       const { profile } = values;
-      await gateway.serveStdio(profile === undefined ? {} : { profile });
+      await gateway.serveStdio({ ...(profile === undefined ? {} : { profile }), expose: readExpose(values.expose) });
       return 0;
     }
     if ((await state?.callers())?.length === 0)
@@ -78,7 +80,13 @@ function tokenRequest([action, name, ...more]: readonly string[], values: Values
   if ((action === 'list') !== (name === undefined) || more.length > 0)
     throw new PocketError('CONFIG_INVALID', `pocket-agent gateway token ${action}${action === 'list' ? '' : ' NAME'}`);
   const { state, profile, server: servers, json } = values;
+  const expose = readExpose(values.expose);
   const callsPerMinute = wholeNumber('per-minute', values['per-minute']);
   const callsPerDay = wholeNumber('per-day', values['per-day']);
-  return { action, name: name ?? '', state, profile, limits: { servers, callsPerMinute, callsPerDay }, json };
+  return { action, name: name ?? '', state, profile, settings: { servers, expose, callsPerMinute, callsPerDay }, json };
+}
+
+function readExpose(word: string | undefined): 'direct' | 'search' | undefined {
+  if (word === undefined || word === 'direct' || word === 'search') return word;
+  throw new PocketError('CONFIG_INVALID', `--expose must be direct or search, not "${word}".`);
 }

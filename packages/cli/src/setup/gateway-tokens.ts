@@ -10,7 +10,7 @@ export interface TokenRequest {
   name: string;
   state: string | undefined;
   profile: string | undefined;
-  limits: Omit<CallerSettings, 'profile'>;
+  settings: Omit<CallerSettings, 'profile'>;
   json: boolean;
 }
 
@@ -28,7 +28,7 @@ export async function tokenCommand({
   name,
   state: location,
   profile,
-  limits,
+  settings,
   json,
 }: TokenRequest): Promise<number> {
   if (action === 'add' && profile === undefined)
@@ -39,7 +39,7 @@ export async function tokenCommand({
   const state = await gatewayState(location);
   try {
     if (action === 'add') {
-      const token = await state.addCaller(name, { profile: profile ?? '', ...withoutUndefined(limits) });
+      const token = await state.addCaller(name, { profile: profile ?? '', ...withoutUndefined(settings) });
       process.stdout.write(`${token}\n`);
       process.stderr.write('This is the only time that the token is shown.\n');
       return exitCodes.answered;
@@ -55,8 +55,9 @@ export async function tokenCommand({
 
 async function list(state: GatewayState, json: boolean): Promise<number> {
   for (const { name, settings, createdAt } of await state.callers()) {
-    const { profile, servers = ['*'], callsPerMinute, callsPerDay } = settings;
+    const { profile, servers = ['*'], expose, callsPerMinute, callsPerDay } = settings;
     const parts = [name, profile, servers.join(',')];
+    if (expose !== undefined) parts.push(expose);
     if (callsPerMinute !== undefined) parts.push(`${callsPerMinute}/minute`);
     if (callsPerDay !== undefined) parts.push(`${callsPerDay}/day`);
     const row = [...parts, createdAt.toISOString().slice(0, 10)].map((part) => printable(part)).join('  ');

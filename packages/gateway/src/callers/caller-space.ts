@@ -60,6 +60,11 @@ export class CallerSpace {
     this.#toolbox = new Toolbox(servers);
   }
 
+  /** Whether its clients find tools instead of listing them. */
+  get isSearching(): boolean {
+    return this.caller.settings.expose === 'search';
+  }
+
   /** The context of one request: what is called in it, is called for this caller. */
   context({ signal, approve, elicit }: RequestOptions): RunContext {
     const { name } = this.#agent;

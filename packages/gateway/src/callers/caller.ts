@@ -1,5 +1,5 @@
 // Callers of a gateway: who they are and what they may do.
-import { configError, isRecord, OptionSet, positiveInteger, stringList, stringRule } from '@pocket-agent/kit';
+import { configError, isRecord, OptionSet, oneOf, positiveInteger, stringList, stringRule } from '@pocket-agent/kit';
 import type { Profile } from 'pocket-agent';
 import { matchesName, readProfile } from 'pocket-agent/internal';
 
@@ -9,6 +9,8 @@ export interface CallerSettings {
   profile: string;
   /** Names of servers that the caller may use; `*` matches any characters. Default: all. */
   servers?: readonly string[] | undefined;
+  /** search: clients see `find_tools` and `call_tool` in place of all tools. Default direct. */
+  expose?: 'direct' | 'search' | undefined;
   /** Most tool calls, and reads of resources and prompts, in one minute. */
   callsPerMinute?: number | undefined;
   /** The same for one day (UTC). */
@@ -18,6 +20,7 @@ export interface CallerSettings {
 const settingsOptions = new OptionSet<CallerSettings>('A caller', {
   profile: stringRule,
   servers: stringList,
+  expose: oneOf('direct', 'search'),
   callsPerMinute: positiveInteger,
   callsPerDay: positiveInteger,
 });

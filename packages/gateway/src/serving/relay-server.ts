@@ -9,6 +9,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
+import { FIND_TOOLS } from 'pocket-agent/internal';
 import { errorResult, inRun, isContinued, SuspendedCalls, type ToolEntry } from 'pocket-agent/internal/gate';
 import { type ResourceService, RunLimit, serveResources } from 'pocket-agent/internal/serve';
 import type { CallerSpace } from '../callers/caller-space.ts';
@@ -17,6 +18,7 @@ import { countCall, gatedCall } from '../calls/gated-call.ts';
 import { complete, getPrompt, listPrompts } from '../calls/prompts.ts';
 import { GatewayRequest, plainOptions } from '../calls/request.ts';
 import { listTemplates, readerOf, resourcesFor } from '../calls/resources.ts';
+import { CALL_TOOL, calledBy, findFor, searchingTools } from '../calls/search.ts';
 
 /** Many clients read only the first page. */
 const PAGE_SIZE = 1_000;
@@ -119,6 +121,7 @@ export class RelayServers {
 
   #listTools(server: Server, context: ServerContext, cursor: string | undefined) {
     return this.#within(server, context, async ({ space, run }) => {
+      if (space.isSearching) return { tools: [...searchingTools] };
       const all = await space.tools(run, true);
       return pageOf(all.visibleTo(run.policy).entries, cursor, (entry) => this.#shownTool(entry));
     });
@@ -149,7 +152,10 @@ export class RelayServers {
         const log = request.log.bind(request);
         space.logs.add(log);
         try {
-          return await gatedCall(request, { ...call, state, logger });
+          if (space.isSearching && call.name === FIND_TOOLS) return await findFor(request, call.args);
+          const called = space.isSearching && call.name === CALL_TOOL ? calledBy(call.args) : call;
+          if (!called) return errorResult(`${CALL_TOOL} takes the name of a tool, and its arguments as an object.`);
+          return await gatedCall(request, { ...called, state, logger });
         } finally {
           request.run.finished = true;
           space.logs.delete(log);

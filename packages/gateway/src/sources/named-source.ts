@@ -8,6 +8,7 @@ import {
   type SourceResources,
   type ToolCallContext,
   type ToolChoices,
+  type ToolGroup,
   type ToolSource,
 } from 'pocket-agent';
 import type { GatewayServer, Relay } from '../callers/server.ts';
@@ -83,6 +84,12 @@ export class NamedSource implements GatewayServer {
     const original = this.#original(tool);
     const judgement = this.#source.judge?.(original) ?? judge(original);
     return { ...judgement, ownName: judgement.ownName ?? original.name };
+  }
+
+  /** What the server is about helps to find its tools. */
+  group(tool: Tool): ToolGroup {
+    const { description } = this.#source.group?.(this.#original(tool)) ?? {};
+    return { name: this.name, description };
   }
 
   choices(tool: Tool): ToolChoices | undefined {

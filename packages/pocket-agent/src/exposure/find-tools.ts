@@ -85,6 +85,15 @@ function findTools(options: ToolSearch) {
   });
 }
 
+/** The tools that fit a query best, for programs that show them in their own way. */
+export async function searchTools<Entry extends ToolEntry>(
+  entries: readonly Entry[],
+  { query, limit }: { query: string; limit: number },
+): Promise<Entry[]> {
+  const found = (await indexOf(entries)).search(query, limit);
+  return found.flatMap(({ position }) => entries.slice(position, position + 1));
+}
+
 function lineFor({ name, capability, tool, source, about }: FoundEntry, alternatives: readonly string[]): string {
   const group = source.group?.(tool)?.name.slice(0, MAX_NAME);
   const text = (tool.description ?? tool.title ?? '').trim().slice(0, MAX_LINE);

@@ -1,0 +1,76 @@
+// For clients with a small context: two tools in place of all. One finds tools, the other calls what was found.
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { isRecord } from '@pocket-agent/kit';
+import { FIND_TOOLS } from 'pocket-agent/internal';
+import { errorResult, searchTools, type ToolEntry } from 'pocket-agent/internal/gate';
+import type { GatewayRequest } from './request.ts';
+
+export const CALL_TOOL = 'call_tool';
+
+const DEFAULT_LIMIT = 5;
+const MAX_LIMIT = 20;
+const MAX_QUERY = 1_000;
+const MAX_DESCRIPTION = 1_000;
+/** A longer schema is left out: it would fill the context that is to be saved. */
+const MAX_SCHEMA = 10_000;
+
+const findTools: Tool = {
+  name: FIND_TOOLS,
+  description: `Finds tools by what they do, with the schema of their arguments. Call them with ${CALL_TOOL}. Search before you say that something cannot be done.`,
+  annotations: { readOnlyHint: true },
+  inputSchema: {
+    type: 'object',
+    properties: {
+      query: {
+        type: 'string',
+        minLength: 1,
+        description: 'What the tool should do, in a few words, such as "create calendar event"',
+      },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: `Default ${DEFAULT_LIMIT}` },
+    },
+    required: ['query'],
+    additionalProperties: false,
+  },
+};
+
+const callTool: Tool = {
+  name: CALL_TOOL,
+  description: `Calls a tool that ${FIND_TOOLS} has found.`,
+  inputSchema: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'The name of the tool' },
+      arguments: { type: 'object', description: 'Its arguments, as its schema says' },
+    },
+    required: ['name'],
+    additionalProperties: false,
+  },
+};
+
+/** The tools of a client that searches. */
+export const searchingTools: readonly Tool[] = [findTools, callTool];
+
+/** Finds tools that the caller may see. */
+export async function findFor({ space, run }: GatewayRequest, args: Record<string, unknown>): Promise<CallToolResult> {
+  const { query, limit = DEFAULT_LIMIT } = args;
+  const isWhole = typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT;
+  if (typeof query !== 'string' || query.trim() === '' || !isWhole)
+    return errorResult(`${FIND_TOOLS} takes a query, and a limit from 1 to ${MAX_LIMIT}.`);
+  const { entries } = (await space.tools(run, true)).visibleTo(run.policy);
+  const found = await searchTools(entries, { query: query.slice(0, MAX_QUERY), limit });
+  const said = found.length > 0 ? found.map(described).join('\n\n') : 'No tool fits. Try other words.';
+  return { content: [{ type: 'text', text: said }] };
+}
+
+/** What a call of `call_tool` calls; undefined if it is malformed. */
+export function calledBy(args: Record<string, unknown>): { name: string; args: Record<string, unknown> } | undefined {
+  const { name, arguments: inner = {} } = args;
+  return typeof name === 'string' && isRecord(inner) ? { name, args: inner } : undefined;
+}
+
+function described({ name, capability, tool }: ToolEntry): string {
+  const about = (tool.description ?? tool.title ?? '').trim().slice(0, MAX_DESCRIPTION);
+  const schema = JSON.stringify(tool.inputSchema);
+  const args = schema.length <= MAX_SCHEMA ? schema : 'an object; its schema is too long to be shown';
+  return `${name} (${capability}): ${about}\narguments: ${args}`;
+}
