@@ -24,7 +24,7 @@ import { SettingsStore } from './store/guild-settings.ts';
 import { History } from './store/history.ts';
 import { ConversationOwnership } from './store/ownership.ts';
 import { Processes } from './store/processes.ts';
-import { type BotDatabase, type BotStore, openBotStore } from './store/schema.ts';
+import { type BotDatabase, type BotStore, botConversations, openBotStore } from './store/schema.ts';
 import { Spending } from './store/spending.ts';
 import { Catalogue } from './toolbox/catalogue.ts';
 import { McpServers } from './toolbox/mcp-servers.ts';
@@ -209,6 +209,7 @@ export class Bot {
       models: this.#models,
       closing: this.#closing.signal,
       notices: new QueueNotices({ client, claims, logger, afterMs }),
+      chats: botConversations(store),
       history: new History(store, ownership),
       spending: new Spending(db),
       settings: new SettingsStore(db),

@@ -17,9 +17,11 @@ import { trimTurns } from '../conversation/context-window.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { RunBudget } from '../conversation/run-budget.ts';
 import { compactHistory } from '../conversation/summary.ts';
+import { MEMORY_ID, toolChoices } from '../conversation/tool-choices.ts';
 import type { TurnLog } from '../conversation/turn-log.ts';
 import type { LiveReply } from '../reply/live-reply.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
+import { agentMemory, type MemoryPlace } from '../store/memory.ts';
 import type { Claim } from '../store/schema.ts';
 import type { Spender } from '../store/spending.ts';
 import type { Progress } from './progress.ts';
@@ -65,6 +67,10 @@ function spenderOf({ user_id, guild_id }: Claim): Spender {
   return { userId: user_id, guildId: guild_id };
 }
 
+function placeOf({ user_id, guild_id }: Claim): MemoryPlace {
+  return { userId: user_id, guildId: guild_id };
+}
+
 interface Conversation {
   model: ModelChoice;
   /** The turns that fit into the context window. */
@@ -76,7 +82,7 @@ interface Conversation {
 }
 
 async function loadConversation(parts: BotParts, { claim, source, settings, signal }: RunInput): Promise<Conversation> {
-  const { catalogue, servers, history, models } = parts;
+  const { history, models } = parts;
   const { conversation } = claim;
   const preferences = await history.preferences(conversation);
   const model = models.pick(preferences.model, settings);
@@ -92,7 +98,7 @@ async function loadConversation(parts: BotParts, { claim, source, settings, sign
     signal,
   });
   const messages = kept.flatMap((turn) => turn.messages);
-  const toolIds = preferences.tools ?? [...catalogue.ids, ...servers.choices(settings.mcpServers).map(({ id }) => id)];
+  const toolIds = preferences.tools ?? toolChoices(parts, settings).map(({ id }) => id);
   return { model, messages, summary, toolIds };
 }
 
@@ -120,6 +126,7 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
     },
     tools: catalogue.sources(toolIds),
     mcpClient,
+    memory: options.memory && toolIds.includes(MEMORY_ID) ? agentMemory(parts.chats, placeOf(claim)) : false,
     access: { profile: profileOf(source.member, settings), confirm: 'always', approvalTimeoutMs },
     approve: (request) => approve(parts, input, request),
     hooks: {

@@ -5,6 +5,7 @@ import { ActionRowBuilder, type BaseInteraction, SlashCommandBuilder, StringSele
 import type { ProfileName } from 'pocket-agent';
 import { profileOf } from '../access/profile.ts';
 import type { BotParts } from '../conversation/parts.ts';
+import { toolChoices } from '../conversation/tool-choices.ts';
 import type { ToolChoice } from '../toolbox/catalogue.ts';
 import { isHidden, unavailableFolderTools, unavailableServerTools } from '../toolbox/unavailable-tools.ts';
 import {
@@ -106,13 +107,12 @@ function profileFor({ settings }: CommandPlace, interaction: BaseInteraction): P
 }
 
 async function choicesOf(
-  { catalogue, servers, history }: BotParts,
+  parts: BotParts,
   { conversation, settings }: CommandPlace,
 ): Promise<{ choices: ToolChoice[]; chosen: string[] }> {
-  const mcp = servers.choices(settings.mcpServers);
-  const choices = [...catalogue.choices, ...mcp];
-  const { tools } = await history.preferences(conversation);
-  const wanted = tools ?? [...catalogue.ids, ...mcp.map(({ id }) => id)];
+  const choices = toolChoices(parts, settings);
+  const { tools } = await parts.history.preferences(conversation);
+  const wanted = tools ?? choices.map(({ id }) => id);
   return { choices, chosen: wanted.filter((id) => choices.some((choice) => choice.id === id)) };
 }
 

@@ -1,5 +1,5 @@
 // Reads environment variables as text, lists, numbers and JSON, and collects what is wrong with them.
-import { type OptionRule, unknownVariables } from '@pocket-agent/kit';
+import { type OptionRule, oneOf, unknownVariables } from '@pocket-agent/kit';
 import { DiscordBotError } from '../base/errors.ts';
 import type { Environment } from './option-checks.ts';
 import { valueProblems } from './option-rules.ts';
@@ -21,6 +21,7 @@ const KNOWN_NAMES = [
   'USER_BUDGET',
   'GUILD_BUDGET',
   'PRICES',
+  'MEMORY',
   'PROMPT',
   'HEALTH_PORT',
   'LOG_LEVEL',
@@ -56,6 +57,12 @@ export class EnvironmentVariables {
     // errors should show the text, not NaN
     this.checked(name, Number.isNaN(value) ? text : value, rule);
     return value;
+  }
+
+  /** `true` or `false`. */
+  flag(name: string): boolean | undefined {
+    const text = this.text(name)?.toLowerCase();
+    return text === undefined ? undefined : this.checked(name, text, oneOf('true', 'false')) === 'true';
   }
 
   /** `example` is shown if the text is not JSON. */

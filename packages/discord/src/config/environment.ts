@@ -30,6 +30,7 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
       defaultCapability: readCapability(variables),
       guilds: readIds(variables, 'POCKET_DISCORD_GUILDS'),
       directMessages: readIds(variables, 'POCKET_DISCORD_DIRECT_MESSAGES'),
+      memory: variables.flag('POCKET_DISCORD_MEMORY'),
       systemPrompt: variables.text('POCKET_DISCORD_PROMPT'),
       healthPort: variables.number('POCKET_DISCORD_HEALTH_PORT', botRules.healthPort),
     }),

@@ -1,5 +1,6 @@
 // The rules for the options of the bot. Environment variables are checked by the same rules under their own names.
 import {
+  booleanRule,
   definedKeys,
   httpUrlHint,
   isRecord,
@@ -63,6 +64,7 @@ export const botRules = {
   mcpHosts: hosts(hostOrAny),
   guilds: ids,
   directMessages: ids,
+  memory: booleanRule,
   systemPrompt: stringRule,
   budget: true,
   prices: { expected: 'an object of prices by model', accepts: isRecord, part: price },

@@ -68,6 +68,8 @@ export interface BotOptions {
   guilds?: readonly string[];
   /** Ids of the users that the bot serves in direct messages. Default: all. */
   directMessages?: readonly string[];
+  /** Whether models remember facts about people, who list and erase theirs with `/memory`. Default false. */
+  memory?: boolean;
   /** Describes the bot to the model; rules for Discord are added. */
   systemPrompt?: string;
   /** Dollars per day for each user and each guild; a guild can set less. */

@@ -1,5 +1,6 @@
 // The parts of the bot, passed to functions that need several of them.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
+import type { Conversations } from '@pocket-agent/store';
 import type { Client } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import type { Approvals } from '../access/approvals.ts';
@@ -25,6 +26,8 @@ export interface BotParts {
   readonly closing: AbortSignal;
   readonly ownership: ConversationOwnership;
   readonly claims: Claims;
+  /** The conversations and memories of the bot. */
+  readonly chats: Conversations;
   readonly history: History;
   readonly spending: Spending;
   readonly settings: SettingsStore;

@@ -4,6 +4,7 @@ import { askCommand } from '../commands/ask.ts';
 import type { ChatCommand } from '../commands/command.ts';
 import { costCommand } from '../commands/cost.ts';
 import { helpCommand } from '../commands/help.ts';
+import { memoryCommand } from '../commands/memory.ts';
 import { messageApps } from '../commands/message-apps.ts';
 import { modelCommand } from '../commands/model.ts';
 import { setupCommand } from '../commands/setup/setup.ts';
@@ -19,6 +20,7 @@ export const chatCommands: readonly ChatCommand[] = [
   summarizeCommand,
   sweepCommand,
   costCommand,
+  memoryCommand,
   helpCommand,
   setupCommand,
 ];

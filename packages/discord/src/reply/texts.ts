@@ -18,6 +18,7 @@ export function help(name: string): string {
     '`/summarize` summarizes recent messages of this channel, or those of a date',
     '`/sweep` deletes this conversation after a confirmation',
     "`/cost` shows today's spending",
+    '`/memory` shows and erases what I remember about you',
     '`/setup` is for admins: channels, roles, access profiles, models, MCP servers, budgets',
     'The Apps menu of a message can explain it, rephrase it or suggest a reply.',
     '',

@@ -1,5 +1,6 @@
 // Finds and deletes the stored data of guilds.
 import { guildOf, guildPrefix } from './conversation-key.ts';
+import { eraseMemoriesOfGuild } from './memory.ts';
 import { type BotDatabase, type BotStore, botConversations } from './schema.ts';
 
 /** Guilds with conversations or settings. Claims do not count: they expire by themselves. */
@@ -20,6 +21,7 @@ export async function deleteGuildData({ db, kind }: BotStore, guildId: string): 
     const deleted = transaction.deleteFrom('discord_conversations').where('id', 'like', conversations).returning('id');
     const chats = botConversations({ db: transaction, kind });
     for (const { id } of await deleted.execute()) await chats.delete(id);
+    await eraseMemoriesOfGuild(chats, guildId);
     await transaction.deleteFrom('discord_claims').where('guild_id', '=', guildId).execute();
     await transaction.deleteFrom('discord_spending').where('who', 'like', conversations).execute();
     await transaction.deleteFrom('discord_guilds').where('guild_id', '=', guildId).execute();
