@@ -71,6 +71,16 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
   expect(names.filter((name) => !name.startsWith('plain__'))).toEqual([]);
   expect(names.length).toBeGreaterThan(0);
 
+  // the file is read again when it changes; a broken one changes nothing
+  await folder.file('gateway.json', '{ "mcpServers": ');
+  await expect.poll(() => told).toContain('gateway.json was not used:');
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
+  await gatewayFile({ mcpServers: { plain2: { command: process.execPath, args: [stdioServer] } }, tools: [] });
+  await expect.poll(() => told).toContain('gateway.json was read again.');
+  await expect
+    .poll(async () => (await client.listTools()).tools.map(({ name }) => name))
+    .toEqual(names.map((name) => name.replace('plain__', 'plain2__')));
+
   expect((await run('revoke', 'ann')).code).toBe(0);
   expect((await run('revoke', 'ann')).code).toBe(1);
   await expect(client.listTools()).rejects.toThrow('Invalid token');

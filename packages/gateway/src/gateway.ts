@@ -1,17 +1,12 @@
 // A gateway: many MCP servers and other tools behind one MCP endpoint, for callers with different rights.
 import { randomUUID } from 'node:crypto';
-import {
-  OAuthError,
-  OAuthErrorCode,
-  requireBearerAuth,
-  type Server,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
-import { type Authorize, type HttpServer, type McpHttpOptions, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
-import { configError, errorText, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
+import type { Server, ServerContext } from '@modelcontextprotocol/server';
+import { type HttpServer, type McpHttpOptions, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
+import { configError, errorText, isSameSecret, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
 import type { Profile, ServerList } from 'pocket-agent';
 import { packageVersion, readProfile } from 'pocket-agent/internal';
 import type { RunAgent } from 'pocket-agent/internal/gate';
+import { authorizeCallers, metadataUrl, resourceMetadata } from './callers/authorize.ts';
 import { type Caller, type CallerSettings, profileNamed } from './callers/caller.ts';
 import type { CallerSpace } from './callers/caller-space.ts';
 import { CallerSpaces } from './callers/caller-spaces.ts';
@@ -20,7 +15,10 @@ import { RelayServers } from './serving/relay-server.ts';
 import { GatewaySources } from './sources/gateway-sources.ts';
 
 /** How a gateway listens for HTTP. */
-export interface GatewayListenOptions extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts'> {}
+export interface GatewayListenOptions extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts'> {
+  /** `GET /metrics` answers, for Prometheus, to requests with this bearer token. Default: there is no such path. */
+  metricsToken?: string;
+}
 
 /** How a gateway serves stdin and stdout, for the one caller who started it. */
 export interface GatewayStdioOptions {
@@ -36,7 +34,6 @@ const announcements = {
   prompts: 'sendPromptListChanged',
   resources: 'sendResourceListChanged',
 } as const;
-const TOKEN_VALID_S = 3_600;
 
 export class Gateway {
   readonly name: string;
@@ -76,13 +73,18 @@ export class Gateway {
 
   /** Serves HTTP until `close()`. Every client needs the token of a caller. */
   async listen(options: GatewayListenOptions = {}): Promise<HttpServer> {
-    const { state } = this.#options;
-    if (!state)
-      throw configError('To listen for HTTP a gateway needs state, from openGatewayState(): it has the callers.');
-    const onError = this.#logError;
-    const routes = ({ url, method }: Request) =>
-      method === 'GET' && new URL(url).pathname === '/health' ? Response.json({ status: 'ok' }) : undefined;
-    const served = { onError, ...options, authorize: this.#authorize, routes };
+    const { state, oauth } = this.#options;
+    if (!state && !oauth)
+      throw configError('To listen for HTTP a gateway needs callers: state, from openGatewayState(), or oauth.');
+    const { metricsToken, ...address } = options;
+    const authorize = authorizeCallers({
+      state,
+      oauth,
+      profiles: () => this.#options.profiles ?? {},
+      logger: this.#logger,
+    });
+    const routes = (request: Request) => this.#otherPath(request, metricsToken);
+    const served = { onError: this.#logError, ...address, authorize, routes };
     const server = await serveHttp(() => this.#relays.make(), served).catch((error) => {
       throw new PocketError('CONFIG_INVALID', errorText(error), { cause: error });
     });
@@ -116,6 +118,11 @@ export class Gateway {
     this.#spaces.renew();
   }
 
+  /** Refuses new calls from now on, and resolves when those in progress have ended, at the latest after this time. */
+  drain(timeoutMs: number): Promise<void> {
+    return this.#relays.drain(timeoutMs);
+  }
+
   /** Ends all sessions, calls and connections. */
   async close(): Promise<void> {
     this.#relays.close();
@@ -128,26 +135,20 @@ export class Gateway {
     return this.close();
   }
 
-  readonly #authorize: Authorize = requireBearerAuth({
-    verifier: {
-      verifyAccessToken: async (token) => {
-        const found = await this.#options.state?.callerWith(token);
-        if (!found) throw new OAuthError(OAuthErrorCode.InvalidToken, 'Invalid token');
-        const caller: Caller = { ...found, profile: this.#profileOf(found.name, found.settings.profile) };
-        const expiresAt = Math.floor(Date.now() / 1_000) + TOKEN_VALID_S;
-        return { token, clientId: found.name, scopes: [], expiresAt, extra: { caller } };
-      },
-    },
-  });
-
-  /** A caller whose profile is not configured may do nothing. */
-  #profileOf(caller: string, name: string): Profile {
-    try {
-      return profileNamed(name, this.#options.profiles ?? {});
-    } catch (error) {
-      this.#logger.error(`Caller "${caller}" is refused: ${errorText(error)}`);
-      throw new OAuthError(OAuthErrorCode.InvalidToken, 'Invalid token');
+  #otherPath({ url, method, headers }: Request, metricsToken: string | undefined): Response | undefined {
+    if (method !== 'GET') return undefined;
+    const { pathname } = new URL(url);
+    const { oauth } = this.#options;
+    if (pathname === '/health') {
+      const isStopping = this.#relays.isDraining;
+      return Response.json({ status: isStopping ? 'stopping' : 'ok' }, { status: isStopping ? 503 : 200 });
     }
+    if (oauth && pathname === new URL(metadataUrl(oauth)).pathname) return Response.json(resourceMetadata(oauth));
+    if (metricsToken === undefined || pathname !== '/metrics') return undefined;
+    const given = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+    if (!isSameSecret(given, metricsToken)) return new Response('A token is needed', { status: 401 });
+    const text = this.#relays.metrics.text(this.#sources.states);
+    return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
   }
 
   #spaceOf({ http }: ServerContext): CallerSpace {

@@ -3,6 +3,8 @@ import { configError, isRecord, type Logger, nullable, OptionSet, oneOf, stringR
 import type { AccessOptions, Profile, ToolSource } from 'pocket-agent';
 import { readProfile } from 'pocket-agent/internal';
 import { accessOptions } from 'pocket-agent/internal/gate';
+import { checkSettings, profileNamed } from './callers/caller.ts';
+import { checkOAuthOptions, type GatewayOAuthOptions } from './callers/oauth.ts';
 import type { GatewayState } from './callers/state.ts';
 import { checkServerNames } from './sources/names.ts';
 import type { GatewayServerEntry } from './sources/server-entry.ts';
@@ -20,7 +22,9 @@ export interface GatewayOptions {
   access?: Omit<AccessOptions, 'profile' | 'filter' | 'independent'>;
   /** prefixed: `server__tool`. plain: tools keep their names, with one server only. Default prefixed. */
   names?: 'prefixed' | 'plain';
-  /** Callers and their limits: what `openGatewayState()` returns. Needed to listen for HTTP. */
+  /** Callers with access tokens of an external issuer, over HTTP. */
+  oauth?: GatewayOAuthOptions;
+  /** Callers and their limits: what `openGatewayState()` returns. Needed to listen for HTTP without `oauth`. */
   state?: GatewayState;
   logger?: Logger;
 }
@@ -32,6 +36,7 @@ const gatewayOptions = new OptionSet<GatewayOptions>('A gateway', {
   profiles: nullable('an object of profiles by name', isRecord),
   access: nullable('an object', isRecord),
   names: oneOf('prefixed', 'plain'),
+  oauth: nullable('an object with issuer, audience and scopes', isRecord),
   state: true,
   logger: true,
 });
@@ -43,6 +48,14 @@ export function checkGatewayOptions(options: GatewayOptions): void {
   const { mcpServers = {}, sources = {}, profiles = {}, access = {}, names } = options;
   accessRules.check(access);
   for (const profile of Object.values(profiles)) readProfile(profile);
+  const { oauth, state } = options;
+  if (oauth) checkOAuthOptions(oauth);
+  for (const settings of Object.values(oauth?.scopes ?? {})) {
+    checkSettings(settings);
+    profileNamed(settings.profile, profiles);
+    if (!state && (settings.callsPerDay ?? settings.callsPerMinute) !== undefined)
+      throw configError('Limits of callers need state, from openGatewayState(): calls are counted there.');
+  }
   for (const key of ['profile', 'filter', 'independent'])
     if (key in access) throw configError(`access of a gateway has no option "${key}": each caller has a profile.`);
   const all = [...Object.keys(mcpServers), ...Object.keys(sources)];

@@ -139,7 +139,8 @@ ${http}      --profile NAME   what clients may call: reader, writer, manager or 
       'pocket-agent gateway token revoke NAME',
     ],
     about: `Serves all MCP servers, tool folders and remote agents of FILE (JSON with "mcpServers") over MCP on stdin and
-stdout, or over HTTP. Over HTTP each client needs a token; token add prints a new one.
+stdout, or over HTTP. Over HTTP each client needs a token; token add prints a new one. FILE is read again when it
+changes.
 
 Options:
       --http           serve over HTTP instead of stdin and stdout

@@ -1,14 +1,26 @@
 // The command `pocket-agent gateway`: serves all servers of a file behind one endpoint, and manages the callers.
-import { PocketError, printable } from '@pocket-agent/kit';
+import { type Stats, unwatchFile, watchFile as watch } from 'node:fs';
+import type { Gateway, GatewayListenOptions, GatewayState } from '@pocket-agent/gateway';
+import { errorText, PocketError, printable, withoutUndefined } from '@pocket-agent/kit';
 import type { ConfirmPolicy } from 'pocket-agent';
 import { readArguments, wholeNumber } from '../command-line/arguments.ts';
-import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../command-line/http-options.ts';
+import {
+  type Address,
+  explainStdio,
+  httpOptions,
+  listenUntilStopped,
+  readAddress,
+} from '../command-line/http-options.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { accessFlags } from '../setup/agent-request.ts';
-import { readGatewayFile } from '../setup/gateway-file.ts';
+import { GatewayFile } from '../setup/gateway-file.ts';
 import { gatewayState, type TokenRequest, tokenCommand } from '../setup/gateway-tokens.ts';
-import { closeFolders } from '../setup/tool-sources.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
+
+/** How often the file is looked at for changes. */
+const WATCH_MS = 1_000;
+/** How long calls in progress may take after a signal to stop. A second signal ends the program at once. */
+const DRAIN_MS = 25_000;
 
 const { token: _noToken, ...addressOptions } = httpOptions;
 
@@ -46,32 +58,69 @@ async function serve(file: string, values: Values, interrupts: Interrupts): Prom
   // stdout carries the protocol
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
   const logger = screenLogger(tell);
-  const setup = await readGatewayFile(file, { logger, signal: interrupts.signal });
-  for (const line of setup.problems) tell(line);
-  const state = address ? await gatewayState(values.state) : undefined;
+  const source = new GatewayFile(file, { logger, signal: interrupts.signal, tell });
+  const access = values.confirm === undefined ? {} : { confirm: values.confirm as ConfirmPolicy };
+  const read = async () => {
+    const options = await source.read();
+    return { ...options, access: { ...options.access, ...access } };
+  };
+  let state: GatewayState | undefined;
+  let gateway: Gateway | undefined;
+  let unwatch = () => {};
   try {
+    const options = await read();
     const { Gateway } = await import('@pocket-agent/gateway');
-    const { confirm } = values;
-    const access = { ...setup.options.access, ...(confirm === undefined ? {} : { confirm: confirm as ConfirmPolicy }) };
-    await using gateway = new Gateway({ ...setup.options, access, ...(state ? { state } : {}) });
+    state = address ? await gatewayState(values.state) : undefined;
+    const open = new Gateway({ ...options, logger, ...(state ? { state } : {}) });
+    gateway = open;
+    const reread = async () => {
+      open.update(await read());
+      tell(`${file} was read again.`);
+    };
+    unwatch = watchFile(file, () => reread().catch((error) => tell(`${file} was not used: ${errorText(error)}`)));
     if (!address) {
       explainStdio();
       const { profile } = values;
-      await gateway.serveStdio({ ...(profile === undefined ? {} : { profile }), expose: readExpose(values.expose) });
+      await open.serveStdio({ ...(profile === undefined ? {} : { profile }), expose: readExpose(values.expose) });
       return 0;
     }
-    if ((await state?.callers())?.length === 0)
+    if (!options.oauth && (await state?.callers())?.length === 0)
       tell('There are no callers yet: pocket-agent gateway token add NAME --profile reader');
-    const { token: _none, ...where } = address;
-    const [allowedHosts, allowedOrigins] = [values['allow-host'], values['allow-origin']];
-    const guarded = { ...(allowedHosts ? { allowedHosts } : {}), ...(allowedOrigins ? { allowedOrigins } : {}) };
-    return await listenUntilStopped(interrupts, address, () => gateway.listen({ ...where, ...guarded }), {
-      needsToken: true,
-    });
+    const listen = async () => {
+      const server = await open.listen(listenOptions(address, values));
+      const close = async () => {
+        await open.drain(DRAIN_MS);
+        await server.close();
+      };
+      return { url: server.url, close };
+    };
+    return await listenUntilStopped(interrupts, address, listen, { needsToken: true });
   } finally {
-    await closeFolders(setup.folders);
+    unwatch();
+    await gateway?.close();
     await state?.close();
+    await source.close();
   }
+}
+
+function listenOptions({ token: _none, ...address }: Address, values: Values): GatewayListenOptions {
+  const metricsToken = process.env.POCKET_AGENT_GATEWAY_METRICS_TOKEN || undefined;
+  return withoutUndefined({
+    ...address,
+    allowedHosts: values['allow-host'],
+    allowedOrigins: values['allow-origin'],
+    metricsToken,
+  });
+}
+
+/** Calls `read` after each change of the file, one reading after the other. Returns a function that ends this. */
+function watchFile(file: string, read: () => Promise<void>): () => void {
+  let last = Promise.resolve();
+  const onChange = (now: Stats, before: Stats) => {
+    if (now.mtimeMs !== before.mtimeMs) last = last.then(read);
+  };
+  watch(file, { interval: WATCH_MS, persistent: false }, onChange);
+  return () => unwatchFile(file, onChange);
 }
 
 function tokenRequest([action, name, ...more]: readonly string[], values: Values): TokenRequest {

@@ -13,15 +13,16 @@ import {
   PocketError,
   stringList,
   stringRule,
+  withoutUndefined,
 } from '@pocket-agent/kit';
 import type { ToolFolder } from '@pocket-agent/tool-folder';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
-import type { AccessOptions, McpServerEntry } from 'pocket-agent';
+import type { AccessOptions, McpServerEntry, ToolSource } from 'pocket-agent';
 import { expandVariables } from 'pocket-agent/internal';
 import { readJsonFile } from '../files/json-file.ts';
 import { accessFrom, entryFrom, pathFrom } from './agent-file.ts';
 import { readServers } from './servers.ts';
-import { loadFolders, toolFolderPath } from './tool-sources.ts';
+import { closeFolders, loadFolders, toolFolderPath } from './tool-sources.ts';
 
 interface FileContent {
   $schema?: string;
@@ -32,6 +33,7 @@ interface FileContent {
   profiles?: GatewayOptions['profiles'];
   access?: Omit<AccessOptions, 'redact'> & { redact?: readonly string[] };
   names?: GatewayOptions['names'];
+  oauth?: GatewayOptions['oauth'];
 }
 
 const fileOptions = new OptionSet<FileContent>('A gateway file', {
@@ -43,46 +45,84 @@ const fileOptions = new OptionSet<FileContent>('A gateway file', {
   profiles: nullable('an object of profiles by name', isRecord),
   access: nullable('an object', isRecord),
   names: true,
+  oauth: nullable('an object with issuer, audience and scopes', isRecord),
 });
 
 const redactRule = listOf('a list of regular expressions as strings', (value) => typeof value === 'string');
 
-export interface GatewaySetup {
-  options: GatewayOptions;
-  folders: ToolFolder[];
-  /** Problems of tool folders, one line each. */
-  problems: string[];
-}
-
-interface ReadOptions {
+interface FileOptions {
   logger: Logger;
   signal: AbortSignal;
+  /** Problems of tool folders, one line each. */
+  tell(line: string): void;
 }
 
-export async function readGatewayFile(file: string, { logger, signal }: ReadOptions): Promise<GatewaySetup> {
-  const content = await readJsonFile(file, 'give a file with "mcpServers"');
-  if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
-  // files of other hosts have keys of their own beside mcpServers
-  fileOptions.checkSpelling(content, `The gateway file ${file}`);
-  const { name, mcpServers, tools = [], agents = {}, profiles, access, names } = content as FileContent;
-  const folder = dirname(resolve(file));
-  const servers = mcpServers === undefined ? new Map<string, McpServerEntry>() : readServers(file, { mcpServers });
-  const paths = tools.map((entry) => (bundledFolderPath(entry) ? entry : toolFolderPath(pathFrom(folder, entry))));
-  const { folders, problems } = await loadFolders(paths, { logger, signal });
-  const remote = await remoteAgents(agents, logger);
-  return {
-    options: {
-      ...(name === undefined ? {} : { name }),
-      ...(names === undefined ? {} : { names }),
-      ...(profiles ? { profiles } : {}),
+/** A gateway file that may be read again. Folders and agents that are still in it are the same objects. */
+export class GatewayFile {
+  readonly #file: string;
+  readonly #options: FileOptions;
+  readonly #folders = new Map<string, ToolFolder>();
+  readonly #agents = new Map<string, ToolSource>();
+
+  constructor(file: string, options: FileOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  async read(): Promise<GatewayOptions> {
+    const file = this.#file;
+    const content = await readJsonFile(file, 'give a file with "mcpServers"');
+    if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
+    // files of other hosts have keys of their own beside mcpServers
+    fileOptions.checkSpelling(content, `The gateway file ${file}`);
+    const { name, mcpServers, tools = [], agents = {}, profiles, access, names, oauth } = content as FileContent;
+    const folder = dirname(resolve(file));
+    const servers = mcpServers === undefined ? new Map<string, McpServerEntry>() : readServers(file, { mcpServers });
+    const paths = tools.map((entry) => (bundledFolderPath(entry) ? entry : toolFolderPath(pathFrom(folder, entry))));
+    const folders = await this.#loadFolders(paths);
+    const remote = await this.#remoteAgents(agents);
+    return {
+      ...withoutUndefined({ name, names, profiles, oauth }),
       mcpServers: Object.fromEntries([...servers].map(([key, entry]) => [key, entryFrom(folder, entry)])),
       sources: { ...Object.fromEntries(folders.map((each) => [each.name, each])), ...remote },
       access: readAccess(file, accessFrom(folder, access ?? {})),
-      logger,
-    },
-    folders,
-    problems,
-  };
+    };
+  }
+
+  /** Closes the folders and agents of all readings. */
+  async close(): Promise<void> {
+    await closeFolders([...this.#folders.values()]);
+    await Promise.all([...this.#agents.values()].map((agent) => agent.close?.()));
+  }
+
+  async #loadFolders(paths: readonly string[]): Promise<ToolFolder[]> {
+    const { logger, signal, tell } = this.#options;
+    for (const path of paths) {
+      if (this.#folders.has(path)) continue;
+      const { folders, problems } = await loadFolders([path], { logger, signal });
+      for (const folder of folders) this.#folders.set(path, folder);
+      for (const line of problems) tell(line);
+    }
+    return paths.flatMap((path) => this.#folders.get(path) ?? []);
+  }
+
+  async #remoteAgents(agents: NonNullable<FileContent['agents']>): Promise<Record<string, ToolSource>> {
+    if (Object.keys(agents).length === 0) return {};
+    const { remoteAgent } = await import('@pocket-agent/a2a');
+    const sources = Object.entries(agents).map(([name, options]) => {
+      const key = JSON.stringify([name, options]);
+      const headers = Object.entries(options.headers ?? {}).map(([header, text]) => [
+        header,
+        expandVariables(name, text),
+      ]);
+      const token = options.token === undefined ? {} : { token: expandVariables(name, options.token) };
+      const given = { name, ...options, ...token, headers: Object.fromEntries(headers), logger: this.#options.logger };
+      const agent = this.#agents.get(key) ?? remoteAgent(given);
+      this.#agents.set(key, agent);
+      return [name, agent];
+    });
+    return Object.fromEntries(sources);
+  }
 }
 
 function readAccess(file: string, { redact, ...access }: NonNullable<FileContent['access']>): GatewayOptions['access'] {
@@ -93,18 +133,4 @@ function readAccess(file: string, { redact, ...access }: NonNullable<FileContent
   } catch (error) {
     throw new PocketError('CONFIG_INVALID', `${file}: access.redact: ${errorText(error)}`, { cause: error });
   }
-}
-
-async function remoteAgents(
-  agents: NonNullable<FileContent['agents']>,
-  logger: Logger,
-): Promise<GatewayOptions['sources']> {
-  if (Object.keys(agents).length === 0) return {};
-  const { remoteAgent } = await import('@pocket-agent/a2a');
-  const sources = Object.entries(agents).map(([name, options]) => {
-    const headers = Object.entries(options.headers ?? {}).map(([key, value]) => [key, expandVariables(name, value)]);
-    const token = options.token === undefined ? {} : { token: expandVariables(name, options.token) };
-    return [name, remoteAgent({ name, ...options, ...token, headers: Object.fromEntries(headers), logger })];
-  });
-  return Object.fromEntries(sources);
 }

@@ -15,6 +15,7 @@ interface GatedCall {
   /** Counts the calls of callers with limits. */
   state: GatewayState | undefined;
   logger: Logger;
+  metrics: { called(server: string, record: CallRecord): void };
 }
 
 const settings = { allowImages: true, maxToolResultBytes: 1_000_000, maxParallelToolCalls: 1 };
@@ -27,7 +28,7 @@ export async function countCall({ space }: GatewayRequest, state: GatewayState |
 
 export async function gatedCall(
   request: GatewayRequest,
-  { name, args, state, logger }: GatedCall,
+  { name, args, state, logger, metrics }: GatedCall,
 ): Promise<CallToolResult> {
   const { space, run: context } = request;
   const { policy } = context;
@@ -63,6 +64,7 @@ export async function gatedCall(
       metaOf: () => request.meta,
       audit: (made) => {
         if (made.call.id === call.id) record = made;
+        metrics.called(all.find(made.call.name)?.source.name ?? 'unknown', made);
         if (policy.keepsRecords) policy.record(context.agent.agentId, made);
       },
       emit: (event) => {

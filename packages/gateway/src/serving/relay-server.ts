@@ -8,7 +8,7 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import { isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
+import { isPublicError, type Logger, publicErrorText, settlesWithin } from '@pocket-agent/kit';
 import { FIND_TOOLS } from 'pocket-agent/internal';
 import { errorResult, inRun, isContinued, SuspendedCalls, type ToolEntry } from 'pocket-agent/internal/gate';
 import { type ResourceService, RunLimit, serveResources } from 'pocket-agent/internal/serve';
@@ -19,6 +19,7 @@ import { complete, getPrompt, listPrompts } from '../calls/prompts.ts';
 import { GatewayRequest, plainOptions } from '../calls/request.ts';
 import { listTemplates, readerOf, resourcesFor } from '../calls/resources.ts';
 import { CALL_TOOL, calledBy, findFor, searchingTools } from '../calls/search.ts';
+import { Metrics } from './metrics.ts';
 
 /** Many clients read only the first page. */
 const PAGE_SIZE = 1_000;
@@ -42,6 +43,8 @@ interface WaitingCaller {
 export class RelayServers {
   readonly #options: RelayOptions;
   readonly #calls = new SuspendedCalls<WaitingCaller, CallToolResult>();
+  readonly metrics = new Metrics();
+  #drained: PromiseWithResolvers<void> | undefined;
   readonly #limit: RunLimit;
   readonly #shown = new WeakMap<ToolEntry, Tool>();
 
@@ -64,6 +67,17 @@ export class RelayServers {
       this.#callTool(server, context, { name: params.name, args: params.arguments ?? {} }),
     );
     return server;
+  }
+
+  get isDraining(): boolean {
+    return this.#drained !== undefined;
+  }
+
+  /** Refuses new calls, and resolves when those in progress have ended. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#drained ??= Promise.withResolvers();
+    if (this.metrics.active === 0) this.#drained.resolve();
+    await settlesWithin(timeoutMs, this.#drained.promise);
   }
 
   /** Aborts the calls that wait for their clients. */
@@ -134,11 +148,14 @@ export class RelayServers {
       return (await this.#calls.resume(owner, context)) ?? errorResult('This call is unknown or expired; call again.');
     const refusal = this.#limit.refusal({ caller: owner, isOneOfMany: true });
     if (refusal !== undefined) return errorResult(refusal);
+    if (this.isDraining) return errorResult('The gateway is being stopped: this call was not made. Try again soon.');
     const done = this.#limit.begin({ caller: owner });
+    this.metrics.active++;
     try {
       return await this.#startCall(space, server, context, call);
     } finally {
       done();
+      if (--this.metrics.active === 0) this.#drained?.resolve();
     }
   }
 
@@ -155,7 +172,7 @@ export class RelayServers {
           if (space.isSearching && call.name === FIND_TOOLS) return await findFor(request, call.args);
           const called = space.isSearching && call.name === CALL_TOOL ? calledBy(call.args) : call;
           if (!called) return errorResult(`${CALL_TOOL} takes the name of a tool, and its arguments as an object.`);
-          return await gatedCall(request, { ...called, state, logger });
+          return await gatedCall(request, { ...called, state, logger, metrics: this.metrics });
         } finally {
           request.run.finished = true;
           space.logs.delete(log);

@@ -25,7 +25,7 @@ export class ConnectedServer {
   readonly #client: PocketAgentClient;
   readonly #relay: ServerRelay;
   /** It is not available, or slow. */
-  #isMissing = false;
+  isMissing = false;
 
   constructor(options: ConnectedOptions) {
     const { name, entry, hasPrefix, logger, onChange, onLog } = options;
@@ -62,8 +62,8 @@ export class ConnectedServer {
   /** Clients are told when a server goes, and when it comes back. */
   #noteStatus(status: ServerStatus, reason: string | undefined): void {
     const isMissing = status === 'failed' || status === 'lost' || (status === 'connecting' && reason !== undefined);
-    if (isMissing === this.#isMissing || (status === 'connecting' && !isMissing)) return;
-    this.#isMissing = isMissing;
+    if (isMissing === this.isMissing || (status === 'connecting' && !isMissing)) return;
+    this.isMissing = isMissing;
     this.#relay.changed();
     for (const list of lists) this.#options.onChange(list);
   }

@@ -36,6 +36,10 @@ export class GatewaySources {
     return [...this.#open.values()].map(({ source }) => source);
   }
 
+  get states(): { name: string; isMissing: boolean }[] {
+    return [...this.#open].map(([name, { connected }]) => ({ name, isMissing: connected?.isMissing ?? false }));
+  }
+
   /** Opens these servers. Those that are open already and have not changed stay as they are; others end after their calls. */
   use({ mcpServers = {}, sources = {}, names }: GatewayTools): void {
     const hasPrefix = names !== 'plain';

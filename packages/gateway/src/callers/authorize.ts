@@ -1,0 +1,70 @@
+// Who sends a request: the owner of a token that the gateway has issued, or of one of an external issuer.
+import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
+import type { Authorize } from '@pocket-agent/http/mcp';
+import { errorText, type Logger } from '@pocket-agent/kit';
+import type { Profile } from 'pocket-agent';
+import { type Caller, type CallerSettings, profileNamed } from './caller.ts';
+import { type GatewayOAuthOptions, OAuthCallers } from './oauth.ts';
+import type { GatewayState } from './state.ts';
+
+/** Requests are authorized one by one, so this only has to be in the future. */
+const TOKEN_VALID_S = 3_600;
+
+interface Authorizing {
+  state: GatewayState | undefined;
+  oauth: GatewayOAuthOptions | undefined;
+  profiles(): Readonly<Record<string, Profile>>;
+  logger: Logger;
+}
+
+interface Found {
+  name: string;
+  settings: CallerSettings;
+  expiresAt?: number;
+  scopes?: string[];
+}
+
+/** The caller is `extra.caller` of what it returns. */
+export function authorizeCallers({ state, oauth, profiles, logger }: Authorizing): Authorize {
+  const issued = oauth && new OAuthCallers(oauth);
+  const find = (token: string): Promise<Found | undefined> =>
+    issued && OAuthCallers.isJwt(token)
+      ? issued.callerWith(token)
+      : (state?.callerWith(token) ?? Promise.resolve(undefined));
+  const verifyAccessToken = async (token: string) => {
+    const found = await find(token);
+    const profile = found && profileOf(found);
+    if (!profile) throw new OAuthError(OAuthErrorCode.InvalidToken, 'Invalid token');
+    const { name, settings, scopes = [], expiresAt = Math.floor(Date.now() / 1_000) + TOKEN_VALID_S } = found;
+    const caller: Caller = { name, settings, profile };
+    return { token, clientId: name, scopes, expiresAt, extra: { caller } };
+  };
+  /** A caller whose profile is not configured may do nothing. */
+  const profileOf = ({ name, settings }: Found): Profile | undefined => {
+    try {
+      return profileNamed(settings.profile, profiles());
+    } catch (error) {
+      logger.error(`Caller "${name}" is refused: ${errorText(error)}`);
+      return undefined;
+    }
+  };
+  return requireBearerAuth({
+    verifier: { verifyAccessToken },
+    ...(oauth ? { resourceMetadataUrl: metadataUrl(oauth) } : {}),
+  });
+}
+
+/** With it clients find the issuer (RFC 9728). */
+export function resourceMetadata({ issuer, audience, scopes }: GatewayOAuthOptions): object {
+  return {
+    resource: audience,
+    authorization_servers: [issuer],
+    scopes_supported: Object.keys(scopes),
+    bearer_methods_supported: ['header'],
+  };
+}
+
+export function metadataUrl({ audience }: GatewayOAuthOptions): string {
+  const { origin, pathname } = new URL(audience);
+  return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
+}
