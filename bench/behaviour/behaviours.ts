@@ -10,7 +10,7 @@ import type { Endpoint } from '../contenders/contender.ts';
 import { startGrowingHost } from './growing-host.ts';
 import { isAlive, until } from './processes.ts';
 import { Conversation, type Session, type Subject, type WantedCall } from './subject.ts';
-import { startToolsHost } from './tools-host.ts';
+import { manyTools, startToolsHost } from './tools-host.ts';
 
 export interface Behaviour {
   title: string;
@@ -211,6 +211,20 @@ function traceContext(era: Era): Behaviour {
   };
 }
 
+/** What the model is offered first, and the results, when it searches among 300 tools. `delete_invoice` may not be used. */
+async function searched(subject: Subject, ...turns: WantedCall[][]) {
+  const { url } = await startToolsHost(2025, manyTools());
+  const session = await subject.open({
+    servers: { tools: { url } },
+    name: 'Ada',
+    traceparent,
+    refused: 'delete_invoice',
+  });
+  const conversation = new Conversation(...turns);
+  await session.run(conversation);
+  return { offered: conversation.offeredFirst ?? [], text: conversation.text };
+}
+
 export const behaviours: Record<string, Behaviour> = {
   modernOnly: {
     title: 'a server that speaks only 2026-07-28',
@@ -235,6 +249,24 @@ export const behaviours: Record<string, Behaviour> = {
   largeResult2026: largeResult(2026),
   oneOfThreeFails2025: oneOfThreeFails(2025),
   oneOfThreeFails2026: oneOfThreeFails(2026),
+  toolSearch: {
+    title:
+      'of 300 tools fewer than ten are in the first prompt; with any model, a search finds the right one, which is called',
+    async holds(subject) {
+      if (!subject.search) return false;
+      const { offered, text } = await searched(subject, ...subject.search('create an invoice', 'create_invoice'));
+      return offered.length < 10 && text.includes('create_invoice was called');
+    },
+  },
+  refusedSearch: {
+    title: 'that search finds no tool that may not be used',
+    async holds(subject) {
+      const [search] = subject.search?.('delete an invoice', 'delete_invoice') ?? [];
+      if (!search) return false;
+      const { text } = await searched(subject, search);
+      return text.includes('_invoice') && !text.includes('delete_invoice');
+    },
+  },
   sessionClosed: {
     title: 'close ends the session on the server',
     async holds(subject) {

@@ -33,6 +33,7 @@ options that turn a behaviour on. Work that the program would have to do itself 
 failed, calling \`reconnect()\` before a run, bypassing the framework's list of tools, setting a trace context in the headers of
 a whole connection. A documented callback for \`list_changed\` counts. LangChain and Mastra have one, and list the tools again
 in it; Mastra rejects it for 2025 servers. The other frameworks have none and are asked for their tools before every run.
+A search for tools has to work with every model: those that OpenAI Agents and LangChain offer run at a provider.
 
 ${table}
 

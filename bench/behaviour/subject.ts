@@ -8,6 +8,8 @@ export interface SubjectOptions {
   name: string;
   /** W3C trace context for the calls. */
   traceparent: string;
+  /** Tools are found by a search, except for this one, which may not be used. */
+  refused?: string;
 }
 
 export interface Session {
@@ -18,6 +20,8 @@ export interface Session {
 
 export interface Subject {
   open(options: SubjectOptions): Promise<Session>;
+  /** The steps that search for a tool and call it. Undefined if the framework has no search that works with every model. */
+  search?(query: string, tool: string): WantedCall[][];
 }
 
 export interface WantedCall {
@@ -28,6 +32,8 @@ export interface WantedCall {
 /** A scripted conversation: calls, then an answer. Records what the model receives. */
 export class Conversation implements Script {
   offered: string[] = [];
+  /** At the first step. */
+  offeredFirst: string[] | undefined;
   results: [id: string, text: string][] = [];
   readonly #turns: WantedCall[][];
   #ids = 0;
@@ -39,6 +45,7 @@ export class Conversation implements Script {
   /** Some frameworks prefix tool names with the name of the server. */
   next(asked: Asked): Turn {
     this.offered = asked.offered();
+    this.offeredFirst ??= this.offered;
     this.results = asked.results();
     const turn = this.#turns.shift();
     if (!turn) return { calls: [], deltas: ['done'] };

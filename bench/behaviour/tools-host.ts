@@ -8,11 +8,23 @@ import { serverOf2025, serverOf2026, type Tools } from './tools-server.ts';
 /** How long a call waits for the others. */
 const ALONE_MS = 10_000;
 
-export function startToolsHost(era: 2025 | 2026): Promise<Host> {
-  const tools = someTools();
+export function startToolsHost(era: 2025 | 2026, tools = someTools()): Promise<Host> {
   if (era === 2025) return startSessionHost(() => serverOf2025(tools));
   const node = toNodeHandler(createMcpHandler(() => serverOf2026(tools), { legacy: 'reject' }));
   return listen(undefined, (request, response, body) => node(request, response, body));
+}
+
+/** 300 tools, such as `create_invoice`. */
+export function manyTools(): Tools {
+  const actions = 'create list update delete archive share export import copy print'.split(' ');
+  const things =
+    'invoice customer calendar repository branch ticket message channel photo song recipe train flight hotel contract'.split(
+      ' ',
+    );
+  const names = actions.flatMap((action) =>
+    things.flatMap((thing) => [`${action}_${thing}`, `${action}_all_${thing}s`]),
+  );
+  return Object.fromEntries(names.map((name) => [name, () => `${name} was called`]));
 }
 
 /** `good` and `weak` answer as soon as three calls have arrived. */

@@ -23,6 +23,9 @@ export function serverOf2026(tools: Tools): McpServer {
 }
 
 function offer<Server extends Offering>(tools: Tools, server: Server): Server {
-  for (const [name, answer] of Object.entries(tools)) server.registerTool(name, {}, async () => text(await answer()));
+  for (const [name, answer] of Object.entries(tools))
+    server.registerTool(name, { description: `Tool to ${name.replaceAll('_', ' ')}` }, async () =>
+      text(await answer()),
+    );
   return server;
 }

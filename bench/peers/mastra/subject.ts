@@ -2,12 +2,14 @@
 // after a notification.
 import { Agent } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
+import { ToolSearchProcessor } from '@mastra/core/processors';
 import { MCPClient } from '@mastra/mcp';
 import type { Subject } from '../../behaviour/subject.ts';
 import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
 
 export const subject: Subject = {
-  async open({ servers, name, traceparent }) {
+  search: (query, tool) => [[{ tool: 'search_tools', args: { query } }], [{ tool }]],
+  async open({ servers, name, traceparent, refused }) {
     const shared = {
       enableProgressTracking: true,
       traceContext: () => ({ traceparent }),
@@ -39,7 +41,7 @@ export const subject: Subject = {
           name: 'Subject',
           instructions: '',
           model: aiSdkModel(script) as MastraModelConfig,
-          tools,
+          ...(refused ? { inputProcessors: [searchIn(tools, refused)] } : { tools }),
         });
         return agent.generate('go', { maxSteps: 10, ...(abortSignal ? { abortSignal } : {}) });
       },
@@ -47,3 +49,11 @@ export const subject: Subject = {
     };
   },
 };
+
+function searchIn(tools: Awaited<ReturnType<MCPClient['listTools']>>, refused: string) {
+  return new ToolSearchProcessor({
+    tools,
+    search: { autoLoad: true },
+    filter: ({ toolName }) => !toolName.endsWith(refused),
+  });
+}

@@ -4,7 +4,11 @@ import type { Subject } from '../../behaviour/subject.ts';
 import { keepingNothing, olderModel } from './model.ts';
 
 export const subject: Subject = {
-  async open({ servers, name }) {
+  search: (query, tool) => [
+    [{ tool: 'searchTools', args: { query } }],
+    [{ tool: 'callTool', args: { name: `tools_${tool}`, args: {} } }],
+  ],
+  async open({ servers, name, refused }) {
     const configuration = new MCPConfiguration({
       servers: Object.fromEntries(
         Object.entries(servers).map(([server, endpoint]) => [
@@ -12,16 +16,18 @@ export const subject: Subject = {
           'url' in endpoint ? { type: 'http' as const, ...endpoint } : { type: 'stdio' as const, ...endpoint },
         ]),
       ),
+      ...(refused ? { authorization: { can: ({ toolName }) => toolName !== refused, filterOnDiscovery: true } } : {}),
     });
     for (const client of Object.values(await configuration.getClients()))
       client.elicitation.setHandler(async () => ({ action: 'accept', content: { name } }));
     return {
       async run(script, abortSignal) {
+        const tools = await configuration.getTools();
         const agent = new Agent({
           name: 'Subject',
           instructions: '',
           model: olderModel(script),
-          tools: await configuration.getTools(),
+          ...(refused ? { toolRouting: { pool: tools, topK: 8 } } : { tools }),
           maxSteps: 10,
           maxRetries: 0,
           ...keepingNothing,
