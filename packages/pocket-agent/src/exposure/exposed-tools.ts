@@ -8,6 +8,7 @@ import { contextWindowOf } from '../cost/prices.ts';
 import { fallbacksOf, modelsOf } from '../model/provider-rules.ts';
 import { type LanguageModel, modelName } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
+import { currentRun } from '../run/run-context.ts';
 import { reachable } from '../tools/inner-calls.ts';
 import type { Reach } from '../tools/tool-run.ts';
 import { type ToolEntry, ToolTable } from '../tools/tool-table.ts';
@@ -57,6 +58,8 @@ interface StepTools {
 /** How the tools of one table are exposed. */
 interface Plan extends ToolPlan {
   table: ToolTable;
+  /** What decided, in this order. */
+  options: readonly (ExposureOption | undefined)[];
   /** In tokens. */
   limit: number;
   search: ToolEntry | undefined;
@@ -73,7 +76,10 @@ export class ToolExposure {
   readonly search: ReturnType<typeof toolSearch>;
   readonly #options: ExposureOptions;
   #isSearchOffered = false;
+  /** The last one. */
   #plan: Plan | undefined;
+  /** A run that starts inside another may have fewer tools. */
+  readonly #planOf = new WeakMap<Policy, Plan>();
   /** What the last event said. */
   #reported: string | undefined;
   #shown: { plan: Plan; names: string; exposed: ExposedTools } | undefined;
@@ -84,29 +90,36 @@ export class ToolExposure {
   constructor(options: ExposureOptions) {
     this.#options = options;
     const { embed, logger } = options;
-    this.search = toolSearch({ deferred: () => this.#plan?.searched ?? [], embed, logger });
+    this.search = toolSearch({ deferred: () => this.#searchedNow(), embed, logger });
   }
 
   /** Undefined if the tools are not simply all shown. */
   plain(table: ToolTable, policy: Policy): ExposedTools | undefined {
     if (!this.#plain.has(table)) {
       const { entries } = table;
+      const options = this.#optionsFor(policy);
       const isPlain =
         entries.length <= MAX_TOOLS &&
-        entries.every((entry) => this.#isPlain(entry, policy)) &&
+        entries.every((entry) => this.#isPlain(entry, options)) &&
         isWithin(entries, ALWAYS_SHOWN);
       if (!isPlain) return undefined;
       this.#plain.add(table);
     }
-    this.#plan = undefined;
     return { shown: table, callable: table, hidden: NONE, reach: undefined };
   }
 
   /** Undefined if `find_tools` has to be offered first. */
   async expose(step: StepTools): Promise<ExposedTools | undefined> {
     const limit = await this.#limitOf(step.model);
-    if (!this.#plan || !isSame(this.#plan.table, step.table) || this.#plan.limit !== limit) {
-      const plan = this.#planFor(step, limit);
+    const options = this.#optionsFor(step.policy);
+    let plan = this.#plan;
+    if (
+      !plan ||
+      !isSame(plan.table.entries, step.table.entries) ||
+      !isSame(plan.options, options) ||
+      plan.limit !== limit
+    ) {
+      plan = this.#planFor({ ...step, options, limit });
       if (plan.searched.length > 0 && !this.#isSearchOffered) {
         this.#isSearchOffered = true;
         return undefined;
@@ -115,23 +128,34 @@ export class ToolExposure {
       warnOfVolume({ ...this.#options, table: new ToolTable(byName(plan.direct)) });
       await this.#report(plan);
     }
-    return this.#exposedBy(this.#plan, step.required);
+    this.#planOf.set(step.policy, plan);
+    return this.#exposedBy(plan, step.required);
   }
 
-  #isPlain(entry: ToolEntry, policy: Policy): boolean {
-    const word = this.#wordFor(entry, policy);
+  /** What the run that calls `find_tools` may call. */
+  #searchedNow(): readonly FoundEntry[] {
+    const run = currentRun();
+    return (run && this.#planOf.get(run.policy)?.searched) ?? [];
+  }
+
+  /** The options of profiles take precedence. */
+  #optionsFor(policy: Policy): Plan['options'] {
+    return [...policy.profilesHere.map(({ exposure }) => exposure), this.#options.option];
+  }
+
+  #isPlain(entry: ToolEntry, options: Plan['options']): boolean {
+    const word = this.#wordFor(entry, options);
     return (word === 'auto' || word === 'direct') && entry.source !== this.search && !entry.source.showCaller;
   }
 
-  #wordFor(entry: ToolEntry, policy: Policy): Exposure {
-    if (entry.source === this.search) return 'direct';
-    return exposureOf(entry, [...policy.profilesHere.map(({ exposure }) => exposure), this.#options.option]);
+  #wordFor(entry: ToolEntry, options: Plan['options']): Exposure {
+    return entry.source === this.search ? 'direct' : exposureOf(entry, options);
   }
 
-  #planFor({ table, policy }: Pick<StepTools, 'table' | 'policy'>, limit: number): Plan {
+  #planFor({ table, options, limit }: Pick<Plan, 'table' | 'options' | 'limit'>): Plan {
     const search = table.entries.find(({ source }) => source === this.search);
     const canSearch = !this.#isSearchOffered || search !== undefined;
-    const wordFor = (entry: ToolEntry) => this.#wordFor(entry, policy);
+    const wordFor = (entry: ToolEntry) => this.#wordFor(entry, options);
     const { direct, deferred, code, hidden } = planTools({ entries: table.entries, wordFor, limit, canSearch });
     if (code.size > 0) this.#checkCaller(code);
     const uncallable = code.size > 0 ? new Set([...hidden, ...code.keys()]) : hidden;
@@ -151,6 +175,7 @@ export class ToolExposure {
     };
     return {
       table,
+      options,
       limit,
       search,
       // with nothing to find, there is nothing to search
@@ -225,11 +250,9 @@ function withoutNames(table: ToolTable, names: ReadonlySet<string>): ToolTable {
   return names.size === 0 ? table : new ToolTable(byName(table.entries.filter(({ name }) => !names.has(name))));
 }
 
-/** A filter makes a new table for each step. */
-function isSame(one: ToolTable, other: ToolTable): boolean {
-  if (one === other) return true;
-  const { entries } = one;
-  return entries.length === other.entries.length && entries.every((entry, index) => entry === other.entries[index]);
+/** A filter makes a new table for each step, mostly of the same entries. */
+function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one === other || (one.length === other.length && one.every((item, index) => item === other[index]));
 }
 
 /** The names of the tools that stay in the prompt. What the last search found stays; of others, the most used. */

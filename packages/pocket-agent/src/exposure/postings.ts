@@ -113,7 +113,7 @@ export class Scores {
 
   /** The part of the query that a document matches, 0 to 1. */
   coverage(document: number): number {
-    return (this.#matched[document] ?? 0) / this.#total;
+    return (this.#matched[document] ?? 0) / (this.#total || 1);
   }
 
   /** Of the variants of a word, the best counts. The first is the word itself if a document has it. */

@@ -82,6 +82,38 @@ test('each tool is embedded once, also for forks and other agents; a tool that c
   expect(calls.slice(1).flat()).toEqual(['a plane', 'money owed', 'newer. Plays a tune', 'a tune']);
 });
 
+test('searches at the same time embed each tool once, also if the first of them is aborted', async () => {
+  const { embed: embedAtOnce, calls } = recordingEmbed();
+  const asked = Promise.withResolvers<void>();
+  const embed: Embed = async (texts, signal) => {
+    const vectors = await embedAtOnce(texts, signal);
+    asked.resolve();
+    if (calls.length === 1) await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+    return vectors;
+  };
+  const abort = new AbortController();
+  const first = searching(['a tune'], { toolSearch: { embed } }).agent.run('go', { signal: abort.signal });
+  await asked.promise;
+  const { agent } = scriptedAgent(
+    [{ toolCalls: ['destroy the melody', 'a plane'].flatMap((query) => find(query).toolCalls) }, 'done'],
+    { tools: manyTools(), exposure: 'deferred', toolSearch: { embed } },
+  );
+  const second = agent.run('go');
+  abort.abort(new Error('enough'));
+  await expect(first).rejects.toThrow('aborted');
+  await second;
+  expect(resultText(agent, 0)).toContain('- delete_song ');
+  expect(resultText(agent, 1)).toContain('_flight ');
+  expect(calls.slice(1).map(({ length }) => length)).toEqual([57, 1]);
+});
+
+test('a query of words that say nothing by themselves is found by meaning', async () => {
+  const embed: Embed = async (texts) => texts.map((text) => vectorOf(text.replace('what is it', 'a song')));
+  const { agent } = searching(['what is it'], { toolSearch: { embed } });
+  await agent.run('go');
+  expect(resultText(agent)).toContain('_song ');
+});
+
 test('texts of tools that the run may not call never reach the model', async () => {
   const { embed, calls } = recordingEmbed();
   const { agent } = searching(['delete a song'], { toolSearch: { embed } });

@@ -204,3 +204,50 @@ test('tools that were found come back with the history, in any process, and leav
   expect(namesIn(next.model.calls.at(-1) as LanguageModelV4CallOptions)).toEqual(['find_tools']);
   await Promise.all([agent.close(), next.agent.close()]);
 });
+
+test('the exposure of a profile holds for its run only, before and after runs of other profiles with the same tools', async () => {
+  const call = { toolCalls: [{ name: 'delete_song', arguments: {} }] };
+  const script = ['first', call, 'refused', call, 'called'];
+  const { agent, model } = scriptedAgent(script, { tools: manyTools(), exposure: 'deferred' });
+  const capabilities = ['read', 'write', 'create', 'delete'] as const;
+  await agent.run('go', { profile: { capabilities } });
+  await agent.run('go', { profile: { capabilities, exposure: { 'delete_*': 'hidden', list_song: 'direct' } } });
+  expect(resultText(agent, 0)).toContain('There is no tool "delete_song"');
+  await agent.run('go', { profile: { capabilities } });
+  expect(resultText(agent, 1)).toBe('delete song undefined');
+  const shown = model.calls.map(namesIn);
+  expect(shown[0]).toEqual(['find_tools']);
+  expect(shown[1]).toEqual(['list_song', 'find_tools']);
+  expect(shown[3]).toEqual(['find_tools', 'delete_song']);
+});
+
+test('a run with fewer rights inside another finds only its own tools while both go on', async () => {
+  const searching = Promise.withResolvers<void>();
+  const wentOn = Promise.withResolvers<void>();
+  let inner: Promise<unknown> | undefined;
+  const outerAnswer = () => {
+    wentOn.resolve();
+    return 'done';
+  };
+  const script = [{ toolCalls: [{ name: 'list_song', arguments: {} }] }, find('delete a song'), outerAnswer, 'done'];
+  const { agent } = scriptedAgent(script, {
+    tools: manyTools(),
+    exposure: 'deferred',
+    hooks: {
+      onLlmResponse: async () => {
+        if (inner) return;
+        inner = agent.run('inside', { profile: 'reader' });
+        await searching.promise;
+      },
+      preToolCall: async (_context, { name }) => {
+        if (name !== 'find_tools') return;
+        searching.resolve();
+        await wentOn.promise;
+      },
+    },
+  });
+  await agent.run('go');
+  await inner;
+  expect(resultText(agent, 0)).toContain('- list_song ');
+  expect(resultText(agent, 0)).not.toContain('delete_');
+});
