@@ -40,7 +40,8 @@ const weakStems = new Set(weakWords.map(stemOf));
 export class ToolIndex {
   readonly tools: readonly SearchedTool[];
   readonly #vocabulary = new Vocabulary();
-  readonly #words: Words[] = [];
+  /** Words of the first sentence of each tool. */
+  readonly #sentences: (readonly number[])[] = [];
   readonly #groupOf: number[] = [];
   #ofTools = new Postings(0);
   #ofGroups = new Postings(0);
@@ -58,6 +59,7 @@ export class ToolIndex {
   async #build(): Promise<void> {
     const slices = new TimeSlices();
     const groups = new Map<string, { number: number; words: Words }>();
+    const wordsOfTools: Words[] = [];
     for (const searched of this.tools) {
       const name = searched.group?.name ?? '';
       const group = groups.get(name) ?? { number: groups.size, words: readGroup(searched.group, this.#vocabulary) };
@@ -65,13 +67,14 @@ export class ToolIndex {
       const words = readTool(searched, group.words, this.#vocabulary);
       for (const word of new Set(words.name)) group.words.name.push(word);
       for (const word of words.firstSentence) group.words.firstSentence.push(word);
-      this.#words.push(words);
+      wordsOfTools.push(words);
+      this.#sentences.push(words.firstSentence);
       this.#groupOf.push(group.number);
       if (slices.isOver) await slices.next();
     }
     this.#ofTools = new Postings(this.#vocabulary.size);
     this.#ofGroups = new Postings(this.#vocabulary.size);
-    await this.#ofTools.fill(this.#words, slices);
+    await this.#ofTools.fill(wordsOfTools, slices);
     const wordsOfGroups = [...groups.values()].map(({ words }) => words);
     await this.#ofGroups.fill(wordsOfGroups, slices);
   }
@@ -107,8 +110,8 @@ export class ToolIndex {
   #isNearlySame(one: number, other: number): boolean {
     const isSameGroup = this.#groupOf[one] === this.#groupOf[other];
     if (isSameGroup || this.tools[one]?.name.toLowerCase() !== this.tools[other]?.name.toLowerCase()) return false;
-    const first = new Set(this.#words[one]?.firstSentence);
-    const second = new Set(this.#words[other]?.firstSentence);
+    const first = new Set(this.#sentences[one]);
+    const second = new Set(this.#sentences[other]);
     const shared = [...first].filter((word) => second.has(word)).length;
     return shared >= SAME_SENTENCE * Math.max(first.size, second.size);
   }
