@@ -1,5 +1,5 @@
 // Whole tool results in memory: each agent has a limit and an expiry for its own, and the process a limit for all.
-import { type OpenResult, type ResultStore, sourceOf, type WholeResult } from './result-pages.ts';
+import { type OpenResult, type ResultOrigin, type ResultStore, sourceOf, type WholeResult } from './result-pages.ts';
 
 interface MemoryLimits {
   expiresAfterMs: number;
@@ -7,8 +7,8 @@ interface MemoryLimits {
   maxTotalBytes: number;
 }
 
-interface InMemory extends WholeResult {
-  bytes: number;
+interface InMemory extends ResultOrigin {
+  whole: Buffer;
   expiresAt: number;
 }
 
@@ -28,15 +28,15 @@ export class ResultMemory implements ResultStore {
     this.#limits = limits;
   }
 
-  async keep(id: string, result: WholeResult): Promise<boolean> {
+  async keep(id: string, { tool, toolCallId, text }: WholeResult): Promise<boolean> {
     const { maxTotalBytes, expiresAfterMs } = this.#limits;
-    const bytes = Buffer.byteLength(result.text);
+    const bytes = Buffer.byteLength(text);
     if (bytes > maxTotalBytes / 4) return false;
     forgetExpired();
     let ownBytes = this.#countBytes();
     for (const oldest of this.#ids) {
       if (ownBytes + bytes <= maxTotalBytes) break;
-      ownBytes -= results.get(oldest)?.bytes ?? 0;
+      ownBytes -= results.get(oldest)?.whole.length ?? 0;
       forget(oldest);
     }
     const processLimit = Math.max(MAX_PROCESS_BYTES, maxTotalBytes);
@@ -44,7 +44,7 @@ export class ResultMemory implements ResultStore {
       if (totalBytes + bytes <= processLimit) break;
       forget(oldest);
     }
-    results.set(id, { ...result, bytes, expiresAt: Date.now() + expiresAfterMs });
+    results.set(id, { tool, toolCallId, whole: Buffer.from(text), expiresAt: Date.now() + expiresAfterMs });
     totalBytes += bytes;
     this.#ids.add(id);
     return true;
@@ -53,8 +53,8 @@ export class ResultMemory implements ResultStore {
   async open(id: string): Promise<OpenResult | undefined> {
     const found = results.get(id);
     if (!found || found.expiresAt <= Date.now()) return undefined;
-    const { tool, toolCallId, text } = found;
-    return { tool, toolCallId, ...sourceOf(text), close: async () => {} };
+    const { tool, toolCallId, whole } = found;
+    return { tool, toolCallId, ...sourceOf(whole), close: async () => {} };
   }
 
   async remove(id: string): Promise<void> {
@@ -66,7 +66,7 @@ export class ResultMemory implements ResultStore {
     let bytes = 0;
     for (const id of this.#ids) {
       const found = results.get(id);
-      if (found) bytes += found.bytes;
+      if (found) bytes += found.whole.length;
       else this.#ids.delete(id);
     }
     return bytes;
@@ -85,6 +85,6 @@ function forgetExpired(): void {
 }
 
 function forget(id: string): void {
-  totalBytes -= results.get(id)?.bytes ?? 0;
+  totalBytes -= results.get(id)?.whole.length ?? 0;
   results.delete(id);
 }

@@ -1,4 +1,5 @@
 // Whole results in a file or in memory, and parts of them: a page by its position in bytes, or the places where a text occurs.
+import { nextTurn } from '@pocket-agent/kit';
 
 /** A result in a file or in memory. */
 export interface ResultSource {
@@ -37,8 +38,8 @@ export interface ResultStore {
   clear?(): void;
 }
 
-export function sourceOf(text: string): ResultSource {
-  const whole = Buffer.from(text);
+export function sourceOf(text: string | Buffer): ResultSource {
+  const whole = typeof text === 'string' ? Buffer.from(text) : text;
   return { bytes: whole.length, read: async (from, length) => whole.subarray(from, from + length) };
 }
 
@@ -62,7 +63,8 @@ export interface Match {
   text: string;
 }
 
-const CHUNK_BYTES = 256 * 1024;
+/** Searched in a few milliseconds. */
+const CHUNK_BYTES = 64 * 1024;
 /** Of the text around a match, on either side. */
 const CONTEXT_CHARACTERS = 100;
 
@@ -85,6 +87,7 @@ export async function searchIn(source: ResultSource, wanted: string, maxMatches:
       matches.push({ at, text: around.replace(/\s+/g, ' ').trim() });
       if (matches.length >= maxMatches) return matches;
     }
+    await nextTurn();
   }
   return matches;
 }

@@ -78,6 +78,28 @@ test.each([
   expectValidHistory(agent);
 });
 
+test('a search of a large result in memory leaves turns of the event loop to others', async () => {
+  let turns = 0;
+  let next: NodeJS.Immediate | undefined;
+  const countTurns = () => {
+    turns++;
+    next = setImmediate(countTurns);
+  };
+  const { agent } = scripted([callDump, reads({ search: 'not there' }), 'Read.'], {
+    tools: [dump('read', haystack.repeat(10))],
+    keepResults: true,
+    hooks: {
+      preToolCall: (_context, { name }) => {
+        if (name === 'read_result') countTurns();
+      },
+      postToolCall: () => clearImmediate(next),
+    },
+  });
+  await agent.run('Dump it');
+  expect(resultText(agent, 1)).toBe('[Not found in 10000200 bytes.]');
+  expect(turns).toBeGreaterThan(50);
+});
+
 test('pages that follow each other contain every character once', async () => {
   const text = 'aé漢😀'.repeat(3_000);
   const pages: string[] = [];
