@@ -308,7 +308,7 @@ export class PocketAgentClient implements ToolSource {
       const make = (owner: CallerContext) => {
         const headers = 'url' in entry ? entry.headers : undefined;
         const callerHeaders = typeof headers === 'function' ? new CallerHeaders(name, headers, owner) : undefined;
-        const own = { ...timeouts, ...logins.resolve(entryFor(entry, owner), owner) };
+        const own = { ...timeouts, ...logins.resolve(entryFor(name, entry, owner), owner) };
         const caller = isPersonal(entry) ? owner.caller : undefined;
         return new McpConnection({ ...common, name, entry: own, caller, callerHeaders, onStatus });
       };

@@ -9,6 +9,7 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import { errorText, isPocketError, PocketError } from '@pocket-agent/kit';
+import { currentCaller } from './callers/caller.ts';
 import { expandVariables, type StdioEntry } from './mcp-config.ts';
 import { type Connected, type ConnectRequest, connectClient } from './sdk-client.ts';
 import { type ChildCommand, ChildTransport } from './transports/child-transport.ts';
@@ -79,7 +80,7 @@ function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioE
     args: args.map(expand),
     env:
       typeof env === 'function'
-        ? {}
+        ? env(currentCaller())
         : Object.fromEntries(Object.entries(env).map(([key, value]) => [key, expand(value)])),
     cwd: cwd === undefined ? undefined : expand(cwd),
   };

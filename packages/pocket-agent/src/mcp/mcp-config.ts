@@ -21,7 +21,7 @@ import {
 } from '@pocket-agent/kit';
 import { capabilities, isCapability, type ServerTrust } from '../access/capabilities.ts';
 import { type ExposureOption, exposureRule } from '../access/exposure.ts';
-import type { CallerContext } from './callers/caller.ts';
+import { type CallerContext, describeCaller } from './callers/caller.ts';
 import type { HeadersFunction } from './callers/caller-headers.ts';
 import type { OAuthLogin } from './login/oauth.ts';
 import type { InProcessServer } from './transports/in-process.ts';
@@ -53,7 +53,7 @@ export type EnvFunction = (run: CallerContext) => Record<string, string>;
 export interface StdioEntry extends CommonEntry {
   command: string;
   args?: string[];
-  /** A function returns the variables of one caller, who has a process of their own. */
+  /** A function returns the variables of one caller, who has a process of their own; `${NAME}` in them stays as it is. */
   env?: Record<string, string> | EnvFunction;
   cwd?: string;
 }
@@ -163,9 +163,19 @@ export function isPersonal(entry: McpServerEntry): boolean {
   return 'url' in entry && (typeof entry.headers === 'function' || typeof entry.auth === 'function');
 }
 
-/** The entry as it is for one caller. */
-export function entryFor(entry: McpServerEntry, owner: CallerContext): McpServerEntry {
-  return 'command' in entry && typeof entry.env === 'function' ? { ...entry, env: entry.env(owner) } : entry;
+/** The entry as it is for one caller: a function for `env` is called once. */
+export function entryFor(server: string, entry: McpServerEntry, owner: CallerContext): McpServerEntry {
+  if (!('command' in entry) || typeof entry.env !== 'function') return entry;
+  const variables: unknown = entry.env(owner);
+  if (variables instanceof Promise) variables.catch(() => {}); // the error below says more
+  const isMap = isRecord(variables) && Object.values(variables).every((value) => typeof value === 'string');
+  if (!isMap || variables instanceof Promise) {
+    const text = `env() of MCP server "${server}" must return an object of strings`;
+    throw configError(`${text}, for ${describeCaller(owner)}; it cannot be asynchronous.`);
+  }
+  // still a function: the values may come from the caller, so `${NAME}` in them is not replaced
+  const own = { ...variables } as Record<string, string>;
+  return { ...entry, env: () => own };
 }
 
 function orFunction(rule: OptionRule): OptionRule {
