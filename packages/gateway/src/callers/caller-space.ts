@@ -86,6 +86,7 @@ export class CallerSpace {
         approveFallback: undefined,
         caller: this.caller.name,
       }),
+      content: undefined,
       elicit,
       listener: undefined,
       streaming: false,

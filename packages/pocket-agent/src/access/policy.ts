@@ -1,7 +1,9 @@
 // May this call be made? The policy of one run: the rules of its agent, of its parent agents, and of the run itself.
 import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
 import { checkForeign, checkHere, type Verdict as SchemaVerdict } from '@pocket-agent/schema';
+import { REDACTED, redact, redactText } from '../base/redact.ts';
 import type { ToolCall } from '../base/tool-call.ts';
+import { withApprovalEvents } from '../tracing/tool-span.ts';
 import type { AccessRules } from './access-rules.ts';
 import {
   type Approve,
@@ -12,7 +14,7 @@ import {
   needsApproval,
   type Remember,
 } from './approval.ts';
-import { type AuditRecord, type CallRecord, REDACTED, redact, redactText } from './audit.ts';
+import type { AuditRecord, CallRecord } from './audit.ts';
 import { type JudgedTool, type Profile, refusalBy } from './capabilities.ts';
 import { fingerprint } from './fingerprints.ts';
 
@@ -178,7 +180,7 @@ export class Policy {
     const { approver: approve, rules } = this;
     const timeouts = this.#binding().flatMap((policy) => policy.rules.options.approvalTimeoutMs ?? []);
     const timeoutMs = timeouts.length === 0 ? DEFAULT_APPROVAL_TIMEOUT_MS : Math.min(...timeouts);
-    return ask({ about, approve, signal, timeoutMs, logger: rules.logger });
+    return withApprovalEvents(about, ask({ about, approve, signal, timeoutMs, logger: rules.logger }));
   }
 
   /** The approver of the outermost agent that has one: people talk to that agent. */
@@ -187,11 +189,16 @@ export class Policy {
     return approve ?? approveFallback;
   }
 
+  /** What audit records and spans leave out. */
+  get redactedPatterns(): readonly RegExp[] {
+    return this.#allRules().flatMap(({ options }) => options.redact ?? []);
+  }
+
   /** The audit record of a call, written to the audit files of this agent and of its parent agents. */
   record(agentId: string, { call, reason, ...decided }: CallRecord): AuditRecord {
     const { logger } = this.rules;
-    const all = [...new Set(this.#chain().map(({ rules }) => rules))];
-    const patterns = all.flatMap(({ options }) => options.redact ?? []);
+    const all = this.#allRules();
+    const patterns = this.redactedPatterns;
     // the tool has run, so its result must not be lost because a record cannot be made
     const orRedacted = <Value>(keep: () => Value): Value | typeof REDACTED => {
       try {
@@ -250,6 +257,10 @@ export class Policy {
       ? checkHere(check)
       : checkForeign({ ...check, origin: this.rules.checkOrigin(source), signal }));
     return refusalOfArguments(call, verdict);
+  }
+
+  #allRules(): AccessRules[] {
+    return [...new Set(this.#chain().map(({ rules }) => rules))];
   }
 
   /** This policy and those of the runs around it, innermost first. */

@@ -115,6 +115,11 @@ export interface NestedAgentOptions extends ClientOptions {
   access?: AccessOptions;
   /** Asked for calls that need an approval by `access.confirm`, those of sub-agents included. */
   approve?: Approve;
+  /**
+   * Whether spans of OpenTelemetry show questions, answers, and arguments and results of tools: without secrets, and without
+   * what `access.redact` matches. Default false.
+   */
+  traceContent?: boolean;
   /** Gives the agent the tools `remember`, `recall` and `forget`. Default false. */
   memory?: MemoryOption;
   /** Merged over the metadata that goes with every tool call. */
@@ -203,6 +208,7 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
     maxParallelToolCalls: limits.maxParallelToolCalls ?? Number.POSITIVE_INFINITY,
     modelRetries: limits.modelRetries ?? 3,
     maxToolResultBytes: options.maxToolResultBytes ?? 262_144,
+    traceContent: options.traceContent ?? false,
   };
 }
 

@@ -153,6 +153,7 @@ export class AgentModel {
     return {
       model,
       options: callOptions(request, settings.completionOptions),
+      content: context.content,
       signal: context.signal,
       hasUrls,
       maxRetries: settings.modelRetries,

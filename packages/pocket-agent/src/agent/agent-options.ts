@@ -83,6 +83,7 @@ const agentOptions = new OptionSet<NestedAgentOptions & TypedAgentConfig<unknown
     keepResults: keepResultsRule,
     prices: true,
     access: true,
+    traceContent: nullableBoolean,
     approve: nullableFunction,
     memory: memoryRule,
     toolCallMetadata: nullable('an object', isRecord),

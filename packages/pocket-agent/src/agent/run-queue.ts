@@ -5,9 +5,12 @@ import { readProfile } from '../access/capabilities.ts';
 import { Policy } from '../access/policy.ts';
 import { Budget } from '../cost/budget.ts';
 import type { OutputRun } from '../output/output-run.ts';
+import { providerOf } from '../providers/model-names.ts';
 import { AnnouncedRun } from '../run/announced-run.ts';
 import { currentRun, inRun, lastRun, NO_METADATA, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
+import { TracedContent } from '../tracing/content.ts';
+import { inRunSpan, type TracedRun } from '../tracing/run-span.ts';
 import type { PocketAgent } from './agent.ts';
 import type { AgentParts } from './agent-parts.ts';
 
@@ -73,7 +76,8 @@ export class RunQueue {
       leave = own ? keepOpen(own) : await this.#waitForTurn(context);
       if (input !== undefined) announced = new AnnouncedRun(this.#agent, context, input);
       if (saved) await saved.begin(context.signal);
-      const answer = await inRun(context, () => work(context));
+      const traced = input === undefined ? undefined : () => this.#traced(context, entry);
+      const answer = await inRunSpan(traced, () => inRun(context, () => work(context)));
       if (saved) await saved.save();
       announced?.finished(answer);
       return answer;
@@ -89,6 +93,20 @@ export class RunQueue {
       leave?.();
       release();
     }
+  }
+
+  #traced(context: RunContext, { input = '', traceparent }: Entry): TracedRun {
+    const { llmModel } = this.#agent;
+    const name = (model: string) => ({ provider: providerOf(model) ?? model, modelId: model.replace(/^[^/]+\//, '') });
+    return {
+      agent: this.#agent,
+      model: typeof llmModel === 'string' ? name(llmModel) : llmModel,
+      input,
+      caller: context.policy.caller,
+      traceparent: traceparent ?? undefined,
+      content: context.content,
+      usage: () => context.budget.totals.usage,
+    };
   }
 
   /** Aborts the current run and refuses later ones. */
@@ -118,6 +136,16 @@ export class RunQueue {
       timeoutMs: entry.timeoutMs ?? (own ? undefined : limits.timeoutMs),
       details: () => ({ totals: structuredClone(budget.totals) }),
     });
+    const policy = new Policy({
+      rules,
+      parent: inherited ? inherited.parent : around?.policy,
+      path,
+      profiles,
+      // the approver of an outer run, even a finished one, takes precedence
+      approve: inherited?.approve ?? entry.approve ?? (own ? undefined : this.#agent.approve),
+      approveFallback: inherited?.approveFallback ?? entry.approveFallback,
+      caller: entry.caller ?? startedBy?.policy.caller,
+    });
     const context: RunContext = {
       agent: this.#agent,
       parent: around,
@@ -126,16 +154,8 @@ export class RunQueue {
       signal: deadline.signal,
       budget,
       prices: ledger.pricesWithin(startedBy?.prices),
-      policy: new Policy({
-        rules,
-        parent: inherited ? inherited.parent : around?.policy,
-        path,
-        profiles,
-        // the approver of an outer run, even a finished one, takes precedence
-        approve: inherited?.approve ?? entry.approve ?? (own ? undefined : this.#agent.approve),
-        approveFallback: inherited?.approveFallback ?? entry.approveFallback,
-        caller: entry.caller ?? startedBy?.policy.caller,
-      }),
+      policy,
+      content: limits.traceContent ? new TracedContent(policy.redactedPatterns) : undefined,
       elicit: entry.elicit ?? around?.elicit,
       listener: onEvent,
       streaming: streaming || (around?.streaming ?? false),

@@ -3,6 +3,7 @@ import type { LanguageModelV4, LanguageModelV4GenerateResult } from '@ai-sdk/pro
 import { type Logger, PocketError } from '@pocket-agent/kit';
 import type { ToolResult } from '../base/tool-call.ts';
 import { modelName } from '../providers/model-names.ts';
+import { recordCost } from '../tracing/model-span.ts';
 import { Budget, type RunTotals } from './budget.ts';
 import { costOf, isPriced, loadPriceTable, type ModelPrice, needsPriceTable, type Prices } from './prices.ts';
 import { callUsage, count, type TokenEstimate, type Usage } from './usage.ts';
@@ -85,6 +86,7 @@ export class Ledger {
     const costUsd = costOf(answering, answer.usage, prices);
     const usage = callUsage(answer.usage, costUsd, () => estimateOf(answer, this.#last));
     run.budget.addModelCall(run.pathKey, usage);
+    recordCost(answering, costUsd);
     return usage;
   }
 

@@ -2,6 +2,8 @@
 // and `McpConnection` replaces it.
 import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client';
 import { abortable, callListener, errorText, MAX_TIMER_MS, withDeadline } from '@pocket-agent/kit';
+import { traceHeaders } from '@pocket-agent/kit/telemetry';
+import { inToolCallSpan, type SentCall } from '@pocket-agent/kit/telemetry/mcp';
 import type { ToolProgress } from '../base/tool-call.ts';
 import type { ToolCallContext } from '../tools/tool-source.ts';
 import type { Attempts } from './attempts.ts';
@@ -59,7 +61,14 @@ export class Session {
   }
 
   /** One attempt at a call. */
-  async callTool({ tool, args, context, attempts }: ToolCallAttempt): Promise<CallToolResult> {
+  callTool(attempt: ToolCallAttempt): Promise<CallToolResult> {
+    return inToolCallSpan(
+      () => this.#traced(attempt),
+      () => this.#callTool(attempt),
+    );
+  }
+
+  async #callTool({ tool, args, context, attempts }: ToolCallAttempt): Promise<CallToolResult> {
     const { name: server, entry, pending } = this.#options;
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = entry;
     attempts.startedAt ??= performance.now();
@@ -73,7 +82,7 @@ export class Session {
       onProgress: (update) => this.#tellProgress(update, context),
     });
     const { signal } = call.clock;
-    const _meta = { ...(this.#asksForLogs ? LOGS : {}), ...context.meta, progressToken: call.token };
+    const _meta = { ...(this.#asksForLogs ? LOGS : {}), ...context.meta, ...traceHeaders(), progressToken: call.token };
     // the SDK reads from it which arguments must be sent as headers too; results are checked below
     const toolDefinition = { name: tool.name, inputSchema: (attempts.relisted ?? tool).inputSchema };
     const check = { tool, server, origin: this.client, signal };
@@ -124,6 +133,13 @@ export class Session {
   reasonOf(error: unknown): string {
     if (this.closeReason) return this.closeReason.message;
     return `${errorText(error)}${this.transport instanceof ChildTransport ? childHint(this.transport) : ''}`;
+  }
+
+  #traced({ tool }: ToolCallAttempt): SentCall {
+    const { entry } = this.#options;
+    const { sessionId } = this.transport;
+    const server = 'url' in entry && entry.url ? new URL(entry.url) : 'command' in entry ? 'pipe' : undefined;
+    return { tool: tool.name, protocolVersion: this.client.getNegotiatedProtocolVersion(), sessionId, server };
   }
 
   #closeIfUnused(): void {

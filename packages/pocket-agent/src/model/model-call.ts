@@ -7,6 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import { abortable, delay, errorText, onAbort, PocketError, redactError } from '@pocket-agent/kit';
 import { adviceAfterRejection, modelName } from '../providers/model-names.ts';
+import { inModelSpan, type TracedModelCall } from '../tracing/model-span.ts';
 import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { withGroundedSearch } from './grounded-search.ts';
@@ -32,7 +33,7 @@ interface ModelRetry {
   reason: string;
 }
 
-export interface ModelCall {
+export interface ModelCall extends TracedModelCall {
   model: LanguageModelV4;
   options: LanguageModelV4CallOptions;
   signal: AbortSignal;
@@ -60,7 +61,11 @@ const USAGE_WAIT_MS = 1_000;
 const ENDED_EARLY = 'The stream of the model ended before the answer was complete.';
 const MALFORMED_CALL = 'The model wrote a tool call that its provider could not read.';
 
-export async function callModel(call: ModelCall): Promise<ModelResponse> {
+export function callModel(call: ModelCall): Promise<ModelResponse> {
+  return inModelSpan(call, askModel);
+}
+
+async function askModel(call: ModelCall): Promise<ModelResponse> {
   const options = { ...call.options, abortSignal: call.signal };
   if (call.hasUrls) {
     const allowPrivate = process.env.POCKET_AGENT_ALLOW_PRIVATE_URLS === '1';

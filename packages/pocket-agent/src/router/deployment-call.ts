@@ -3,6 +3,7 @@ import type { LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { abortable, type Deadline, onAbort, startDeadline } from '@pocket-agent/kit';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { headersOf } from '../model/provider-errors.ts';
+import { AttemptSpan, type TracedModel } from '../tracing/model-span.ts';
 import type { Deployment } from './deployment.ts';
 import { providerCounts } from './rate-headers.ts';
 import type { Lease, RateLimitQueue } from './rate-limit-queue.ts';
@@ -25,6 +26,7 @@ export class DeploymentCall {
   readonly #options: DeploymentCallOptions;
   readonly #started = performance.now();
   #stopListening: (() => void) | undefined;
+  #span: AttemptSpan | undefined;
   #isOver = false;
   #holdsPlace = true;
 
@@ -37,6 +39,14 @@ export class DeploymentCall {
     if (timeoutMs !== undefined)
       this.#deadline = startDeadline({ what: `The call of ${id}`, signals: [signal], timeoutMs });
     this.signal = this.#deadline?.signal ?? signal;
+  }
+
+  /** Sends the request within a span that ends with this call. */
+  traced<Value>(model: TracedModel, send: () => Value): Value {
+    const { id, modelName } = this.deployment;
+    const { waitedMs } = this.#options.lease;
+    this.#span = new AttemptSpan({ model, modelName, deployment: id, waitedMs });
+    return this.#span.within(send);
   }
 
   get isOver(): boolean {
@@ -70,6 +80,7 @@ export class DeploymentCall {
     const tokens = this.deployment.recordSuccess({ usage, inputEstimate, latencyMs });
     this.readHeaders(response?.headers);
     this.#end(tokens);
+    this.#span?.succeeded();
     emit({ type: 'finished', modelName, deployment: id, latencyMs, tokens });
   }
 
@@ -82,12 +93,15 @@ export class DeploymentCall {
     this.readHeaders(headersOf(error));
     const wasRejected = isLasting(kind) || !isWorthAnotherTry(kind); // costs no tokens
     this.#end(wasRejected ? 0 : this.#options.lease.reservation.tokens);
+    this.#span?.failed(kind, reason);
     this.#options.emit({ type: 'failed', modelName, deployment: id, kind, reason, cooldownMs });
   }
 
   /** The caller gave up; that says nothing about the deployment. */
   cancel(): void {
-    if (!this.#isOver) this.#end(this.#options.lease.reservation.tokens);
+    if (this.#isOver) return;
+    this.#end(this.#options.lease.reservation.tokens);
+    this.#span?.failed('cancelled', 'the caller gave up');
   }
 
   /** Frees the place at the deployment before the call is over. */

@@ -14,6 +14,7 @@ import { learnFromRejection, MAX_REJECTIONS, requestFor } from '../model/model-r
 import { providerErrorText, rejectionOf, statusOf, wasSilent } from '../model/provider-errors.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
 import { adviceAfterRejection } from '../providers/model-names.ts';
+import { noteFallback } from '../tracing/model-span.ts';
 import type { Deployment } from './deployment.ts';
 import { DeploymentCall } from './deployment-call.ts';
 import type { Lease, RateLimitQueue } from './rate-limit-queue.ts';
@@ -94,6 +95,7 @@ export class RoutedCall<Result> {
         const [to, ...others] = await this.#withoutRefusing(next.filter((other) => !tried.includes(other)));
         if (to === undefined) throw isPocketError(error, 'RATE_LIMITED') ? error : this.#allFailed(modelName, error);
         this.#context.emit({ type: 'fallback', from: name, to, reason });
+        noteFallback({ from: name, to, reason });
         name = to;
         next = others;
       }
@@ -175,7 +177,8 @@ export class RoutedCall<Result> {
     const { emit } = this.#context;
     const call = new DeploymentCall({ lease, queue, inputEstimate: this.#inputEstimate, signal: this.#signal, emit });
     try {
-      return await this.#invokeRepaired(await lease.deployment.model(), call);
+      const model = await lease.deployment.model();
+      return await call.traced(model, () => this.#invokeRepaired(model, call));
     } catch (error) {
       if (this.#signal?.aborted) call.cancel();
       else call.fail(error);

@@ -7,6 +7,7 @@ import type { Policy } from '../access/policy.ts';
 import type { Budget } from '../cost/budget.ts';
 import type { Prices } from '../cost/prices.ts';
 import type { OutputRun } from '../output/output-run.ts';
+import type { TracedContent } from '../tracing/content.ts';
 import type { AgentEvent, EventListener } from './events.ts';
 
 /** The agent that runs, as much of it as events and queues need. */
@@ -56,6 +57,8 @@ export interface RunContext {
   /** Prices that this agent and its parent agents were given. */
   readonly prices: Prices;
   readonly policy: Policy;
+  /** Set if spans of this run may show the conversation. */
+  readonly content: TracedContent | undefined;
   readonly elicit: ElicitationHandler | undefined;
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;

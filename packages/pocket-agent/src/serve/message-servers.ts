@@ -9,6 +9,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { errorText, isPublicError, publicErrorText } from '@pocket-agent/kit';
+import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
 import { servedApproval } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import { ANONYMOUS } from '../run/run-context.ts';
@@ -92,7 +93,7 @@ export class MessageServers {
     if (resources && !resources.isEmpty) serveResources(server.server, resources, (context) => this.#callerOf(context));
     const output = outputSchema ? { outputSchema: fromJsonSchema(outputSchema as JsonSchemaType) } : {};
     server.registerTool(name, { description, inputSchema: schema, ...output }, (message, context) =>
-      this.#call(message, context, connection),
+      inServedCallSpan({ tool: name, context }, () => this.#call(message, context, connection)),
     );
     return server;
   }

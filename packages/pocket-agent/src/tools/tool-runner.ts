@@ -5,6 +5,7 @@ import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, w
 import type { CallRecord } from '../access/audit.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import { inRun, toolCallContext } from '../run/run-context.ts';
+import { inToolSpan, type TracedToolCall } from '../tracing/tool-span.ts';
 import { permit, preToolCall } from './call-permission.ts';
 import { type Gate, InnerCalls } from './inner-calls.ts';
 import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
@@ -50,7 +51,7 @@ const gate: Gate = {
   async pass(run, request, stop) {
     const active: ActiveCall = { run, request, record: newRecord(request), stop };
     const context = toolCallContext(run.context, request.call.id);
-    const result = await inRun(context, () => runToolCall(active));
+    const result = await inRun(context, () => inToolSpan(traced(active), () => runToolCall(active)));
     context.finished = true;
     return { ...active, result };
   },
@@ -119,6 +120,10 @@ function newRecord({ call, from }: RequestedCall): CallRecord {
     outcome: 'not run',
     durationMs: 0,
   };
+}
+
+function traced({ run: { context }, request: { call }, record }: ActiveCall): TracedToolCall {
+  return { agentName: context.agent.name, call, record, content: context.content };
 }
 
 function emitCall(run: ToolRun, { call, from }: RequestedCall): void {

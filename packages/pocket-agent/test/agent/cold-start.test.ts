@@ -85,3 +85,18 @@ test('on a Node that is too old the import says so', async () => {
   const loadedAgain: string = '../../src/index.ts?on-an-old-node';
   await expect(import(loadedAgain)).rejects.toThrow('pocket-agent needs Node 22.18 or newer');
 });
+
+test('a run loads the API of OpenTelemetry only if the application has registered a provider', () => {
+  const run = `const { PocketAgent } = await import('pocket-agent');
+    const agent = new PocketAgent({ llmModel: 'demo' });
+    await agent.run('Hello');`;
+  const isApi = (url: string) => url.includes('/@opentelemetry/api/');
+  expect(modulesOf(run).filter(isApi)).toEqual([]);
+  const register = `
+    const require = (await import('node:module')).createRequire(${JSON.stringify(import.meta.url)});
+    const { TracerProvider } = require('@opentelemetry/sdk-trace');
+    require('@opentelemetry/api').trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [] }));`;
+  const esm = (url: string) => isApi(url) && url.endsWith('.mjs');
+  expect(modulesOf(register).filter(esm)).toEqual([]);
+  expect(modulesOf(`${register}\n${run}`).filter(esm)).not.toEqual([]);
+});

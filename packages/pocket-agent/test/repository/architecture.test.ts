@@ -27,6 +27,7 @@ const packages: Record<string, readonly string[]> = {
 /** Folders of the library: each may import those before it. */
 const layers = [
   'base',
+  'tracing',
   'demo',
   'providers',
   'model',

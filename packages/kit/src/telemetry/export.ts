@@ -1,0 +1,65 @@
+// A program that exports its own spans and metrics: with OTEL_EXPORTER_OTLP_ENDPOINT set and the SDK of OpenTelemetry
+// installed. All settings are environment variables of the SDK.
+import { settlesWithin } from '../abort.ts';
+import { errorText } from '../errors.ts';
+import { isRegistered } from './telemetry.ts';
+
+const ENDPOINTS = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+];
+const PACKAGES = '@opentelemetry/api @opentelemetry/sdk-node';
+/** How long the end of a program waits for a collector. */
+const FLUSH_MS = 3_000;
+/** Errors of the SDK may contain a stack trace. */
+const MAX_REPORT = 300;
+
+interface Sdk {
+  shutdown(): Promise<void>;
+}
+
+/** Runs a program, and exports what it did if the environment asks for it. `name`: the default of `OTEL_SERVICE_NAME`. */
+export async function withExport<Value>(name: string, program: () => Promise<Value>): Promise<Value> {
+  const endpoint = ENDPOINTS.find((variable) => process.env[variable]);
+  const isOff = process.env.OTEL_SDK_DISABLED?.toLowerCase() === 'true';
+  // who preloads an SDK with --import has registered it already
+  const sdk = endpoint && !isOff && !isRegistered() ? await startSdk(name, endpoint) : undefined;
+  try {
+    return await program();
+  } finally {
+    if (sdk)
+      await settlesWithin(
+        FLUSH_MS,
+        sdk.shutdown().catch(() => {}),
+      ); // the SDK has reported the failure
+  }
+}
+
+async function startSdk(name: string, endpoint: string): Promise<Sdk | undefined> {
+  const { env } = process;
+  env.OTEL_SERVICE_NAME ??= name;
+  // without "process": the arguments of a command may be a question
+  env.OTEL_NODE_RESOURCE_DETECTORS ??= 'env,host,os,serviceinstance';
+  const report = (text: string) => void process.stderr.write(`${name}: ${text}\n`);
+  try {
+    const [{ diag, DiagLogLevel }, { NodeSDK }] = await Promise.all([
+      import('@opentelemetry/api'),
+      import('@opentelemetry/sdk-node'),
+    ]);
+    const sdk = new NodeSDK({ logRecordProcessors: [] });
+    // the SDK would log to the console, but stdout may carry a protocol
+    const write = (text: string) => report(`OpenTelemetry: ${text.slice(0, MAX_REPORT)}`);
+    const logger = { error: write, warn: write, info: write, debug: write, verbose: write };
+    const level: unknown = Reflect.get(DiagLogLevel, env.OTEL_LOG_LEVEL?.toUpperCase() ?? 'WARN');
+    const logLevel = typeof level === 'number' ? level : DiagLogLevel.WARN;
+    diag.setLogger(logger, { logLevel, suppressOverrideMessage: true });
+    sdk.start();
+    return sdk;
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    const reason = isMissing ? `the SDK is not installed: npm install ${PACKAGES}` : errorText(error);
+    report(`${endpoint} is set, but nothing is exported: ${reason}`);
+    return undefined;
+  }
+}
