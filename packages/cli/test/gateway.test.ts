@@ -106,6 +106,12 @@ test.each([
   [{ access: { confirm: 'sometimes' } }, 'confirm'],
   [{ access: { redact: ['('] } }, 'access.redact'],
   [{ profiles: { a: { capabilities: ['reed'] } } }, 'not "reed"'],
+  [{ agents: { helper: null } }, 'agents.helper must be an object such as { "url": "https://…" }, got null.'],
+  [
+    { agents: { helper: { url: 'http://x', headers: { 'x-key': 5 } } } },
+    'agents.helper.headers.x-key must be a string',
+  ],
+  [{ agents: { helper: { url: 'http://x', token: 5 } } }, 'agents.helper.token must be a string'],
   [{ mcpServers: { 'my files': { command: 'x' } } }, 'The server name "my files" must begin with a letter'],
 ])('a file with %j is refused', async (more, words) => {
   const { code, stderr } = await folder.command(['gateway', await gatewayFile(more)]);

@@ -9,8 +9,10 @@ import {
   type Logger,
   listOf,
   nullable,
+  type OptionRule,
   OptionSet,
   PocketError,
+  secretStringMap,
   stringList,
   stringRule,
   withoutUndefined,
@@ -48,6 +50,8 @@ const fileOptions = new OptionSet<FileContent>('A gateway file', {
   oauth: nullable('an object with issuer, audience and scopes', isRecord),
 });
 
+const agentRule: OptionRule = { expected: 'an object such as { "url": "https://…" }', accepts: isRecord };
+const tokenRule: OptionRule = { ...stringRule, isSecret: true };
 const redactRule = listOf('a list of regular expressions as strings', (value) => typeof value === 'string');
 
 interface FileOptions {
@@ -110,6 +114,9 @@ export class GatewayFile {
     if (Object.keys(agents).length === 0) return {};
     const { remoteAgent } = await import('@pocket-agent/a2a');
     const sources = Object.entries(agents).map(([name, options]) => {
+      checkValue(`agents.${name}`, options, agentRule);
+      checkValue(`agents.${name}.headers`, options.headers ?? {}, secretStringMap);
+      checkValue(`agents.${name}.token`, options.token ?? '', tokenRule);
       const key = JSON.stringify([name, options]);
       const headers = Object.entries(options.headers ?? {}).map(([header, text]) => [
         header,

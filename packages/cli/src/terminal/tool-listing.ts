@@ -132,7 +132,7 @@ function totals(rows: readonly ToolRow[]): string {
     const tokens = of.reduce((sum, row) => sum + (row.tokens ?? 0), 0);
     return of.length > 0 ? [`${of.length} ${word} (about ${tokens.toLocaleString('en')} tokens)`] : [];
   };
-  return [...count('direct'), ...count('deferred'), ...count('hidden')].join(', ');
+  return [...count('direct'), ...count('deferred'), ...count('code'), ...count('hidden')].join(', ');
 }
 
 /** The description and argument schema of each named tool. */
