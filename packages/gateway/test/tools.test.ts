@@ -1,7 +1,6 @@
 // Tools through a gateway: names, profiles, identities, servers that die, and what stays of the protocol on both sides.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import { functionTools, tool } from 'pocket-agent';
 import { describe, expect, test, vi } from 'vitest';
@@ -18,7 +17,6 @@ import {
   clientV2,
   connect,
   kinds,
-  modern,
   namesOf,
   served,
   temporaryFolder,
@@ -77,40 +75,6 @@ describe.each(['2025', '2026'] as const)('a server of %s', (era) => {
     await expect(waiting).rejects.toThrow();
     await expect.poll(() => observed.cancelled).toEqual(['wait']);
   });
-
-  test.each(['2025', '2026'])('asks the person and the model of a client of %s, and logs to it', async (clientEra) => {
-    const { url, token } = await start();
-    const client = new Client(
-      { name: 'tests', version: '1' },
-      { capabilities: { elicitation: {}, sampling: {} }, ...(clientEra === '2026' ? modern : {}) },
-    );
-    client.setRequestHandler('elicitation/create', async ({ params }) => {
-      return { action: 'accept', content: { name: `Ann (${params.message})` } };
-    });
-    client.setRequestHandler('sampling/createMessage', async ({ params }) => {
-      return { role: 'assistant', model: 'm', content: { type: 'text', text: `poem in ${params.maxTokens}` } };
-    });
-    const logged: unknown[] = [];
-    client.setNotificationHandler('notifications/message', ({ params }) => void logged.push(params));
-    await clientV2(url, token, client);
-    expect(textOf((await client.callTool({ name: 'tools__ask', arguments: {} })) as never)).toBe(
-      'hello Ann ([tools] Your name?)',
-    );
-    const said = textOf((await client.callTool({ name: 'tools__sample', arguments: {} })) as never);
-    expect(said).toContain('poem in 50');
-    const _meta = { 'io.modelcontextprotocol/logLevel': 'info' };
-    await client.callTool({ name: 'tools__log', arguments: {}, _meta });
-    const log = { level: 'warning', data: 'the disk is nearly full', logger: 'tools disk' };
-    await expect.poll(() => logged).toMatchObject([log]);
-  });
-});
-
-test('a client that cannot be asked gets the result for a question that was cancelled', async () => {
-  const host = await startModernHost();
-  atEnd(() => host.close());
-  const { url, caller } = await served({ mcpServers: { tools: { url: host.url } } });
-  const client = await connect('SDK v1', url, await caller('alice', { profile: 'admin' }));
-  expect(textOf(await client.call('tools__ask'))).toBe('no name given');
 });
 
 describe('profiles', () => {
@@ -259,104 +223,6 @@ test('every call is in the audit, with its caller and without secrets', async ()
     },
     { caller: 'bob', tool: 'notes__drop', decision: 'refused', by: 'profile', outcome: 'not run' },
   ]);
-});
-
-describe('approvals', () => {
-  const asking = async (options: object = {}) => {
-    const { url, caller } = await served({
-      mcpServers: { notes: { server: notes } },
-      access: { confirm: 'destructive', ...options },
-    });
-    return { url, token: await caller('ann', { profile: 'admin' }) };
-  };
-
-  test.each(['2025', '2026'])('are asked of a client of %s: allow, deny, other arguments, remember', async (era) => {
-    const { url, token } = await asking();
-    const asked: string[] = [];
-    const answers: Record<string, string | boolean>[] = [
-      { approve: true },
-      { approve: false, reason: 'not today' },
-      { approve: true, arguments: '{"name":"b"}' },
-      { approve: true, remember: 'conversation' },
-    ];
-    const client = new Client(
-      { name: 'tests', version: '1' },
-      { capabilities: { elicitation: {} }, ...(era === '2026' ? modern : {}) },
-    );
-    client.setRequestHandler('elicitation/create', async ({ params }) => {
-      asked.push(params.message);
-      return { action: 'accept', content: answers.shift() ?? {} };
-    });
-    await clientV2(url, token, client);
-    const call = async () =>
-      textOf((await client.callTool({ name: 'notes__drop', arguments: { name: 'a' } })) as never);
-    expect(await call()).toBe('dropped a');
-    expect(await call()).toContain('was not called: not today');
-    expect(await call()).toBe(`[The approver changed the arguments of this call to {"name":"b"}]\ndropped b`);
-    expect(await call()).toBe('dropped a');
-    expect(await call()).toBe('dropped a');
-    expect(asked).toHaveLength(4);
-    expect(asked[0]).toMatch(/gateway wants to call "notes__drop" \(delete\)[\s\S]*Call [0-9a-f]{16}/);
-  });
-
-  test('that nobody can give deny the call', async () => {
-    const { url, token } = await asking();
-    const client = await connect('SDK v1', url, token);
-    expect(textOf(await client.call('notes__drop', { name: 'a' }))).toContain('there is no approver');
-    expect(textOf(await client.call('notes__read'))).toBe('a note');
-  });
-
-  test('that come too late do not count', async () => {
-    const { url, token } = await asking({ approvalTimeoutMs: 50 });
-    const client = new Client({ name: 'tests', version: '1' }, { capabilities: { elicitation: {} } });
-    client.setRequestHandler('elicitation/create', () => new Promise(() => {}));
-    await clientV2(url, token, client);
-    const answer = await client.callTool({ name: 'notes__drop', arguments: { name: 'a' } });
-    expect(textOf(answer as never)).toContain('it was not approved within 50 ms');
-  });
-
-  test('of one caller do not count for another, and cannot be given by another', async () => {
-    const { url, caller } = await served({
-      mcpServers: { notes: { server: notes } },
-      access: { confirm: 'destructive' },
-    });
-    const post = async (token: string, params: object) => {
-      const _meta = {
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
-        'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
-      };
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${token}`,
-          accept: 'application/json, text/event-stream',
-          'content-type': 'application/json',
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/call',
-          'mcp-name': 'notes__drop',
-        },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: 'notes__drop', arguments: { name: 'a' }, ...params, _meta },
-        }),
-      });
-      return ((await response.json()) as { result: Record<string, unknown> }).result;
-    };
-    const [ann, bob] = [await caller('ann', { profile: 'admin' }), await caller('bob', { profile: 'admin' })];
-    const { requestState, inputRequests } = await post(ann, {});
-    const [id = ''] = Object.keys(inputRequests as object);
-    const answered = { requestState, inputResponses: { [id]: { action: 'accept', content: { approve: true } } } };
-    expect(await post(bob, answered)).toMatchObject({
-      isError: true,
-      content: [{ text: expect.stringContaining('unknown') }],
-    });
-    expect(await post(ann, answered)).toMatchObject({ content: [{ text: 'dropped a' }] });
-    // an answer counts once
-    expect(await post(ann, answered)).toMatchObject({ isError: true });
-  });
 });
 
 test('a server that dies costs its own tools only, clients are told, and it heals', async () => {

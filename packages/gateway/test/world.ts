@@ -117,3 +117,29 @@ export const namesOf = async (client: Pick<AnyClient, 'listTools'>) =>
   (await client.listTools()).tools.map(({ name }) => name).sort();
 
 export const textOf = ({ content }: Answer) => content.map(({ text }) => text).join('\n');
+
+/** What a server answers to a request of 2026 that is sent without an SDK. */
+export async function rawRequest(
+  url: string,
+  token: string,
+  { method, params }: { method: string; params: { name: string; [key: string]: unknown } },
+): Promise<{ result?: Record<string, unknown>; error?: { code: number; message: string } }> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {}, sampling: {}, roots: {} },
+  };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      'mcp-name': params.name,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+  });
+  return (await response.json()) as Awaited<ReturnType<typeof rawRequest>>;
+}

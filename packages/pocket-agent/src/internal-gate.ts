@@ -12,6 +12,7 @@ export {
   type ElicitationHandler,
   inRun,
   NO_METADATA,
+  type QuestionOrigin,
   type RunAgent,
   type RunContext,
 } from './run/run-context.ts';

@@ -1,5 +1,12 @@
 // One request of a client of the gateway: its caller, and the ways back to the client.
-import type { CreateMessageResult, InputRequest, Server, ServerContext } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type CreateMessageResult,
+  type InputRequest,
+  type Root,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import { isRecord } from '@pocket-agent/kit';
 import type { ServerLog } from 'pocket-agent';
 import {
@@ -8,11 +15,15 @@ import {
   clientCapabilities,
   currentRun,
   type ElicitationHandler,
+  type QuestionOrigin,
   type RunContext,
 } from 'pocket-agent/internal/gate';
 import type { CallerSpace } from '../callers/caller-space.ts';
 
-/** The requests of tool calls in progress, by the run that they are. */
+/** What servers may ask a client, if the client supports it. */
+const RELAYED = ['elicitation', 'sampling', 'roots'];
+
+/** Requests in progress, by the run that they are. */
 const requests = new WeakMap<object, GatewayRequest>();
 
 export class GatewayRequest {
@@ -40,11 +51,16 @@ export class GatewayRequest {
     return run && requests.get(run.shared);
   }
 
-  /** What a server may know of the client's `_meta`: trace context and values of its own, not those of the connection. */
+  /**
+   * What a server may know of the client's `_meta`: trace context and values of its own, not those of the connection.
+   * Servers of the 2026 era are also told what they may ask.
+   */
   get meta(): Record<string, unknown> {
     const isOfConnection = (key: string) => key === 'progressToken' || key.startsWith('io.modelcontextprotocol/');
     const { _meta: meta = {} } = this.#options.context().mcpReq;
-    return Object.fromEntries(Object.entries(meta).filter(([key]) => !isOfConnection(key)));
+    const own = Object.entries(meta).filter(([key]) => !isOfConnection(key));
+    const canAsk = RELAYED.flatMap((name) => (name in this.#canAsk ? [[name, this.#canAsk[name]]] : []));
+    return { ...Object.fromEntries(own), [CLIENT_CAPABILITIES_META_KEY]: Object.fromEntries(canAsk) };
   }
 
   progress(update: { progress: number; total?: number; message?: string }): void {
@@ -70,19 +86,26 @@ export class GatewayRequest {
   }
 
   /** A model call that a server asks for is made by the client. */
-  async sample(params: object, signal: AbortSignal): Promise<CreateMessageResult> {
+  async sample(params: object, { signal, name = 'sample' }: QuestionOrigin): Promise<CreateMessageResult> {
     if (!('sampling' in this.#canAsk)) throw new Error('The client makes no model calls for servers.');
     const question = { method: 'sampling/createMessage', params } as InputRequest;
-    const answer = await this.#options.ask(question, { signal, name: 'sample' });
+    const answer = await this.#options.ask(question, { signal, name });
     if (!isRecord(answer)) throw new Error('The client did not answer.');
     return answer as unknown as CreateMessageResult; // the server checks it
   }
 
-  readonly #elicit: ElicitationHandler = async (params, { signal }) => {
+  /** The folders of the client. */
+  async roots({ signal, name = 'roots' }: QuestionOrigin): Promise<readonly Root[]> {
+    if (!('roots' in this.#canAsk)) return [];
+    const answer = await this.#options.ask({ method: 'roots/list', params: {} }, { signal, name });
+    return isRecord(answer) && Array.isArray(answer.roots) ? answer.roots : [];
+  }
+
+  readonly #elicit: ElicitationHandler = async (params, { signal, name = 'question' }) => {
     const { elicitation } = this.#canAsk;
     const isUrl = 'mode' in params && params.mode === 'url';
     if (isUrl && !(isRecord(elicitation) && 'url' in elicitation)) return { action: 'cancel' };
-    const answer = await this.#options.ask({ method: 'elicitation/create', params }, { signal, name: 'question' });
+    const answer = await this.#options.ask({ method: 'elicitation/create', params }, { signal, name });
     if (!isRecord(answer) || !isAction(answer.action)) return { action: 'cancel' };
     const { action, content } = answer;
     return { action, ...(isRecord(content) ? { content: content as Record<string, string> } : {}) };

@@ -2,8 +2,11 @@
 import { ProtocolError as ServerAnswer } from '@modelcontextprotocol/client';
 import {
   type CallToolResult,
+  type GetPromptResult,
+  type InputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
+  type ReadResourceResult,
   Server,
   type ServerContext,
   type Tool,
@@ -36,6 +39,11 @@ interface RequestedTool {
   args: Record<string, unknown>;
 }
 
+interface FromClient {
+  server: Server;
+  context: ServerContext;
+}
+
 interface WaitingCaller {
   owner: string;
 }
@@ -43,6 +51,8 @@ interface WaitingCaller {
 export class RelayServers {
   readonly #options: RelayOptions;
   readonly #calls = new SuspendedCalls<WaitingCaller, CallToolResult>();
+  readonly #prompts = new SuspendedCalls<WaitingCaller, GetPromptResult>();
+  readonly #reads = new SuspendedCalls<WaitingCaller, ReadResourceResult | undefined>();
   readonly metrics = new Metrics();
   #drained: PromiseWithResolvers<void> | undefined;
   readonly #limit: RunLimit;
@@ -64,7 +74,7 @@ export class RelayServers {
       this.#listTools(server, context, params?.cursor),
     );
     server.setRequestHandler('tools/call', async ({ params }, context) =>
-      this.#callTool(server, context, { name: params.name, args: params.arguments ?? {} }),
+      this.#callTool({ server, context }, { name: params.name, args: params.arguments ?? {} }),
     );
     return server;
   }
@@ -80,9 +90,9 @@ export class RelayServers {
     await settlesWithin(timeoutMs, this.#drained.promise);
   }
 
-  /** Aborts the calls that wait for their clients. */
+  /** Aborts the requests that wait for their clients. */
   close(): void {
-    this.#calls.drop();
+    for (const waiting of [this.#calls, this.#prompts, this.#reads]) waiting.drop();
   }
 
   #relayResources(server: Server): void {
@@ -91,7 +101,7 @@ export class RelayServers {
       list: (context) => this.#within(server, context, (request) => resourcesFor(request).list(readerOf(request))),
       templates: (context) => this.#within(server, context, listTemplates),
       read: (uri, context) =>
-        this.#within(server, context, async (request) => {
+        this.#asking(this.#reads, { server, context }, async (request) => {
           await countCall(request, state);
           return resourcesFor(request).read(uri, readerOf(request));
         }),
@@ -105,7 +115,7 @@ export class RelayServers {
       this.#within(server, context, async (request) => ({ prompts: await listPrompts(request) })),
     );
     server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }, context) =>
-      this.#within(server, context, async (request) => {
+      this.#asking(this.#prompts, { server, context }, async (request) => {
         await countCall(request, state);
         return getPrompt(request, { name, args });
       }),
@@ -123,14 +133,26 @@ export class RelayServers {
     context: ServerContext,
     answer: (request: GatewayRequest) => Promise<Answer>,
   ): Promise<Answer> {
-    const request = new GatewayRequest(this.#options.spaceOf(context), server, plainOptions(context));
-    try {
-      return await inRun(request.run, () => answer(request));
-    } catch (error) {
-      throw answerFor(error);
-    } finally {
-      request.run.finished = true;
-    }
+    return answered(new GatewayRequest(this.#options.spaceOf(context), server, plainOptions(context)), answer);
+  }
+
+  /** Answers a request that may ask its client something first, as its caller. */
+  async #asking<Answer>(
+    suspended: SuspendedCalls<WaitingCaller, Answer>,
+    { server, context }: FromClient,
+    answer: (request: GatewayRequest) => Promise<Answer>,
+  ): Promise<Answer | InputRequiredResult> {
+    const space = this.#options.spaceOf(context);
+    const owner = space.caller.name;
+    if (!isContinued(context))
+      return suspended.start(
+        { owner },
+        (options) => answered(new GatewayRequest(space, server, options), answer),
+        context,
+      );
+    const result = await suspended.resume(owner, context);
+    if (result) return result;
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This request is unknown or expired: send it again');
   }
 
   #listTools(server: Server, context: ServerContext, cursor: string | undefined) {
@@ -141,45 +163,37 @@ export class RelayServers {
     });
   }
 
-  async #callTool(server: Server, context: ServerContext, call: RequestedTool) {
-    const space = this.#options.spaceOf(context);
-    const owner = space.caller.name;
-    if (isContinued(context))
-      return (await this.#calls.resume(owner, context)) ?? errorResult('This call is unknown or expired; call again.');
-    const refusal = this.#limit.refusal({ caller: owner, isOneOfMany: true });
+  async #callTool(from: FromClient, call: RequestedTool) {
+    if (isContinued(from.context)) return this.#startCall(from, call);
+    const caller = this.#options.spaceOf(from.context).caller.name;
+    const refusal = this.#limit.refusal({ caller, isOneOfMany: true });
     if (refusal !== undefined) return errorResult(refusal);
     if (this.isDraining) return errorResult('The gateway is being stopped: this call was not made. Try again soon.');
-    const done = this.#limit.begin({ caller: owner });
+    const done = this.#limit.begin({ caller });
     this.metrics.active++;
     try {
-      return await this.#startCall(space, server, context, call);
+      return await this.#startCall(from, call);
     } finally {
       done();
       if (--this.metrics.active === 0) this.#drained?.resolve();
     }
   }
 
-  #startCall(space: CallerSpace, server: Server, context: ServerContext, call: RequestedTool) {
+  #startCall(from: FromClient, call: RequestedTool) {
     const { state, logger } = this.#options;
-    const owner = space.caller.name;
-    return this.#calls.start(
-      { owner },
-      async (options) => {
-        const request = new GatewayRequest(space, server, options);
-        const log = request.log.bind(request);
-        space.logs.add(log);
-        try {
-          if (space.isSearching && call.name === FIND_TOOLS) return await findFor(request, call.args);
-          const called = space.isSearching && call.name === CALL_TOOL ? calledBy(call.args) : call;
-          if (!called) return errorResult(`${CALL_TOOL} takes the name of a tool, and its arguments as an object.`);
-          return await gatedCall(request, { ...called, state, logger, metrics: this.metrics });
-        } finally {
-          request.run.finished = true;
-          space.logs.delete(log);
-        }
-      },
-      context,
-    );
+    return this.#asking(this.#calls, from, async (request) => {
+      const { space } = request;
+      const log = request.log.bind(request);
+      space.logs.add(log);
+      try {
+        if (space.isSearching && call.name === FIND_TOOLS) return await findFor(request, call.args);
+        const called = space.isSearching && call.name === CALL_TOOL ? calledBy(call.args) : call;
+        if (!called) return errorResult(`${CALL_TOOL} takes the name of a tool, and its arguments as an object.`);
+        return await gatedCall(request, { ...called, state, logger, metrics: this.metrics });
+      } finally {
+        space.logs.delete(log);
+      }
+    });
   }
 
   /** A tool as clients see it, under its name here. */
@@ -199,6 +213,19 @@ function pageOf(entries: readonly ToolEntry[], cursor: string | undefined, shown
   const last = page.at(-1);
   const isMore = last !== undefined && last !== entries.at(-1);
   return { tools: page.map(shown), ...(isMore ? { nextCursor: last.name } : {}) };
+}
+
+async function answered<Answer>(
+  request: GatewayRequest,
+  answer: (request: GatewayRequest) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await inRun(request.run, () => answer(request));
+  } catch (error) {
+    throw answerFor(error);
+  } finally {
+    request.run.finished = true;
+  }
 }
 
 /** What a client reads of an error: what a server answered, or what callers may know. */

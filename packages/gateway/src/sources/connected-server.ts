@@ -38,11 +38,12 @@ export class ConnectedServer {
         const asked = entry.approvals ? params : asQuestion(name, params);
         return (await GatewayRequest.current?.run.elicit?.(asked, from)) ?? { action: 'cancel' };
       },
-      samplingHandler: async (params, { signal }) => {
+      samplingHandler: async (params, from) => {
         const { current } = GatewayRequest;
         if (!current) throw new Error('The question belongs to no call.');
-        return current.sample(params, signal);
+        return current.sample(params, from);
       },
+      roots: async (from) => (await GatewayRequest.current?.roots(from)) ?? [],
       onServerStatus: (_server, status, reason) => this.#noteStatus(status, reason),
       onServerLog: onLog,
       logHandler: () => {}, // they are for the client of the call

@@ -1,10 +1,12 @@
 // What an MCP server offers besides tools: resources and their templates, prompts, and completions of arguments.
-import type {
-  CompleteRequest,
-  CompleteResult,
-  GetPromptResult,
-  Resource,
-  ResourceTemplateType,
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type Client,
+  type CompleteRequest,
+  type CompleteResult,
+  type GetPromptResult,
+  type Resource,
+  type ResourceTemplateType,
 } from '@modelcontextprotocol/client';
 import { dropOldest } from '@pocket-agent/kit';
 import {
@@ -72,8 +74,9 @@ export class ServerRelay implements Relay {
 
   getPrompt(name: string, args: Record<string, string>): Promise<GetPromptResult> {
     const { client, server } = this.#options;
-    const params = { name, arguments: args, _meta: GatewayRequest.current?.meta ?? {} };
-    return client.request(server, (sdk) => sdk.getPrompt(params, withSignal()));
+    return client.request(server, (sdk, meta) =>
+      sdk.getPrompt({ name, arguments: args, _meta: metaFor(sdk, meta) }, withSignal()),
+    );
   }
 
   complete(params: CompleteRequest['params']): Promise<CompleteResult> {
@@ -112,9 +115,7 @@ export class ServerRelay implements Relay {
     const { client, server } = this.#options;
     const { uri } = resource;
     const read = () =>
-      client.request(server, (sdk) =>
-        sdk.readResource({ uri, _meta: GatewayRequest.current?.meta ?? {} }, withSignal()),
-      );
+      client.request(server, (sdk, meta) => sdk.readResource({ uri, _meta: metaFor(sdk, meta) }, withSignal()));
     return { resource, judged: this.#judged('resource', uri), read };
   }
 
@@ -133,6 +134,13 @@ function beginsLike(uri: string, template: string): boolean {
   const end = template.indexOf('{');
   const start = end < 0 ? template : template.slice(0, end);
   return start.includes(':') && uri.startsWith(start);
+}
+
+/** Servers of the 2025 era were told at the start of the session what they may ask. */
+function metaFor(sdk: Client, meta: { progressToken: string }): { progressToken: string } {
+  const { [CLIENT_CAPABILITIES_META_KEY]: capabilities, ...own } = GatewayRequest.current?.meta ?? {};
+  const isModern = sdk.getProtocolEra() === 'modern';
+  return { ...own, ...(isModern && capabilities ? { [CLIENT_CAPABILITIES_META_KEY]: capabilities } : {}), ...meta };
 }
 
 function withSignal(): { signal?: AbortSignal } {

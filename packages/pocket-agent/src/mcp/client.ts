@@ -43,6 +43,7 @@ import { clientOptions, type PocketAgentClientOptions } from './client-options.t
 import type { McpConnection } from './connection.ts';
 import { entryFor, isPersonal, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
 import { logTo, type ServerLog } from './server-requests.ts';
+import type { SendRequest } from './session.ts';
 
 const METHOD_NOT_FOUND = -32_601;
 
@@ -332,11 +333,11 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** Sends a request for which there is no method here. It may be repeated after a loss, so it must only read. */
-  async request<Result>(server: string, send: (client: Client) => Promise<Result>): Promise<Result> {
+  async request<Result>(server: string, send: SendRequest<Result>): Promise<Result> {
     return this.#request(await this.#server(server), send);
   }
 
-  #request<Result>(server: Server, send: (client: Client) => Promise<Result>): Promise<Result> {
+  #request<Result>(server: Server, send: SendRequest<Result>): Promise<Result> {
     return server.use((connection) => connection.request(send));
   }
 

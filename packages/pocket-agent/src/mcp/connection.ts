@@ -1,6 +1,6 @@
 // The connection to one MCP server: opens a session at first use, and replaces one that is lost. A server whose session
 // or list of tools failed is unavailable: it has no tools, and is retried with growing pauses and at each run start.
-import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, isPocketError, MAX_TIMER_MS, neverAborted, PocketError } from '@pocket-agent/kit';
 import type { ServerStatus } from '../run/events.ts';
 import { inRun } from '../run/run-context.ts';
@@ -12,7 +12,7 @@ import type { McpServerEntry } from './mcp-config.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { retrySafety } from './retry-safety.ts';
 import type { ConnectRequest } from './sdk-client.ts';
-import { Session } from './session.ts';
+import { type SendRequest, Session } from './session.ts';
 import { ToolList } from './tool-list.ts';
 import { ToolWait } from './tool-wait.ts';
 import type { ChildTransport } from './transports/child-transport.ts';
@@ -141,12 +141,12 @@ export class McpConnection {
   }
 
   /** Sends any other request. They only read, so they may be repeated. */
-  async request<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
+  async request<Result>(send: SendRequest<Result>): Promise<Result> {
     const attempts = new Attempts(this, this.signal);
     for (;;) {
       const session = await attempts.holdSession();
       try {
-        return await send(session.client);
+        return await session.request(send);
       } catch (error) {
         await attempts.recover(session, error);
       } finally {

@@ -134,11 +134,9 @@ export class PendingCalls {
   #asker(): RunContext | undefined {
     const calls = [...this.#calls.values()];
     const here = lastRun();
-    if (here?.toolCallId !== undefined) {
-      const own = calls.find(({ run }) => run === here);
-      if (own) return own.clock.signal.aborted ? undefined : here;
-      if (here.finished) return undefined; // its call is over
-    }
+    const own = here && calls.find(({ run }) => run === here);
+    if (own) return own.clock.signal.aborted ? undefined : here;
+    if (here?.toolCallId !== undefined && here.finished) return undefined; // its call is over
     this.#forgetOld();
     const runs = calls.map(({ run }) => run);
     const owners = new Set(runs.map(rootOf));

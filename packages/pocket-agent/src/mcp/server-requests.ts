@@ -2,6 +2,7 @@
 import type {
   Client,
   ClientCapabilities,
+  ClientContext,
   CreateMessageRequest,
   CreateMessageResult,
   LoggingLevel,
@@ -49,7 +50,7 @@ export interface ServerHandlers {
   /** A server announces that one of its lists has changed. */
   listChangedHandler?: (list: ServerList, from: From) => void;
   /** The folders that a server may use as its workspace. */
-  roots?: readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
+  roots?: readonly Root[] | ((from: QuestionOrigin) => readonly Root[] | Promise<readonly Root[]>);
 }
 
 export function capabilitiesOf(handlers: ServerHandlers): ClientCapabilities {
@@ -93,22 +94,28 @@ export function registerServerRequests(client: Client, { server, handlers, logge
     if (client.getProtocolEra() !== 'modern') return;
     callListener(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server }));
   };
+  const ask = <Answer>({ mcpReq }: ClientContext, answer: (from: QuestionOrigin) => Answer | Promise<Answer>) => {
+    // the name of the question; in the 2025 era a number of the connection
+    const name = client.getProtocolEra() === 'modern' ? String(mcpReq.id) : undefined;
+    return whileAsked(mcpReq.signal, (signal) => answer({ server, name, signal }));
+  };
   if (elicitationHandler) {
-    client.setRequestHandler('elicitation/create', async ({ method, params }, { mcpReq }) => {
+    client.setRequestHandler('elicitation/create', async ({ method, params }, context) => {
       show({ method, params });
-      return whileAsked(mcpReq.signal, (signal) => elicitationHandler(params, { server, signal }));
+      return ask(context, (from) => elicitationHandler(params, from));
     });
   }
   if (samplingHandler) {
-    client.setRequestHandler('sampling/createMessage', async ({ method, params }, { mcpReq }) => {
+    client.setRequestHandler('sampling/createMessage', async ({ method, params }, context) => {
       show({ method, params });
-      return whileAsked(mcpReq.signal, (signal) => samplingHandler(params, { server, signal }));
+      return ask(context, (from) => samplingHandler(params, from));
     });
   }
   if (roots) {
-    client.setRequestHandler('roots/list', async ({ method, params }) => {
+    client.setRequestHandler('roots/list', async ({ method, params }, context) => {
       show({ method, params });
-      return { roots: [...(typeof roots === 'function' ? await roots() : roots)] };
+      if (typeof roots !== 'function') return { roots: [...roots] };
+      return ask(context, async (from) => ({ roots: [...(await roots(from))] }));
     });
   }
 }

@@ -1,7 +1,13 @@
 // One session with an MCP server: the SDK's client, its transport, and the requests in progress. It dies as a whole,
 // and `McpConnection` replaces it.
-import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client';
-import { abortable, callListener, errorText, MAX_TIMER_MS, withDeadline } from '@pocket-agent/kit';
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type Client,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { abortable, callListener, errorText, MAX_TIMER_MS, neverAborted, withDeadline } from '@pocket-agent/kit';
 import { traceHeaders } from '@pocket-agent/kit/telemetry';
 import { inToolCallSpan, type SentCall } from '@pocket-agent/kit/telemetry/mcp';
 import type { ToolProgress } from '../base/tool-call.ts';
@@ -29,6 +35,9 @@ const DEFAULT_MAX_TIMEOUT_MS = 600_000;
 const END_SESSION_MS = 2_000;
 /** Without setLevel in the 2026 era, each request says which log messages it wants. */
 const LOGS = { 'io.modelcontextprotocol/logLevel': 'info' };
+
+/** Sends a request over the client. It must have this `_meta`, so that questions in its answer find their run. */
+export type SendRequest<Result> = (client: Client, meta: { progressToken: string }) => Promise<Result>;
 
 export class Session {
   readonly client: Client;
@@ -82,7 +91,8 @@ export class Session {
       onProgress: (update) => this.#tellProgress(update, context),
     });
     const { signal } = call.clock;
-    const _meta = { ...(this.#asksForLogs ? LOGS : {}), ...context.meta, ...traceHeaders(), progressToken: call.token };
+    const own = this.client.getProtocolEra() === 'modern' ? context.meta : withoutCapabilities(context.meta);
+    const _meta = { ...(this.#asksForLogs ? LOGS : {}), ...own, ...traceHeaders(), progressToken: call.token };
     // the SDK reads from it which arguments must be sent as headers too; results are checked below
     const toolDefinition = { name: tool.name, inputSchema: (attempts.relisted ?? tool).inputSchema };
     const check = { tool, server, origin: this.client, signal };
@@ -99,6 +109,25 @@ export class Session {
       throw signal.reason;
     } finally {
       pending.end(call);
+    }
+  }
+
+  /** One attempt at any other request. A question in its answer is put to the run that made it. */
+  async request<Result>(send: SendRequest<Result>): Promise<Result> {
+    const { name: server, pending } = this.#options;
+    const request = pending.start({
+      tool: 'a request',
+      server,
+      signal: neverAborted(),
+      // the SDK limits the time of each message
+      timeoutMs: MAX_TIMER_MS,
+      maxTimeoutMs: MAX_TIMER_MS,
+      onProgress: () => {},
+    });
+    try {
+      return await send(this.client, { progressToken: request.token });
+    } finally {
+      pending.end(request);
     }
   }
 
@@ -153,4 +182,10 @@ export class Session {
     callListener(logger, 'The progress of a call', () => progress(update));
     callListener(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server, toolCallId }));
   }
+}
+
+/** A server of the 2025 era was told at the start of the session what it may ask. */
+function withoutCapabilities(meta: Record<string, unknown>): Record<string, unknown> {
+  const { [CLIENT_CAPABILITIES_META_KEY]: _capabilities, ...others } = meta;
+  return others;
 }

@@ -21,6 +21,8 @@ export interface RunAgent {
 /** Where a question comes from. */
 export interface QuestionOrigin {
   server: string;
+  /** What the server calls the question, in the 2026 era. */
+  name?: string | undefined;
   /** Aborted when no answer is needed any more: its call or run has ended, or the server has gone or cancelled it. */
   signal: AbortSignal;
 }

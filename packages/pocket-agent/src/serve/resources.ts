@@ -1,6 +1,7 @@
 // Serves resources over MCP: resources/list, resources/templates/list and resources/read. Those of skills are also served by
 // the MCP extension for skills: skills/list and skills/get.
 import {
+  type InputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   type ReadResourceResult,
@@ -17,7 +18,7 @@ export interface ResourceService<Caller> {
   list(caller: Caller): Promise<readonly SourceResource[]>;
   templates(caller: Caller): Promise<readonly ResourceTemplateType[]>;
   /** Undefined if there is no such resource for this caller. */
-  read(uri: string, caller: Caller): Promise<ReadResourceResult | undefined>;
+  read(uri: string, caller: Caller): Promise<ReadResourceResult | InputRequiredResult | undefined>;
 }
 
 const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills';

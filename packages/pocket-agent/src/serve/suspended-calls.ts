@@ -25,7 +25,7 @@ export interface CallOptions {
 
 interface AskOptions {
   signal: AbortSignal;
-  /** The name of the question, unique in its call. */
+  /** The name of the question. A number is added if the call has another open question of this name. */
   name: string;
 }
 
@@ -159,7 +159,8 @@ class SuspendableCall<Result> {
 
   #ask(question: InputRequest, name: string): Promise<unknown> {
     return new Promise((answer) => {
-      this.#questions.push({ id: `${name}_${++this.#count}`, question, answer });
+      const isOpen = [...this.#questions, ...this.#sent].some(({ id }) => id === name);
+      this.#questions.push({ id: isOpen ? `${name}_${++this.#count}` : name, question, answer });
       this.#asked.resolve(undefined);
     });
   }
