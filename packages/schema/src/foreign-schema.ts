@@ -79,8 +79,33 @@ export async function checkHere({ schema, value, defaults = false }: OwnCheck): 
     const problem = (await known)(value, { defaults });
     return problem === undefined ? { fits: true } : { problem };
   } catch (error) {
-    return { invalid: errorText(error) };
+    return { invalid: schemaFault(error) };
   }
+}
+
+/** For a schema of the program and a value from outside: in another process if a pattern could take years for it. */
+export function checkGuarded(check: OwnCheck): Promise<Verdict> {
+  const { schema } = check;
+  const hasPattern = withPatterns.get(schema) ?? textOf(schema).includes('"pattern');
+  withPatterns.set(schema, hasPattern);
+  return hasPattern ? checkForeign({ ...check, origin: schema }) : checkHere(check);
+}
+
+const withPatterns = new WeakMap<object, boolean>();
+
+function textOf(schema: object): string {
+  try {
+    return JSON.stringify(schema);
+  } catch {
+    return ''; // it cannot be used, and the check says why
+  }
+}
+
+/** Why a schema could not be copied, compiled or applied. */
+export function schemaFault(error: unknown): string {
+  const text = errorText(error);
+  const isEndless = error instanceof RangeError || text.startsWith('Converting circular structure');
+  return isEndless ? 'it contains itself or is nested too deeply; refer to a part of "$defs" by "$ref"' : text;
 }
 
 async function compile(schema: object): Promise<SchemaValidator> {

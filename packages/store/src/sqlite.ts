@@ -1,6 +1,6 @@
 // Kysely on node:sqlite. Its one connection is synchronous, so waiting for another writer must not block the event loop:
 // a writer in this process could never finish.
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -58,6 +58,9 @@ async function openFile(file: string, openDatabase: (path: string) => DatabaseSy
 /** Only the owner can read a new file and the files that SQLite creates beside it. An existing file is unchanged. */
 async function createFile(path: string): Promise<void> {
   await makeFolder(dirname(path), { mode: 0o700 });
+  // opening a pipe would wait for its other end
+  const existing = await stat(path).catch(() => undefined);
+  if (existing && !existing.isFile()) throw new Error('it is not a regular file');
   const handle = await open(path, 'a', 0o600);
   await handle.close();
 }

@@ -1,5 +1,5 @@
 // Stores on SQLite: files, transactions, migrations, and several processes on one file.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -170,6 +170,11 @@ test('refuses an invalid file, a missing location and an unsupported URL', async
   // mkdir with `recursive` never returns for such a path
   const below = open({ file: '/proc/pocket/agent/chats.sqlite' });
   await expect(below).rejects.toMatchObject({ code: 'OPEN_FAILED', message: expect.stringContaining("mkdir '/proc") });
+  for (const path of ['/dev/null', '/dev/zero'])
+    await expect(open({ file: path })).rejects.toThrow(`${path}: it is not a regular file`);
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  await expect(open({ file: pipe })).rejects.toThrow('it is not a regular file');
   const nothing = openStore({ name: 'notes', migrations: [] });
   await expect(nothing).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   const foreign = openStore({ name: 'notes', migrations: [], url: 'mysql://root:hush@db/x' });

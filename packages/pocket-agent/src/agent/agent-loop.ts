@@ -78,7 +78,7 @@ export class AgentLoop {
       if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
       const answer = finalText(result, output?.cutOffText ?? textOf(result.llmMessage)); // throws if the answer was cut off
       if (!output) return answer;
-      const read = await output.readText(answer);
+      const read = await output.readText(answer, context.signal);
       if ('value' in read) return read.value;
       this.#agent.addUserMessage(read.request); // asks for a correction
     }
@@ -124,7 +124,9 @@ export class AgentLoop {
       if (requested.length > 0) {
         const run = tools.toolRun({ context, hookContext, exposed, requested });
         const { results, failure } = await (output
-          ? output.runCalls(requested, response.finishReason, (others) => runToolCalls(run, others))
+          ? output.runCalls(requested, { finishReason: response.finishReason, signal }, (others) =>
+              runToolCalls(run, others),
+            )
           : runToolCalls(run, requested));
         this.#addResults(context, { llmMessage, requested, results });
         if (failure !== undefined) throw failure; // only now: each call in the history has its result

@@ -1,7 +1,7 @@
 // A schema for values from a model: a Standard Schema such as one of zod, or a JSON Schema of the program.
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { configError, errorText, isRecord, schemaIssueTexts, snapshot } from '@pocket-agent/kit';
-import { checkHere } from '@pocket-agent/schema';
+import { checkGuarded, checkHere, schemaFault, type Verdict } from '@pocket-agent/schema';
 
 /** A JSON Schema. */
 export type JsonSchema = { type?: string; [keyword: string]: unknown };
@@ -17,32 +17,49 @@ export interface ValueSchema {
   fault(): Promise<string | undefined>;
 }
 
+interface ReadOptions {
+  /** Patterns of a JSON Schema are run in another process, so that no value can block this one. */
+  guarded?: boolean;
+}
+
 /** `what` names the schema in errors: "The inputSchema of tool …". */
-export function readValueSchema(what: string, schema: JsonSchema | StandardSchemaV1): ValueSchema {
+export function readValueSchema(
+  what: string,
+  schema: JsonSchema | StandardSchemaV1,
+  options: ReadOptions = {},
+): ValueSchema {
   if (isStandardSchema(schema)) {
     const json = sharedJsonSchema(what, schema);
     const validates = typeof schema['~standard'].validate === 'function';
     return validates
       ? { json, check: (value) => checkByStandard(schema, value), fault: async () => undefined }
-      : byJsonSchema(json);
+      : byJsonSchema(json, options);
   }
   checkJsonSchema(what, schema);
-  return byJsonSchema(snapshot(schema));
+  return byJsonSchema(copyOf(what, schema), options);
 }
 
-function byJsonSchema(json: JsonSchema): ValueSchema {
+function copyOf(what: string, schema: JsonSchema): JsonSchema {
+  try {
+    return snapshot(schema);
+  } catch (error) {
+    throw configError(`${what} cannot be used: ${schemaFault(error)}.`, error);
+  }
+}
+
+function byJsonSchema(json: JsonSchema, { guarded = false }: ReadOptions): ValueSchema {
   return {
     json,
-    check: (value) => checkByJsonSchema(json, value),
+    check: async (value) => checkedValue(value, await (guarded ? checkGuarded : checkHere)({ schema: json, value })),
     async fault() {
-      const checked = await checkByJsonSchema(json, undefined);
+      const checked = checkedValue(undefined, await checkHere({ schema: json }));
       return 'unusable' in checked ? checked.unusable : undefined;
     },
   };
 }
 
 export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
-  return (isRecord(schema) || typeof schema === 'function') && '~standard' in schema;
+  return (isRecord(schema) || typeof schema === 'function') && '~standard' in schema && isRecord(schema['~standard']);
 }
 
 /** `input` is what a model writes; `output` is what the schema parsed from it, after transforms and defaults. */
@@ -87,12 +104,24 @@ function wayOut(vendor: string): string {
 }
 
 async function checkByStandard(schema: StandardSchemaV1, value: unknown): Promise<CheckedValue> {
+  if (isZodSchema(schema)) {
+    const { error, data } = await schema.safeParseAsync(value);
+    return error ? { problems: schemaIssueTexts(error.issues) } : { value: data };
+  }
   const result = await schema['~standard'].validate(value);
   return result.issues ? { problems: schemaIssueTexts(result.issues) } : { value: result.value };
 }
 
-async function checkByJsonSchema(schema: JsonSchema, value: unknown): Promise<CheckedValue> {
-  const verdict = await checkHere({ schema, value });
+interface ZodSchema extends StandardSchemaV1 {
+  safeParseAsync(value: unknown): Promise<{ data?: unknown; error?: { issues: readonly StandardSchemaV1.Issue[] } }>;
+}
+
+/** `validate` of zod runs an asynchronous check twice; if it rejects, the first run ends the program. */
+function isZodSchema(schema: StandardSchemaV1): schema is ZodSchema {
+  return schema['~standard'].vendor === 'zod' && 'safeParseAsync' in schema;
+}
+
+function checkedValue(value: unknown, verdict: Verdict): CheckedValue {
   if ('fits' in verdict) return { value };
   if ('problem' in verdict) return { problems: verdict.problem.split('; ') };
   const reason = 'invalid' in verdict ? verdict.invalid : verdict.unchecked;

@@ -1,8 +1,8 @@
 // The schema of an answer in the forms that models, providers and protocols take.
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { isRecord, snapshot } from '@pocket-agent/kit';
-import { ownArguments, type RepairedSchema, repairSchema, strictSchema } from '@pocket-agent/schema';
+import { configError, isRecord, snapshot } from '@pocket-agent/kit';
+import { ownArguments, type RepairedSchema, repairSchema, schemaFault, strictSchema } from '@pocket-agent/schema';
 import {
   type CheckedValue,
   isStandardSchema,
@@ -33,7 +33,7 @@ export class AnswerSchema {
 
   private constructor(given: JsonSchema | StandardSchemaV1) {
     this.#given = given;
-    this.#value = readValueSchema(OWNER, given);
+    this.#value = readValueSchema(OWNER, given, { guarded: true });
     this.#isWrapped = !isObjectSchema(this.#value.json);
     this.asked = this.#isWrapped ? snapshot(wrapped(this.#value.json)) : this.#value.json;
   }
@@ -107,7 +107,7 @@ function isObjectSchema({ type }: JsonSchema): boolean {
 
 /** A schema whose root is not an object becomes the property `value` of one. References within it still lead there. */
 function wrapped({ $schema, ...schema }: JsonSchema): JsonSchema {
-  const moved = JSON.parse(JSON.stringify(schema), (key, value) =>
+  const moved = JSON.parse(textOf(schema), (key, value) =>
     key === '$ref' && typeof value === 'string' && value.startsWith('#')
       ? `#/properties/value${value.slice(1)}`
       : value,
@@ -119,6 +119,14 @@ function wrapped({ $schema, ...schema }: JsonSchema): JsonSchema {
     required: ['value'],
     additionalProperties: false,
   };
+}
+
+function textOf(schema: JsonSchema): string {
+  try {
+    return JSON.stringify(schema);
+  } catch (error) {
+    throw configError(`${OWNER} cannot be used: ${schemaFault(error)}.`, error);
+  }
 }
 
 /** Undefined for values that JSON Schema cannot describe, such as the result of a transform. */

@@ -66,9 +66,12 @@ function closed(text: string, closers: readonly string[]): string | undefined {
   return text === '' ? undefined : text + closers.toReversed().join('');
 }
 
-/** A string that has not ended yet is shown as far as it goes, without half an escape sequence. */
+/** A string that has not ended yet is shown as far as it goes, without half an escape sequence or surrogate pair. */
 function openString(text: string, begin: number, closers: readonly string[]): string | undefined {
-  const whole = text.slice(begin).replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, '$1');
+  const whole = text
+    .slice(begin)
+    .replace(/[\ud800-\udbff]$/, '')
+    .replace(/(?<!\\)((?:\\\\)*)(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\(?:u[0-9a-fA-F]{0,3})?)?$/, '$1');
   return closed(`${whole}"`, closers);
 }
 

@@ -1,5 +1,5 @@
 // One run with an output: the model is asked for the answer, what it writes is checked, and it may correct it.
-import { configError, type PocketError } from '@pocket-agent/kit';
+import { abortable, configError, type PocketError } from '@pocket-agent/kit';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { CheckedValue } from '../base/value-schema.ts';
 import type { ModelCall, ModelResponse } from '../model/model-call.ts';
@@ -19,7 +19,16 @@ interface Outcome {
   failure: unknown;
 }
 
-type FinishReason = ModelResponse['finishReason'];
+/** The step whose calls are read. */
+interface Step {
+  finishReason: ModelResponse['finishReason'];
+  signal: AbortSignal;
+}
+
+interface CallReading {
+  isCutOff: boolean;
+  signal: AbortSignal;
+}
 
 export class OutputRun {
   readonly #output: Output;
@@ -58,7 +67,7 @@ export class OutputRun {
   /** The results of all calls of a step, in order. The answer is not an action, so it does not pass the gate of tools. */
   async runCalls<Call extends WrittenCall>(
     requested: readonly Call[],
-    { unified }: FinishReason,
+    { finishReason: { unified }, signal }: Step,
     runOthers: (calls: readonly Call[]) => Promise<Outcome>,
   ): Promise<Outcome> {
     const { toolName } = this.#request;
@@ -67,17 +76,18 @@ export class OutputRun {
     );
     const outcome = others.length > 0 ? await runOthers(others) : { results: [], failure: undefined };
     if (answers.length === 0) return outcome;
-    const read = await this.#readCalls(answers, unified === 'length' || unified === 'interrupted');
+    const isCutOff = unified === 'length' || unified === 'interrupted';
+    const read = await this.#readCalls(answers, { isCutOff, signal });
     const byId = new Map([...outcome.results, ...read.results].map((result) => [result.toolCallId, result]));
     const results = requested.flatMap(({ call }) => byId.get(call.id) ?? []);
     return { results, failure: outcome.failure ?? read.failure };
   }
 
   /** Reads the text of a model that has finished: the answer, or what to ask next. Throws if no correction is left. */
-  async readText(text: string): Promise<{ value: unknown } | { request: string }> {
+  async readText(text: string, signal: AbortSignal): Promise<{ value: unknown } | { request: string }> {
     const { schema } = this.#output;
     const found = jsonIn(text);
-    const checked = 'json' in found ? await schema.check(found.json) : { problems: [found.problem] };
+    const checked = 'json' in found ? await abortable(schema.check(found.json), signal) : { problems: [found.problem] };
     if ('value' in checked) {
       this.#answer = checked;
       return checked;
@@ -92,9 +102,10 @@ export class OutputRun {
     return { request };
   }
 
-  async #readCalls(calls: readonly WrittenCall[], isCutOff: boolean): Promise<Outcome> {
+  async #readCalls(calls: readonly WrittenCall[], { isCutOff, signal }: CallReading): Promise<Outcome> {
     const results: ToolResult[] = [];
     let refused: { checked: CheckedValue; text: string } | undefined;
+    let failure: unknown;
     for (const { call, malformed } of calls) {
       const text = malformed ? String(malformed.details.text ?? '') : JSON.stringify(call.arguments);
       if (this.#answer) results.push(answerResult(call, 'Another answer was accepted.'));
@@ -102,8 +113,12 @@ export class OutputRun {
         this.#cutOffText = text;
         results.push(answerResult(call, malformed.message, true));
       } else {
-        const checked = malformed ? { problems: [malformed.message] } : await this.#output.schema.check(call.arguments);
-        if ('value' in checked) {
+        const checked = await this.#checkCall({ call, malformed }, signal).catch((error: unknown) => {
+          failure ??= error;
+          return undefined;
+        });
+        if (!checked) results.push(answerResult(call, 'This answer could not be checked.', true));
+        else if ('value' in checked) {
           this.#answer = checked;
           results.push(answerResult(call, 'Accepted.'));
         } else {
@@ -113,7 +128,14 @@ export class OutputRun {
       }
     }
     const isOpen = this.#answer === undefined && this.#cutOffText === undefined;
-    return { results, failure: refused && isOpen ? this.#failure(refused.checked, refused.text) : undefined };
+    if (refused && isOpen) failure ??= this.#failure(refused.checked, refused.text);
+    return { results, failure };
+  }
+
+  /** The schema of the program may throw, or take any time. */
+  async #checkCall({ call, malformed }: WrittenCall, signal: AbortSignal): Promise<CheckedValue> {
+    if (malformed) return { problems: [malformed.message] };
+    return abortable(this.#output.schema.check(call.arguments), signal);
   }
 
   /** Why the model is not asked again; undefined if it is. */

@@ -2,6 +2,7 @@
 import {
   configError,
   isRecord,
+  nonEmptyRule,
   nullable,
   nullableBoolean,
   nullableFunction,
@@ -75,7 +76,8 @@ export const runOptions = new OptionSet<Partial<TypedRunOptions<unknown>>>('A ru
   approve: nullableFunction,
   approveFallback: nullableFunction,
   elicit: nullableFunction,
-  caller: nullableString,
+  // an empty one, of a request without a user, would share memory and connections with other such requests
+  caller: nullable(nonEmptyRule.expected, nonEmptyRule.accepts),
   output: true,
   metadata: { ...nullable('an object', isRecord), isSecret: true },
 });

@@ -15,6 +15,7 @@ import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import { limitChecks } from '../../../schema/test/check-limit.ts';
 import { add, expectLittleWork, expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
 
 const Report = z.object({ city: z.string(), celsius: z.number() });
@@ -358,4 +359,83 @@ test('an answer nested too deeply neither ends the program nor is accepted', asy
   const output = { schema: z.array(z.unknown()), mode: 'native' as const };
   const error = await failureOf(agent.run('?', { output, onEvent() {} }));
   expect(error).toMatchObject({ code: 'OUTPUT_INVALID', message: expect.stringContaining('nested levels') });
+});
+
+test('a pattern that takes years for the answer of a model ends the run instead of blocking the program', async () => {
+  limitChecks(300);
+  const output = { type: 'object', properties: { name: { type: 'string', pattern: '^(a+)+$' } } };
+  const { agent } = scriptedAgent([answer({ name: 'aaa' }), answer({ name: `${'a'.repeat(60)}!` })]);
+  expect(await agent.run('?', { output })).toEqual({ name: 'aaa' });
+  const error = await failureOf(agent.run('?', { output }));
+  expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('took longer than') });
+  expectValidHistory(agent);
+});
+
+test.each([
+  ['contains itself', () => selfContaining({ type: 'object', properties: {} })],
+  ['contains itself, and is no object', () => selfContaining({ type: 'array', properties: {} })],
+  ['refers to itself', () => ({ $ref: '#' })],
+  ['is nested in 20,000 levels', () => nested(20_000)],
+])('a schema that %s is refused before the model is called', async (_what, schema) => {
+  const { agent, model } = scriptedAgent([answer()]);
+  const error = await failureOf(agent.run('?', { output: schema() }));
+  expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('nested too deeply') });
+  expect(model.calls).toHaveLength(0);
+});
+
+function selfContaining(schema: { type: string; properties: Record<string, JsonSchema> }): JsonSchema {
+  schema.properties.self = schema;
+  return schema;
+}
+
+function nested(levels: number): JsonSchema {
+  let schema: JsonSchema = { type: 'string' };
+  for (let level = 0; level < levels; level++) schema = { type: 'object', properties: { a: schema } };
+  return schema;
+}
+
+describe('a check of the program', () => {
+  test('that throws fails the run, and its call has a result', async () => {
+    const schema = z.object({
+      city: z.string().transform(() => {
+        throw new Error('The list of cities is gone.');
+      }),
+    });
+    const { agent } = scriptedAgent([answer()]);
+    await expect(agent.run('?', { output: schema })).rejects.toThrow('The list of cities is gone.');
+    expectValidHistory(agent);
+    expect(resultText(agent)).toBe('This answer could not be checked.');
+  });
+
+  test('that waits runs once, and may reject', async () => {
+    let checks = 0;
+    const schema = z.object({
+      city: z.string().refine(async () => {
+        if (++checks > 1) throw new Error('The database is gone.');
+        return true;
+      }),
+    });
+    const { agent } = scriptedAgent([answer(), answer()]);
+    expect(await agent.run('?', { output: schema })).toEqual({ city: 'Zurich' });
+    await expect(agent.run('?', { output: schema })).rejects.toThrow('The database is gone.');
+    expect(checks).toBe(2);
+  });
+
+  test.each(['a call', 'text'])('that never ends stops with the run, for %s', async (how) => {
+    const began = Promise.withResolvers<void>();
+    const schema = z.object({
+      city: z.string().refine(() => {
+        began.resolve();
+        return new Promise<boolean>(() => {});
+      }),
+    });
+    const { agent } = scriptedAgent([how === 'text' ? JSON.stringify(zurich) : answer(), 'Hello.']);
+    const controller = new AbortController();
+    const run = agent.run('?', { output: schema, signal: controller.signal });
+    await began.promise;
+    controller.abort();
+    await expect(run).rejects.toMatchObject({ code: 'ABORTED' });
+    expectValidHistory(agent);
+    expect(await agent.run('And now?')).toBe('Hello.');
+  });
 });

@@ -12,8 +12,8 @@ import {
   type ConversationsOptions,
   checkAgent,
   checkId,
+  checkImport,
   checkListOptions,
-  checkMessages,
   checkOpenOptions,
   checkOwner,
   checkSearchText,
@@ -231,8 +231,8 @@ export class Conversations {
 
   /** Adds an exported conversation. False if there is one with its id. */
   async import(conversation: ExportedConversation): Promise<boolean> {
+    checkImport(conversation);
     const { id, title, messages, turns = [], compacted } = conversation;
-    checkMessages(messages);
     const place = this.#place(id);
     const key = keyOf(place);
     const rows = messages.map((message, number) =>

@@ -42,6 +42,8 @@ const MAX_LEASE_MS = 3_600_000;
 /** A thousand years. */
 const MAX_EXPIRY_MS = 1_000 * 365 * 86_400_000;
 
+const titleRule = textOfLength(1, MAX_TITLE_LENGTH);
+
 const milliseconds: OptionRule = {
   expected: 'a number of milliseconds, 0 or more',
   accepts: (value) => typeof value === 'number' && value >= 0,
@@ -89,7 +91,7 @@ export function checkTurn(turn: string): void {
 }
 
 export function checkTitle(title: string): void {
-  checkValue('The title of a conversation', title, textOfLength(1, MAX_TITLE_LENGTH));
+  checkValue('The title of a conversation', title, titleRule);
 }
 
 export function checkSearchText(text: string): void {
@@ -110,11 +112,26 @@ export function checkAgent(agent: unknown, method: keyof ConversationAgent): voi
   throw configError(`A conversation is continued by a PocketAgent: pass one, with its method ${method}().`);
 }
 
-export function checkMessages(messages: unknown): void {
-  const isMessage = (message: unknown) =>
-    isRecord(message) && typeof message.role === 'string' && Array.isArray(message.content);
-  if (!Array.isArray(messages) || !messages.every(isMessage))
-    throw configError('An imported conversation needs `messages`, each with `role` and `content`.');
+/** `conversation`: what `export` returned, or what another program wrote. */
+export function checkImport(conversation: unknown): void {
+  if (!isRecord(conversation)) throw configError('An imported conversation must be an object, as export() returns it.');
+  const { title, messages, turns = [], compacted } = conversation;
+  if (!Array.isArray(messages) || !messages.every(isMessage)) {
+    const parts = '`role` (user, assistant or tool) and `content` (a list of parts, which are objects)';
+    throw configError(`An imported conversation needs \`messages\`, each with ${parts}.`);
+  }
+  if (title !== undefined && title !== '') checkValue('The title of an imported conversation', title, titleRule);
+  if (!Array.isArray(turns)) throw configError('`turns` of an imported conversation must be a list of labels.');
+  for (const turn of turns) if (turn !== '') checkTurn(turn);
+  if (compacted !== undefined && !isRecord(compacted))
+    throw configError('`compacted` of an imported conversation must be an object.');
+}
+
+const roles = ['user', 'assistant', 'tool'];
+
+function isMessage(message: unknown): boolean {
+  if (!isRecord(message) || !Array.isArray(message.content)) return false;
+  return roles.some((role) => role === message.role) && message.content.every(isRecord);
 }
 
 export function textOfLength(min: number, max: number): OptionRule {

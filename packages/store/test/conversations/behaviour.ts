@@ -4,7 +4,12 @@ import { type Message, PocketAgent, tool } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expectValidHistory, silent } from '../../../pocket-agent/test/helpers.ts';
-import { type Conversations, type ConversationsOptions, openConversations } from '../../src/index.ts';
+import {
+  type Conversations,
+  type ConversationsOptions,
+  type ExportedConversation,
+  openConversations,
+} from '../../src/index.ts';
 import { expectWholeRuns, startWriter } from './processes.ts';
 
 type Script = ConstructorParameters<typeof ScriptedModel>[0];
@@ -498,6 +503,35 @@ export function testConversations(newDatabase: () => Promise<string>): void {
     const misspelt: object = { expiresAfter: 1 };
     await expect(openAgain(misspelt)).rejects.toThrow('Did you mean "expiresAfterMs"?');
     await expect(chats.open('x', {} as PocketAgent)).rejects.toThrow('is continued by a PocketAgent: pass one');
+  });
+
+  test('refuses to import what no agent could continue', async () => {
+    const given = conversation('x');
+    const [message] = given.messages;
+    const wrong: [object | null, string][] = [
+      [null, 'must be an object'],
+      [{}, 'needs `messages`'],
+      [{ ...given, messages: [{ ...message, role: 'system' }] }, 'role` (user, assistant or tool)'],
+      [{ ...given, messages: [{ ...message, content: [null] }] }, 'a list of parts, which are objects'],
+      [{ ...given, title: 'x'.repeat(1_000) }, 'The title of an imported conversation must be a string of 1 to 200'],
+      [{ ...given, title: 'a\0b' }, 'The title of an imported conversation'],
+      [{ ...given, turns: [7] }, 'The label of a turn must be'],
+      [{ ...given, compacted: 'x' }, '`compacted` of an imported conversation must be an object'],
+    ];
+    for (const [conversation, text] of wrong) {
+      const imported = chats.import(conversation as ExportedConversation);
+      await expect(imported).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(text) });
+    }
+    expect(await chats.get('x')).toBeUndefined();
+    expect(await chats.import(given)).toBe(true);
+  });
+
+  test('a caller without a name is refused before anything is saved, and does not share the memory of others', async () => {
+    const { agent } = agentOf(['ok', 'ok'], { memory: true });
+    const chat = await chats.open('x', agent);
+    await expect(chat.run('Hi.', { caller: '' })).rejects.toThrow('caller must be a non-empty string');
+    expect(await chats.get('x')).toBeUndefined();
+    expect(await chat.run('Hi.', { caller: 'ann' })).toBe('ok');
   });
 
   test('after close() every use says so', async () => {
