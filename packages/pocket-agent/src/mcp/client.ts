@@ -38,7 +38,7 @@ import {
   type ToolSource,
 } from '../tools/tool-source.ts';
 import { type CallerContext, Logins } from './callers/caller.ts';
-import { Revisions, ServerConnections } from './callers/server-connections.ts';
+import { revisionOf, ServerConnections } from './callers/server-connections.ts';
 import { clientOptions, type PocketAgentClientOptions } from './client-options.ts';
 import type { McpConnection } from './connection.ts';
 import { entryFor, isPersonal, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
@@ -70,8 +70,8 @@ export class PocketAgentClient implements ToolSource {
   readonly #renamed = new WeakMap<Tool, Tool>();
   #loading: Promise<Server[]> | undefined;
   #open: Server[] = [];
-  /** Made if callers have their own connections. */
-  #revisions: Revisions | undefined;
+  /** Whether callers have their own connections to a server. */
+  #isPersonal = false;
   #isClosed = false;
 
   constructor(options: PocketAgentClientOptions = {}) {
@@ -82,7 +82,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   get revision(): number {
-    if (this.#revisions) return this.#revisions.of(this.#open.map(({ stamp }) => stamp).join('\n'));
+    if (this.#isPersonal) return revisionOf(this.#open.map(({ stamp }) => stamp));
     return this.#open.reduce((sum, { known }) => sum + (known?.tools.revision ?? 0), 0);
   }
 
@@ -316,7 +316,7 @@ export class PocketAgentClient implements ToolSource {
       const logger = this.#logger;
       return new ServerConnections({ name, isPersonal: isPersonal(entry), make, maxCallers, idleMs, logger });
     });
-    if (this.#open.some((server) => server.isPersonal)) this.#revisions = new Revisions();
+    this.#isPersonal = this.#open.some((server) => server.isPersonal);
     return this.#open;
   }
 

@@ -1,6 +1,14 @@
 // Each caller has its own connection to a server: tokens of one caller never reach the connection of another.
 import { join } from 'node:path';
-import { fileOAuth, type McpServerEntry, PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
+import { McpServer } from '@modelcontextprotocol/server';
+import {
+  fileOAuth,
+  type McpServerEntry,
+  PocketAgent,
+  PocketAgentClient,
+  type PocketAgentOptions,
+  tool,
+} from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startProtectedHost } from '../fixtures/servers/authorization-server.ts';
@@ -354,4 +362,26 @@ test.each([
   const options = { llmModel: 'demo', mcpServers: { it: { url: 'http://localhost:1/mcp', ...more } } };
   const make = () => new PocketAgent(options as unknown as PocketAgentOptions);
   expect(make).toThrow(message);
+});
+
+test('a list of tools that has not changed for one caller keeps its revision, however many callers there are', async () => {
+  const entry = { server: () => new McpServer({ name: 'it', version: '1.0.0' }), perCaller: true };
+  const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: entry } }, logger: silent });
+  onTestFinished(() => client.close());
+  const revisions: number[] = [];
+  const note = tool({
+    name: 'note',
+    description: 'Notes the revision',
+    run: () => void revisions.push(client.revision),
+  });
+  const list = tool({ name: 'list', description: 'Lists tools', run: async () => void (await client.listTools()) });
+  const runs = 1_103;
+  const script = Array.from({ length: runs }, (_, index) => [callTool(index === 0 ? 'list' : 'note'), 'done']).flat();
+  const agent = new PocketAgent({ llmModel: new ScriptedModel(script), logger: silent, tools: [note, list] });
+  await agent.run('go', { caller: 'ann' });
+  await agent.run('go', { caller: 'ann' });
+  for (let index = 0; index < runs - 3; index++) await agent.run('go', { caller: `caller ${index}` });
+  await agent.run('go', { caller: 'ann' });
+  expect(new Set(revisions.slice(1, -1)).size).toBe(runs - 3);
+  expect(revisions.at(-1)).toBe(revisions[0]);
 });

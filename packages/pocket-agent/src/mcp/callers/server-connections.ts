@@ -1,5 +1,5 @@
 // The connections to one server: one for all runs, or one for each caller, bounded and closed when idle.
-import { dropOldest, errorText, type Logger, MAX_TIMER_MS, PocketError } from '@pocket-agent/kit';
+import { errorText, type Logger, MAX_TIMER_MS, PocketError, sha256 } from '@pocket-agent/kit';
 import { type CallerContext, type CallerKey, currentCaller, keyOf } from './caller.ts';
 
 interface Connection {
@@ -138,6 +138,9 @@ export class ServerConnections<Kept extends Connection> {
   }
 }
 
+/** Hexadecimal; several revisions are added up. */
+const REVISION_DIGITS = 12;
+
 const numbers = new WeakMap<object, number>();
 let lastNumber = 0;
 
@@ -147,18 +150,7 @@ function numberOf(key: object): number {
   return known;
 }
 
-const MAX_REVISIONS = 1_000;
-
-/** A number for each state of all servers, so that lists of tools are kept apart by caller. */
-export class Revisions {
-  readonly #numbers = new Map<string, number>();
-  #count = 0;
-
-  of(state: string): number {
-    const known = this.#numbers.get(state);
-    if (known !== undefined) return known;
-    this.#numbers.set(state, ++this.#count);
-    dropOldest(this.#numbers, MAX_REVISIONS);
-    return this.#count;
-  }
+/** A number for a state of all servers, so that lists of tools are kept apart by caller. No state has to be remembered. */
+export function revisionOf(stamps: readonly string[]): number {
+  return Number.parseInt(sha256(stamps.join('\n')).slice(0, REVISION_DIGITS), 16);
 }
