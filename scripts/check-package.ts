@@ -20,7 +20,7 @@ interface Check {
   attempt(project: Project): void | Promise<void>;
 }
 
-const extensions = ['a2a', 'redis', 'store', 'tool-folder'].map((name) => `@pocket-agent/${name}`);
+const extensions = ['a2a', 'code-mode', 'redis', 'store', 'tool-folder'].map((name) => `@pocket-agent/${name}`);
 
 const checks: Check[] = [
   { packages: ['pocket-agent'], mostPackages: 26, attempt: tryLibrary },

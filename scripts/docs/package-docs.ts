@@ -8,6 +8,7 @@ import { titleOf, withLinks } from './markdown.ts';
 const ownPages: Record<string, string[]> = {
   '@pocket-agent/a2a': ['a2a'],
   '@pocket-agent/agent3': ['agent3', 'from-agent3-seed'],
+  '@pocket-agent/code-mode': ['code-mode'],
   '@pocket-agent/discord': ['discord', 'from-jakeybot'],
   '@pocket-agent/gateway': ['gateway'],
   '@pocket-agent/mattermost': ['mattermost', 'mattermost-bot', 'from-mattermost-python'],

@@ -22,6 +22,7 @@ export const sidebar: Record<string, Record<string, string>> = {
   Tools: {
     'docs/mcp-servers.md': 'MCP servers',
     'docs/tool-search.md': 'Many tools',
+    'docs/code-mode.md': 'Code mode',
     'docs/access.md': 'Access and approval',
     'docs/tool-folders.md': 'Tool folders',
     'docs/skills.md': 'Skills',

@@ -106,13 +106,15 @@ interface CalledTool {
   judged: JudgedTool;
 }
 
-async function approval({ run, record }: ActiveCall, { entry, judged }: CalledTool): Promise<Verdict> {
+async function approval({ run, request, record }: ActiveCall, { entry, judged }: CalledTool): Promise<Verdict> {
   const { policy, signal } = run.context;
   const { call } = record;
   note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
   const { source, tool, name: listedAs } = entry;
   const asked = judged === entry ? entry : { ...judged, source, tool, listedAs };
-  const verdict = await policy.checkApproval(call, asked, signal);
+  const { asking } = request.from ?? {};
+  asking?.(true);
+  const verdict = await policy.checkApproval(call, asked, signal).finally(() => asking?.(false));
   if (verdict.decision !== 'approved' && verdict.decision !== 'edited') return verdict;
   if (!(await isUnchanged(run, entry))) return denied(call, verdict.by, 'the tool changed while it was being approved');
   // an approver who changes the arguments may not choose what the rules refuse

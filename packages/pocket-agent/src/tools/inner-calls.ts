@@ -29,8 +29,15 @@ export interface ToolCaller {
   readonly signal: AbortSignal;
   /** What may be called. */
   list(): readonly ReachableTool[];
-  /** Rejects if the call is refused or fails. `via` is noted in its audit record. */
-  call(name: string, args: Record<string, unknown>, options?: { via?: string }): Promise<CallToolResult>;
+  /** Rejects if the call is refused or fails. */
+  call(name: string, args: Record<string, unknown>, options?: InnerCallOptions): Promise<CallToolResult>;
+}
+
+export interface InnerCallOptions {
+  /** Noted in its audit record. Default `tool`. */
+  via?: string;
+  /** Called with true when a person is asked about the call, and with false when the question is settled. */
+  asking?(isAsked: boolean): void;
 }
 
 /** How calls are made. Neither function rejects. */
@@ -93,10 +100,17 @@ export class InnerCalls implements ToolCaller {
     return reachable(this.#inner.run.table.entries, this.#callers);
   }
 
-  call(name: string, args: Record<string, unknown>, { via = 'tool' } = {}): Promise<CallToolResult> {
+  call(
+    name: string,
+    args: Record<string, unknown>,
+    { via = 'tool', asking }: InnerCallOptions = {},
+  ): Promise<CallToolResult> {
     const { id } = this.#outer.record.call;
     const call = { id: `${id}.${++this.#count}`, name, arguments: isRecord(args) ? deepCopy(args) : {} };
-    const request: RequestedCall = { call: deepFreeze(call), from: { toolCallId: id, names: this.#callers, via } };
+    const request: RequestedCall = {
+      call: deepFreeze(call),
+      from: { toolCallId: id, names: this.#callers, via, asking },
+    };
     const text = `The arguments of "${name}" must be an object.`;
     if (!isRecord(args)) request.malformed = new PocketError('TOOL_ARGUMENTS_INVALID', text);
     const calling = this.#call(request);

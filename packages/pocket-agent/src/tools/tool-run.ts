@@ -39,6 +39,8 @@ export interface CallingTool {
   /** Its name, and those of the tools that called it: a tool does not call itself. */
   names: readonly string[];
   via: string;
+  /** Called when a person is asked about the call, and when they have answered. */
+  asking?: ((isAsked: boolean) => void) | undefined;
 }
 
 /** What may be called. */

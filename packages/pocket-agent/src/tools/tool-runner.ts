@@ -186,7 +186,7 @@ function readToolAnswer({ run, record }: ActiveCall, entry: ToolEntry, answer: C
     return { answer, result: read?.result, whole: read?.whole };
   }
   const text = resultText(answer);
-  const code = looksLikeBadArguments(text) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
+  const code = looksLikeBadArguments(text, entry) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
   return { entry, error: new PocketError(code, text), ...toToolResult(call, answer, run.settings) };
 }
 
@@ -234,7 +234,8 @@ async function failedResult({ run, record, stop }: ActiveCall, failure: Failure)
     stop.stop(new PocketError('TOOL_FAILED', text, { cause: error }));
   }
   const result = ownResult ?? errorToolResult(call, { error, settings });
-  const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));
+  const isBadArguments =
+    isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error), entry);
   const tool = entry && isBadArguments ? visibleTool(run, entry) : undefined;
   const schema = tool && JSON.stringify(tool.inputSchema);
   // schemas of servers may be huge, and the model has this one already
@@ -250,8 +251,9 @@ function visibleTool({ context: { policy } }: ToolRun, entry: ToolEntry): Tool |
   return allowedTool(entry.source, entry, (tool) => policy.refusal(tool) === undefined);
 }
 
-/** How MCP servers in several languages word a complaint about arguments. */
-function looksLikeBadArguments(text: string): boolean {
+/** How MCP servers in several languages word a complaint about arguments. Code may quote that of a call it makes. */
+function looksLikeBadArguments(text: string, entry: ToolEntry | undefined): boolean {
+  if (entry?.source.showCaller) return false;
   return /validation error|invalid (arguments|params|parameters|input)|unexpected.?keyword|missing required|-32602/i.test(
     text,
   );

@@ -15,6 +15,7 @@ const packages: Record<string, readonly string[]> = {
   schema: ['kit'],
   'pocket-agent': ['kit', 'http', 'schema'],
   redis: ['kit', 'pocket-agent'],
+  'code-mode': ['kit', 'http', 'pocket-agent'],
   a2a: ['kit', 'http', 'schema', 'pocket-agent'],
   'tool-folder': ['kit', 'http', 'schema', 'pocket-agent'],
   gateway: ['kit', 'http', 'store', 'pocket-agent'],

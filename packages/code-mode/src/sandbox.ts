@@ -1,0 +1,39 @@
+// What a sandbox has to do: run one script, within bounds, with functions as its only way out.
+
+/** Names that a script uses, by namespace, and the names of the tools behind them. */
+export type ScriptFunctions = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export interface ScriptLimits {
+  memoryBytes: number;
+  cpuMs: number;
+  /** Time on the clock. */
+  timeoutMs: number;
+  calls: number;
+  /** Of the returned value and the console together. */
+  outputBytes: number;
+  /** JSON of the arguments of one call. */
+  argumentBytes: number;
+}
+
+export interface Script {
+  /** The body of an async function. */
+  code: string;
+  functions: ScriptFunctions;
+  limits: ScriptLimits;
+  /** Ends the script at once. */
+  signal: AbortSignal;
+  /** Arguments and result are JSON. The script sees an error with the message of a rejection. */
+  call(name: string, args: string): Promise<string>;
+  /** One line of the console. */
+  log(line: string): void;
+  /** While it returns true, the clock stands still. */
+  isPaused(): boolean;
+}
+
+/** How a script ended. `value` is JSON; undefined if it returned nothing. */
+export type ScriptEnd = { value: string | undefined } | { error: string };
+
+/** Rejects only if the signal is aborted or the sandbox cannot start. Nothing of the script runs afterwards. */
+export interface Sandbox {
+  run(script: Script): Promise<ScriptEnd>;
+}

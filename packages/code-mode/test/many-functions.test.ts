@@ -1,0 +1,71 @@
+// Many functions: the model finds them, with their types, by find_tools.
+import { PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
+import { expect, test } from 'vitest';
+import { resultText, silent } from '../../pocket-agent/test/helpers.ts';
+import { codeMode } from '../src/index.ts';
+
+const things = ['photo', 'song', 'invoice', 'ticket', 'user', 'order', 'page', 'file', 'note', 'event'];
+const make = (action: string, thing: string) =>
+  tool({
+    name: `${action}_${thing}`,
+    description: `${action} a ${thing}. ${'More about it. '.repeat(20)}`,
+    inputSchema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+    capability: action === 'delete' ? 'delete' : 'read',
+    run: ({ id }) => ({ [thing]: id }),
+  });
+const tools = ['read', 'list', 'delete', 'count', 'share'].flatMap((action) =>
+  things.map((thing) => make(action, thing)),
+);
+
+async function agentWith(script: ConstructorParameters<typeof ScriptedModel>[0], options: object = {}) {
+  const model = new ScriptedModel(script);
+  const mcpServers = { media: { server: await scriptedServer(tools), exposure: 'code' as const } };
+  const agent = new PocketAgent({ llmModel: model, mcpServers, tools: [codeMode()], logger: silent, ...options });
+  return { agent, model };
+}
+
+const find = (query: string) => ({ toolCalls: [{ name: 'find_tools', arguments: { query, limit: 2 } }] });
+const code = (text: string) => ({ toolCalls: [{ name: 'run_code', arguments: { code: text } }] });
+
+test('find_tools returns the types of functions, and code calls them', async () => {
+  const { agent, model } = await agentWith([find('read a song'), code('return media.read_song({ id: "7" })'), 'Done.']);
+  await agent.run('Go');
+  expect(resultText(agent)).toMatch(
+    /^- read_song \(media, read\): .*\n {2}\/\/ read a song\..*\n {2}media\.read_song\(args: \{ id: string \}\): Promise<unknown>$/m,
+  );
+  expect(resultText(agent, 1)).toBe('{"song":"7"}');
+  expect(model.calls.map((call) => call.tools?.map(({ name }) => name).sort())).toEqual(
+    Array(3).fill(['find_tools', 'run_code']),
+  );
+  const [shown] = model.calls[0]?.tools?.filter(({ name }) => name === 'run_code') ?? [];
+  expect(shown).toMatchObject({ description: expect.stringContaining('There are 50 functions of media. find_tools') });
+  await agent.close();
+});
+
+test('what a profile refuses is neither found nor a function', async () => {
+  const script = [
+    find('delete a song'),
+    code('return Object.keys(media).filter((name) => name.includes("delete"))'),
+    'Done.',
+  ];
+  const { agent } = await agentWith(script, { access: { profile: 'reader' } });
+  await agent.run('Go');
+  expect(resultText(agent)).not.toContain('delete_');
+  expect(resultText(agent, 1)).toBe('[]');
+  await agent.close();
+});
+
+test('patterns and profiles choose the tools for code', async () => {
+  const keys = code('return Object.keys(media).length');
+  const exposure = { 'read_*': 'direct', 'share_*': 'hidden' };
+  const { agent, model } = await agentWith([keys, 'Done.', keys, 'Done.'], { exposure });
+  await agent.run('Go');
+  const shown = (index: number) => model.calls[index]?.tools?.map(({ name }) => name).sort();
+  expect(shown(0)).toEqual([...things.map((thing) => `read_${thing}`).sort(), 'run_code']);
+  expect(resultText(agent)).toBe('40');
+  await agent.run('Go', { profile: { capabilities: ['read'], exposure: { read_song: 'direct', '*': 'code' } } });
+  expect(shown(2)).toEqual(['find_tools', 'read_song', 'run_code']);
+  expect(resultText(agent, 1)).toBe('40');
+  await agent.close();
+});

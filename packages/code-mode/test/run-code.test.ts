@@ -1,0 +1,251 @@
+// The tool run_code: scripts call tools as functions, through the one gate.
+import { PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { expect, test, vi } from 'vitest';
+import { add, expectValidHistory, fail, resultText } from '../../pocket-agent/test/helpers.ts';
+import { codingAgent, echo, run } from './helpers.ts';
+
+const remove = tool({ name: 'remove', description: 'Deletes', capability: 'delete', run: () => 'removed' });
+
+test('a script calls tools in a loop and returns what matters', async () => {
+  const code = `
+    let sum = 0;
+    for (const n of [1, 2, 3]) sum = await tools.add({ a: sum, b: n });
+    return { sum };`;
+  expect(await run(code, { tools: [add] })).toBe('{"sum":6}');
+});
+
+test('the model sees only run_code, with the types of the functions', async () => {
+  const { agent, model } = codingAgent(['return 1'], { tools: [add] });
+  await agent.run('Go');
+  const [shown, ...others] = model.calls[0]?.tools ?? [];
+  expect(others).toEqual([]);
+  expect(shown).toMatchObject({ name: 'run_code' });
+  expect(shown && 'description' in shown && shown.description).toMatch(
+    /Functions:\n\/\/ Adds two numbers\ntools\.add\(args: \{ a: number; b: number \}\): Promise<unknown>$/,
+  );
+  expect(model.calls[1]?.tools).toEqual(model.calls[0]?.tools);
+});
+
+test('the model cannot call such a tool directly', async () => {
+  const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, 'Done.']);
+  const { agent } = codingAgent([], { tools: [add], llmModel });
+  await agent.run('Go');
+  expect(resultText(agent)).toContain('"add" cannot be called directly, only by code.');
+});
+
+test('the history has one call and one result, with a log of the calls inside', async () => {
+  const code = 'await tools.add({ a: 1, b: 2 }); await tools.fail().catch(() => {}); return "done"';
+  const { agent, audit, events } = codingAgent([code], { tools: [add, fail] });
+  await agent.run('Go');
+  expectValidHistory(agent);
+  expect(resultText(agent)).toBe('done');
+  const parts = agent.messages.flatMap(({ role, content }) => (role === 'tool' ? content : []));
+  const durationMs = expect.any(Number);
+  expect(parts.map(({ providerOptions }) => providerOptions?.pocketAgent?.calls)).toEqual([
+    [
+      { toolCallId: 'script-1.1', toolName: 'add', outcome: 'done', durationMs },
+      { toolCallId: 'script-1.2', toolName: 'fail', outcome: 'failed', durationMs },
+    ],
+  ]);
+  expect(audit.map(({ tool: name, via, outcome }) => [name, via, outcome])).toEqual([
+    ['add', 'code', 'done'],
+    ['fail', 'code', 'failed'],
+    ['run_code', undefined, 'done'],
+  ]);
+  const inner = events.filter(({ type, data }) => type === 'tool_call' && 'parentToolCallId' in data);
+  expect(inner.map(({ data }) => data)).toMatchObject([{ toolName: 'add' }, { toolName: 'fail' }]);
+});
+
+test('structured content and JSON text are values, other text stays text', async () => {
+  const returns = (name: string, value: unknown) =>
+    tool({ name, description: name, capability: 'read', run: () => value as string });
+  const text = (value: string) => ({ type: 'text' as const, text: value });
+  const tools = [
+    returns('structured', { rows: [1] }),
+    returns('json', '{"rows":[2]}'),
+    returns('number', 3),
+    returns('digits', '00123'),
+    returns('long', '12345678901234567890'),
+    returns('words', 'some words'),
+    returns('several', { content: [text('{"id":1}'), text('two')] }),
+    returns('nothing', { content: [] }),
+  ];
+  const code = `
+    const { structured, json, number, digits, long, words, several, nothing } = tools;
+    return Promise.all([structured, json, number, digits, long, words, several, nothing].map((each) => each()));`;
+  expect(JSON.parse(await run(code, { tools }))).toEqual([
+    { rows: [1] },
+    { rows: [2] },
+    3,
+    '00123',
+    '12345678901234567890',
+    'some words',
+    [{ id: 1 }, 'two'],
+    null,
+  ]);
+});
+
+test('images are handles in the script, and parts of the result if the script returns them', async () => {
+  const image = (name: string, data: string) =>
+    tool({
+      name,
+      description: 'Takes a picture',
+      capability: 'read',
+      run: () => ({ content: [{ type: 'image' as const, mimeType: 'image/png', data }] }),
+    });
+  const code = `
+    const [one, two] = [await tools.one(), await tools.two()];
+    console.log(Object.keys(one).join());
+    return { chosen: two };`;
+  const { agent } = codingAgent([code], {
+    tools: [image('one', 'AAAA'), image('two', 'BBBB')],
+    allowImages: true,
+  });
+  await agent.run('Go');
+  const output = JSON.parse(resultText(agent));
+  expect(output.value.slice(0, 2)).toEqual([
+    { type: 'text', text: '$file,type,bytes' },
+    { type: 'text', text: '{"chosen":{"$file":2,"type":"image/png","bytes":3}}' },
+  ]);
+  expect(output.value.slice(2)).toMatchObject([{ type: 'file', mediaType: 'image/png' }]);
+  expect(JSON.stringify(output)).toContain('BBBB');
+  expect(JSON.stringify(output)).not.toContain('AAAA');
+});
+
+test('a person is asked for calls of the script, which waits; a denied call throws in it', async () => {
+  const asked: unknown[] = [];
+  const code = `
+    const first = await tools.remove({});
+    const second = await tools.remove({}).catch((error) => error.code + ': ' + error.message);
+    return [first, second];`;
+  const { agent, audit } = codingAgent([code], {
+    tools: [remove],
+    access: { confirm: 'destructive' },
+    approve: async ({ tool: name, toolCallId }) => {
+      asked.push([name, toolCallId]);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return asked.length === 1 ? 'allow' : 'deny';
+    },
+    bounds: { timeoutMs: 200 },
+  });
+  await agent.run('Go');
+  expect(asked).toEqual([
+    ['remove', 'script-1.1'],
+    ['remove', 'script-1.2'],
+  ]);
+  const [first, second] = JSON.parse(resultText(agent));
+  expect(first).toBe('removed');
+  expect(second).toMatch(/^ACCESS_DENIED: "remove" was not called/);
+  expect(audit.map(({ decision }) => decision)).toEqual(['approved', 'denied', 'allowed']);
+});
+
+test('a script reaches only the tools of its run', async () => {
+  const code = 'return [Object.keys(tools), await tools.remove({}).catch((error) => error.message)]';
+  const text = await run(`try { ${code} } catch (error) { return error.message }`, {
+    tools: [add, remove],
+    access: { profile: 'reader' },
+  });
+  expect(text).toBe('tools has no function "remove". It has: add');
+});
+
+test('the budget of the run counts the calls of a script', async () => {
+  const code = 'for (;;) await tools.add({ a: 1, b: 1 })';
+  const { agent, audit } = codingAgent([code], { tools: [add], limits: { maxToolCalls: 4 } });
+  await expect(agent.run('Go')).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
+  expect(audit.filter(({ outcome }) => outcome === 'done')).toHaveLength(3);
+  expectValidHistory(agent);
+});
+
+test('at most maxParallelToolCalls of a script run at once', async () => {
+  let running = 0;
+  let most = 0;
+  const slow = tool({
+    name: 'slow',
+    description: 'Takes a while',
+    capability: 'read',
+    run: async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running--;
+    },
+  });
+  await run('await Promise.all(Array.from({ length: 9 }, () => tools.slow()))', {
+    tools: [slow],
+    limits: { maxParallelToolCalls: 3 },
+  });
+  expect(most).toBe(3);
+});
+
+test('an abort ends the script and its thread', async () => {
+  const hang = tool({
+    name: 'hang',
+    description: 'Never returns',
+    capability: 'read',
+    run: (_, { signal }) =>
+      new Promise<string>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  });
+  const threads = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+  const before = threads();
+  for (const code of ['await tools.hang()', 'for (;;);']) {
+    const controller = new AbortController();
+    const { agent, events } = codingAgent([code], { tools: [hang] });
+    const running = agent.run('Go', { signal: controller.signal });
+    running.catch(() => {});
+    await vi.waitFor(() => expect(events.some(({ type }) => type === 'tool_call')).toBe(true));
+    controller.abort();
+    await expect(running).rejects.toMatchObject({ code: 'ABORTED' });
+    expectValidHistory(agent);
+  }
+  await vi.waitFor(() => expect(threads()).toBeLessThanOrEqual(before));
+});
+
+test('errors name the line, and the model reads the console before them', async () => {
+  const text = await run('console.log("before", { a: 1 });\nconst x = null;\nx.y();', { tools: [echo] });
+  expect(text).toMatch(/^before \{"a":1\}\nTypeError: .*\(line 3\)$/);
+  expect(await run('\nreturn 1 +')).toMatch(/^SyntaxError: .*\(line 3\)$/);
+  expect(await run('\n\nawait tools.add({ a: "x", b: 1 })', { tools: [add] })).toMatch(
+    /^Error: Bad arguments for "add".*\(line 3\)$/s,
+  );
+  expect(await run('tools.ad()', { tools: [add] })).toMatch(/^TypeError: tools has no function "ad". It has: add/);
+  expect(await run('tools.add(1, 2)', { tools: [add] })).toBe('The code returned nothing. Use return or console.log.');
+  expect(await run('await tools.add(1, 2)', { tools: [add] })).toMatch(/^Error: "add" takes one object/);
+});
+
+test('code in a Markdown block runs', async () => {
+  expect(await run('```js\nreturn 6 * 7\n```')).toBe('42');
+});
+
+test('two scripts share nothing', async () => {
+  const { agent } = codingAgent(['globalThis.x = 1; Object.prototype.y = 2; return 1', 'return [typeof x, ({}).y]']);
+  await agent.run('Go');
+  expect(resultText(agent, 1)).toBe('["undefined",null]');
+});
+
+test('more scripts than allowed at once are refused', async () => {
+  const code = 'return (await tools.echo({})) && 1';
+  const calls = [1, 2, 3].map((id) => ({ name: 'run_code', arguments: { code }, id: `c${id}` }));
+  const llmModel = new ScriptedModel([{ toolCalls: calls }, 'Done.']);
+  const { agent } = codingAgent([], { tools: [echo], llmModel, bounds: { maxScripts: 2 } });
+  await agent.run('Go');
+  expect([0, 1, 2].map((index) => resultText(agent, index))).toEqual([
+    '1',
+    '1',
+    '2 scripts are running already. Try again later.',
+  ]);
+});
+
+test('wrong options are refused', () => {
+  expect(() => codingAgent([], { bounds: { maxCpuMs: 0 } })).toThrow(/codeMode\(\).*maxCpuMs|maxCpuMs.*greater than 0/);
+  expect(() => codingAgent([], { bounds: { maxCpu: 1 } as object })).toThrow(/maxCpuMs/);
+});
+
+test('an agent without tools for code shows how scripts reach the others', async () => {
+  const { agent, model } = codingAgent(['return tools.add({ a: 1, b: 1 })'], { tools: [add], exposure: 'auto' });
+  await agent.run('Go');
+  expect(resultText(agent)).toBe('2');
+  const shown = model.calls[0]?.tools ?? [];
+  expect(shown.map(({ name }) => name)).toEqual(['add', 'run_code']);
+  expect(JSON.stringify(shown)).toContain('functions, too: tools.NAME');
+  expect(agent).toBeInstanceOf(PocketAgent);
+});
