@@ -94,20 +94,33 @@ test('npm run examples refuses an unknown example and lists the known ones', () 
 describe('cold start', () => {
   const [node = '', ...start] = commandLine;
 
-  test.each(['--version', '--help'])('%s loads only the files it needs', (flag) => {
+  /** The files that a command loads, by their path. */
+  function loadedBy(args: readonly string[], env: Record<string, string>): string[] {
     const spy = `import { registerHooks } from 'node:module';
       registerHooks({ resolve(specifier, context, next) {
         const found = next(specifier, context);
-        if (!found.url.startsWith('node:')) process.stderr.write(found.url + '\\n');
+        process.stderr.write(found.url + '\\n');
         return found;
       } });`;
     const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
-    const env = { ...folder.env, NODE_OPTIONS: '' }; // without bundles
-    const { stderr } = spawnSync(node, ['--import', preload, ...start, flag], { env, encoding: 'utf8' });
-    const files = stderr.split('\n').filter((url) => url.startsWith('file:'));
+    const { stderr, status } = spawnSync(node, ['--import', preload, ...start, ...args], { env, encoding: 'utf8' });
+    expect(status).toBe(0);
+    return stderr.split('\n').filter((url) => /^(file|node):/.test(url));
+  }
+
+  test.each(['--version', '--help'])('%s loads only the files it needs', (flag) => {
+    const files = loadedBy([flag], { ...folder.env, NODE_OPTIONS: '' }).filter((url) => url.startsWith('file:')); // without bundles
     const own = flag === '--help' ? 'command-line/help.ts' : 'command-line/version.ts';
     expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
       [own, 'main.ts', 'require-node.ts', 'run-command.ts'].sort(),
     );
+  });
+
+  test.each(['an answer', 'serve'])('%s loads what it needs, but no YAML, prices or HTTP server', async (what) => {
+    const agent = await folder.file('served.json', { llmModel: 'demo' });
+    const files = loadedBy(what === 'serve' ? ['serve', agent] : ['-m', 'demo', 'hello'], folder.env);
+    expect(files.some((url) => url.includes(what === 'serve' ? '/serve' : 'cross-spawn'))).toBe(true);
+    const unneeded = /node_modules\/(yaml|@pydantic|hono|@hono|@modelcontextprotocol\/node)\/|^node:https?$/;
+    expect(files.filter((url) => unneeded.test(url))).toEqual([]);
   });
 });

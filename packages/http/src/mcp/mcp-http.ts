@@ -1,7 +1,6 @@
 // An MCP server that listens for HTTP on Node.
-import { createServer, type Server as NodeServer, type ServerResponse } from 'node:http';
+import type { Server as NodeServer, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { toNodeHandler } from '@modelcontextprotocol/node';
 import { DEFAULT_MAX_REQUEST_BODY_SIZE, type McpServerFactory } from '@modelcontextprotocol/server';
 import { type McpHandler, type McpHandlerOptions, mcpHandler, tooLargeText } from './mcp-handler.ts';
 import { refuseUnreadable } from './unreadable.ts';
@@ -25,6 +24,7 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
   const { host = '127.0.0.1', port = 0, path = '/mcp', onError = () => {} } = options;
   const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE } = options;
   const shownHost = host.includes(':') ? `[${host}]` : host;
+  const { createServer, toNodeHandler } = await loadNodeServer();
   const handler = mcpHandler(factory, { ...options, path, ownHosts: [shownHost] });
   const handle = toNodeHandler(handler, { onerror: onError, maxRequestBodySize });
   const server = createServer((request, response) => {
@@ -50,6 +50,15 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
       await closed;
     },
   };
+}
+
+/** Loaded here, because these modules take longer to load than all else that a server on stdio needs. */
+async function loadNodeServer() {
+  const [{ createServer }, { toNodeHandler }] = await Promise.all([
+    import('node:http'),
+    import('@modelcontextprotocol/node'),
+  ]);
+  return { createServer, toNodeHandler };
 }
 
 /** Resolves when the server listens. Port 0 takes a free one. */

@@ -133,9 +133,9 @@ export async function priceOf(model: Identity, prices: Prices = {}): Promise<Mod
   return found ? { input: found.input_price * 1_000, output: found.output_price * 1_000 } : undefined;
 }
 
-/** The context window of a model in tokens, if the table has it. */
+/** The context window of a model in tokens, if the table has it. It has no local models. */
 export async function contextWindowOf(model: Identity): Promise<number | undefined> {
-  if (unlisted.has(modelName(model))) return undefined;
+  if (isLocal(model) || unlisted.has(modelName(model))) return undefined;
   await loadPriceTable();
   return lookUp(model, { input_tokens: 1_000, output_tokens: 1_000 })?.model.context_window;
 }
@@ -154,5 +154,9 @@ export async function isPriced(model: Identity, prices: Prices = {}): Promise<bo
 
 function givenPrice(model: Identity, prices: Prices, name = modelName(model)): ModelPrice | undefined {
   const given = prices[name] ?? prices[model.modelId];
-  return given ?? (LOCAL_PROVIDERS.includes(prefixOf(model.provider)) ? FREE : undefined);
+  return given ?? (isLocal(model) ? FREE : undefined);
+}
+
+function isLocal({ provider }: Identity): boolean {
+  return LOCAL_PROVIDERS.includes(prefixOf(provider));
 }

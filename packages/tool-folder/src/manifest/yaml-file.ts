@@ -10,12 +10,12 @@ import {
   isPair,
   isScalar,
   isSeq,
-  LineCounter,
+  type LineCounter,
   type Node,
-  parseAllDocuments,
   visit,
 } from 'yaml';
 import type { DescribedSchema, Path } from './described-schema.ts';
+import { parseYaml } from './parse-yaml.ts';
 import { type ManifestProblem, shown } from './problem.ts';
 
 interface Finding {
@@ -44,14 +44,16 @@ export class YamlFile<Value> {
   readonly value: Value | undefined;
   readonly #schema: DescribedSchema<Value>;
   readonly #kind: string;
-  readonly #lines = new LineCounter();
+  readonly #lines: LineCounter;
   readonly #document: Document | undefined;
 
   constructor({ file, text, schema, kind = 'file' }: YamlSource<Value>) {
     this.file = file;
     this.#schema = schema;
     this.#kind = kind;
-    this.#document = this.#parse(text);
+    const { documents, lines } = parseYaml(text);
+    this.#lines = lines;
+    this.#document = this.#only(documents);
     this.raw = this.#document ? this.#plain(this.#document) : undefined;
     if (this.raw !== undefined) this.value = this.#check(this.raw);
   }
@@ -89,9 +91,7 @@ export class YamlFile<Value> {
     this.problems.push(this.#problem(offset, { found, expected }));
   }
 
-  #parse(text: string): Document | undefined {
-    const options = { lineCounter: this.#lines, prettyErrors: false, merge: true };
-    const documents = [...parseAllDocuments(text, options)];
+  #only(documents: readonly Document.Parsed[]): Document | undefined {
     const [first, second] = documents;
     for (const { errors, warnings } of documents) {
       for (const fault of [...errors, ...warnings]) {

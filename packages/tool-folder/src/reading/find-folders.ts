@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { errorText, PocketError } from '@pocket-agent/kit';
 import { isSkipped } from '../skills/find-skills.ts';
-import { folderFiles } from './read-folder.ts';
+import { folderFiles } from './folder-files.ts';
 
 const CODE = /^manifest\.ya?ml$|^SKILL\.md$|\.[cm]?[jt]s$/;
 /** Protects against watching a whole disk by mistake. */

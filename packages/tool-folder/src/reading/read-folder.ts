@@ -1,6 +1,6 @@
 // Reads and checks one tool folder without running it.
 import { readFile, stat } from 'node:fs/promises';
-import { basename, join, sep } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { errorText, withoutUndefined } from '@pocket-agent/kit';
 import { compileSchema } from '@pocket-agent/schema';
@@ -9,9 +9,9 @@ import { readMcpConfig } from 'pocket-agent/internal';
 import { describedManifest, type Manifest } from '../manifest/manifest-schema.ts';
 import { type ManifestProblem, shown } from '../manifest/problem.ts';
 import { YamlFile } from '../manifest/yaml-file.ts';
-import { hasSkillFile } from '../skills/find-skills.ts';
 import { type ReadSkill, readSkill } from '../skills/read-skill.ts';
 import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
+import { folderFiles } from './folder-files.ts';
 import type { ImportOptions, ToolsClass } from './tools-module.ts';
 
 export interface ReadFolder {
@@ -43,42 +43,8 @@ export interface ReadOptions extends ImportOptions {
   env: Readonly<Record<string, string | undefined>>;
 }
 
-const MANIFESTS = ['manifest.yaml', 'manifest.yml'];
-const MODULES = ['tool.ts', 'tool.js', 'tool.mjs'];
 /** In bytes. A hostile manifest of this size takes about two seconds to parse; normal ones have a few kilobytes. */
 const MAX_MANIFEST = 250_000;
-
-interface FolderFiles {
-  manifests: string[];
-  modules: string[];
-  hasSkill: boolean;
-}
-
-/** The manifests and modules in a folder. A folder without any of them and without a skill is not a tool folder. */
-export async function folderFiles(path: string): Promise<FolderFiles> {
-  const present = async (names: readonly string[]) => {
-    const found = await Promise.all(names.map((name) => isFile(join(path, name))));
-    return names.filter((_name, index) => found[index]);
-  };
-  return {
-    manifests: await present(MANIFESTS),
-    modules: await present(isInstalled(path) ? MODULES.toReversed() : MODULES),
-    hasSkill: await hasSkillFile(path),
-  };
-}
-
-/** Node does not load TypeScript inside node_modules, so compiled files come first there. */
-function isInstalled(path: string): boolean {
-  return path.split(sep).includes('node_modules');
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
-}
 
 /** Never throws: a folder that cannot be read has a problem. */
 export async function readFolder(path: string, options: ReadOptions): Promise<ReadFolder> {
