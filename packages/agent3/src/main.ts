@@ -37,7 +37,8 @@ async function main(args: readonly string[]): Promise<number> {
       return 2;
     }
     const { command } = await load();
-    return await command(rest);
+    const { withExport } = await import('@pocket-agent/kit/telemetry/export');
+    return await withExport('agent3', () => command(rest));
   } catch (error) {
     const { reportError } = await import('./commands/report-error.ts');
     return reportError(error);

@@ -18,7 +18,8 @@ async function main(given: readonly string[]): Promise<void> {
   const { guardProcess, endProcess } = await import('./command-line/process-ends.ts');
   const interrupts = new Interrupts();
   guardProcess(interrupts);
-  const code = await runCommand(given, interrupts);
+  const { withExport } = await import('@pocket-agent/kit/telemetry/export');
+  const code = await withExport('pocket-agent', () => runCommand(given, interrupts));
   await endProcess(() => interrupts.exitCode ?? code);
 }
 

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { ignoreClosedPipes } from '@pocket-agent/http/output';
 import { errorText, explainArguments } from '@pocket-agent/kit';
+import { withExport } from '@pocket-agent/kit/telemetry/export';
 import type { Logger } from 'pocket-agent';
 import { DiscordBotError, errorKind } from './base/errors.ts';
 import { jsonLogger } from './base/logger.ts';
@@ -57,7 +58,7 @@ async function run(program: string): Promise<number> {
     return 0;
   }
   const bot = readOptions();
-  if (shards === undefined) return runBot(bot);
+  if (shards === undefined) return withExport('pocket-discord', () => runBot(bot));
   const { runShards } = await import('./shards.ts');
   const { token, apiUrl, logger = jsonLogger() } = bot;
   return runShards({ token, apiUrl, logger, count: shards, program });

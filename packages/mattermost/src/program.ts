@@ -1,6 +1,7 @@
 // The program mcp-server-mattermost: reads arguments and environment, sets the exit code.
 import { ignoreClosedPipes } from '@pocket-agent/http/output';
 import { errorText } from '@pocket-agent/kit';
+import { withExport } from '@pocket-agent/kit/telemetry/export';
 import { isMattermostError } from './base/errors.ts';
 import { packageVersion } from './base/version.ts';
 import { HELP, readCommand } from './config/command-line.ts';
@@ -16,7 +17,7 @@ export async function runProgram(): Promise<void> {
     else {
       const config = configFrom(command.environment, new ConfigProblems(command.labels));
       const { serve } = await import('./server/serve.ts'); // only here: --help and wrong settings need no server
-      await serve(config);
+      await withExport('mcp-server-mattermost', () => serve(config));
     }
   } catch (error) {
     process.stderr.write(`mcp-server-mattermost: ${errorText(error)}\n`);

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { errorText, isPocketError, isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
+import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
 import type {
   HttpServer,
   HttpServerOptions,
@@ -58,7 +59,8 @@ export class FolderService {
     serveResources(server, this.#resources, (served) => served);
     server.setRequestHandler('tools/list', async (_request, context) => ({ tools: await this.#offered(context) }));
     server.setRequestHandler('tools/call', ({ params }, context) => {
-      return this.#call(params.name, params.arguments ?? {}, context);
+      const call = () => this.#call(params.name, params.arguments ?? {}, context);
+      return inServedCallSpan({ tool: params.name, context }, call);
     });
     return server;
   }

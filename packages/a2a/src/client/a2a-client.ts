@@ -1,6 +1,7 @@
 // The A2A client: sends requests to one agent over HTTP and reads its answers, in A2A 1.0 and 0.3, JSON-RPC and REST.
 import { textFault } from '@pocket-agent/http/json-weight';
 import { isRecord, nonEmptyString, recordsIn, retryAfterHeader } from '@pocket-agent/kit';
+import { traceHeaders } from '@pocket-agent/kit/telemetry';
 import type { Task, Update } from '../wire/task.ts';
 import { A2aError, explainFetchError } from './a2a-error.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -158,6 +159,7 @@ export class A2aClient {
       body,
       signal,
       headers: {
+        ...traceContext(),
         ...headers,
         ...declared,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -213,6 +215,12 @@ export class A2aClient {
       return new A2aError('PROTOCOL', `it does not support what its card declares (${rpcCode}): ${reason}`, about);
     return new A2aError('AGENT_ERROR', `it answered with an error (${rpcCode}): ${reason}`, about);
   }
+}
+
+/** Without baggage, which may be of no concern to a remote agent. */
+function traceContext(): Record<string, string> {
+  const { traceparent, tracestate } = traceHeaders();
+  return { ...(traceparent ? { traceparent } : {}), ...(tracestate ? { tracestate } : {}) };
 }
 
 function typeOf(response: Response): string {

@@ -2,6 +2,7 @@
 import { FetchError, type HttpFetch, isHost, makeFetch, withCutStrings } from '@pocket-agent/http/fetch';
 import { textFault } from '@pocket-agent/http/json-weight';
 import { isRecord, PocketError, refusalReason, retryAfterHeader } from '@pocket-agent/kit';
+import { currentRun } from 'pocket-agent/internal';
 import { A2aClient, type A2aFetch, type Authorization } from '../client/a2a-client.ts';
 import { A2aError } from '../client/a2a-error.ts';
 import { endpointOf, MAX_CARD_BYTES } from '../client/endpoint.ts';
@@ -42,7 +43,11 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
   try {
     const card = await readCard(options, fetch, signal);
     const endpoint = endpointOf(card);
-    const cutFetch: A2aFetch = async (target, init) => cutResponse(await fetch(target, init), maxStringBytes);
+    const cutFetch: A2aFetch = async (target, init) => {
+      const { traceparent } = currentRun() ?? {}; // of a run without a provider of spans, which passes it on as it is
+      const headers = { ...(traceparent ? { traceparent } : {}), ...init.headers };
+      return cutResponse(await fetch(target, { ...init, headers }), maxStringBytes);
+    };
     const client = new A2aClient({
       endpoint,
       authorization: authorizationFor(endpoint.url, options),

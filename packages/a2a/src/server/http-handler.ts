@@ -14,6 +14,7 @@ import { restCall } from './rest.ts';
 import type { A2aAccessOptions, A2aCaller, Call } from './server-options.ts';
 
 const CARD_SECONDS = 300;
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
@@ -43,7 +44,8 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
     const known = await authenticate(request);
     if (known instanceof Response) return known;
     const version = withoutPatch(request.headers.get(VERSION_HEADER) || versionIn(url) || '0.3');
-    const call: Call = { ...known, tenant: '', version, signal: request.signal };
+    const traceparent = TRACEPARENT.exec(request.headers.get('traceparent') ?? '')?.[0];
+    const call: Call = { ...known, tenant: '', version, traceparent, signal: request.signal };
     const read = await readJson(request, maxBodyBytes, isRest);
     if ('error' in read) return refused(isRest, read.error, read.status);
     if (!isRest) return rpcResponse(await answer(read.body, call), read.body.id);

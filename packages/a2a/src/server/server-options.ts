@@ -152,6 +152,8 @@ export interface Call {
   isOneOfMany: boolean;
   tenant: string;
   version: string;
+  /** The W3C trace context of the client. */
+  traceparent: string | undefined;
   /** Aborted when the client disconnects. */
   signal: AbortSignal;
 }

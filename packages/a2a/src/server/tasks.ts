@@ -177,6 +177,7 @@ export class Tasks {
         onEvent: (event) => task.show(event),
         ...(profile.length > 0 ? { profile } : {}),
         ...(call.isAuthenticated ? { caller: call.caller.id } : {}),
+        ...(call.traceparent ? { traceparent: call.traceparent } : {}),
       });
       return agentResult(agent, answer);
     });

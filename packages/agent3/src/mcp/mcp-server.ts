@@ -1,6 +1,7 @@
 // Agent3 as an MCP server, created per connection or per request.
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { errorText, type Logger, stderrLogger } from '@pocket-agent/kit';
+import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
 import type { Agent3, Caller } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CallProgress } from '../base/calls.ts';
@@ -41,22 +42,24 @@ function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOption
   server.registerTool(
     name,
     { title, description, annotations, _meta: { capability }, inputSchema: schema },
-    async (args: Record<string, unknown>, context: ServerContext) => {
-      try {
-        const caller = callerOf(context);
-        const asking = { agent3, caller, confirm, spendingLimit, memory, server, context };
-        const consent = await consentTo(tool.sends(args), asking);
-        if ('refused' in consent) return failed(`Not called: ${consent.refused}`);
-        if ('question' in consent) return consent.question;
-        const { agreed } = consent;
-        const options = { signal: context.mcpReq.signal, ...progress(context) };
-        return toResult(await tool.run(args, { agent3, caller, memory, agreed, options, context }));
-      } catch (error) {
-        if (error instanceof Agent3Error) return failed(error.message);
-        // unexpected errors may hold internal details; they go to the log only
-        logger.error(`${name} failed`, { reason: errorText(error) });
-        return failed('Agent3 failed; its log says why.');
-      }
+    (args: Record<string, unknown>, context: ServerContext) => {
+      return inServedCallSpan({ tool: name, context }, async () => {
+        try {
+          const caller = callerOf(context);
+          const asking = { agent3, caller, confirm, spendingLimit, memory, server, context };
+          const consent = await consentTo(tool.sends(args), asking);
+          if ('refused' in consent) return failed(`Not called: ${consent.refused}`);
+          if ('question' in consent) return consent.question;
+          const { agreed } = consent;
+          const options = { signal: context.mcpReq.signal, ...progress(context) };
+          return toResult(await tool.run(args, { agent3, caller, memory, agreed, options, context }));
+        } catch (error) {
+          if (error instanceof Agent3Error) return failed(error.message);
+          // unexpected errors may hold internal details; they go to the log only
+          logger.error(`${name} failed`, { reason: errorText(error) });
+          return failed('Agent3 failed; its log says why.');
+        }
+      });
     },
   );
 }

@@ -34,6 +34,7 @@ export interface AgentFile {
   skills: readonly string[];
   providerTools: readonly ProviderTool[];
   memory: boolean;
+  traceContent: boolean;
   exposure: ExposureOption | undefined;
   access: AccessOptions;
   limits: AgentLimits;
@@ -48,6 +49,7 @@ interface FileContent extends Partial<TypedAgentConfig<unknown>> {
   skills?: readonly string[];
   providerTools?: readonly ProviderTool[];
   memory?: boolean;
+  traceContent?: boolean;
   exposure?: ExposureOption;
   access?: AccessOptions;
   limits?: AgentLimits;
@@ -63,6 +65,7 @@ const fileOptions = new OptionSet<FileContent>('An agent file', {
   skills: stringList,
   providerTools: listOf('a list of objects with "id" and "capability"', isRecord),
   memory: nullableBoolean,
+  traceContent: nullableBoolean,
   exposure: exposureRule,
   access: true,
   limits: true,
@@ -72,7 +75,15 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
   const content = await readJsonFile(file, 'write JSON such as { "llmModel": "demo" }');
   if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
   fileOptions.check(content, `The agent file ${file}`);
-  const { $schema: _ofEditors, mcpServers, tools, skills = [], memory, ...options } = content as FileContent;
+  const {
+    $schema: _ofEditors,
+    mcpServers,
+    tools,
+    skills = [],
+    memory,
+    traceContent,
+    ...options
+  } = content as FileContent;
   const parts = inFile(file, () => readParts(options as PocketAgentOptions));
   const { agentConfig, providerTools = [], exposure, access = {}, limits = {} } = parts;
   const folder = dirname(resolve(file));
@@ -86,6 +97,7 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
     skills: skills.map((entry) => pathFrom(folder, entry)),
     providerTools,
     memory: memory ?? false,
+    traceContent: traceContent ?? false,
     exposure,
     access: accessFrom(folder, access),
     limits,

@@ -71,6 +71,8 @@ export interface AgentRequest {
   providerTools: readonly ProviderTool[];
   /** Whether the agent can remember facts beyond a conversation. */
   memory: boolean;
+  /** Whether spans show what was said. */
+  traceContent: boolean;
   /** Whether AGENTS.md of the working folder is followed; `ask` does so only in a chat. */
   agentsMd: 'use' | 'ask' | 'ignore';
   /** The text of AGENTS.md, once it is to be followed. */
@@ -102,6 +104,7 @@ export async function readAgentRequest(values: AgentValues): Promise<AgentReques
     skills: [...file.skills, ...(values.skills ?? [])],
     providerTools: [...file.providerTools, ...(values['provider-tool'] ?? []).map(readProviderTool)],
     memory: values.memory ?? file.memory,
+    traceContent: file.traceContent,
     agentsMd: readAgentsMdFlags(values),
     folderOptions: readFolderOptions(values),
     exposure: readExposure(values.exposure) ?? file.exposure,
@@ -152,6 +155,7 @@ const emptyFile: AgentFile = {
   skills: [],
   providerTools: [],
   memory: false,
+  traceContent: false,
   exposure: undefined,
   access: {},
   limits: {},

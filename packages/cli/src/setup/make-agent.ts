@@ -19,7 +19,7 @@ const systemPrompt =
 
 /** Its answers are text, or values if the request has an output. */
 export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent<unknown> {
-  const { config, servers, exposure, access, limits } = request;
+  const { config, servers, exposure, access, limits, traceContent } = request;
   const { model, sources, approver, logger } = parts;
   const { modelSettings: _fromFile, allowImages: allowedByFile, ...rest } = config;
   const allowImages = parts.allowImages ?? allowedByFile;
@@ -37,6 +37,7 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
     ...(servers.size > 0 ? { mcpConfig: { mcpServers: Object.fromEntries(servers) } } : {}),
     tools: sources,
     ...(exposure === undefined ? {} : { exposure }),
+    traceContent,
     access,
     limits,
     approve: approver?.approve,

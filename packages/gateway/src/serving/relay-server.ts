@@ -12,6 +12,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { isPublicError, type Logger, publicErrorText, settlesWithin } from '@pocket-agent/kit';
+import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
 import { FIND_TOOLS } from 'pocket-agent/internal';
 import { errorResult, inRun, isContinued, SuspendedCalls, type ToolEntry } from 'pocket-agent/internal/gate';
 import { type ResourceService, RunLimit, serveResources } from 'pocket-agent/internal/serve';
@@ -73,8 +74,8 @@ export class RelayServers {
     server.setRequestHandler('tools/list', async ({ params }, context) =>
       this.#listTools(server, context, params?.cursor),
     );
-    server.setRequestHandler('tools/call', async ({ params }, context) =>
-      this.#callTool({ server, context }, { name: params.name, args: params.arguments ?? {} }),
+    server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, context) =>
+      inServedCallSpan({ tool: name, context }, () => this.#callTool({ server, context }, { name, args })),
     );
     return server;
   }

@@ -11,7 +11,7 @@ const ENDPOINTS = [
 ];
 const PACKAGES = '@opentelemetry/api @opentelemetry/sdk-node';
 /** How long the end of a program waits for a collector. */
-const FLUSH_MS = 3_000;
+const FLUSH_MS = 2_000;
 /** Errors of the SDK may contain a stack trace. */
 const MAX_REPORT = 300;
 
@@ -28,12 +28,22 @@ export async function withExport<Value>(name: string, program: () => Promise<Val
   try {
     return await program();
   } finally {
-    if (sdk)
-      await settlesWithin(
-        FLUSH_MS,
-        sdk.shutdown().catch(() => {}),
-      ); // the SDK has reported the failure
+    if (sdk) await flush(name, sdk);
   }
+}
+
+async function flush(name: string, sdk: Sdk): Promise<void> {
+  let problem = `nothing answered within ${FLUSH_MS} ms`;
+  const sent = sdk.shutdown().catch((error: unknown) => {
+    problem = errorText(error);
+    throw error;
+  });
+  const isSent = await settlesWithin(FLUSH_MS, sent).catch(() => false);
+  if (!isSent) report(name, `the last spans and metrics were not exported: ${problem}`);
+}
+
+function report(name: string, text: string): void {
+  process.stderr.write(`${name}: ${text}\n`);
 }
 
 async function startSdk(name: string, endpoint: string): Promise<Sdk | undefined> {
@@ -41,7 +51,6 @@ async function startSdk(name: string, endpoint: string): Promise<Sdk | undefined
   env.OTEL_SERVICE_NAME ??= name;
   // without "process": the arguments of a command may be a question
   env.OTEL_NODE_RESOURCE_DETECTORS ??= 'env,host,os,serviceinstance';
-  const report = (text: string) => void process.stderr.write(`${name}: ${text}\n`);
   try {
     const [{ diag, DiagLogLevel }, { NodeSDK }] = await Promise.all([
       import('@opentelemetry/api'),
@@ -49,7 +58,7 @@ async function startSdk(name: string, endpoint: string): Promise<Sdk | undefined
     ]);
     const sdk = new NodeSDK({ logRecordProcessors: [] });
     // the SDK would log to the console, but stdout may carry a protocol
-    const write = (text: string) => report(`OpenTelemetry: ${text.slice(0, MAX_REPORT)}`);
+    const write = (text: string) => report(name, `OpenTelemetry: ${text.slice(0, MAX_REPORT)}`);
     const logger = { error: write, warn: write, info: write, debug: write, verbose: write };
     const level: unknown = Reflect.get(DiagLogLevel, env.OTEL_LOG_LEVEL?.toUpperCase() ?? 'WARN');
     const logLevel = typeof level === 'number' ? level : DiagLogLevel.WARN;
@@ -59,7 +68,7 @@ async function startSdk(name: string, endpoint: string): Promise<Sdk | undefined
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
     const reason = isMissing ? `the SDK is not installed: npm install ${PACKAGES}` : errorText(error);
-    report(`${endpoint} is set, but nothing is exported: ${reason}`);
+    report(name, `${endpoint} is set, but nothing is exported: ${reason}`);
     return undefined;
   }
 }

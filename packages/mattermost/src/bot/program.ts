@@ -1,6 +1,7 @@
 // The program mattermost-bot: reads arguments and environment, sets the exit code.
 import { ignoreClosedPipes } from '@pocket-agent/http/output';
 import { errorText } from '@pocket-agent/kit';
+import { withExport } from '@pocket-agent/kit/telemetry/export';
 import { isMattermostError } from '../base/errors.ts';
 import { packageVersion } from '../base/version.ts';
 import { HELP, readBotCommand } from './command-line.ts';
@@ -13,7 +14,7 @@ export async function runProgram(): Promise<void> {
     else if (command === 'version') process.stdout.write(`${packageVersion()}\n`);
     else {
       const { runBot } = await import('./run.ts');
-      await runBot(command);
+      await withExport('mattermost-bot', () => runBot(command));
     }
   } catch (error) {
     process.stderr.write(`mattermost-bot: ${errorText(error)}\n`);

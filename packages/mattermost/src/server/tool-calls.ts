@@ -7,6 +7,7 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import { errorText } from '@pocket-agent/kit';
+import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
 import { resolveIdentity } from '../auth/auth.ts';
 import { allows, type Profile } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';
@@ -40,11 +41,13 @@ export function registerTools(server: McpServer, registration: Registration): vo
       // in a session of the 2025 protocol each request has its own authentication
       const authInfo = context.http?.authInfo ?? requestContext.authInfo;
       const run = () => runTool(tool, { args, authInfo, context }, registration);
-      try {
-        return await logToolCall(log, { tool: tool.name, args, context }, run);
-      } catch (error) {
-        return errorResult(error);
-      }
+      return inServedCallSpan({ tool: tool.name, context }, async () => {
+        try {
+          return await logToolCall(log, { tool: tool.name, args, context }, run);
+        } catch (error) {
+          return errorResult(error);
+        }
+      });
     });
   }
   server.server.setRequestHandler('tools/list', () => ({ tools: catalog.listed }));
