@@ -15,7 +15,7 @@ import { type ToolEntry, ToolTable } from '../tools/tool-table.ts';
 import { MAX_TOOLS, warnOfVolume } from '../tools/tool-volume.ts';
 import type { Embed } from './embedder.ts';
 import { describedSearch, type FoundEntry, toolSearch } from './find-tools.ts';
-import { byName, exposureOf, isWithin, limitFor, planTools, type ToolPlan, tokensOf } from './tool-plan.ts';
+import { byName, exposureOf, isWithin, limitFor, MAX_FOUND, planTools, type ToolPlan, tokensOf } from './tool-plan.ts';
 import { type UsedTool, usedTools } from './used-tools.ts';
 
 /** Fewer tokens are shown to every model: a search would save nothing. */
@@ -264,7 +264,7 @@ function withinLimit(used: readonly UsedTool[], { deferred, limit }: Plan): stri
     const entry = deferred.get(each.name);
     if (!entry) continue;
     room -= tokensOf(entry);
-    if (room >= 0 || each.isNew) kept.add(each);
+    if (each.isNew || (room >= 0 && kept.size < MAX_FOUND)) kept.add(each);
   }
   return used.filter((each) => kept.has(each)).map(({ name }) => name);
 }

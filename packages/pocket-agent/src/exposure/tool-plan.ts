@@ -9,6 +9,11 @@ const WINDOW_PART = 0.1;
 /** For models whose window is not known. */
 const UNKNOWN_WINDOW_LIMIT = Math.round(20_000 / BYTES_PER_TOKEN);
 
+/** If some are deferred: OpenAI accepts 128, and a typed run has one more for its answer. */
+const MAX_DIRECT = 100;
+/** At least the results of one search. */
+export const MAX_FOUND = 27;
+
 export interface ToolPlan<Entry = ToolEntry> {
   direct: readonly Entry[];
   deferred: ReadonlyMap<string, Entry>;
@@ -35,7 +40,8 @@ export function planTools<Entry extends ToolEntry>({
   const { auto = [], direct = [], code = [], hidden = [] } = Object.groupBy(entries, wordFor);
   const atOnce = [...direct, ...auto];
   const isShort = atOnce.length <= MAX_TOOLS && isWithin(atOnce, limit);
-  const shown = new Set(isShort ? atOnce : [...direct, ...fitting(auto, limit)]);
+  const places = MAX_DIRECT - direct.length;
+  const shown = new Set(isShort ? atOnce : [...direct, ...fitting(auto, { limit, places })]);
   const hiddenNames = new Set(hidden.map(({ name }) => name));
   const inCode = byName(code);
   const others = entries.filter(
@@ -50,10 +56,13 @@ export function planTools<Entry extends ToolEntry>({
 }
 
 /** Tools that the program defines stay in the prompt if they can; those of servers and folders may be many. */
-function fitting<Entry extends ToolEntry>(entries: readonly Entry[], limit: number): Entry[] {
+function fitting<Entry extends ToolEntry>(
+  entries: readonly Entry[],
+  { limit, places }: { limit: number; places: number },
+): Entry[] {
   let room = limit;
-  return entries.filter((entry) => {
-    if (groupOf(entry)) return false;
+  const own = entries.filter((entry) => !groupOf(entry)).slice(0, Math.max(0, places));
+  return own.filter((entry) => {
     room -= tokensOf(entry);
     return room >= 0;
   });

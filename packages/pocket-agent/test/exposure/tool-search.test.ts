@@ -53,6 +53,24 @@ test('tools of servers beyond a tenth of the window are found, called, and stay 
   await agent.close();
 });
 
+test('a prompt has no more tools than OpenAI accepts, however short they are', async () => {
+  const tools = Array.from({ length: 300 }, (_, index) =>
+    tool({ name: `song_${index}`, description: 'Sings', capability: 'read', run: () => `song ${index}` }),
+  );
+  const first = { toolCalls: [{ name: 'song_299', arguments: {} }] };
+  const others = Array.from({ length: 60 }, (_, index) => ({ name: `song_${150 + index}`, arguments: {} }));
+  const { agent, model } = scriptedAgent([first, { toolCalls: others }, find('song 160', { limit: 20 }), 'done'], {
+    tools,
+    exposure: { song_200: 'direct', '*': 'auto' },
+  });
+  await agent.run('go');
+  const shown = shownAt(model);
+  expect(shown[0]).toHaveLength(100);
+  expect(shown[0]).toEqual(expect.arrayContaining(['song_0', 'song_97', 'song_200', 'find_tools']));
+  expect(shown[1]?.at(-1)).toBe('song_299');
+  expect(shown.map(({ length }) => length)).toEqual([100, 101, 127, 127]);
+});
+
 test('the description of find_tools names the servers', async () => {
   const { agent, model } = await searching(['done']);
   await agent.run('go');
