@@ -30,7 +30,8 @@ export type PocketErrorCode =
   | 'MCP_AUTHORIZATION_NEEDED'
   | 'MCP_REQUEST_FAILED'
   | 'CONVERSATION_BUSY'
-  | 'CONVERSATION_LOST';
+  | 'CONVERSATION_LOST'
+  | 'RUN_SUSPENDED';
 
 /** Programs branch on `code`; people read `message`, which says what to do and names the cause if that helps. */
 export class CodedError<Code extends string> extends Error {
@@ -152,6 +153,7 @@ const publicCodes: readonly PocketErrorCode[] = [
   'ACCESS_DENIED',
   'CONVERSATION_BUSY',
   'CONVERSATION_LOST',
+  'RUN_SUSPENDED',
 ];
 
 /** True if remote callers may read the message. If not, log the error; callers get `publicErrorText`. */

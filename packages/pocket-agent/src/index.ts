@@ -63,7 +63,14 @@ export type { BudgetLimits, RunTotals } from './cost/budget.ts';
 export { isPriced, type ModelPrice, type Prices } from './cost/prices.ts';
 export type { ToolUsage, Usage } from './cost/usage.ts';
 export type { Embed, ToolSearchOptions } from './exposure/embedder.ts';
-export type { AppendOptions, ConversationLog, SavedMessages } from './history/conversation-log.ts';
+export type {
+  AppendOptions,
+  CallJournal,
+  ConversationLog,
+  JournaledCalls,
+  RunProgress,
+  SavedMessages,
+} from './history/conversation-log.ts';
 export type { AgentMemory, Memory, MemoryOption } from './history/memory-tools.ts';
 export { fromOpenAiMessages, type OpenAiMessage } from './history/openai-messages.ts';
 export { toOpenAiMessages } from './history/to-openai-messages.ts';

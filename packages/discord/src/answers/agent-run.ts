@@ -150,7 +150,7 @@ async function approve(
   const needsUser = needsApproval(request) || request.changed;
   const target = { channel: source.channel, userId: claim.user_id, claim: claim.id };
   const answer = needsUser ? await approvals.ask(request, target) : 'allow';
-  if (answer === 'deny' || (answer !== 'allow' && 'deny' in answer)) return answer;
+  if (typeof answer === 'string' ? answer !== 'allow' : 'deny' in answer) return answer;
   await claims.markActing(claim);
   return answer;
 }

@@ -4,9 +4,12 @@ import {
   abortable,
   deepCopy,
   errorText,
+  isPocketError,
   isRecord,
   type Logger,
   oneOf,
+  PocketError,
+  printable,
   sha256,
   snapshot,
   startDeadline,
@@ -44,6 +47,8 @@ export interface ApprovalRequest {
   hash: string;
   /** Whether the definition of the tool has changed since it was first seen. */
   changed: boolean;
+  /** True if the answer may be `later`: the run can be resumed, as its conversation has a journal. */
+  canWait?: true;
   /** Aborted with the run, or when the time for an answer is over. */
   signal: AbortSignal;
 }
@@ -57,6 +62,8 @@ export type Unanswered = 'no-approver' | 'timeout';
 export type ApprovalAnswer =
   | 'allow'
   | 'deny'
+  /** The run ends with `RUN_SUSPENDED`, and `resume()` asks again. */
+  | 'later'
   /** `by`: the denial does not come from a person. */
   | { deny: string; by?: Unanswered; hash?: string }
   /** `allow` may be an object with different arguments for the call. */
@@ -122,6 +129,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
   const request: ApprovalRequest = { ...deepCopy(about), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
+    if (answer === 'later' && about.canWait) throw waitsFor(about.tool);
     const decision = readApproval(answer, hash, about.arguments);
     if (decision) return decision;
     const problem = invalidAnswerText(answer);
@@ -131,6 +139,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
     return denial(`it was not approved: ${problem}`);
   } catch (error) {
     signal.throwIfAborted();
+    if (isPocketError(error, 'RUN_SUSPENDED')) throw error;
     if (deadline.signal.aborted) return denial(`it was not approved within ${timeoutMs} ms`, 'timeout');
     return denial(`approve() failed: ${errorText(error)}`);
   } finally {
@@ -142,6 +151,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
 function readApproval(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision | undefined {
   if (answer === 'allow') return { allowed: true, arguments: args, edited: false };
   if (answer === 'deny') return denial('it was not approved');
+  if (answer === 'later') return denial('the approver answers later, and this call cannot wait');
   if (typeof answer !== 'object' || answer === null) return undefined;
   if (answer.hash !== undefined && answer.hash !== hash) return denial('the approval was for another call');
   if ('deny' in answer) return denial(answer.deny || 'it was not approved', answer.by);
@@ -154,6 +164,11 @@ function readApproval(answer: ApprovalAnswer, hash: string, args: Record<string,
 
 function denial(reason: string, by: Denial['by'] = 'approver'): Denial {
   return { allowed: false, by, reason };
+}
+
+function waitsFor(tool: string): PocketError {
+  const text = `The run waits for the approval of "${printable(tool, 100)}": resume it when there is an answer.`;
+  return new PocketError('RUN_SUSPENDED', text);
 }
 
 function invalidAnswerText(answer: unknown): string {

@@ -69,6 +69,11 @@ export function capabilityOf(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>)
   return judge(tool).capability;
 }
 
+/** Whether a call may be repeated if its outcome is unknown. Requests other than tool calls only read. */
+export function isHarmlessTwice(tool: Pick<Tool, 'annotations'> | undefined): boolean {
+  return !tool || tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;
+}
+
 /** The tools that a profile may see, for programs with their own loop. */
 export function toolsFor<Item extends Pick<Tool, 'name' | 'annotations' | '_meta'>>(
   profile: ProfileName | Profile,

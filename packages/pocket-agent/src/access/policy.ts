@@ -27,6 +27,12 @@ interface CallableTool extends JudgedTool {
   source: { readonly hasOwnSchemas?: boolean | undefined };
 }
 
+interface Asking {
+  signal: AbortSignal;
+  /** The run may be suspended until the answer comes. */
+  canWait: boolean;
+}
+
 /** What was decided about a call: its audit record has the same fields. */
 export type Verdict = Allowed | Refused;
 
@@ -132,7 +138,7 @@ export class Policy {
   }
 
   /** Asks for approval if this agent or a parent agent requires it. */
-  async checkApproval(call: ToolCall, entry: CallableTool, signal: AbortSignal): Promise<Verdict> {
+  async checkApproval(call: ToolCall, entry: CallableTool, { signal, canWait }: Asking): Promise<Verdict> {
     const { name, tool, capability, listedAs = name } = entry;
     const { id: toolCallId, arguments: args } = call;
     const { fingerprints } = this.rules;
@@ -142,7 +148,7 @@ export class Policy {
     if (asking.length === 0 && !changed) return { decision: 'allowed', by: 'policy', call };
     const { description, annotations } = tool;
     const about = { tool: name, capability, description, annotations, arguments: args, toolCallId, changed };
-    const question = { ...about, path: this.path };
+    const question = { ...about, path: this.path, ...(canWait ? { canWait } : {}) };
     // an approval covers only this version of the tool
     const version = fingerprint(tool);
     const once = JSON.stringify([callHash(question), version]);

@@ -39,7 +39,12 @@ export const notForwarded: Refusal = {
 export const noApprover: Refusal = { approve: false, reason: NO_APPROVER, by: 'no-approver' };
 
 /** The call as JSON, for the side that is asked. */
-export function describeApproval({ hash: _hash, signal: _signal, ...call }: ApprovalRequest): Partial<CallToApprove> {
+export function describeApproval({
+  hash: _hash,
+  signal: _signal,
+  canWait: _canWait,
+  ...call
+}: ApprovalRequest): Partial<CallToApprove> {
   return withoutUndefined(call);
 }
 

@@ -1,5 +1,6 @@
 // The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
 import { deepCopy, inSlices } from '@pocket-agent/kit';
+import type { Message } from '../base/messages.ts';
 import { type CompactedHistory, plainReference, type Reference } from '../compaction/history-view.ts';
 import { type KeepResultsOptions, readKeepResults } from '../compaction/keep-results-options.ts';
 import { KeptResults } from '../compaction/kept-results.ts';
@@ -41,6 +42,8 @@ interface Step {
   context: RunContext;
   hookContext: HookContext;
   exposed: ExposedTools;
+  /** The answer with the calls. */
+  llmMessage: Message;
   requested: readonly RequestedCall[];
 }
 
@@ -187,7 +190,7 @@ export class AgentTools {
   }
 
   /** What the calls of one step need. */
-  toolRun({ context, hookContext, exposed, requested }: Step): ToolRun {
+  toolRun({ context, hookContext, exposed, llmMessage, requested }: Step): ToolRun {
     const agent = this.#agent;
     const { signal } = context;
     const stepId = requested[0]?.call.id;
@@ -203,6 +206,7 @@ export class AgentTools {
       knownTable: () => this.known(),
       collectTools: () => this.collect(signal),
       metaOf: (toolCallId) => this.#metaOf(toolCallId, stepId, context),
+      journal: this.#parts.history.saved?.journalOf(llmMessage),
       ...this.#reporting(context),
     };
   }

@@ -16,6 +16,7 @@ import { filePart, isImagePart } from '../base/file-input.ts';
 import {
   copyMessage,
   type Message,
+  textOf,
   textOfInput,
   type UserInput,
   type UserMessageOptions,
@@ -184,6 +185,24 @@ export class PocketAgent<Answer = string> {
     const eventInput = isInsideOverridden ? undefined : textOfInput(input);
     const output = this.#outputRun(options);
     return this.#queue.enter({ ...options, input: eventInput, output }, (context) => this.#loop.run(context, input));
+  }
+
+  /**
+   * Continues a run that ended before its answer, without a new message: makes the calls of the last answer that are still
+   * open, and goes on. An answer that the history has already is returned. In a conversation with a journal
+   * (`ConversationLog`) the run may have begun in another process; give it the same options.
+   */
+  resume<Value>(options: TypedRunOptions<Value>): Promise<Value>;
+  resume(options?: RunOptions): Promise<Answer>;
+  async resume(options: Partial<TypedRunOptions<unknown>> = {}): Promise<unknown> {
+    runOptions.checkSpelling(options);
+    refuseMisplaced(options);
+    if (this.#overriddenRun.isOverridden)
+      throw configError(`${this.name} has a run() of its own, which resume() cannot continue.`);
+    if (this.#queue.current) throw configError(`${this.name} cannot be resumed from inside its own run.`);
+    const input = textOf(this.messages.findLast(({ role }) => role === 'user') ?? { content: [] });
+    const output = this.#outputRun(options);
+    return this.#queue.enter({ ...options, input, output, resumes: true }, (context) => this.#loop.resume(context));
   }
 
   /** The same run, with its events as they happen. Leaving the loop early aborts it. */

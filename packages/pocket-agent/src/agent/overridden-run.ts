@@ -11,6 +11,7 @@ const SETTLE_MS = 1_000;
 type Run<Answer> = (input: string | UserInput, options?: RunOptions) => Promise<Answer>;
 
 export interface OverriddenRun {
+  readonly isOverridden: boolean;
   /** Whether the current code is part of an overridden run. */
   surroundsThis(): boolean;
 }
@@ -36,5 +37,10 @@ export function queueOverriddenRun<Answer>(
       run = assigned;
     },
   });
-  return { surroundsThis: () => run !== baseRun && queue.current !== undefined };
+  return {
+    get isOverridden() {
+      return run !== baseRun;
+    },
+    surroundsThis: () => run !== baseRun && queue.current !== undefined,
+  };
 }

@@ -22,6 +22,8 @@ interface Entry extends Optional<RunOptions> {
   input?: string | undefined;
   /** Null for a run that returns text. Undefined for work that is part of the run around it: a step. */
   output?: OutputRun | null | undefined;
+  /** Continues the last run. */
+  resumes?: boolean | undefined;
 }
 
 type Work<Value> = (context: RunContext) => Promise<Value>;
@@ -75,7 +77,7 @@ export class RunQueue {
       context.signal.throwIfAborted();
       leave = own ? keepOpen(own) : await this.#waitForTurn(context);
       if (input !== undefined) announced = new AnnouncedRun(this.#agent, context, input);
-      if (saved) await saved.begin(context.signal);
+      if (saved) await saved.begin(context.signal, entry.resumes ?? false);
       const traced = input === undefined ? undefined : () => this.#traced(context, entry);
       const answer = await inRunSpan(traced, () => inRun(context, () => work(context)));
       if (saved) await saved.save();

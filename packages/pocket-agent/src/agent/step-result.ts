@@ -19,6 +19,14 @@ export interface StepResult {
   usage: Usage;
 }
 
+type Made = Omit<Partial<StepResult>, 'finishReason'> &
+  Pick<StepResult, 'llmMessage' | 'usage'> & { finishReason: ModelResponse['finishReason'] };
+
+export function stepResult({ finishReason, toolCalls, toolExecutionResults, ...others }: Made): StepResult {
+  const { unified, raw } = finishReason;
+  return { ...others, toolCalls, toolExecutionResults, finishReason: unified, rawFinishReason: raw };
+}
+
 /** The text of a complete answer. An answer that was cut off or filtered is an error that carries the partial text. */
 export function finalText(
   { finishReason, rawFinishReason }: Pick<StepResult, 'finishReason' | 'rawFinishReason'>,

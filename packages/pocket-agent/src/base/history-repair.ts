@@ -39,6 +39,18 @@ export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
   return items.flatMap((item) => ('calls' in item ? [item.message, ...item.calls.map(answerTo)] : [item]));
 }
 
+/** The same, but the calls of the last message stay open. */
+export function withOpenEnd(messages: readonly Message[]): Message[] {
+  const last = messages.at(-1);
+  if (!last || openCalls(last).length === 0) return withEveryCallAnswered(messages);
+  return [...withEveryCallAnswered(messages.slice(0, -1)), last];
+}
+
+/** The calls in a message that the agent makes. */
+export function openCalls(message: Message) {
+  return message.role === 'assistant' ? callsIn(message) : [];
+}
+
 /** The number of messages before the first one with a call that is not answered yet. */
 export function answeredLength(messages: readonly Message[]): number {
   let [open, length] = [0, 0];

@@ -42,6 +42,13 @@ export class Budget {
     this.#lifetime = lifetime;
   }
 
+  /** Goes on from what the run had used in another process. */
+  continueFrom({ usage, byAgent, byTool }: RunTotals): void {
+    Object.assign(this.totals.usage, usage, { costUsd: usage.costUsd }); // JSON leaves out an unknown cost
+    for (const [path, used] of Object.entries(byAgent)) this.totals.byAgent[path] = { ...used, costUsd: used.costUsd };
+    for (const [tool, used] of Object.entries(byTool)) this.totals.byTool[tool] = { ...used };
+  }
+
   get limitsCost(): boolean {
     return this.#limits.maxCostUsd !== undefined || (this.#parent?.limitsCost ?? false);
   }

@@ -1,7 +1,10 @@
 // Where the messages of a conversation are saved. `@pocket-agent/store` implements it for SQLite and PostgreSQL.
-import type { Message } from '../base/messages.ts';
+import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
+import type { Message, ToolMessage } from '../base/messages.ts';
+import type { ToolCall } from '../base/tool-call.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { ResultLimits, ResultStore } from '../compaction/result-pages.ts';
+import type { RunTotals } from '../cost/budget.ts';
 import type { AgentMemory } from './memory-tools.ts';
 
 /** Messages that were saved since the log was last read or written. */
@@ -11,6 +14,10 @@ export interface SavedMessages {
   replaces: boolean;
   /** The newest state of what was compacted of the whole conversation. */
   compacted?: CompactedHistory | undefined;
+  /** From a log with a journal: where the last run is. */
+  progress?: RunProgress | undefined;
+  /** From a log with a journal: what it knows of the calls in the last message. */
+  calls?: JournaledCalls | undefined;
 }
 
 export interface AppendOptions {
@@ -18,6 +25,36 @@ export interface AppendOptions {
   replaces: boolean;
   /** The new state of what was compacted; undefined if it has not changed. */
   compacted?: CompactedHistory | undefined;
+  /** For a log with a journal: where the run is after these messages; undefined before its first answer. */
+  progress?: RunProgress | undefined;
+}
+
+/** Where a run is, beside its messages, so that `resume()` continues its steps, budget and cost. */
+export interface RunProgress {
+  /** Steps that have begun. */
+  steps: number;
+  /** What the run used so far. */
+  totals: RunTotals;
+  /** Why the model ended its last answer. */
+  finishReason: LanguageModelV4FinishReason;
+}
+
+/** What a journal knows of the calls in the last message. */
+export interface JournaledCalls {
+  /** The ids of calls that have begun. Those without a result may have taken effect. */
+  begun: readonly string[];
+  results: readonly ToolMessage[];
+}
+
+/**
+ * Saves the calls of a step one by one, for runs that another process may continue. With it, an answer of the model is
+ * appended before its calls are made, and `resume()` makes those that have not begun.
+ */
+export interface CallJournal {
+  /** Before a call that is neither read-only nor idempotent. */
+  begin(call: ToolCall): Promise<void>;
+  /** The result of a call, while other calls of the step may still run. The whole step is appended when all have ended. */
+  end(result: ToolMessage): Promise<void>;
 }
 
 /** One agent's access to a conversation. Several agents, also in other processes, may have access to the same one. */
@@ -30,6 +67,8 @@ export interface ConversationLog {
   append(messages: readonly Message[], options: AppendOptions): Promise<void>;
   /** The run has ended. */
   end(): Promise<void>;
+  /** Set if another process may continue a run with `resume()`. */
+  readonly journal?: CallJournal | undefined;
   /** For the tools of an agent with `memory: true`. */
   readonly memory?: AgentMemory;
   /** Where large tool results are kept; without it in memory. */

@@ -1,13 +1,15 @@
 // Keeps the history of an agent and its saved conversation in step: reads what other processes saved when a run begins,
-// and saves new messages after each step. A tool call is saved together with its result.
+// and saves new messages after each step. A tool call is saved together with its result; with a journal, before it is made.
 import { errorText, type Logger, snapshot } from '@pocket-agent/kit';
-import { answeredLength, withEveryCallAnswered } from '../base/history-repair.ts';
+import { answeredLength, openCalls, withEveryCallAnswered, withOpenEnd } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
 import { type CompactedHistory, compactedLength } from '../compaction/history-view.ts';
 import type { ResultLimits, ResultStore } from '../compaction/result-pages.ts';
-import type { ConversationLog, SavedMessages } from './conversation-log.ts';
+import type { StepJournal } from '../tools/tool-run.ts';
+import type { ConversationLog, RunProgress, SavedMessages } from './conversation-log.ts';
 import type { History } from './history.ts';
 import type { AgentMemory } from './memory-tools.ts';
+import { OpenAnswer } from './open-answer.ts';
 
 /** What the model sees of the history. */
 interface View {
@@ -31,6 +33,9 @@ export class SavedHistory {
   #compacted: CompactedHistory | undefined;
   /** The first messages of the history, which are saved. */
   #saved = 0;
+  /** With a journal: the last saved message, if its calls are not all answered. */
+  #open: OpenAnswer | undefined;
+  #progress: RunProgress | undefined;
   /** Messages that the agent was created with. They begin a new conversation, and are dropped if it is not new. */
   #initial: number;
   /** The history was reset; the next save replaces the conversation. */
@@ -53,6 +58,27 @@ export class SavedHistory {
     return this.#log.memory;
   }
 
+  /** Whether another process may continue a run. */
+  get hasJournal(): boolean {
+    return this.#log.journal !== undefined;
+  }
+
+  /** With a journal: where the last run is. */
+  get progress(): RunProgress | undefined {
+    return this.#progress;
+  }
+
+  /** What is known of the calls in a message, if they are not all answered. */
+  openAnswer(message: Message): OpenAnswer | undefined {
+    return this.#open?.message === message ? this.#open : undefined;
+  }
+
+  /** For the calls in a message. */
+  journalOf(message: Message): StepJournal | undefined {
+    const { journal } = this.#log;
+    return journal && this.openAnswer(message)?.journal(journal);
+  }
+
   /** Where large tool results are kept; undefined if the log does not keep them. */
   results(limits: ResultLimits): ResultStore | undefined {
     return this.#log.results?.(limits);
@@ -65,20 +91,24 @@ export class SavedHistory {
     this.#resumeCompaction(read);
   }
 
-  /** Before a run: waits until no other run holds the conversation. */
-  async begin(signal: AbortSignal): Promise<void> {
+  /** Before a run: waits until no other run holds the conversation. Only a run that resumes makes open calls. */
+  async begin(signal: AbortSignal, resumes: boolean): Promise<void> {
     const read = await this.#log.begin(signal);
     this.#isHeld = true;
     this.#take(read);
+    if (!resumes) this.#progress = undefined;
+    const isAtEnd = this.#history.length === this.#saved;
+    if (this.#open && !(resumes && isAtEnd)) this.#closeAnswer(this.#open);
     // calls that the program added without results would keep all later messages from being saved
-    const added = this.#history.since(this.#saved);
-    if (answeredLength(added) < added.length)
-      this.#replace(this.#saved, added.length, withEveryCallAnswered(added).map(snapshot));
+    const added = this.#unsaved();
+    if (!resumes && answeredLength(added) < added.length)
+      this.#replaceUnsaved(withEveryCallAnswered(added).map(snapshot));
     this.#resumeCompaction(read);
   }
 
-  /** Saves the new messages, except those of a step whose tools still run. */
-  save(): Promise<void> {
+  /** Saves the new messages. Without a journal not those of a step whose tools still run. */
+  save(progress?: RunProgress): Promise<void> {
+    if (progress) this.#progress = progress;
     this.#saving = this.#saving.then(
       () => this.#saveNow(),
       () => this.#saveNow(),
@@ -102,26 +132,67 @@ export class SavedHistory {
 
   async #saveNow(): Promise<void> {
     this.#noteReset();
-    const added = this.#history.since(this.#saved);
-    const messages = added.slice(0, answeredLength(added));
+    const unsaved = this.#unsaved();
+    const answered = answeredLength(unsaved);
+    // the answer with the first open calls
+    const length = this.hasJournal && answered < unsaved.length ? answered + 1 : answered;
+    const messages = unsaved.slice(this.#open ? 1 : 0, length);
     const replaces = this.#replaces;
     const compacted = this.#newlyCompacted(this.#saved + messages.length);
     if (messages.length === 0 && !replaces && !compacted) return;
-    await this.#log.append(messages, { replaces, compacted });
+    const progress = this.hasJournal ? this.#progress : undefined;
+    await this.#log.append(messages, { replaces, compacted, ...(progress ? { progress } : {}) });
+    const last = messages.at(-1);
+    if (last) this.#open = openCalls(last).length > 0 ? new OpenAnswer(last) : undefined;
     if (compacted) this.#compacted = compacted;
     this.#replaces = false;
     this.#initial = 0;
     if (this.#knownResets === this.#history.resets) this.#saved += messages.length;
   }
 
-  #take({ messages, replaces }: SavedMessages): void {
+  #take(read: SavedMessages): void {
     this.#noteReset();
-    if (this.#replaces || (messages.length === 0 && !replaces)) return;
-    const read = withEveryCallAnswered(messages.map(copyMessage)).map(snapshot);
-    const start = replaces ? 0 : this.#saved;
-    this.#replace(start, this.#saved - start + this.#initial, read);
-    this.#saved = start + read.length;
-    this.#initial = 0;
+    if (this.#replaces) return;
+    const { messages, replaces } = read;
+    if (messages.length > 0 || replaces) {
+      if (replaces) this.#open = undefined;
+      const before = this.#open ? [this.#open.message] : [];
+      const repair = this.hasJournal ? withOpenEnd : withEveryCallAnswered;
+      const added = repair([...before, ...messages.map(copyMessage)])
+        .slice(before.length)
+        .map(snapshot);
+      const start = replaces ? 0 : this.#saved;
+      this.#replace(start, this.#saved - start + this.#initial, added);
+      this.#saved = start + added.length;
+      this.#initial = 0;
+    }
+    if (this.hasJournal) this.#takeProgress(read);
+  }
+
+  #takeProgress({ progress, calls }: SavedMessages): void {
+    if (progress) this.#progress = progress;
+    const last = this.#saved > 0 ? this.#history.since(this.#saved - 1)[0] : undefined;
+    if (!last || openCalls(last).length === 0) this.#open = undefined;
+    else if (calls || this.#open?.message !== last) this.#open = new OpenAnswer(last, calls);
+  }
+
+  /** The conversation goes on without the open calls. */
+  #closeAnswer(open: OpenAnswer): void {
+    let after = open.message;
+    for (const answer of open.answers().map(snapshot)) {
+      this.#history.add(answer, { after });
+      after = answer;
+    }
+  }
+
+  /** The messages that are not saved; before them the last one that is, if its calls are open. */
+  #unsaved(): Message[] {
+    return this.#history.since(this.#saved - (this.#open ? 1 : 0));
+  }
+
+  #replaceUnsaved(messages: readonly Message[]): void {
+    const saved = this.#open ? 1 : 0;
+    this.#replace(this.#saved, this.#history.length - this.#saved, messages.slice(saved));
   }
 
   /** Undefined if the view is saved already, or refers to messages that are not. */
@@ -148,5 +219,6 @@ export class SavedHistory {
     this.#replaces = true;
     this.#saved = 0;
     this.#initial = 0;
+    this.#open = undefined;
   }
 }

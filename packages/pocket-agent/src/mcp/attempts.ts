@@ -1,9 +1,10 @@
 // One request and the attempts at it: after a failure, decides whether it may be sent again, and over which session.
 import type { Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, PocketError } from '@pocket-agent/kit';
+import { isHarmlessTwice } from '../access/capabilities.ts';
 import { authorizationNeeded, finishLogin, isUnauthorized, loginOf, MAX_LOGINS } from './connect.ts';
 import type { McpConnection } from './connection.ts';
-import { isHarmlessTwice, isHeaderMismatch, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
+import { isHeaderMismatch, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
 import type { Session } from './session.ts';
 import { HttpTransport } from './transports/http-transport.ts';
 

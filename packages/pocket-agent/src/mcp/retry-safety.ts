@@ -1,6 +1,7 @@
 // After a failed request: was the connection lost, and may the same call be sent again?
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '@modelcontextprotocol/client';
 import { errorText, isPocketError } from '@pocket-agent/kit';
+import { isHarmlessTwice } from '../access/capabilities.ts';
 import { STREAM_ENDED } from './transports/http-transport.ts';
 
 const HEADER_MISMATCH = -32_020;
@@ -18,11 +19,6 @@ export function retrySafety(error: unknown, tool?: Tool, hasStarted = false): Re
 /** After an answer that could not be read: the call has run. */
 export function safetyAfterAnswer(tool: Tool | undefined): RetrySafety {
   return isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
-}
-
-/** Requests other than tool calls only read. */
-export function isHarmlessTwice(tool: Tool | undefined): boolean {
-  return !tool || tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;
 }
 
 /** The server did not accept the request: it does not know the session, or nothing listens there. */

@@ -39,6 +39,13 @@ export class AnswerRequest {
     return this.#way === 'native' ? undefined : this.#toolName;
   }
 
+  /** For a run that began in another process: the answer may be a call already. */
+  nameTool(tools: Iterable<{ name: string }>): void {
+    const names = new Set(Array.from(tools, ({ name }) => name));
+    this.#toolName = TOOL_NAME;
+    for (let number = 2; names.has(this.#toolName); number++) this.#toolName = `${TOOL_NAME}_${number}`;
+  }
+
   /** Calls the model of one step. */
   async callModel(call: ModelCall): Promise<ModelResponse> {
     this.#model = call.model;
@@ -120,9 +127,7 @@ export class AnswerRequest {
 
   #withTool({ responseFormat: _, ...options }: LanguageModelV4CallOptions, model: LanguageModelV4) {
     const { tools = [] } = options;
-    const names = new Set(tools.map(({ name }) => name));
-    this.#toolName = TOOL_NAME;
-    for (let number = 2; names.has(this.#toolName); number++) this.#toolName = `${TOOL_NAME}_${number}`;
+    this.nameTool(tools);
     const isForced = (this.#mustCall || tools.length === 0) && !refusesForcedCalls.has(model);
     const toolChoice = isForced
       ? { type: 'tool' as const, toolName: this.#toolName }

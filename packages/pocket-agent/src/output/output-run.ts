@@ -17,6 +17,7 @@ interface WrittenCall {
 interface Outcome {
   results: ToolResult[];
   failure: unknown;
+  suspended?: PocketError | undefined;
 }
 
 /** The step whose calls are read. */
@@ -60,6 +61,11 @@ export class OutputRun {
     if (fault !== undefined) throw unusableSchema(fault);
   }
 
+  /** The run began in another process, with these tools. */
+  resume(tools: Iterable<{ name: string }>): void {
+    this.#request.nameTool(tools);
+  }
+
   callModel(call: ModelCall): Promise<ModelResponse> {
     return this.#request.callModel(call);
   }
@@ -80,7 +86,7 @@ export class OutputRun {
     const read = await this.#readCalls(answers, { isCutOff, signal });
     const byId = new Map([...outcome.results, ...read.results].map((result) => [result.toolCallId, result]));
     const results = requested.flatMap(({ call }) => byId.get(call.id) ?? []);
-    return { results, failure: outcome.failure ?? read.failure };
+    return { ...outcome, results, failure: outcome.failure ?? read.failure };
   }
 
   /** Reads the text of a model that has finished: the answer, or what to ask next. Throws if no correction is left. */

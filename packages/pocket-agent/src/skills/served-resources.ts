@@ -134,6 +134,6 @@ async function decide<Value>({ policy, judged, source, signal }: GatedRead<Value
   if (refused || !policy.mayAsk) return refused ?? { decision: 'allowed', by: 'policy', call };
   // the schema of the tool says nothing about a URI
   const tool = { ...judged.tool, inputSchema: { type: 'object' as const } };
-  const verdict = await policy.checkApproval(call, { ...judged, source, tool }, signal);
+  const verdict = await policy.checkApproval(call, { ...judged, source, tool }, { signal, canWait: false });
   return verdict.decision === 'edited' ? denied(call, verdict.by, 'the approver changed the arguments') : verdict;
 }

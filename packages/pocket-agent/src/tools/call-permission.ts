@@ -14,7 +14,7 @@ import type { JudgedTool } from '../access/capabilities.ts';
 import { denied, type Refused, type Verdict } from '../access/policy.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import { errorToolResult } from './tool-result.ts';
-import { type ActiveCall, note, type ToolRun } from './tool-run.ts';
+import { type ActiveCall, maySuspend, note, type ToolRun } from './tool-run.ts';
 import { judgedCall } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
@@ -114,7 +114,9 @@ async function approval({ run, request, record }: ActiveCall, { entry, judged }:
   const asked = judged === entry ? entry : { ...judged, source, tool, listedAs };
   const { asking } = request.from ?? {};
   asking?.(true);
-  const verdict = await policy.checkApproval(call, asked, signal).finally(() => asking?.(false));
+  const verdict = await policy
+    .checkApproval(call, asked, { signal, canWait: maySuspend({ run, request }) })
+    .finally(() => asking?.(false));
   if (verdict.decision !== 'approved' && verdict.decision !== 'edited') return verdict;
   if (!(await isUnchanged(run, entry))) return denied(call, verdict.by, 'the tool changed while it was being approved');
   // an approver who changes the arguments may not choose what the rules refuse

@@ -5,8 +5,9 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { deepCopy, deepFreeze, isPocketError, isRecord, onAbort, PocketError, Semaphore } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
 import type { JudgedTool } from '../access/capabilities.ts';
+import { type ToolMessage, toolMessage } from '../base/messages.ts';
 import type { ToolResult } from '../base/tool-call.ts';
-import { resultText } from './tool-result.ts';
+import { resultText, toolOutput } from './tool-result.ts';
 import type { ActiveCall, RequestedCall, ToolRun } from './tool-run.ts';
 import type { ToolGroup } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
@@ -177,8 +178,13 @@ function readAnswer(
   throw new PocketError(isPocketError(error) ? error.code : 'TOOL_FAILED', resultText({ content }), { cause: error });
 }
 
+/** A result as a message of the history. A hook may have called another tool; the model knows the call by its own name. */
+export function resultMessage(name: string, result: ToolResult): ToolMessage {
+  return deepFreeze(toolMessage(result.toolCallId, name, toolOutput(result), callLog(result)));
+}
+
 /** The log for the history: the first calls one by one, the others counted by tool and outcome. */
-export function callLog({ extra }: ToolResult): JSONObject[] | undefined {
+function callLog({ extra }: ToolResult): JSONObject[] | undefined {
   const calls = extra.toolCalls as readonly InnerCall[] | undefined;
   if (!calls?.length) return undefined;
   const others = Map.groupBy(calls.slice(MAX_LISTED), ({ toolName, outcome }) => `${outcome} ${toolName}`);

@@ -1,6 +1,7 @@
 // Reads the tool calls in a model's answer: models write broken JSON, and some repeat or omit ids.
 
 import { deepFreeze, errorText, isRecord, PocketError } from '@pocket-agent/kit';
+import { openCalls } from '../base/history-repair.ts';
 import { parseModelJson } from '../base/json-text.ts';
 import {
   type AssistantMessage,
@@ -9,6 +10,7 @@ import {
   providerResultPart,
   toolCallPart,
 } from '../base/messages.ts';
+import type { ToolCall } from '../base/tool-call.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { RequestedCall } from './tool-run.ts';
 import type { ToolTable } from './tool-table.ts';
@@ -46,10 +48,7 @@ export function readModelAnswer(
       const call = deepFreeze({ id, name, arguments: args });
       const called = malformed ? { malformed_arguments: input } : call.arguments;
       message.content.push(toolCallPart(part, { toolCallId: id, toolName: name, input: called }));
-      if (part.providerExecuted) continue;
-      const ownArguments = tools.ownArguments(call);
-      const own = ownArguments === call.arguments ? call : deepFreeze({ ...call, arguments: ownArguments });
-      requested.push(malformed ? { call: own, malformed } : { call: own });
+      if (!part.providerExecuted) requested.push(requestedCall(call, malformed, tools));
     } else if (part.type === 'tool-result') {
       message.content.push(providerResultPart(part, newIds?.get(part.toolCallId) ?? part.toolCallId));
     } else {
@@ -58,6 +57,25 @@ export function readModelAnswer(
     }
   }
   return { message: deepFreeze(message), requested };
+}
+
+/** The calls in an answer of the history, as `readModelAnswer` returned them. */
+export function requestedIn(message: AssistantMessage, tools: ToolTable): RequestedCall[] {
+  return openCalls(message).map(({ toolCallId: id, toolName: name, input }) => {
+    const written = isRecord(input) ? input.malformed_arguments : undefined;
+    if (typeof written !== 'string') {
+      const args = isRecord(input) ? input : {};
+      return requestedCall(deepFreeze({ id, name, arguments: args }), undefined, tools);
+    }
+    const { malformed = unfinished(name, written).malformed } = readArguments(name, written);
+    return requestedCall(deepFreeze({ id, name, arguments: {} }), malformed, tools);
+  });
+}
+
+function requestedCall(call: ToolCall, malformed: PocketError | undefined, tools: ToolTable): RequestedCall {
+  const ownArguments = tools.ownArguments(call);
+  const own = ownArguments === call.arguments ? call : deepFreeze({ ...call, arguments: ownArguments });
+  return malformed ? { call: own, malformed } : { call: own };
 }
 
 /** Models and providers leave it out at times; a history without it could not be loaded again. */

@@ -3,6 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
 import type { Verdict } from '../access/policy.ts';
+import type { ToolMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -32,6 +33,8 @@ export interface RequestedCall {
   malformed?: PocketError;
   /** Set if a tool makes the call. */
   from?: CallingTool;
+  /** It was begun in a process that has ended, and may have taken effect. */
+  isLost?: boolean;
 }
 
 export interface CallingTool {
@@ -67,10 +70,20 @@ export interface ToolRun {
   keepResult(call: ToolCall, text: string): Promise<KeptResult | undefined>;
   /** `_meta` of a call to an MCP server. */
   metaOf(toolCallId: string): Record<string, unknown>;
+  /** Undefined if the run cannot be resumed in another process. */
+  journal?: StepJournal | undefined;
   /** Undefined if records are neither kept nor observed. */
   audit: ((record: CallRecord) => void) | undefined;
   /** Undefined if there is no listener. */
   emit: ((event: UnsignedEvent) => void) | undefined;
+}
+
+/** Where the calls of one step are saved one by one, so that another process can continue the step. */
+export interface StepJournal {
+  /** Before a call that must not be made twice. */
+  begin(call: ToolCall): Promise<void>;
+  /** `result` as it will be in the history. */
+  end(result: ToolMessage): Promise<void>;
 }
 
 /** A result that can be read again. */
@@ -83,6 +96,8 @@ export interface KeptResult {
 
 /** Ends the run after its current step. */
 export class RunStop {
+  /** Why the run ends now, and goes on later: a call waits. Its other calls end first. */
+  suspended: PocketError | undefined;
   #failure: unknown;
   #controller: AbortController | undefined;
 
@@ -122,4 +137,9 @@ export function note(record: CallRecord, { decision, by, reason }: Pick<Verdict,
   record.decision = decision;
   record.by = by;
   record.reason = reason;
+}
+
+/** Whether the run can end before this call, and make it when it is resumed. A tool that makes calls cannot wait. */
+export function maySuspend({ run, request }: Pick<ActiveCall, 'run' | 'request'>): boolean {
+  return run.journal !== undefined && !request.from;
 }

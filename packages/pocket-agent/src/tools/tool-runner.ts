@@ -3,13 +3,22 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, within } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
+import { isHarmlessTwice } from '../access/capabilities.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import { inRun, toolCallContext } from '../run/run-context.ts';
 import { inToolSpan, type TracedToolCall } from '../tracing/tool-span.ts';
 import { permit, preToolCall } from './call-permission.ts';
-import { type Gate, InnerCalls } from './inner-calls.ts';
+import { type Gate, InnerCalls, resultMessage } from './inner-calls.ts';
 import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
-import { type ActiveCall, type KeptResult, type RequestedCall, RunStop, type ToolRun } from './tool-run.ts';
+import {
+  type ActiveCall,
+  type KeptResult,
+  maySuspend,
+  note,
+  type RequestedCall,
+  RunStop,
+  type ToolRun,
+} from './tool-run.ts';
 import { allowedTool, type ToolCallContext } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
@@ -18,6 +27,8 @@ interface ToolRunOutcome {
   results: ToolResult[];
   /** Why the run must stop, after the results are in the history. */
   failure: unknown;
+  /** Set if a call waits. It has no result yet, and the results of the others are in the journal. */
+  suspended?: PocketError | undefined;
 }
 
 /** A model may ask for thousands of calls in one answer. After this many, other work of the process gets a turn. */
@@ -43,7 +54,7 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
   const parallel = Math.min(requested.length, run.settings.maxParallelToolCalls);
   const workers = Array.from({ length: parallel }, worker);
   for (const each of workers) await each; // workers never reject
-  return { results, failure: stop.failure };
+  return { results, failure: stop.failure, suspended: stop.suspended };
 }
 
 /** What every call passes, those of the model and those that tools make. */
@@ -70,12 +81,16 @@ async function runToolCall(active: ActiveCall): Promise<ToolResult> {
     const denial = run.hooks.preToolCall && (await preToolCall(active));
     if (denial) result = denial;
     else {
-      const permission = await permit(active);
+      const permission = request.isLost ? lost(active) : await permit(active);
       let outcome: Outcome;
       if (permission.error) outcome = permission;
       else {
         const { source, tool } = permission.entry;
         const { call } = record;
+        if (run.journal && !request.from && !isHarmlessTwice(tool)) {
+          await run.journal.begin(call);
+          signal.throwIfAborted();
+        }
         try {
           const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active));
           outcome = readToolAnswer(active, permission.entry, await abortable(calling, signal));
@@ -88,14 +103,28 @@ async function runToolCall(active: ActiveCall): Promise<ToolResult> {
       result = await resultOf(active, outcome);
     }
   } catch (error) {
-    stop.stop(signal.aborted ? signal.reason : error);
     result = errorToolResult(request.call, { error: asError(error), settings: run.settings });
+    if (!signal.aborted && isPocketError(error, 'RUN_SUSPENDED') && maySuspend(active)) {
+      stop.suspended ??= error;
+      return result; // never shown: the call is made when the run goes on
+    }
+    stop.stop(signal.aborted ? signal.reason : error);
   }
   if (active.inner) result.extra.toolCalls = await active.inner.end();
   record.durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+  if (run.journal && !request.from)
+    await run.journal.end(resultMessage(request.call.name, result)).catch((error) => stop.stop(error));
   emitResult(run, request, result);
   run.audit?.(record);
   return result;
+}
+
+/** The result of a call of a process that has ended. */
+function lost({ record }: ActiveCall): Failure {
+  note(record, { decision: 'allowed', by: 'policy', reason: 'its process ended before its result was saved' });
+  record.outcome = 'failed';
+  const text = `The process ended while "${record.call.name}" ran. It may or may not have taken effect; check before you try again.`;
+  return { entry: undefined, error: new PocketError('TOOL_OUTCOME_UNKNOWN', text) };
 }
 
 /** A call that was still waiting when the run was stopped. */
