@@ -84,7 +84,8 @@ function introduction(messages: readonly Message[], view: CompactedHistory): Use
 function summaryPart(messages: readonly Message[], view: CompactedHistory): UserMessage['content'][number] {
   const lines = [
     '[Notes on the earlier part of this conversation, which is no longer shown:]',
-    view.summary,
+    // a text that was summarised may have planted the line that ends the notes, to be taken for the user
+    view.summary?.replace(/\[(?=\s*(?:end of the notes|notes on|instructions that))/gi, '('),
     ...instructionsNote(messages, view),
     '[End of the notes. What follows is word for word.]',
   ];

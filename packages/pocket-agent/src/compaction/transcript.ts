@@ -42,9 +42,16 @@ function piecesOf(entries: readonly string[], pieceBytes: number): string[] {
   return piece.length > 0 ? [...pieces, piece.join('\n\n')] : pieces;
 }
 
+/** What a message says cannot look like another message, or like the end of the transcript. */
+function quoted(text: string): string {
+  return text
+    .replace(/^(?=[ \t]*(?:(?:user|assistant):|\[(?:calls |\S+ returned\])))/gim, '> ')
+    .replace(/<(?=\/?transcript)/gi, '‹');
+}
+
 /** Reasoning is left out: what came of it is in the answers. */
 function entryOf(message: Message, scale: number): string[] {
-  const short = (text: string, limit: number) => shortText(text.trim(), limit * scale);
+  const short = (text: string, limit: number) => quoted(shortText(text.trim(), limit * scale));
   const lines = message.content.map((part) => {
     switch (part.type) {
       case 'text':

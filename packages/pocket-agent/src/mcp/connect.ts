@@ -10,7 +10,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { abortable, delay, errorText, PocketError, refusalReason } from '@pocket-agent/kit';
+import { abortable, delay, errorText, PocketError, refusalReason, withDeadline } from '@pocket-agent/kit';
 import { connectChild } from './connect-child.ts';
 import { authorizationOf, loginFetch } from './login/authorization.ts';
 import type { OAuthLogin } from './login/oauth.ts';
@@ -59,7 +59,7 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   const headers = Object.fromEntries(headersOf(request.name, entry, url));
   const login = loginOf(entry);
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
-  await request.callerHeaders?.current(); // an error of the function is reported as it is
+  await firstHeaders(request);
   const { fetch: given = httpFetch } = entry;
   const fetch = request.callerHeaders?.fetchFor(url, given) ?? given;
   const options = authProvider
@@ -91,6 +91,13 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
       { cause: error },
     );
   }
+}
+
+/** Errors of a function for headers are reported as they are. It may never return. */
+async function firstHeaders({ name, callerHeaders, signal, timeoutMs }: ConnectRequest): Promise<void> {
+  if (!callerHeaders) return;
+  const what = `headers() of MCP server "${name}"`;
+  await withDeadline({ what, signals: [signal], timeoutMs }, (bounded) => abortable(callerHeaders.current(), bounded));
 }
 
 interface ServerFetch {

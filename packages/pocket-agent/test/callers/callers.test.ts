@@ -189,6 +189,50 @@ describe('headers', () => {
   });
 });
 
+describe('headers that never come', () => {
+  test('hold up a run for waitMs and a connection for connectTimeoutMs, then another caller may use it', async () => {
+    const host = await open(startPersonalHost());
+    const warnings: string[] = [];
+    const logger = { ...silent, warn: (line: string) => void warnings.push(line) };
+    const headers = ({ caller, metadata }: { caller: string | undefined; metadata: Record<string, unknown> }) =>
+      caller === 'ann' ? new Promise<never>(() => {}) : { Authorization: `Bearer ${metadata.token}` };
+    const agent = agentWith({ url: host.url, headers, maxCallers: 1, waitMs: 20, connectTimeoutMs: 50 }, { logger });
+    await agent.run('Who?', { caller: 'ann' });
+    await expect.poll(() => warnings.join('\n')).toContain('headers() of MCP server "it" did not end within 50 ms.');
+    await agent.fork().run('Who?', { caller: 'ben', metadata: { token: host.issue('ben') } });
+    expect(warnings.join('\n')).not.toContain('are in use');
+  });
+
+  test('do not hold up close()', async () => {
+    const host = await open(startPersonalHost());
+    const asked = Promise.withResolvers<void>();
+    const headers = () => {
+      asked.resolve();
+      return new Promise<never>(() => {});
+    };
+    const agent = agentWith({ url: host.url, headers, waitMs: 1 });
+    await Promise.all([asked.promise, agent.run('Who?', { caller: 'ann' })]);
+    await agent.close();
+  });
+});
+
+test.each([
+  ['a line break', { Authorization: 'Bearer secret-of-ann\r\nX-Role: admin' }, '"Authorization"'],
+  ['a character that HTTP cannot send', { Authorization: 'Bearer secret-of-ann-🙂' }, '"Authorization"'],
+  ['an invalid name', { 'Bad name': 'secret-of-ann' }, '"Bad name"'],
+])('headers with %s are reported without their value', async (_what, headers, name) => {
+  const host = await open(startPersonalHost());
+  const warnings: string[] = [];
+  const logger = { ...silent, warn: (line: string) => void warnings.push(line) };
+  const agent = agentWith({ url: host.url, headers: () => headers }, { logger });
+  await agent.run('Who?', { caller: 'ann' });
+  const text = warnings.join('\n');
+  expect(text).toContain(
+    `headers() of MCP server "it" returned a header ${name} that cannot be sent, for caller "ann".`,
+  );
+  expect(text).not.toContain('secret-of-ann');
+});
+
 describe('a run without a caller', () => {
   test('does not share a connection with a run that has other metadata', async () => {
     const host = await open(startPersonalHost());

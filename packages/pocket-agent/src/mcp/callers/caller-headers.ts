@@ -1,6 +1,6 @@
 // The headers of one caller for one server: made by a function of the run, and sent on the connection of this caller only.
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { errorText, isRecord, PocketError } from '@pocket-agent/kit';
+import { abortable, errorText, isPocketError, isRecord, neverAborted, PocketError } from '@pocket-agent/kit';
 import { type CallerContext, currentCaller, currentRunId, describeCaller, keyOf } from './caller.ts';
 
 export type HeadersFunction = (run: CallerContext) => Record<string, string> | Promise<Record<string, string>>;
@@ -33,13 +33,14 @@ export class CallerHeaders {
   fetchFor(server: URL, fetch: FetchLike): FetchLike {
     return async (url, init) => {
       if (new URL(url).origin !== server.origin) return fetch(url, init);
+      const signal = init?.signal ?? neverAborted();
       const made = this.current();
-      const sent = await made;
+      const sent = await abortable(made, signal);
       const response = await fetch(url, withHeaders(init, sent));
       if (response.status !== 401) return response;
       // another request of this run may have renewed them already
       const known = this.current();
-      const renewed = await (known === made ? this.#renew() : known);
+      const renewed = await abortable(known === made ? this.#renew() : known, signal);
       if (JSON.stringify(renewed) === JSON.stringify(sent)) return response;
       await response.body?.cancel();
       return fetch(url, withHeaders(init, renewed));
@@ -66,19 +67,38 @@ export class CallerHeaders {
 
   async #ask(run: CallerContext): Made {
     try {
-      const headers: unknown = await this.#make(run);
-      if (isRecord(headers) && Object.values(headers).every((value) => typeof value === 'string'))
-        return { ...headers } as Record<string, string>;
+      const headers: unknown = await abortable(Promise.resolve(this.#make(run)), run.signal);
+      return this.#checked(headers, run);
     } catch (error) {
       run.signal.throwIfAborted();
+      if (isPocketError(error, 'MCP_AUTHORIZATION_NEEDED')) throw error;
       throw this.#error(`failed for ${describeCaller(run)}: ${errorText(error)}`, error);
     }
-    throw this.#error(`must return an object of strings, for ${describeCaller(run)}.`);
+  }
+
+  #checked(headers: unknown, run: CallerContext): Record<string, string> {
+    if (!isRecord(headers)) throw this.#error(`must return an object of strings, for ${describeCaller(run)}.`);
+    for (const [name, value] of Object.entries(headers)) {
+      if (typeof value !== 'string') throw this.#error(`must return an object of strings, for ${describeCaller(run)}.`);
+      if (!canBeSent(name, value))
+        throw this.#error(`returned a header "${name}" that cannot be sent, for ${describeCaller(run)}.`);
+    }
+    return { ...headers } as Record<string, string>;
   }
 
   #error(what: string, cause?: unknown): PocketError {
     const text = `headers() of MCP server "${this.#server}" ${what}`;
     return new PocketError('MCP_AUTHORIZATION_NEEDED', text, cause === undefined ? {} : { cause });
+  }
+}
+
+/** Errors of `Headers` would show the value, such as a token. */
+function canBeSent(name: string, value: string): boolean {
+  try {
+    new Headers([[name, value]]);
+    return true;
+  } catch {
+    return false;
   }
 }
 
