@@ -32,6 +32,7 @@ export type {
   AgentConfig,
   AgentLimits,
   FlatAgentOptions,
+  ForkChanges,
   ModelRouter,
   NestedAgentOptions,
   PocketAgentOptions,

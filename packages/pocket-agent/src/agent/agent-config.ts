@@ -1,5 +1,13 @@
 // The options of an agent, and the settings read from them: copied, so that the caller's objects are never modified.
-import { configError, errorText, isPocketError, type Logger, snapshot, withoutUndefined } from '@pocket-agent/kit';
+import {
+  configError,
+  errorText,
+  isPocketError,
+  type Logger,
+  OptionSet,
+  snapshot,
+  withoutUndefined,
+} from '@pocket-agent/kit';
 import type { AccessOptions, AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { ExposureOption } from '../access/exposure.ts';
@@ -169,6 +177,20 @@ export function withForkOrigin(options: PocketAgentOptions, origin: ForkOrigin):
 
 export function forkOriginOf(options: PocketAgentOptions & { [forkOrigin]?: ForkOrigin }): ForkOrigin | undefined {
   return options?.[forkOrigin];
+}
+
+/** Without a change, a fork has the model of its agent, and begins with the messages that its agent began with. */
+export type ForkChanges = Partial<Pick<AgentConfig, 'llmModel' | 'messages'>>;
+
+const forkChanges = new OptionSet<ForkChanges>('fork', { llmModel: true, messages: true });
+
+/** The settings of a model do not fit another one, and a summary belongs to the messages that it was made from. */
+export function withChanges(config: AgentConfig, changes: ForkChanges): AgentConfig {
+  forkChanges.check(changes);
+  const kept = { ...config };
+  if (changes.llmModel !== undefined) delete kept.modelSettings;
+  if (changes.messages !== undefined) delete kept.compacted;
+  return { ...kept, ...withoutUndefined(changes) };
 }
 
 export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | undefined) {

@@ -46,12 +46,14 @@ import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import { withoutClose } from '../tools/tool-source.ts';
 import { AgentClient } from './agent-client.ts';
 import {
+  type ForkChanges,
   forkOriginOf,
   type PocketAgentOptions,
   readHistory,
   readOptions,
   readSettings,
   type TypedAgentOptions,
+  withChanges,
   withForkOrigin,
 } from './agent-config.ts';
 import { AgentLoop } from './agent-loop.ts';
@@ -290,12 +292,20 @@ export class PocketAgent<Answer = string> {
     emitEvent({ agent: this, context: this.#queue.observed, event, meta });
   }
 
-  /** A new agent of the same class and options with its own conversation. It uses this agent's MCP connections. */
-  fork(): this {
+  /** The model that is asked: `llmModel`, found by its name if it is one. */
+  languageModel(): Promise<LanguageModel> {
+    return this.#model.resolve();
+  }
+
+  /**
+   * A new agent of the same class and options with its own conversation. It uses this agent's MCP connections. `changes` are
+   * its model, and the messages that its conversation begins with: `fork({ messages })` goes on from any point of another.
+   */
+  fork(changes: ForkChanges = {}): this {
     const { access } = this.#parts;
     // a fork borrows the client of this agent, and gets an id of its own
     const { mcpConfig: _mcpConfig, agentConfig, tools = [], ...options } = this.#parts.options;
-    const { agentId: _agentId, ...config } = { ...agentConfig, name: this.name };
+    const { agentId: _agentId, ...config } = { ...withChanges(agentConfig, changes), name: this.name };
     const forked: PocketAgentOptions = {
       ...options,
       ...(this.#isFlat ? config : { agentConfig: config }),

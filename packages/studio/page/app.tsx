@@ -1,0 +1,52 @@
+// The frame of the page: navigation on the left, the view that the address names beside it.
+import type { VNode } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { ApprovalsView } from './approvals/approvals-view.tsx';
+import { ChatView } from './chat/chat-view.tsx';
+import { CostView } from './cost/cost-view.tsx';
+import { Navigation } from './navigation.tsx';
+import { useKnown, useRoute } from './parts/hooks.ts';
+import { RunsView } from './runs/runs-view.tsx';
+import { ToolsView } from './tools/tools-view.tsx';
+
+export function App(): VNode {
+  const { connection, questions } = useKnown();
+  const [view = '', ...rest] = useRoute();
+  useEffect(() => {
+    document.title = questions.size > 0 ? `(${questions.size}) Studio` : 'Studio';
+  }, [questions.size]);
+  if (connection === 'refused') return <Refused />;
+  return (
+    <div class="frame">
+      <Navigation view={view} />
+      <main>
+        {connection === 'reconnecting' && (
+          <p class="banner" role="status">
+            The studio does not answer. Connecting again…
+          </p>
+        )}
+        <View view={view} rest={rest} />
+      </main>
+    </div>
+  );
+}
+
+function View({ view, rest: [first, second] }: { view: string; rest: string[] }): VNode {
+  if (view === 'approvals') return <ApprovalsView />;
+  if (view === 'runs') return <RunsView runId={first} selected={second} />;
+  if (view === 'tools') return <ToolsView agent={first} tool={second} />;
+  if (view === 'cost') return <CostView />;
+  return <ChatView key={first ?? ''} chatId={first} />;
+}
+
+function Refused(): VNode {
+  return (
+    <main class="refused">
+      <h1>This address has no valid token</h1>
+      <p>
+        The studio prints an address that ends in <code>#token=…</code> when it starts. Open that one: each start has a
+        new token.
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,28 @@
+// All questions that wait, of all conversations.
+import type { VNode } from 'preact';
+import { address, useKnown } from '../parts/hooks.ts';
+import { QuestionCard } from './question-card.tsx';
+
+export function ApprovalsView(): VNode {
+  const { questions, chats } = useKnown();
+  return (
+    <section class="page">
+      <h1>Approvals</h1>
+      {questions.size === 0 && (
+        <p class="empty">
+          Nothing waits for you. Agents ask here before calls that their <code>access.confirm</code> names.
+        </p>
+      )}
+      <ul class="plain">
+        {[...questions.values()].map((question) => (
+          <li key={question.id}>
+            <p>
+              <a href={address('chat', question.chatId)}>{chats.get(question.chatId)?.info.title ?? 'Conversation'}</a>
+            </p>
+            <QuestionCard question={question} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,81 @@
+// A tool call that waits for an answer: what will happen, who wants it, and the buttons.
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Answer, Question } from '../../src/wire.ts';
+import { clock } from '../parts/format.ts';
+import { useAction, useConnection } from '../parts/hooks.ts';
+import { JsonTree } from '../parts/json-tree.tsx';
+
+const effects = { read: 'reads', write: 'changes things', create: 'creates things', delete: 'may delete things' };
+
+export function QuestionCard({ question }: { question: Question }): VNode {
+  const { id, tool, capability, description, path, changed, askedAt } = question;
+  const connection = useConnection();
+  const { error, isBusy, act } = useAction();
+  const [edited, setEdited] = useState<string>();
+  const [isRemembered, setRemembered] = useState(false);
+  const send = (answer: Answer) => act(() => connection.post(`/questions/${id}`, answer));
+  const allow = () => {
+    const remember = isRemembered ? ({ remember: 'conversation' } as const) : {};
+    if (edited === undefined) return send({ allow: true, ...remember });
+    act(async () => {
+      const args = readArguments(edited);
+      await connection.post(`/questions/${id}`, { allow: args, ...remember });
+    });
+  };
+  return (
+    <section class="question" aria-label={`Approval of ${tool}`}>
+      <p>
+        <strong>{path.join(' › ')}</strong> wants to call <strong>{tool}</strong>, which {effects[capability]}.{' '}
+        <span class="soft">asked at {clock(askedAt)}</span>
+      </p>
+      {description && <p class="soft">{description}</p>}
+      {changed && <p class="problem">The tool has changed since it was first seen.</p>}
+      {edited === undefined ? (
+        <JsonTree value={question.arguments} />
+      ) : (
+        <textarea
+          aria-label="Arguments"
+          spellcheck={false}
+          rows={Math.min(16, edited.split('\n').length + 1)}
+          value={edited}
+          onInput={(event) => setEdited(event.currentTarget.value)}
+        />
+      )}
+      <div class="actions">
+        <button type="button" disabled={isBusy} onClick={allow}>
+          {edited === undefined ? 'Allow' : 'Allow with these arguments'}
+        </button>
+        <button type="button" class="stop" disabled={isBusy} onClick={() => send({ deny: '' })}>
+          Deny
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => setEdited(edited === undefined ? JSON.stringify(question.arguments, null, 2) : undefined)}
+        >
+          {edited === undefined ? 'Edit…' : 'Do not edit'}
+        </button>
+        <label>
+          <input
+            type="checkbox"
+            checked={isRemembered}
+            onChange={(event) => setRemembered(event.currentTarget.checked)}
+          />
+          do not ask again for {tool} in this conversation
+        </label>
+      </div>
+      {error && (
+        <p class="problem" role="alert">
+          {error}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function readArguments(text: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new Error('The arguments must be a JSON object.');
+}

@@ -1,0 +1,85 @@
+// Which agent, model and profile a conversation has.
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ChatInfo } from '../../src/wire.ts';
+import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
+
+const profiles = ['reader', 'writer', 'manager', 'admin'];
+
+interface Header {
+  chat: ChatInfo | undefined;
+  agentName: string;
+  onAgent(name: string): void;
+}
+
+export function ChatHeader({ chat, agentName, onAgent }: Header): VNode {
+  const { agents } = useKnown();
+  const model = chat?.model ?? agents.find(({ name }) => name === agentName)?.model ?? '';
+  return (
+    <header class="chat-header">
+      {chat ? (
+        <strong>{agentName}</strong>
+      ) : (
+        <select aria-label="Agent" value={agentName} onChange={(event) => onAgent(event.currentTarget.value)}>
+          {agents.map(({ name }) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+      {chat ? <Settings key={chat.id} chat={chat} /> : <span class="soft">{model}</span>}
+    </header>
+  );
+}
+
+function Settings({ chat }: { chat: ChatInfo }): VNode {
+  const connection = useConnection();
+  const { error, act } = useAction();
+  const [model, setModel] = useState(chat.model);
+  const change = (settings: { model?: string; profile?: string }) =>
+    act(() => connection.post(`/chats/${chat.id}/settings`, settings));
+  const remove = () =>
+    act(async () => {
+      await connection.delete(`/chats/${chat.id}`);
+      location.hash = address('chat');
+    });
+  return (
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          change({ model });
+        }}
+      >
+        <input
+          aria-label="Model"
+          value={model}
+          spellcheck={false}
+          onInput={(event) => setModel(event.currentTarget.value)}
+          onBlur={() => model !== chat.model && change({ model })}
+        />
+      </form>
+      <select
+        aria-label="Profile"
+        value={chat.profile ?? ''}
+        onChange={(event) => change({ profile: event.currentTarget.value })}
+      >
+        <option value="">all that the agent may</option>
+        {profiles.map((name) => (
+          <option key={name} value={name}>
+            at most {name}
+          </option>
+        ))}
+      </select>
+      <button type="button" class="quiet" onClick={remove}>
+        Delete
+      </button>
+      {error && (
+        <span class="problem" role="alert">
+          {error}
+        </span>
+      )}
+    </>
+  );
+}

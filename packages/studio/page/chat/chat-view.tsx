@@ -1,0 +1,129 @@
+// A conversation with an agent, and the trace of its last run beside it.
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ChatInfo } from '../../src/wire.ts';
+import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
+import { RunTrace } from '../runs/run-trace.tsx';
+import type { ChatState, Item } from '../state/model.ts';
+import { ChatHeader } from './chat-header.tsx';
+import { Composer } from './composer.tsx';
+import { ItemView } from './item-view.tsx';
+
+export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
+  const known = useKnown();
+  const chat = chatId ? known.chats.get(chatId) : undefined;
+  const [agent, setAgent] = useState('');
+  const connection = useConnection();
+  const { error, isBusy, act } = useAction();
+  const [draft, setDraft] = useState('');
+  const agentName = chat?.info.agent ?? (agent || known.agents[0]?.name || '');
+  const run = chat?.lastRunId === undefined ? undefined : known.runs.get(chat.lastRunId);
+
+  const openChat = async (from?: { chatId: string; count: number }): Promise<ChatInfo> =>
+    connection.post<ChatInfo>('/chats', { agent: agentName, ...(from ? { from } : {}) });
+  const send = (text: string) =>
+    act(async () => {
+      const { id } = chat?.info ?? (await openChat());
+      await connection.post(`/chats/${id}/messages`, { text });
+      setDraft('');
+      if (!chat) location.hash = address('chat', id);
+    });
+  const branch = (item: Extract<Item, { kind: 'user' }>, text: string) =>
+    act(async () => {
+      const { id } = await openChat({ chatId: chat?.info.id ?? '', count: item.index });
+      await connection.post(`/chats/${id}/messages`, { text });
+      location.hash = address('chat', id);
+    });
+  const stop = () => act(() => connection.post(`/chats/${chat?.info.id}/stop`, {}));
+
+  if (chatId && !chat && known.connection === 'live' && known.agents.length > 0)
+    return (
+      <section class="empty">
+        <h1>This conversation is gone</h1>
+        <p>
+          The studio was started again, or the conversation was deleted. <a href={address('chat')}>Start a new one.</a>
+        </p>
+      </section>
+    );
+  return (
+    <div class={run ? 'chat with-inspector' : 'chat'}>
+      <section class="conversation" aria-label="Conversation">
+        <ChatHeader chat={chat?.info} agentName={agentName} onAgent={setAgent} />
+        {chat && chat.items.length > 0 ? <Items chat={chat} onEdit={branch} /> : <Welcome agentName={agentName} onPick={setDraft} />}
+        {error && (
+          <p class="problem" role="alert">
+            {error}
+          </p>
+        )}
+        <Composer
+          draft={draft}
+          onDraft={setDraft}
+          isRunning={chat?.info.isRunning === true}
+          isBusy={isBusy}
+          onSend={send}
+          onStop={stop}
+          lastText={chat?.items.findLast((item) => item.kind === 'user')?.text ?? ''}
+        />
+      </section>
+      {run && (
+        <aside class="inspector" aria-label="Trace of the last run">
+          <RunTrace run={run} />
+        </aside>
+      )}
+    </div>
+  );
+}
+
+function Items({ chat, onEdit }: { chat: ChatState; onEdit(item: Extract<Item, { kind: 'user' }>, text: string): void }): VNode {
+  const list = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    if (isAtEnd.current && list.current) list.current.scrollTop = list.current.scrollHeight;
+  }, [chat.items]);
+  const last = chat.items.at(-1);
+  const finished = last?.kind === 'answer' && !last.isStreaming ? last.text : '';
+  return (
+    <>
+      <div
+        class="items"
+        ref={list}
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40;
+        }}
+      >
+        {chat.items.map((item) => (
+          <ItemView key={item.key} item={item} onEdit={onEdit} />
+        ))}
+        {chat.info.isRunning && <p class="working">working…</p>}
+      </div>
+      <p class="hidden" aria-live="polite">
+        {finished}
+      </p>
+    </>
+  );
+}
+
+function Welcome({ agentName, onPick }: { agentName: string; onPick(text: string): void }): VNode {
+  const { agents } = useKnown();
+  const agent = agents.find(({ name }) => name === agentName);
+  const examples = ['What is 17% of 2380, and what time is it in Tokyo?', 'Which tools do you have?'];
+  return (
+    <div class="empty">
+      <h1>{agentName || 'Studio'}</h1>
+      <p>{agent?.description ?? 'Send a message: every step, tool call and token of the answer can be looked at.'}</p>
+      {agent?.model === 'demo' && (
+        <p class="note">
+          This is the demo model: a set of rules, not an LLM. Set a key, such as <code>ANTHROPIC_API_KEY</code>, or choose
+          a model above.
+        </p>
+      )}
+      <p>
+        {examples.map((example) => (
+          <button key={example} type="button" class="quiet" onClick={() => onPick(example)}>
+            {example}
+          </button>
+        ))}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+// One message, tool call or note of a conversation.
+import type { VNode } from 'preact';
+import { memo } from 'preact/compat';
+import { useState } from 'preact/hooks';
+import { useKnown } from '../parts/hooks.ts';
+import { Markdown } from '../parts/markdown.tsx';
+import type { Item } from '../state/model.ts';
+import { ToolCallView } from './tool-call-view.tsx';
+
+type UserItem = Extract<Item, { kind: 'user' }>;
+
+interface ItemProps {
+  item: Item;
+  onEdit(item: UserItem, text: string): void;
+}
+
+export const ItemView = memo(
+  ({ item, onEdit }: ItemProps): VNode | null => {
+    switch (item.kind) {
+      case 'user':
+        return <UserMessage item={item} onEdit={onEdit} />;
+      case 'answer':
+        return (
+          <article class="answer" aria-label="Answer">
+            {item.reasoning && (
+              <details class="reasoning">
+                <summary>Reasoning</summary>
+                <Markdown text={item.reasoning} />
+              </details>
+            )}
+            <Markdown text={item.text} />
+          </article>
+        );
+      case 'tool':
+        return <ToolItem item={item} />;
+      case 'problem':
+        return (
+          <p class="problem" role="alert">
+            {item.text}
+          </p>
+        );
+      case 'note':
+        return <p class="note">{item.text}</p>;
+    }
+  },
+  (before, after) => before.item === after.item, // onEdit does the same whenever it was made
+);
+
+function ToolItem({ item }: { item: Extract<Item, { kind: 'tool' }> }): VNode | null {
+  const { runs } = useKnown();
+  const tools = runs.get(item.runId)?.steps.flatMap((step) => step.tools) ?? [];
+  const tool = tools.find(({ id }) => id === item.toolCallId);
+  return tool ? <ToolCallView tool={tool} /> : null;
+}
+
+function UserMessage({ item, onEdit }: { item: UserItem; onEdit: ItemProps['onEdit'] }): VNode {
+  const [draft, setDraft] = useState<string>();
+  if (draft === undefined)
+    return (
+      <article class="user" aria-label="Message of yours">
+        <p>{item.text}</p>
+        <span class="actions">
+          <button type="button" class="quiet" onClick={() => setDraft(item.text)}>
+            Edit
+          </button>
+          <button type="button" class="quiet" onClick={() => onEdit(item, item.text)}>
+            Try again
+          </button>
+        </span>
+      </article>
+    );
+  return (
+    <form
+      class="user"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onEdit(item, draft);
+      }}
+    >
+      <textarea aria-label="Changed message" value={draft} onInput={(event) => setDraft(event.currentTarget.value)} />
+      <span class="actions">
+        <button type="button" class="quiet" onClick={() => setDraft(undefined)}>
+          Cancel
+        </button>
+        <button type="submit">Send as a branch</button>
+      </span>
+    </form>
+  );
+}

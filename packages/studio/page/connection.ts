@@ -1,0 +1,85 @@
+// The connection to the studio: requests with its token, and the stream of what happens.
+import type { Line } from '../src/wire.ts';
+
+const TOKEN = 'studio-token';
+/** Waits between attempts to connect again. */
+const RETRY_MS = [300, 1_000, 3_000];
+
+/** From the fragment of the address, which is then hidden; kept for this tab, so that it can be reloaded. */
+export function takeToken(): string {
+  const given = /^#token=(.+)$/.exec(location.hash)?.[1];
+  if (given === undefined) return sessionStorage.getItem(TOKEN) ?? '';
+  sessionStorage.setItem(TOKEN, given);
+  history.replaceState(null, '', '#/chat');
+  return given;
+}
+
+export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'refused';
+
+export class Connection {
+  readonly #token: string;
+
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  get<Value>(path: string): Promise<Value> {
+    return this.#request<Value>(path, {});
+  }
+
+  post<Value>(path: string, body: object): Promise<Value> {
+    return this.#request<Value>(path, { method: 'POST', body: JSON.stringify(body) });
+  }
+
+  delete(path: string): Promise<object> {
+    return this.#request(path, { method: 'DELETE' });
+  }
+
+  /** Never ends, unless the token is refused. Lines come in order, each once. */
+  async follow(onLines: (lines: Line[]) => void, onState: (state: ConnectionState) => void): Promise<void> {
+    let after = 0;
+    for (let failures = 0; ; failures++) {
+      try {
+        const response = await fetch(`/api/events?after=${after}`, { headers: this.#headers() });
+        if (response.status === 401) return onState('refused');
+        if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
+        failures = 0;
+        onState('live');
+        for await (const lines of readLines(response.body)) {
+          after = lines.at(-1)?.seq ?? after;
+          onLines(lines);
+        }
+      } catch {
+        // the studio is away: tried again below, and the page says so
+      }
+      onState('reconnecting');
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]));
+    }
+  }
+
+  async #request<Value>(path: string, init: RequestInit): Promise<Value> {
+    const headers = { ...this.#headers(), 'content-type': 'application/json' };
+    const response = await fetch(`/api${path}`, { ...init, headers }).catch(() => {
+      throw new Error('The studio does not answer. Is it still running?');
+    });
+    const body: Value & { error?: string } = await response.json();
+    if (!response.ok) throw new Error(body.error ?? `The studio answered ${response.status}.`);
+    return body;
+  }
+
+  #headers(): Record<string, string> {
+    return { authorization: `Bearer ${this.#token}` };
+  }
+}
+
+/** The messages of a stream of server-sent events, as many at once as have arrived. */
+async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<Line[]> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const messages = (rest + read.value).split('\n\n');
+    rest = messages.pop() ?? '';
+    const lines = messages.filter((message) => message.startsWith('data: '));
+    if (lines.length > 0) yield lines.map((message): Line => JSON.parse(message.slice('data: '.length)));
+  }
+}

@@ -1,0 +1,31 @@
+// The trace of a run: its figures, a waterfall, and what the selected row was.
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { dollars, duration } from '../parts/format.ts';
+import { useKnown } from '../parts/hooks.ts';
+import type { RunState } from '../state/model.ts';
+import { traceRows, usageOf } from '../state/trace.ts';
+import { RowDetails } from './row-details.tsx';
+import { Waterfall } from './waterfall.tsx';
+
+export function RunTrace({ run, selected: first }: { run: RunState; selected?: string | undefined }): VNode {
+  const { runs, questions } = useKnown();
+  const [selected, setSelected] = useState(first);
+  const rows = useMemo(() => traceRows(run, { runs, questions }), [run, runs, questions]);
+  const usage = useMemo(() => usageOf(run, { runs }), [run, runs]);
+  const row = rows.find(({ key }) => key === selected);
+  const time = run.endedAt === undefined ? 'running' : duration(run.endedAt - run.startedAt);
+  return (
+    <div class="trace">
+      <p class="figures">
+        <strong>{time}</strong> · {usage.modelCalls} model calls · {usage.toolCalls} tool calls ·{' '}
+        {usage.inputTokens.toLocaleString('en')} → {usage.outputTokens.toLocaleString('en')} tokens
+        {usage.cachedInputTokens > 0 && ` (${usage.cachedInputTokens.toLocaleString('en')} from the cache)`} ·{' '}
+        {dollars(usage.costUsd)}
+      </p>
+      {run.error && <p class="problem">{run.error}</p>}
+      <Waterfall rows={rows} selected={selected} onSelect={setSelected} />
+      {row && <RowDetails key={row.key} row={row} />}
+    </div>
+  );
+}

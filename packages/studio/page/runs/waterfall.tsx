@@ -1,0 +1,82 @@
+// Bars on a time axis. Only the rows in sight are drawn, so ten thousand scroll as ten do.
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { duration } from '../parts/format.ts';
+import type { Row } from '../state/trace.ts';
+
+const ROW_PX = 28;
+/** Rows that are drawn above and below those in sight. */
+const MARGIN = 10;
+
+interface WaterfallProps {
+  rows: readonly Row[];
+  selected: string | undefined;
+  onSelect(key: string): void;
+}
+
+export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
+  const area = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useEffect(() => {
+    const { current } = area;
+    if (!current) return;
+    const measure = () => setView({ top: current.scrollTop, height: current.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(current);
+    current.addEventListener('scroll', measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      current.removeEventListener('scroll', measure);
+    };
+  }, []);
+  const start = rows[0]?.start ?? 0;
+  const last = rows.reduce((latest, row) => Math.max(latest, row.end ?? row.start), start);
+  const end = rows[0]?.end ?? Math.max(last, Date.now());
+  const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN);
+  const shown = rows.slice(first, first + Math.ceil(view.height / ROW_PX) + 2 * MARGIN);
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === 'j' || event.key === 'ArrowDown' ? 1 : event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0;
+    const next = rows[Math.max(0, rows.findIndex(({ key }) => key === selected) + step)];
+    if (step === 0 || !next) return;
+    event.preventDefault();
+    onSelect(next.key);
+    const top = rows.indexOf(next) * ROW_PX;
+    if (area.current && (top < view.top || top > view.top + view.height - ROW_PX))
+      area.current.scrollTop = top - view.height / 2;
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a select has no bars
+    <div class="waterfall" ref={area} role="listbox" aria-label="Trace" tabIndex={0} onKeyDown={move}>
+      <div style={{ height: `${rows.length * ROW_PX}px` }} class="waterfall-rows">
+        {shown.map((row, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
+          <div
+            key={row.key}
+            class={`row ${row.kind}${row.isFailed ? ' failed' : ''}`}
+            role="option"
+            aria-selected={row.key === selected}
+            style={{ top: `${(first + index) * ROW_PX}px` }}
+            title={row.note}
+            onClick={() => onSelect(row.key)}
+          >
+            <span class="row-label" style={{ paddingLeft: `${row.depth * 0.8}rem` }}>
+              {row.label}
+            </span>
+            <span class="row-bar">
+              <Bar row={row} start={start} end={end} />
+            </span>
+            <span class="row-time">{row.end === undefined ? '…' : duration(row.end - row.start)}</span>
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Bar({ row, start, end }: { row: Row; start: number; end: number }): VNode {
+  const whole = Math.max(1, end - start);
+  const left = (100 * (row.start - start)) / whole;
+  const width = (100 * ((row.end ?? end) - row.start)) / whole;
+  return <span class="bar" style={{ left: `${left}%`, width: `max(2px, ${Math.min(100 - left, width)}%)` }} />;
+}

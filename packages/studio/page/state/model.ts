@@ -1,0 +1,83 @@
+// What the page knows. Changed objects are replaced, so a view draws only what has changed.
+import type { AgentInfo, ChatInfo, ModelCallInfo, Question } from '../../src/wire.ts';
+
+export interface ToolState {
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+  startedAt: number;
+  endedAt?: number;
+  /** What the model reads. */
+  result?: readonly ResultPart[];
+  isError?: boolean;
+  progress?: { progress: number; total?: number; message?: string };
+  capability?: string;
+  /** How the gate decided, such as `approved`, and why. */
+  decision?: string;
+  reason?: string;
+}
+
+export type ResultPart = { type: 'text'; text: string } | { type: 'file'; mediaType: string; data: string };
+
+export interface StepState {
+  number: number;
+  startedAt: number;
+  /** When the model had answered. */
+  answeredAt?: number;
+  endedAt?: number;
+  inputTokens?: number;
+  cachedInputTokens?: number;
+  outputTokens?: number;
+  costUsd?: number | undefined;
+  finishReason?: string;
+  tools: readonly ToolState[];
+  retries: readonly string[];
+}
+
+export interface RunState {
+  id: string;
+  chatId: string;
+  agentName: string;
+  input: string;
+  parentRunId?: string;
+  parentToolCallId?: string;
+  startedAt: number;
+  endedAt?: number;
+  error?: string;
+  steps: readonly StepState[];
+  /** Requests to the model as the studio saw them; those of sub-agents are not among them. */
+  calls: readonly ModelCallInfo[];
+}
+
+/** One thing in a conversation, in order. */
+export type Item =
+  | { kind: 'user'; key: string; text: string; /** Its place in the history. */ index: number }
+  | { kind: 'answer'; key: string; text: string; reasoning: string; isStreaming: boolean }
+  | { kind: 'tool'; key: string; runId: string; toolCallId: string }
+  | { kind: 'problem'; key: string; text: string }
+  | { kind: 'note'; key: string; text: string };
+
+export interface ChatState {
+  info: ChatInfo;
+  items: readonly Item[];
+  /** Messages in the history of the agent. */
+  messageCount: number;
+  lastRunId?: string;
+}
+
+export interface State {
+  agents: readonly AgentInfo[];
+  chats: ReadonlyMap<string, ChatState>;
+  runs: ReadonlyMap<string, RunState>;
+  questions: ReadonlyMap<string, Question>;
+  /** How questions were answered, by tool call. */
+  answers: ReadonlyMap<string, string>;
+}
+
+export const emptyState: State = {
+  agents: [],
+  chats: new Map(),
+  runs: new Map(),
+  questions: new Map(),
+  answers: new Map(),
+};

@@ -1,0 +1,54 @@
+// From lines of the stream to what the page knows.
+import type { ChatInfo, Line, Question } from '../../src/wire.ts';
+import { changeChat, without, withEntry } from './change.ts';
+import { withEvent } from './events.ts';
+import { withHistory } from './history.ts';
+import { type ChatState, emptyState, type State } from './model.ts';
+
+export function reduce(state: State, line: Line): State {
+  switch (line.type) {
+    case 'snapshot':
+      return withSnapshot(line.isReset ? emptyState : state, line);
+    case 'chat':
+      return withChat(state, line.chat);
+    case 'chat_deleted':
+      return { ...state, chats: without(state.chats, line.chatId) };
+    case 'history':
+      return changeChat(state, line.chatId, (chat) => withHistory(chat, line.messages));
+    case 'event':
+      return withEvent(state, line.chatId, line.event);
+    case 'question':
+      return { ...state, questions: withEntry(state.questions, line.question.id, line.question) };
+    case 'question_closed':
+      return withAnswer(state, line.questionId, line.text ?? 'no answer was needed any more');
+    case 'model_call': {
+      const run = line.call.runId === undefined ? undefined : state.runs.get(line.call.runId);
+      if (!run) return state;
+      const others = run.calls.filter(({ id }) => id !== line.call.id);
+      return { ...state, runs: withEntry(state.runs, run.id, { ...run, calls: [...others, line.call] }) };
+    }
+    case 'problem':
+      return changeChat(state, line.chatId, (chat) => ({
+        ...chat,
+        items: [...chat.items, { kind: 'problem', key: `problem ${line.seq}`, text: line.text }],
+      }));
+  }
+}
+
+function withSnapshot(state: State, { agents, chats, questions }: Extract<Line, { type: 'snapshot' }>): State {
+  const open = new Set(chats.map(({ id }) => id));
+  const kept = new Map([...state.chats].filter(([id]) => open.has(id)));
+  const waiting = new Map<string, Question>(questions.map((question) => [question.id, question]));
+  return chats.reduce(withChat, { ...state, agents, chats: kept, questions: waiting });
+}
+
+function withChat(state: State, info: ChatInfo): State {
+  const known: ChatState = state.chats.get(info.id) ?? { info, items: [], messageCount: 0 };
+  return { ...state, chats: withEntry(state.chats, info.id, { ...known, info }) };
+}
+
+function withAnswer(state: State, questionId: string, text: string): State {
+  const question = state.questions.get(questionId);
+  const answers = question ? withEntry(state.answers, question.toolCallId, text) : state.answers;
+  return { ...state, answers, questions: without(state.questions, questionId) };
+}

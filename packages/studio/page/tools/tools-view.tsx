@@ -1,0 +1,108 @@
+// The tools and servers of an agent, and a form to call one of them.
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ToolList } from '../../src/wire.ts';
+import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
+import { JsonTree } from '../parts/json-tree.tsx';
+import { ToolForm } from './tool-form.tsx';
+
+export function ToolsView({ agent, tool: name }: { agent: string | undefined; tool: string | undefined }): VNode {
+  const { agents } = useKnown();
+  const chosen = agent || agents[0]?.name;
+  const connection = useConnection();
+  const { error, act } = useAction();
+  const [list, setList] = useState<ToolList>();
+  const [words, setWords] = useState('');
+  useEffect(() => {
+    setList(undefined);
+    if (chosen !== undefined)
+      act(async () => setList(await connection.get<ToolList>(`/agents/${encodeURIComponent(chosen)}/tools`)));
+  }, [act, connection, chosen]);
+  const tool = list?.tools.find((each) => each.name === name);
+  const found = list?.tools.filter((each) =>
+    `${each.name} ${each.description ?? ''}`.toLowerCase().includes(words.toLowerCase()),
+  );
+  return (
+    <section class="page">
+      <h1>Tools</h1>
+      <p class="actions">
+        <select
+          aria-label="Agent"
+          value={chosen ?? ''}
+          onChange={(event) => {
+            location.hash = address('tools', event.currentTarget.value);
+          }}
+        >
+          {agents.map((each) => (
+            <option key={each.name} value={each.name}>
+              {each.name}
+            </option>
+          ))}
+        </select>
+        <input
+          type="search"
+          aria-label="Search tools"
+          placeholder="Search tools"
+          value={words}
+          onInput={(event) => setWords(event.currentTarget.value)}
+        />
+      </p>
+      {error && (
+        <p class="problem" role="alert">
+          {error}
+        </p>
+      )}
+      {!list && !error && <p class="note">Asking the servers…</p>}
+      {list && list.servers.length > 0 && (
+        <ul class="servers">
+          {list.servers.map(({ name: server, status, reason }) => (
+            <li key={server}>
+              <strong>{server}</strong> <span class={status === 'connected' ? 'good' : 'bad'}>{status}</span>{' '}
+              {reason && <span class="soft">{reason}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      {list?.tools.length === 0 && <NoTools />}
+      <ul class="plain tools">
+        {found?.map((each) => (
+          <li key={each.name}>
+            <a href={address('tools', chosen ?? '', each.name)} aria-current={each === tool ? 'true' : undefined}>
+              {each.name}
+            </a>{' '}
+            <span class={`capability ${each.capability}`}>{each.capability}</span>
+            <p class="soft cut">{each.description}</p>
+            {each === tool && (
+              <>
+                <ToolForm key={each.name} agent={chosen ?? ''} tool={each} />
+                <h4>Input schema</h4>
+                <JsonTree value={each.inputSchema} />
+                {each.outputSchema !== undefined && (
+                  <>
+                    <h4>Output schema</h4>
+                    <JsonTree value={each.outputSchema} />
+                  </>
+                )}
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const example = `{
+  "mcpServers": {
+    "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."] }
+  }
+}`;
+
+function NoTools(): VNode {
+  return (
+    <div class="empty">
+      <p>This agent has no tools yet. Put this in a file and start the studio with --mcp FILE:</p>
+      <pre>{example}</pre>
+    </div>
+  );
+}

@@ -1,0 +1,139 @@
+// One conversation of the page with a fork of one of its agents.
+import { randomUUID } from 'node:crypto';
+import { errorText, isPocketError } from '@pocket-agent/kit';
+import { type Message, type PocketAgent, type ProfileName, type RunOptions, resolveModel } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import type { ChatInfo, ModelCallDetails } from '../wire.ts';
+import type { Journal } from './journal.ts';
+import type { Questions } from './questions.ts';
+import { WatchedModel } from './watched-model.ts';
+
+/** Longer titles are cut. */
+const TITLE_LENGTH = 80;
+
+export interface ChatOptions {
+  agentName: string;
+  agent: PocketAgent<unknown>;
+  /** The messages that the conversation begins with. */
+  messages?: readonly Message[] | undefined;
+  title?: string;
+  journal: Journal;
+  questions: Questions;
+  onModelCall(call: ModelCallDetails): void;
+}
+
+export class Chat {
+  readonly id = randomUUID();
+  readonly #options: ChatOptions;
+  readonly #agent: PocketAgent<unknown>;
+  readonly #model: WatchedModel;
+  readonly #createdAt = Date.now();
+  #title: string;
+  #modelName: string;
+  #profile: ProfileName | undefined;
+  #run: { stop: AbortController; ended: Promise<void> } | undefined;
+
+  /** Resolves the model, so the first message does not wait for it. */
+  static async open(options: ChatOptions): Promise<Chat> {
+    return new Chat(options, await options.agent.languageModel());
+  }
+
+  private constructor(options: ChatOptions, model: Awaited<ReturnType<PocketAgent['languageModel']>>) {
+    const { agent, messages, title = '', onModelCall } = options;
+    this.#options = options;
+    this.#title = title;
+    this.#model = new WatchedModel({ chatId: this.id, model, onCall: onModelCall });
+    this.#modelName = typeof agent.llmModel === 'string' ? agent.llmModel : `${model.provider}/${model.modelId}`;
+    this.#agent = agent.fork({ llmModel: this.#model, ...(messages ? { messages } : {}) });
+  }
+
+  get info(): ChatInfo {
+    return {
+      ...{ id: this.id, agent: this.#options.agentName, title: this.#title, model: this.#modelName },
+      ...(this.#profile === undefined ? {} : { profile: this.#profile }),
+      ...{ createdAt: this.#createdAt, isRunning: this.#run !== undefined },
+    };
+  }
+
+  get messages(): readonly Message[] {
+    return this.#agent.messages;
+  }
+
+  get isRunning(): boolean {
+    return this.#run !== undefined;
+  }
+
+  /** Begins a run; what happens in it goes to the journal. */
+  send(text: string): void {
+    if (this.#title === '') this.#title = text.slice(0, TITLE_LENGTH);
+    const profile = this.#profile;
+    const narrowed = profile === undefined ? {} : { profile };
+    this.#begin((options) => this.#agent.run(text, { ...options, ...narrowed }));
+  }
+
+  /** Calls a tool as the model would: with the same rules, approval and audit. */
+  callTool(name: string, args: Record<string, unknown>): void {
+    if (this.#title === '') this.#title = name;
+    const script = new ScriptedModel([{ toolCalls: [{ name, arguments: args }] }, 'Called from the page Tools.']);
+    this.#begin(async (options) => {
+      const before = this.#model.current;
+      this.#model.current = script;
+      try {
+        await this.#agent.run(`Call ${name}`, options);
+      } finally {
+        this.#model.current = before;
+      }
+    });
+  }
+
+  stop(): void {
+    this.#run?.stop.abort();
+  }
+
+  /** For the runs that begin after this. Throws for a name that no provider knows. */
+  async choose({ model, profile }: { model?: string; profile?: ProfileName | '' }): Promise<void> {
+    if (model !== undefined && model !== this.#modelName) {
+      this.#model.current = await resolveModel(model);
+      this.#modelName = model;
+    }
+    if (profile !== undefined) this.#profile = profile === '' ? undefined : profile;
+    this.#changed();
+  }
+
+  async close(): Promise<void> {
+    this.stop();
+    await this.#run?.ended;
+    await this.#agent.close();
+  }
+
+  #begin(work: (options: RunOptions) => Promise<unknown>): void {
+    const { journal, questions } = this.#options;
+    const stop = new AbortController();
+    let hasFailed = false;
+    const handlers: RunOptions = {
+      signal: stop.signal,
+      onEvent: (event) => {
+        hasFailed ||= event.type === 'run_failed';
+        journal.add({ type: 'event', chatId: this.id, event });
+      },
+      approve: (request) => questions.ask(this.id, request),
+      streaming: true,
+    };
+    const ended = work(handlers)
+      .catch((error: unknown) => {
+        // a run that began has told why it failed
+        if (!hasFailed && !isPocketError(error, 'ABORTED'))
+          journal.add({ type: 'problem', chatId: this.id, text: errorText(error) });
+      })
+      .then(() => {
+        this.#run = undefined;
+        this.#changed();
+      });
+    this.#run = { stop, ended };
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#options.journal.add({ type: 'chat', chat: this.info });
+  }
+}

@@ -1,0 +1,79 @@
+// The studio: a page on this machine to chat with agents, answer their questions and see what they do.
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { requestGuard, startListening } from '@pocket-agent/http/mcp';
+import {
+  configError,
+  errorText,
+  nonEmptyRule,
+  nullable,
+  nullableString,
+  OptionSet,
+  objectRule,
+} from '@pocket-agent/kit';
+import { PocketAgent } from 'pocket-agent';
+import { makeApi } from './server/api.ts';
+import { readPage } from './server/page.ts';
+import { Workspace } from './state/workspace.ts';
+
+export interface StudioOptions {
+  /** By the name that the page shows. Chats work on forks of them, so their own history stays as it is. */
+  agents: Readonly<Record<string, PocketAgent<unknown>>>;
+  /** Default 127.0.0.1: only this machine. */
+  host?: string;
+  /** Default 0: any free port, see `url`. */
+  port?: number;
+  /** What the page must know. Default: a new random one. */
+  token?: string;
+}
+
+export interface Studio {
+  /** The address to open, with the token in its fragment, which browsers do not send. */
+  readonly url: string;
+  /** Stops running agents and the server. The agents stay open. */
+  close(): Promise<void>;
+}
+
+const studioOptions = new OptionSet<StudioOptions>('openStudio', {
+  agents: objectRule,
+  host: nullableString,
+  port: nullable('a number', (value) => typeof value === 'number'),
+  token: nullable('a text that is not empty', nonEmptyRule.accepts),
+});
+
+export async function openStudio(options: StudioOptions): Promise<Studio> {
+  studioOptions.check(options);
+  const { host = '127.0.0.1', port = 0, token = randomBytes(24).toString('base64url') } = options;
+  const agents = new Map(Object.entries(options.agents ?? {}));
+  if (agents.size === 0) throw configError('openStudio needs an agent: openStudio({ agents: { support: agent } }).');
+  for (const [name, agent] of agents)
+    if (!(agent instanceof PocketAgent)) throw configError(`agents.${name} of openStudio must be a PocketAgent.`);
+  const page = await readPage();
+  const workspace = new Workspace(agents);
+  const api = makeApi(workspace, token);
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  const guard = requestGuard({ ownHosts: [shownHost] });
+  const answer = (request: Request): Response | Promise<Response> => {
+    const refused = guard(request);
+    if (refused) return refused;
+    const { pathname } = new URL(request.url);
+    if (pathname.startsWith('/api/')) return api.fetch(request);
+    const file = request.method === 'GET' ? page.get(pathname) : undefined;
+    return file?.() ?? new Response('There is nothing here.', { status: 404 });
+  };
+  const server = createServer(getRequestListener(answer));
+  await startListening(server, host, port).catch((error) => {
+    throw configError(errorText(error), error);
+  });
+  return {
+    url: `http://${shownHost}:${(server.address() as AddressInfo).port}/#token=${token}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await workspace.close();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,99 @@
+// What the server and the page say to each other. Types only: the page is a program of its own.
+import type { AgentEvent, Capability, Message } from 'pocket-agent';
+
+export interface AgentInfo {
+  name: string;
+  description?: string;
+  model: string;
+}
+
+export interface ChatInfo {
+  id: string;
+  /** The name of its agent in the studio. */
+  agent: string;
+  /** The beginning of its first message. */
+  title: string;
+  model: string;
+  profile?: string;
+  createdAt: number;
+  isRunning: boolean;
+}
+
+/** A tool call that waits for a person. */
+export interface Question {
+  id: string;
+  chatId: string;
+  tool: string;
+  capability: Capability;
+  description?: string;
+  arguments: Record<string, unknown>;
+  toolCallId: string;
+  /** The agents from the one that was asked down to the one that makes the call. */
+  path: readonly string[];
+  /** Whether the tool has changed since it was first seen. */
+  changed: boolean;
+  askedAt: number;
+}
+
+export type Answer =
+  | { allow: true | Record<string, unknown>; remember?: 'call' | 'conversation' }
+  /** The reason, which the model reads. */
+  | { deny: string };
+
+/** One request to the model of a chat. */
+export interface ModelCallInfo {
+  id: string;
+  chatId: string;
+  runId?: string;
+  model: string;
+  startedAt: number;
+  endedAt?: number;
+  error?: string;
+}
+
+/** The request exactly as the model got it, and its answer. */
+export interface ModelCallDetails extends ModelCallInfo {
+  prompt: unknown;
+  tools: unknown;
+  settings: Record<string, unknown>;
+  answer: unknown;
+}
+
+export interface ToolInfo {
+  name: string;
+  capability: Capability;
+  description: string | undefined;
+  inputSchema: unknown;
+  outputSchema: unknown;
+}
+
+export interface ToolList {
+  tools: ToolInfo[];
+  servers: { name: string; status: string; reason: string | undefined }[];
+}
+
+/** What happens in the studio, in order. */
+export type Entry =
+  | { type: 'chat'; chat: ChatInfo }
+  | { type: 'chat_deleted'; chatId: string }
+  /** The messages that a branch begins with. */
+  | { type: 'history'; chatId: string; messages: readonly Message[] }
+  | { type: 'event'; chatId: string; event: AgentEvent }
+  | { type: 'question'; question: Question }
+  /** `text`: how it was answered; absent if no answer is needed any more. */
+  | { type: 'question_closed'; questionId: string; text?: string }
+  | { type: 'model_call'; call: ModelCallInfo }
+  /** A run that could not begin. */
+  | { type: 'problem'; chatId: string; text: string };
+
+/** The beginning of a stream. After `isReset` the page forgets what it has: older entries are no longer kept. */
+export interface Snapshot {
+  type: 'snapshot';
+  isReset: boolean;
+  agents: AgentInfo[];
+  chats: ChatInfo[];
+  questions: Question[];
+}
+
+/** One line of the stream; `seq` counts up, with gaps. */
+export type Line = { seq: number } & (Entry | Snapshot);
