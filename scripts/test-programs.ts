@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type OutputChunk, type Plugin, rolldown, VERSION } from 'rolldown';
 import type { TestProject } from 'vitest/node';
+import { bundleStudio } from './bundle-studio.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/test-programs');
@@ -24,6 +25,7 @@ const programs = ['packages/*/src/**/main.ts', 'packages/*/src/**/*-program.ts']
 
 export default async function setup(project: TestProject): Promise<void> {
   await bundle();
+  await bundleStudio();
   project.onTestsRerun(bundle);
 }
 

@@ -11,6 +11,7 @@ const ownPages: Record<string, string[]> = {
   '@pocket-agent/code-mode': ['code-mode'],
   '@pocket-agent/discord': ['discord', 'from-jakeybot'],
   '@pocket-agent/gateway': ['gateway'],
+  '@pocket-agent/studio': ['studio'],
   '@pocket-agent/mattermost': ['mattermost', 'mattermost-bot', 'from-mattermost-python'],
   '@pocket-agent/redis': ['models'],
   '@pocket-agent/store': ['conversations'],

@@ -32,6 +32,7 @@ export const sidebar: Record<string, Record<string, string>> = {
   'In production': {
     'docs/web-frameworks.md': 'Web frameworks and runtimes',
     'docs/gateway.md': 'Gateway',
+    'docs/studio.md': 'Studio',
     'docs/testing.md': 'Testing',
     'docs/evaluation.md': 'Evaluation',
     'docs/support.md': 'Support',

@@ -5,6 +5,7 @@ import { ApprovalsView } from './approvals/approvals-view.tsx';
 import { ChatView } from './chat/chat-view.tsx';
 import { CostView } from './cost/cost-view.tsx';
 import { Navigation } from './navigation.tsx';
+import { Palette } from './palette.tsx';
 import { useKnown, useRoute } from './parts/hooks.ts';
 import { RunsView } from './runs/runs-view.tsx';
 import { ToolsView } from './tools/tools-view.tsx';
@@ -27,6 +28,7 @@ export function App(): VNode {
         )}
         <View view={view} rest={rest} />
       </main>
+      <Palette />
     </div>
   );
 }

@@ -74,10 +74,11 @@ export class Connection {
 
 /** The messages of a stream of server-sent events, as many at once as have arrived. */
 async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<Line[]> {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
   let rest = '';
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    const messages = (rest + read.value).split('\n\n');
+    const messages = (rest + decoder.decode(read.value, { stream: true })).split('\n\n');
     rest = messages.pop() ?? '';
     const lines = messages.filter((message) => message.startsWith('data: '));
     if (lines.length > 0) yield lines.map((message): Line => JSON.parse(message.slice('data: '.length)));

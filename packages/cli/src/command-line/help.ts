@@ -5,8 +5,7 @@ interface Help {
   about: string;
 }
 
-const source = `      --agent FILE     an agent in one JSON file: llmModel, systemPrompt, mcpServers, tools, skills, access, …
-      --mcp FILE       JSON with "mcpServers", as in Claude Desktop, Cursor and VS Code; may be repeated; --config is
+const sourceWithoutAgent = `      --mcp FILE       JSON with "mcpServers", as in Claude Desktop, Cursor and VS Code; may be repeated; --config is
                        the same. Without --agent, --mcp and --tools, the built-in server is used
       --tools DIR      a folder of tools; may be repeated; web, github and notes are included
       --skills DIR     a skill (a folder with SKILL.md), or a folder of skills; may be repeated
@@ -15,6 +14,8 @@ const source = `      --agent FILE     an agent in one JSON file: llmModel, syst
       --exposure WORD  how the model gets to know tools: auto, direct, deferred (with find_tools) or hidden; default:
                        auto
 `;
+const source = `      --agent FILE     an agent in one JSON file: llmModel, systemPrompt, mcpServers, tools, skills, access, …
+${sourceWithoutAgent}`;
 const access = `      --profile NAME   what tools may do: reader, writer, manager or admin; default: everything
       --confirm WHEN   which calls need approval: never, destructive, write or always; default: destructive
 `;
@@ -41,6 +42,7 @@ Commands:
   serve FILE                  serve an agent file over MCP or A2A
   serve-tools DIR...          serve tool folders over MCP
   gateway FILE                serve many MCP servers behind one endpoint, to callers with different rights
+  studio [FILE...]            chat with agents in the browser, answer their approvals, see their traces
   new NAME                    create a project: an agent, tools, tests, Dockerfile
   new-tool NAME               create a working tool folder
   eval FILE                   run the cases of a YAML file, check the answers, compare models and prompts
@@ -158,6 +160,17 @@ Options of token add, besides --profile, --expose and --state:
       --server NAME    a server that the caller may use; may be repeated; * matches any characters; default: all
       --per-minute N   the most calls in a minute
       --per-day N      the most calls on a day (UTC)
+`,
+  },
+  studio: {
+    usage: ['pocket-agent studio [options] [FILE...]'],
+    about: `Opens a page on this machine to chat with the agents of agent files (see --agent), or with the agent that the
+options describe: it shows each step, call, token and dollar, and asks for approvals. Open the address it prints.
+
+Options:
+  -m, --model NAME     use this model instead of those in the files
+${sourceWithoutAgent}${access}      --host NAME      the address to listen on; default: 127.0.0.1, only this machine
+      --port NUMBER    default: any free port
 `,
   },
   new: {

@@ -23,8 +23,17 @@ export function QuestionCard({ question }: { question: Question }): VNode {
       await connection.post(`/questions/${id}`, { allow: args, ...remember });
     });
   };
+  const [meant, setMeant] = useState<'a' | 'd'>();
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== event.currentTarget) return; // typed into a field
+    if (event.key === 'a' || event.key === 'd') setMeant(event.key);
+    else if (event.key === 'Enter' && meant === 'a') allow();
+    else if (event.key === 'Enter' && meant === 'd') send({ deny: '' });
+    else setMeant(undefined);
+  };
   return (
-    <section class="question" aria-label={`Approval of ${tool}`}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a question is answered by keys while it has the focus
+    <section class="question" aria-label={`Approval of ${tool}`} tabIndex={0} onKeyDown={onKeyDown}>
       <p>
         <strong>{path.join(' › ')}</strong> wants to call <strong>{tool}</strong>, which {effects[capability]}.{' '}
         <span class="soft">asked at {clock(askedAt)}</span>
@@ -65,6 +74,7 @@ export function QuestionCard({ question }: { question: Question }): VNode {
           do not ask again for {tool} in this conversation
         </label>
       </div>
+      {meant && <p role="status">{meant === 'a' ? 'Enter allows the call.' : 'Enter denies the call.'}</p>}
       {error && (
         <p class="problem" role="alert">
           {error}

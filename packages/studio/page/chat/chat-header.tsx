@@ -9,10 +9,12 @@ const profiles = ['reader', 'writer', 'manager', 'admin'];
 interface Header {
   chat: ChatInfo | undefined;
   agentName: string;
+  /** Of its last run. */
+  runId: string | undefined;
   onAgent(name: string): void;
 }
 
-export function ChatHeader({ chat, agentName, onAgent }: Header): VNode {
+export function ChatHeader({ chat, agentName, runId, onAgent }: Header): VNode {
   const { agents } = useKnown();
   const model = chat?.model ?? agents.find(({ name }) => name === agentName)?.model ?? '';
   return (
@@ -29,6 +31,11 @@ export function ChatHeader({ chat, agentName, onAgent }: Header): VNode {
         </select>
       )}
       {chat ? <Settings key={chat.id} chat={chat} /> : <span class="soft">{model}</span>}
+      {runId !== undefined && (
+        <a class="to-trace" href={address('runs', runId)}>
+          Trace
+        </a>
+      )}
     </header>
   );
 }
@@ -65,7 +72,7 @@ function Settings({ chat }: { chat: ChatInfo }): VNode {
         value={chat.profile ?? ''}
         onChange={(event) => change({ profile: event.currentTarget.value })}
       >
-        <option value="">all that the agent may</option>
+        <option value="">profile of the agent</option>
         {profiles.map((name) => (
           <option key={name} value={name}>
             at most {name}

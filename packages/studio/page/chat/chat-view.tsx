@@ -48,8 +48,12 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
   return (
     <div class={run ? 'chat with-inspector' : 'chat'}>
       <section class="conversation" aria-label="Conversation">
-        <ChatHeader chat={chat?.info} agentName={agentName} onAgent={setAgent} />
-        {chat && chat.items.length > 0 ? <Items chat={chat} onEdit={branch} /> : <Welcome agentName={agentName} onPick={setDraft} />}
+        <ChatHeader chat={chat?.info} agentName={agentName} runId={run?.id} onAgent={setAgent} />
+        {chat && chat.items.length > 0 ? (
+          <Items chat={chat} onEdit={branch} />
+        ) : (
+          <Welcome agentName={agentName} onPick={setDraft} />
+        )}
         {error && (
           <p class="problem" role="alert">
             {error}
@@ -74,7 +78,13 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
   );
 }
 
-function Items({ chat, onEdit }: { chat: ChatState; onEdit(item: Extract<Item, { kind: 'user' }>, text: string): void }): VNode {
+function Items({
+  chat,
+  onEdit,
+}: {
+  chat: ChatState;
+  onEdit(item: Extract<Item, { kind: 'user' }>, text: string): void;
+}): VNode {
   const list = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   useEffect(() => {
@@ -113,8 +123,8 @@ function Welcome({ agentName, onPick }: { agentName: string; onPick(text: string
       <p>{agent?.description ?? 'Send a message: every step, tool call and token of the answer can be looked at.'}</p>
       {agent?.model === 'demo' && (
         <p class="note">
-          This is the demo model: a set of rules, not an LLM. Set a key, such as <code>ANTHROPIC_API_KEY</code>, or choose
-          a model above.
+          This is the demo model: a set of rules, not an LLM. Set a key, such as <code>ANTHROPIC_API_KEY</code>, or
+          choose a model above.
         </p>
       )}
       <p>

@@ -15,8 +15,9 @@ export function ToolCallView({ tool }: { tool: ToolState }): VNode {
   return (
     <details class="tool">
       <summary>
-        <span class="tool-name">{tool.name}</span> <span class="soft tool-arguments">{shortArguments(tool.arguments)}</span>{' '}
-        <ToolStatus tool={tool} /> {answer && <span class="soft">{answer}</span>}
+        <span class="tool-name">{tool.name}</span>{' '}
+        <span class="soft tool-arguments">{shortArguments(tool.arguments)}</span> <ToolStatus tool={tool} />{' '}
+        {answer && <span class="soft">{answer}</span>}
       </summary>
       <h4>Arguments</h4>
       <JsonTree value={tool.arguments} />

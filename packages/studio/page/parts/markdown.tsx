@@ -11,8 +11,7 @@ type Root = ReturnType<typeof fromMarkdown>;
 type Block = Root['children'][number];
 type MdNode = Block | Extract<Block, { type: 'paragraph' }>['children'][number];
 
-const parse = (text: string): Root =>
-  fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+const parse = (text: string): Root => fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
 
 /** Blocks that are complete are kept, so a streamed text is not parsed again from its beginning. */
 export function Markdown({ text }: { text: string }): VNode {
@@ -66,11 +65,7 @@ function draw(node: MdNode): ComponentChildren {
     case 'blockquote':
       return <blockquote>{all(node.children)}</blockquote>;
     case 'list':
-      return node.ordered ? (
-        <ol start={node.start ?? 1}>{all(node.children)}</ol>
-      ) : (
-        <ul>{all(node.children)}</ul>
-      );
+      return node.ordered ? <ol start={node.start ?? 1}>{all(node.children)}</ol> : <ul>{all(node.children)}</ul>;
     case 'listItem':
       return (
         <li>
@@ -82,7 +77,8 @@ function draw(node: MdNode): ComponentChildren {
       return (
         <div class="wide">
           <table>
-            <tbody>{all(node.children)}</tbody>
+            <thead>{all(node.children.slice(0, 1))}</thead>
+            <tbody>{all(node.children.slice(1))}</tbody>
           </table>
         </div>
       );

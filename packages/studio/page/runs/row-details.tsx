@@ -6,6 +6,7 @@ import { useAction, useConnection } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { ToolResultView } from '../parts/tool-result-view.tsx';
 import type { Row } from '../state/trace.ts';
+import { Prompt } from './prompt.tsx';
 
 export function RowDetails({ row }: { row: Row }): VNode {
   const { kind, tool, call, step, run } = row;
@@ -14,9 +15,16 @@ export function RowDetails({ row }: { row: Row }): VNode {
       <h3>{row.label}</h3>
       {row.note && <p class={row.isFailed ? 'problem' : 'soft'}>{row.note}</p>}
       {kind === 'run' && <p>{run.input}</p>}
-      {kind === 'model' && step?.retries.map((reason) => <p key={reason} class="note">Tried again: {reason}</p>)}
+      {kind === 'model' &&
+        step?.retries.map((reason) => (
+          <p key={reason} class="note">
+            Tried again: {reason}
+          </p>
+        ))}
       {kind === 'model' && call && <ModelCall id={call.id} isDone={call.endedAt !== undefined} />}
-      {kind === 'model' && !call && <p class="note">The studio keeps the requests of the agents it opened, not those of sub-agents.</p>}
+      {kind === 'model' && !call && (
+        <p class="note">The studio keeps the requests of the agents it opened, not those of sub-agents.</p>
+      )}
       {tool && (
         <>
           <p class="soft">
@@ -46,14 +54,14 @@ function ModelCall({ id, isDone }: { id: string; isDone: boolean }): VNode {
   if (!details) return <p class="note">Loading…</p>;
   return (
     <>
-      <p class="tabs" role="tablist">
+      <div class="tabs" role="tablist">
         {parts.map((name) => (
           <button key={name} type="button" role="tab" aria-selected={name === part} onClick={() => setPart(name)}>
             {name}
           </button>
         ))}
-      </p>
-      <JsonTree key={part} value={details[part]} />
+      </div>
+      {part === 'prompt' ? <Prompt prompt={details.prompt} /> : <JsonTree key={part} value={details[part]} />}
     </>
   );
 }

@@ -8,9 +8,16 @@ import { traceRows, usageOf } from '../state/trace.ts';
 import { RowDetails } from './row-details.tsx';
 import { Waterfall } from './waterfall.tsx';
 
-export function RunTrace({ run, selected: first }: { run: RunState; selected?: string | undefined }): VNode {
+interface RunTraceProps {
+  run: RunState;
+  /** Of a trace that has an address of its own. */
+  address?: { selected: string | undefined; onSelect(key: string): void };
+}
+
+export function RunTrace({ run, address }: RunTraceProps): VNode {
   const { runs, questions } = useKnown();
-  const [selected, setSelected] = useState(first);
+  const [picked, setPicked] = useState<string>();
+  const selected = address ? address.selected : picked;
   const rows = useMemo(() => traceRows(run, { runs, questions }), [run, runs, questions]);
   const usage = useMemo(() => usageOf(run, { runs }), [run, runs]);
   const row = rows.find(({ key }) => key === selected);
@@ -24,7 +31,7 @@ export function RunTrace({ run, selected: first }: { run: RunState; selected?: s
         {dollars(usage.costUsd)}
       </p>
       {run.error && <p class="problem">{run.error}</p>}
-      <Waterfall rows={rows} selected={selected} onSelect={setSelected} />
+      <Waterfall rows={rows} selected={selected} onSelect={address?.onSelect ?? setPicked} />
       {row && <RowDetails key={row.key} row={row} />}
     </div>
   );

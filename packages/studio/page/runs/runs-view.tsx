@@ -16,7 +16,7 @@ export function RunsView({ runId, selected }: { runId: string | undefined; selec
         <p>
           <a href={address('runs')}>All runs</a> · <a href={address('chat', run.chatId)}>Conversation</a>
         </p>
-        <RunTrace run={run} selected={selected} />
+        <RunTrace run={run} address={{ selected, onSelect: (key) => location.replace(address('runs', run.id, key)) }} />
       </section>
     );
   const runs = rootRuns(known);

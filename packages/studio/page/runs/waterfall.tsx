@@ -35,7 +35,8 @@ export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
   const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN);
   const shown = rows.slice(first, first + Math.ceil(view.height / ROW_PX) + 2 * MARGIN);
   const move = (event: KeyboardEvent) => {
-    const step = event.key === 'j' || event.key === 'ArrowDown' ? 1 : event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0;
+    const step =
+      event.key === 'j' || event.key === 'ArrowDown' ? 1 : event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0;
     const next = rows[Math.max(0, rows.findIndex(({ key }) => key === selected) + step)];
     if (step === 0 || !next) return;
     event.preventDefault();
@@ -45,7 +46,6 @@ export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
       area.current.scrollTop = top - view.height / 2;
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a select has no bars
     <div class="waterfall" ref={area} role="listbox" aria-label="Trace" tabIndex={0} onKeyDown={move}>
       <div style={{ height: `${rows.length * ROW_PX}px` }} class="waterfall-rows">
         {shown.map((row, index) => (

@@ -101,11 +101,13 @@ function changedChat(chat: ChatState, runId: string, { type, data, meta }: Agent
       const counted = { ...chat, messageCount: chat.messageCount + 1 };
       const text = textIn(data);
       const key = `message ${chat.messageCount}`;
-      if (data.role === 'user')
-        return withItem(counted, { kind: 'user', key, text, index: chat.messageCount });
+      if (data.role === 'user') return withItem(counted, { kind: 'user', key, text, index: chat.messageCount });
       if (data.role !== 'assistant') return counted;
       const reasoning = data.content.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
-      return withItem({ ...counted, items: withoutStreaming(chat) }, { kind: 'answer', key, text, reasoning, isStreaming: false });
+      return withItem(
+        { ...counted, items: withoutStreaming(chat) },
+        { kind: 'answer', key, text, reasoning, isStreaming: false },
+      );
     }
     case 'tool_call':
       return withItem(chat, { kind: 'tool', key: `tool ${data.toolCallId}`, runId, toolCallId: data.toolCallId });

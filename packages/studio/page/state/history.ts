@@ -12,7 +12,9 @@ export function withHistory(chat: ChatState, messages: readonly Message[]): Chat
       ...(text === ''
         ? []
         : [{ kind: 'answer', key: `history ${index}`, text, reasoning: '', isStreaming: false } satisfies Item]),
-      ...calls.map((name, call) => ({ kind: 'note', key: `history ${index}.${call}`, text: `called ${name}` }) as const),
+      ...calls.map(
+        (name, call) => ({ kind: 'note', key: `history ${index}.${call}`, text: `called ${name}` }) as const,
+      ),
     ];
   });
   return { ...chat, items, messageCount: messages.length };

@@ -51,7 +51,7 @@ export interface RunState {
 
 /** One thing in a conversation, in order. */
 export type Item =
-  | { kind: 'user'; key: string; text: string; /** Its place in the history. */ index: number }
+  | { kind: 'user'; key: string; text: string /** Its place in the history. */; index: number }
   | { kind: 'answer'; key: string; text: string; reasoning: string; isStreaming: boolean }
   | { kind: 'tool'; key: string; runId: string; toolCallId: string }
   | { kind: 'problem'; key: string; text: string }

@@ -1,6 +1,6 @@
 // From lines of the stream to what the page knows.
 import type { ChatInfo, Line, Question } from '../../src/wire.ts';
-import { changeChat, without, withEntry } from './change.ts';
+import { changeChat, withEntry, without } from './change.ts';
 import { withEvent } from './events.ts';
 import { withHistory } from './history.ts';
 import { type ChatState, emptyState, type State } from './model.ts';

@@ -36,7 +36,8 @@ export function traceRows(run: RunState, state: Pick<State, 'runs' | 'questions'
   const stepRows = (each: RunState, step: StepState, index: number, depth: number): Row[] => {
     const call = each.calls[index];
     const base = { run: each, step };
-    const tokens = step.inputTokens === undefined ? '' : `${step.inputTokens.toLocaleString('en')} → ${step.outputTokens}`;
+    const tokens =
+      step.inputTokens === undefined ? '' : `${step.inputTokens.toLocaleString('en')} → ${step.outputTokens}`;
     return [
       {
         ...{ key: `${each.id} ${step.number}`, depth, label: `step ${step.number}`, start: step.startedAt },

@@ -1,8 +1,8 @@
 // Calls a tool as the model would: with the same rules, approval and audit.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { ToolCallView } from '../chat/tool-call-view.tsx';
 import type { ChatInfo, ToolInfo } from '../../src/wire.ts';
+import { ToolCallView } from '../chat/tool-call-view.tsx';
 import { useAction, useConnection, useKnown } from '../parts/hooks.ts';
 
 interface Field {
@@ -38,13 +38,14 @@ export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VN
       }}
     >
       {fields.map((field) => (
-        <label key={field.name}>
+        <label key={field.name} for={`field ${field.name}`}>
           <span>
             {field.name}
             {field.isRequired && ' *'} <span class="soft">{field.type}</span>
           </span>
           {field.choices ? (
             <select
+              id={`field ${field.name}`}
               value={values[field.name] ?? ''}
               onChange={(event) => setValues({ ...values, [field.name]: event.currentTarget.value })}
             >
@@ -55,6 +56,7 @@ export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VN
             </select>
           ) : (
             <input
+              id={`field ${field.name}`}
               value={values[field.name] ?? ''}
               spellcheck={false}
               onInput={(event) => setValues({ ...values, [field.name]: event.currentTarget.value })}

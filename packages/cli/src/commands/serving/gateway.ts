@@ -3,19 +3,19 @@ import { type Stats, unwatchFile, watchFile as watch } from 'node:fs';
 import type { Gateway, GatewayListenOptions, GatewayState } from '@pocket-agent/gateway';
 import { errorText, PocketError, printable, withoutUndefined } from '@pocket-agent/kit';
 import type { ConfirmPolicy } from 'pocket-agent';
-import { readArguments, wholeNumber } from '../command-line/arguments.ts';
+import { readArguments, wholeNumber } from '../../command-line/arguments.ts';
 import {
   type Address,
   explainStdio,
   httpOptions,
   listenUntilStopped,
   readAddress,
-} from '../command-line/http-options.ts';
-import type { Interrupts } from '../command-line/interrupts.ts';
-import { accessFlags } from '../setup/agent-request.ts';
-import { GatewayFile } from '../setup/gateway-file.ts';
-import { gatewayState, type TokenRequest, tokenCommand } from '../setup/gateway-tokens.ts';
-import { screenLogger } from '../terminal/screen-logger.ts';
+} from '../../command-line/http-options.ts';
+import type { Interrupts } from '../../command-line/interrupts.ts';
+import { accessFlags } from '../../setup/agent-request.ts';
+import { GatewayFile } from '../../setup/gateway-file.ts';
+import { gatewayState, type TokenRequest, tokenCommand } from '../../setup/gateway-tokens.ts';
+import { screenLogger } from '../../terminal/screen-logger.ts';
 
 /** How often the file is looked at for changes. */
 const WATCH_MS = 1_000;

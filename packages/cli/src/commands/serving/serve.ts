@@ -2,21 +2,21 @@
 import { PocketError, printable } from '@pocket-agent/kit';
 import type { Conversations } from '@pocket-agent/store';
 import type { AgentServerOptions } from 'pocket-agent';
-import { readArguments } from '../command-line/arguments.ts';
+import { readArguments } from '../../command-line/arguments.ts';
 import {
   type Address,
   explainStdio,
   httpOptions,
   listenUntilStopped,
   readAddress,
-} from '../command-line/http-options.ts';
-import type { Interrupts } from '../command-line/interrupts.ts';
-import { openServedConversations } from '../files/served-conversations.ts';
-import { type AgentRequest, accessFlags, readAgentRequest } from '../setup/agent-request.ts';
-import { chooseModel } from '../setup/choose-model.ts';
-import { makeAgent } from '../setup/make-agent.ts';
-import { loadSources } from '../setup/tool-sources.ts';
-import { screenLogger } from '../terminal/screen-logger.ts';
+} from '../../command-line/http-options.ts';
+import type { Interrupts } from '../../command-line/interrupts.ts';
+import { openServedConversations } from '../../files/served-conversations.ts';
+import { type AgentRequest, accessFlags, readAgentRequest } from '../../setup/agent-request.ts';
+import { chooseModel } from '../../setup/choose-model.ts';
+import { makeAgent } from '../../setup/make-agent.ts';
+import { loadSources } from '../../setup/tool-sources.ts';
+import { screenLogger } from '../../terminal/screen-logger.ts';
 
 const serveOptions = {
   ...httpOptions,

@@ -3,14 +3,14 @@
 import { PocketError, printable } from '@pocket-agent/kit';
 import type { ProfileName } from 'pocket-agent';
 import { readProfile } from 'pocket-agent/internal';
-import { readArguments } from '../command-line/arguments.ts';
-import { exitCodes } from '../command-line/exit-codes.ts';
-import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../command-line/http-options.ts';
-import type { Interrupts } from '../command-line/interrupts.ts';
-import { accessFlags, readFolderOptions, sourceFlags } from '../setup/agent-request.ts';
-import { reportEdits } from '../setup/report-edits.ts';
-import { loadFolders } from '../setup/tool-sources.ts';
-import { screenLogger } from '../terminal/screen-logger.ts';
+import { readArguments } from '../../command-line/arguments.ts';
+import { exitCodes } from '../../command-line/exit-codes.ts';
+import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../../command-line/http-options.ts';
+import type { Interrupts } from '../../command-line/interrupts.ts';
+import { accessFlags, readFolderOptions, sourceFlags } from '../../setup/agent-request.ts';
+import { reportEdits } from '../../setup/report-edits.ts';
+import { loadFolders } from '../../setup/tool-sources.ts';
+import { screenLogger } from '../../terminal/screen-logger.ts';
 
 const serveToolsOptions = {
   ...httpOptions,
