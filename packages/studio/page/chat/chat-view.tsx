@@ -1,13 +1,17 @@
 // A conversation with an agent, and the trace of its last run beside it.
 import type { VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ChatInfo } from '../../src/wire.ts';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
 import { RunTrace } from '../runs/run-trace.tsx';
 import type { ChatState, Item } from '../state/model.ts';
+import { toolsOf } from '../state/trace.ts';
 import { ChatHeader } from './chat-header.tsx';
 import { Composer } from './composer.tsx';
 import { ItemView } from './item-view.tsx';
+
+/** Earlier ones are shown when somebody asks for them. */
+const SHOWN_ITEMS = 200;
 
 export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
   const known = useKnown();
@@ -90,6 +94,11 @@ function Items({
   useEffect(() => {
     if (isAtEnd.current && list.current) list.current.scrollTop = list.current.scrollHeight;
   }, [chat.items]);
+  const { runs, questions, answers } = useKnown();
+  const [count, setCount] = useState(SHOWN_ITEMS);
+  const tools = useMemo(() => toolsOf(runs.values(), chat.info.id), [runs, chat.info.id]);
+  const asked = new Map([...questions.values()].map((question) => [question.toolCallId, question]));
+  const earlier = Math.max(0, chat.items.length - count);
   const last = chat.items.at(-1);
   const finished = last?.kind === 'answer' && !last.isStreaming ? last.text : '';
   return (
@@ -101,9 +110,24 @@ function Items({
           isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40;
         }}
       >
-        {chat.items.map((item) => (
-          <ItemView key={item.key} item={item} onEdit={onEdit} />
-        ))}
+        {earlier > 0 && (
+          <button type="button" class="quiet" onClick={() => setCount(count * 2)}>
+            {earlier} earlier
+          </button>
+        )}
+        {chat.items.slice(earlier).map((item) => {
+          const id = item.kind === 'tool' ? item.toolCallId : '';
+          return (
+            <ItemView
+              key={item.key}
+              item={item}
+              tool={tools.get(id)}
+              question={asked.get(id)}
+              answer={answers.get(id)}
+              onEdit={onEdit}
+            />
+          );
+        })}
         {chat.info.isRunning && <p class="working">working…</p>}
       </div>
       <p class="hidden" aria-live="polite">

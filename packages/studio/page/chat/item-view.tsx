@@ -2,20 +2,25 @@
 import type { VNode } from 'preact';
 import { memo } from 'preact/compat';
 import { useState } from 'preact/hooks';
-import { useKnown } from '../parts/hooks.ts';
+import type { Question } from '../../src/wire.ts';
 import { Markdown } from '../parts/markdown.tsx';
-import type { Item } from '../state/model.ts';
+import type { Item, ToolState } from '../state/model.ts';
 import { ToolCallView } from './tool-call-view.tsx';
 
 type UserItem = Extract<Item, { kind: 'user' }>;
 
 interface ItemProps {
   item: Item;
+  /** Of an item that is a tool call. */
+  tool: ToolState | undefined;
+  /** Of a tool call that waits for an answer, or how it was answered. */
+  question: Question | undefined;
+  answer: string | undefined;
   onEdit(item: UserItem, text: string): void;
 }
 
 export const ItemView = memo(
-  ({ item, onEdit }: ItemProps): VNode | null => {
+  ({ item, tool, question, answer, onEdit }: ItemProps): VNode | null => {
     switch (item.kind) {
       case 'user':
         return <UserMessage item={item} onEdit={onEdit} />;
@@ -32,7 +37,7 @@ export const ItemView = memo(
           </article>
         );
       case 'tool':
-        return <ToolItem item={item} />;
+        return tool ? <ToolCallView tool={tool} question={question} answer={answer} /> : null;
       case 'problem':
         return (
           <p class="problem" role="alert">
@@ -43,15 +48,13 @@ export const ItemView = memo(
         return <p class="note">{item.text}</p>;
     }
   },
-  (before, after) => before.item === after.item, // onEdit does the same whenever it was made
+  // onEdit does the same whenever it was made
+  (before, after) =>
+    before.item === after.item &&
+    before.tool === after.tool &&
+    before.question === after.question &&
+    before.answer === after.answer,
 );
-
-function ToolItem({ item }: { item: Extract<Item, { kind: 'tool' }> }): VNode | null {
-  const { runs } = useKnown();
-  const tools = runs.get(item.runId)?.steps.flatMap((step) => step.tools) ?? [];
-  const tool = tools.find(({ id }) => id === item.toolCallId);
-  return tool ? <ToolCallView tool={tool} /> : null;
-}
 
 function UserMessage({ item, onEdit }: { item: UserItem; onEdit: ItemProps['onEdit'] }): VNode {
   const [draft, setDraft] = useState<string>();

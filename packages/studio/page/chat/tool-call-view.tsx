@@ -1,16 +1,21 @@
 // A tool call in a conversation: a line that unfolds, and its question if it waits for an answer.
 import type { VNode } from 'preact';
+import type { Question } from '../../src/wire.ts';
 import { QuestionCard } from '../approvals/question-card.tsx';
 import { duration } from '../parts/format.ts';
-import { useKnown } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { ToolResultView } from '../parts/tool-result-view.tsx';
 import type { ToolState } from '../state/model.ts';
 
-export function ToolCallView({ tool }: { tool: ToolState }): VNode {
-  const { questions, answers } = useKnown();
-  const question = [...questions.values()].find(({ toolCallId }) => toolCallId === tool.id);
-  const answer = answers.get(tool.id);
+interface ToolCallProps {
+  tool: ToolState;
+  /** If it waits for an answer. */
+  question: Question | undefined;
+  /** How it was answered. */
+  answer: string | undefined;
+}
+
+export function ToolCallView({ tool, question, answer }: ToolCallProps): VNode {
   if (question) return <QuestionCard question={question} />;
   return (
     <details class="tool">

@@ -65,6 +65,12 @@ function noteOf({ decision }: ToolState): string {
   return decision === undefined || decision === 'allowed' ? '' : decision;
 }
 
+/** The calls of a conversation by their id. */
+export function toolsOf(runs: Iterable<RunState>, chatId: string): ReadonlyMap<string, ToolState> {
+  const own = [...runs].filter((run) => run.chatId === chatId);
+  return new Map(own.flatMap((run) => run.steps.flatMap((step) => step.tools.map((tool) => [tool.id, tool] as const))));
+}
+
 /** Runs that were not started by another one, newest first. */
 export function rootRuns(state: Pick<State, 'runs'>): RunState[] {
   return [...state.runs.values()].filter(({ parentRunId }) => parentRunId === undefined).reverse();

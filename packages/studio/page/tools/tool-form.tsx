@@ -15,7 +15,7 @@ interface Field {
 
 export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VNode {
   const connection = useConnection();
-  const { runs, chats } = useKnown();
+  const { runs, chats, questions, answers } = useKnown();
   const { error, isBusy, act } = useAction();
   const [values, setValues] = useState<Record<string, string>>({});
   const [chatId, setChatId] = useState<string>();
@@ -28,6 +28,7 @@ export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VN
     });
   const chat = chatId === undefined ? undefined : chats.get(chatId);
   const called = chat?.lastRunId === undefined ? undefined : runs.get(chat.lastRunId)?.steps[0]?.tools[0];
+  const question = [...questions.values()].find(({ toolCallId }) => toolCallId === called?.id);
   const problem = chat?.items.find((item) => item.kind === 'problem');
   return (
     <form
@@ -73,7 +74,7 @@ export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VN
           {error || problem?.text}
         </p>
       )}
-      {called && <ToolCallView tool={called} />}
+      {called && <ToolCallView tool={called} question={question} answer={answers.get(called.id)} />}
     </form>
   );
 }

@@ -1,32 +1,24 @@
-// The last requests to models, whole, until there are too many.
+// The last requests to models, whole. Prompts of one conversation share their messages, so they take little room.
 import type { ModelCallDetails } from '../wire.ts';
 
-const MAX_CHARACTERS = 64_000_000;
+const MAX_CALLS = 2_000;
 
 export class ModelCalls {
-  /** JSON by id, oldest first: what a prompt refers to may change later. */
-  readonly #calls = new Map<string, string>();
-  #characters = 0;
+  /** By id, oldest first. */
+  readonly #calls = new Map<string, ModelCallDetails>();
 
   keep(call: ModelCallDetails): void {
-    this.#remove(call.id);
-    const text = JSON.stringify(call, shortBytes);
-    this.#calls.set(call.id, text);
-    this.#characters += text.length;
+    this.#calls.set(call.id, call);
     for (const id of this.#calls.keys()) {
-      if (this.#characters <= MAX_CHARACTERS) break;
-      this.#remove(id);
+      if (this.#calls.size <= MAX_CALLS) break;
+      this.#calls.delete(id);
     }
   }
 
-  /** JSON. Undefined if it is no longer kept. */
+  /** JSON. Undefined if the call is no longer kept. */
   find(id: string): string | undefined {
-    return this.#calls.get(id);
-  }
-
-  #remove(id: string): void {
-    this.#characters -= this.#calls.get(id)?.length ?? 0;
-    this.#calls.delete(id);
+    const call = this.#calls.get(id);
+    return call && JSON.stringify(call, shortBytes);
   }
 }
 
