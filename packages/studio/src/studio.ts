@@ -18,6 +18,7 @@ import { makeApi } from './server/api.ts';
 import { readPage } from './server/page.ts';
 import { Workspace } from './state/workspace.ts';
 
+/** What the studio shows, and where. */
 export interface StudioOptions {
   /** By the name that the page shows. Chats work on forks of them, so their own history stays as it is. */
   agents: Readonly<Record<string, PocketAgent<unknown>>>;
@@ -29,6 +30,7 @@ export interface StudioOptions {
   token?: string;
 }
 
+/** A studio that is being served. */
 export interface Studio {
   /** The address to open, with the token in its fragment, which browsers do not send. */
   readonly url: string;
@@ -43,6 +45,7 @@ const studioOptions = new OptionSet<StudioOptions>('openStudio', {
   token: nullable('a text that is not empty', nonEmptyRule.accepts),
 });
 
+/** Serves the page on this machine. Open `url` of what it returns. */
 export async function openStudio(options: StudioOptions): Promise<Studio> {
   studioOptions.check(options);
   const { host = '127.0.0.1', port = 0, token = randomBytes(24).toString('base64url') } = options;

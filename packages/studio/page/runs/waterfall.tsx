@@ -7,6 +7,8 @@ import type { Row } from '../state/trace.ts';
 const ROW_PX = 28;
 /** Rows that are drawn above and below those in sight. */
 const MARGIN = 10;
+/** Bars of what is still running grow this often. */
+const TICK_MS = 500;
 
 interface WaterfallProps {
   rows: readonly Row[];
@@ -29,6 +31,13 @@ export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
       current.removeEventListener('scroll', measure);
     };
   }, []);
+  const isRunning = rows[0] !== undefined && rows[0].end === undefined;
+  const [, setTicks] = useState(0);
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => setTicks((ticks) => ticks + 1), TICK_MS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
   const start = rows[0]?.start ?? 0;
   const last = rows.reduce((latest, row) => Math.max(latest, row.end ?? row.start), start);
   const end = rows[0]?.end ?? Math.max(last, Date.now());

@@ -44,7 +44,11 @@ export function traceRows(run: RunState, state: Pick<State, 'runs' | 'questions'
         ...{ end: step.endedAt ?? each.endedAt, kind: 'step', isFailed: false, note: '', ...base },
       },
       {
-        ...{ key: `${each.id} ${step.number} model`, depth: depth + 1, label: call?.model ?? 'model' },
+        ...{
+          key: `${each.id} ${step.number} model`,
+          depth: depth + 1,
+          label: call?.model.split('/').at(-1) ?? 'model',
+        },
         ...{ start: step.startedAt, end: step.answeredAt ?? step.endedAt ?? each.endedAt, kind: 'model', ...base },
         ...{ isFailed: call?.error !== undefined, note: call?.error ?? tokens, ...(call ? { call } : {}) },
       },
