@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { knownProviders } from 'pocket-agent/internal';
 import { describe, expect, test } from 'vitest';
@@ -20,7 +21,8 @@ describe('--help', () => {
   });
 
   test('has a text for every command', () => {
-    const files = readdirSync(new URL('../src/commands', import.meta.url)).map((file) => file.replace(/\.ts$/, ''));
+    const found = readdirSync(new URL('../src/commands', import.meta.url), { recursive: true, encoding: 'utf8' });
+    const files = found.filter((file) => file.endsWith('.ts')).map((file) => basename(file, '.ts'));
     expect(['ask', ...commandNames].sort()).toEqual(files.sort());
     expect(commandNames.map((name) => splitCommand([name]).name)).toEqual(commandNames);
   });
