@@ -42,7 +42,7 @@ function acceptedTypes({ imageTypes = [], fileTypes }: ProviderRules): string {
 }
 
 const REJECTED_IMAGE =
-  /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S* .{0,40}not (supported|support)|not support\S* .{0,20}image/i;
+  /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S{0,60} .{0,40}not (supported|support)|not support\S{0,10} .{0,20}image/i;
 
 /** Far more than one conversation contains. A forgotten file would be rejected again and relearned. */
 const MAX_REJECTED_FILES = 10_000;

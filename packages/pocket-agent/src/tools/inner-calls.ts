@@ -2,7 +2,7 @@
 // tool, not into the history.
 import type { JSONObject } from '@ai-sdk/provider';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { deepCopy, deepFreeze, isPocketError, isRecord, onAbort, PocketError, Semaphore } from '@pocket-agent/kit';
+import { deepFreeze, isPocketError, isRecord, onAbort, PocketError, Semaphore } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
 import type { JudgedTool } from '../access/capabilities.ts';
 import { type ToolMessage, toolMessage } from '../base/messages.ts';
@@ -107,13 +107,14 @@ export class InnerCalls implements ToolCaller {
     { via = 'tool', asking }: InnerCallOptions = {},
   ): Promise<CallToolResult> {
     const { id } = this.#outer.record.call;
-    const call = { id: `${id}.${++this.#count}`, name, arguments: isRecord(args) ? deepCopy(args) : {} };
+    const read = jsonObject(args);
+    const call = { id: `${id}.${++this.#count}`, name, arguments: read ?? {} };
     const request: RequestedCall = {
       call: deepFreeze(call),
       from: { toolCallId: id, names: this.#callers, via, asking },
     };
-    const text = `The arguments of "${name}" must be an object.`;
-    if (!isRecord(args)) request.malformed = new PocketError('TOOL_ARGUMENTS_INVALID', text);
+    const text = `The arguments of "${name}" must be an object of JSON values.`;
+    if (!read) request.malformed = new PocketError('TOOL_ARGUMENTS_INVALID', text);
     const calling = this.#call(request);
     this.#pending.add(calling);
     const settled = () => void this.#pending.delete(calling);
@@ -161,6 +162,16 @@ export class InnerCalls implements ToolCaller {
   get #callers(): readonly string[] {
     const { request } = this.#outer;
     return [...(request.from?.names ?? []), request.call.name];
+  }
+}
+
+/** As a model would write it, so that it can be audited. Undefined for other values. */
+function jsonObject(value: unknown): Record<string, unknown> | undefined {
+  try {
+    const copy: unknown = JSON.parse(JSON.stringify(value));
+    return isRecord(copy) ? copy : undefined;
+  } catch {
+    return undefined; // a cycle, a bigint, a getter that throws, nested too deeply, or undefined
   }
 }
 

@@ -112,6 +112,45 @@ test('a failed, refused, denied or unknown call rejects with the text that a mod
   );
 });
 
+test('arguments that are not JSON reject, and are audited; a tool gets what a model could have written', async () => {
+  const nested: Record<string, unknown> = {};
+  let innermost = nested;
+  for (let depth = 0; depth < 20_000; depth++) innermost = innermost.more = {};
+  const itself: Record<string, unknown> = {};
+  itself.itself = itself;
+  const throwing = {
+    get value(): never {
+      throw new Error('not now');
+    },
+  };
+  const given = [{ value: 1n }, itself, nested, throwing, undefined, [1]] as Record<string, unknown>[];
+  const outcomes: unknown[] = [];
+  const caller = tool({
+    name: 'caller',
+    description: 'Calls echo',
+    capability: 'read',
+    run: async (_args, { tools }) => {
+      for (const args of given)
+        outcomes.push(await tools?.call('echo', args).catch(({ code, message }) => [code, message.split('.')[0]]));
+      const date = { at: new Date(0), left: undefined };
+      return (await tools?.call('echo', date))?.content.map((part) => (part.type === 'text' ? part.text : '')).join();
+    },
+  });
+  const echo = tool({ name: 'echo', description: 'Echo', run: (args) => JSON.stringify(args) });
+  const audited: string[] = [];
+  const hooks = new (class extends AgentHooks {
+    override onEvent({ type, data }: AgentEvent): void {
+      if (type === 'audit') audited.push(`${data.tool} ${data.outcome}`);
+    }
+  })();
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'caller' }] }, 'Done.'], { tools: [caller, echo], hooks });
+  await agent.run('Go');
+  const refused = ['TOOL_ARGUMENTS_INVALID', 'The arguments of "echo" must be an object of JSON values'];
+  expect(outcomes).toEqual(given.map(() => refused));
+  expect(resultText(agent)).toBe('{"at":"1970-01-01T00:00:00.000Z"}');
+  expect(audited).toEqual([...given.map(() => 'echo not run'), 'echo done', 'caller done']);
+});
+
 test('a person is asked for the calls of a tool, and hooks change them', async () => {
   const asked: string[] = [];
   class Hooks extends AgentHooks {
