@@ -2,10 +2,9 @@
 // sends none.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { startFakeMattermost } from '../packages/mattermost/test/fake/fake-mattermost.ts';
+import { openDoor } from './door.ts';
 
 export interface ServerUnderTest {
   url: string;
@@ -27,14 +26,12 @@ export async function startMattermostServer(): Promise<ServerUnderTest> {
   });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
-  const door = openDoor(await addressOf(child));
-  await once(door.listen(0, '127.0.0.1'), 'listening');
+  const door = await openDoor(await addressOf(child), CLIENT_TOKEN);
   return {
-    url: `http://127.0.0.1:${(door.address() as AddressInfo).port}/mcp`,
+    url: door.url,
     async close() {
       process.off('exit', end);
       door.close();
-      door.closeAllConnections();
       if (child.exitCode === null) {
         child.kill('SIGTERM');
         await once(child, 'exit');
@@ -55,21 +52,4 @@ async function addressOf(child: ChildProcess): Promise<string> {
   });
   child.once('exit', () => reject(new Error(`mcp-server-mattermost did not start: ${log}`)));
   return promise;
-}
-
-/** Forwards requests unchanged and adds the token. */
-function openDoor(address: string): Server {
-  const { hostname, port } = new URL(address);
-  return createServer((incoming, outgoing) => {
-    const headers = { ...incoming.headers, authorization: `Bearer ${CLIENT_TOKEN}` };
-    const { method, url: path } = incoming;
-    const passed = request({ hostname, port, method, path, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      outgoing.flushHeaders();
-      answer.pipe(outgoing);
-    });
-    passed.on('error', () => outgoing.destroy());
-    outgoing.on('close', () => passed.destroy());
-    incoming.pipe(passed);
-  });
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startGateway } from './gateway.ts';
 import { startMattermostServer } from './mattermost.ts';
 import { startServer } from './server.ts';
 import { judgeWithoutFixtures } from './without-fixtures.ts';
@@ -90,11 +91,13 @@ async function main(): Promise<boolean> {
   await mkdir(results, { recursive: true });
   await using servers = new AsyncDisposableStack();
   const server = servers.adopt(await startServer(), (started) => started.close());
+  const gateway = servers.adopt(await startGateway(), (started) => started.close());
   const mattermost = servers.adopt(await startMattermostServer(), (started) => started.close());
   const command = `"${process.execPath}" -C pocket-agent/source "${client}"`;
   const targets = [
     { name: 'client', args: ['client', '--command', command], tell: report },
     { name: 'server', args: ['server', '--url', server.url], tell: report },
+    { name: 'gateway', args: ['server', '--url', gateway.url], tell: report },
     { name: 'mattermost', args: ['server', '--url', mattermost.url], tell: reportWithoutFixtures },
   ];
   let allOk = true;

@@ -1,6 +1,6 @@
 // A gateway: many MCP servers and other tools behind one MCP endpoint, for callers with different rights.
 import { randomUUID } from 'node:crypto';
-import type { Server, ServerContext } from '@modelcontextprotocol/server';
+import type { AuthInfo, Server, ServerContext } from '@modelcontextprotocol/server';
 import { type HttpServer, type McpHttpOptions, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
 import { configError, errorText, isSameSecret, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
 import type { Profile, ServerList } from 'pocket-agent';
@@ -10,12 +10,14 @@ import { authorizeCallers, metadataUrl, resourceMetadata } from './callers/autho
 import { type Caller, type CallerSettings, profileNamed } from './callers/caller.ts';
 import type { CallerSpace } from './callers/caller-space.ts';
 import { CallerSpaces } from './callers/caller-spaces.ts';
+import { watchResource } from './calls/resources.ts';
 import { checkGatewayOptions, type GatewayOptions } from './options.ts';
 import { RelayServers } from './serving/relay-server.ts';
 import { GatewaySources } from './sources/gateway-sources.ts';
 
 /** How a gateway listens for HTTP. */
-export interface GatewayListenOptions extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts'> {
+export interface GatewayListenOptions
+  extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts' | 'watchResources'> {
   /** `GET /metrics` answers, for Prometheus, to requests with this bearer token. Default: there is no such path. */
   metricsToken?: string;
 }
@@ -29,6 +31,8 @@ export interface GatewayStdioOptions {
 }
 
 const LOCAL = 'local';
+/** Resources that one stream of a client watches. */
+const MAX_WATCHED = 1_000;
 const announcements = {
   tools: 'sendToolListChanged',
   prompts: 'sendPromptListChanged',
@@ -58,6 +62,7 @@ export class Gateway {
       logger,
       onChange: (server, list, caller) => this.#spaces.changed(server, list, caller),
       onLog: (log) => this.#spaces.log(log),
+      onResource: (uri, caller) => this.#tellWatchers(uri, caller),
     });
     this.#sources.use(options);
     this.#spaces = new CallerSpaces({
@@ -84,8 +89,9 @@ export class Gateway {
       logger: this.#logger,
     });
     const routes = (request: Request) => this.#otherPath(request, metricsToken);
-    const served = { onError: this.#logError, ...address, authorize, routes };
-    const server = await serveHttp(() => this.#relays.make(), served).catch((error) => {
+    const watchResources: McpHttpOptions['watchResources'] = (uris, auth) => this.#watch(uris, this.#callerIn(auth));
+    const served = { onError: this.#logError, ...address, authorize, routes, watchResources };
+    const server = await serveHttp(() => this.#relays.make(true), served).catch((error) => {
       throw new PocketError('CONFIG_INVALID', errorText(error), { cause: error });
     });
     this.#listening.add(server);
@@ -98,7 +104,7 @@ export class Gateway {
     const rights = typeof profile === 'string' ? profileNamed(profile, profiles) : readProfile(profile);
     this.#local = { name: LOCAL, settings: { profile: LOCAL, expose }, profile: rights };
     const make = () => {
-      const server = this.#relays.make();
+      const server = this.#relays.make(false);
       this.#connected.add(server);
       server.onclose = () => this.#connected.delete(server);
       return server;
@@ -152,9 +158,33 @@ export class Gateway {
   }
 
   #spaceOf({ http }: ServerContext): CallerSpace {
-    const caller = http ? (http.authInfo?.extra?.caller as Caller | undefined) : this.#local;
-    if (!caller) throw new Error('A request without a caller was not refused.');
-    return this.#spaces.of(caller);
+    return this.#spaces.of(http ? this.#callerIn(http.authInfo) : this.#local);
+  }
+
+  #callerIn(auth: AuthInfo | undefined): Caller | undefined {
+    return auth?.extra?.caller as Caller | undefined;
+  }
+
+  /** A client of the 2026 era watches these resources; those that its caller may not see are left out. */
+  async #watch(uris: readonly string[], caller: Caller | undefined) {
+    const space = this.#spaces.of(caller);
+    const watched = await Promise.all(
+      [...new Set(uris)].slice(0, MAX_WATCHED).map(async (uri) => {
+        const end = await watchResource(space, uri).catch(this.#logError);
+        return end ? [{ uri, end }] : [];
+      }),
+    );
+    return {
+      uris: watched.flat().map(({ uri }) => uri),
+      end: () => {
+        for (const { end } of watched.flat()) end();
+      },
+    };
+  }
+
+  #tellWatchers(uri: string, caller: string | undefined): void {
+    this.#relays.watchers.tell(uri, caller);
+    for (const server of this.#listening) server.resourceUpdated(uri, caller);
   }
 
   #tellClients(caller: string, list: ServerList): void {

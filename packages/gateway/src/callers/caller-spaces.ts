@@ -36,7 +36,8 @@ export class CallerSpaces {
     this.#timer = setInterval(() => this.#refresh(), REFRESH_MS).unref();
   }
 
-  of(caller: Caller): CallerSpace {
+  of(caller: Caller | undefined): CallerSpace {
+    if (!caller) throw new Error('A request without a caller was not refused.');
     const known = this.#spaces.get(caller.name);
     const isCurrent = known && known.version === this.#version && isSame(known.caller, caller);
     const space = isCurrent ? known : this.#make(caller, known);

@@ -6,7 +6,8 @@ import type {
   Prompt,
   ResourceTemplateType,
 } from '@modelcontextprotocol/client';
-import type { JudgedTool, ToolSource } from 'pocket-agent';
+import type { JudgedTool, SourceResource, ToolSource } from 'pocket-agent';
+import type { RunContext } from 'pocket-agent/internal/gate';
 
 export interface GatewayServer extends ToolSource {
   /** Undefined for sources that are not MCP servers. */
@@ -25,6 +26,12 @@ export interface ListedPrompt {
 export interface ListedTemplate {
   template: ResourceTemplateType;
   judged: JudgedTool;
+}
+
+/** A resource of an MCP server, which may announce its changes. */
+export interface RelayedResource extends SourceResource {
+  /** A client watches it, as the caller of this run. Returns what ends that. */
+  watch(run: RunContext): Promise<() => void>;
 }
 
 /** Requests to one MCP server, for the caller of the current run. */

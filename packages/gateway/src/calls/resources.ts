@@ -1,20 +1,38 @@
 // The resources of all servers of a caller, as one source: the first server that lists an address has it.
 import type { ResourceTemplateType } from '@modelcontextprotocol/client';
+import { neverAborted } from '@pocket-agent/kit';
 import type { SourceResource, SourceResources, ToolSource } from 'pocket-agent';
-import { type ResourceCaller, ServedResources } from 'pocket-agent/internal/gate';
+import { inRun, type ResourceCaller, ServedResources } from 'pocket-agent/internal/gate';
+import type { CallerSpace } from '../callers/caller-space.ts';
+import type { RelayedResource } from '../callers/server.ts';
 import type { GatewayRequest } from './request.ts';
+
+/** Only MCP servers announce changes. */
+type WatchableResource = SourceResource & Partial<RelayedResource>;
 
 /** The resources that the caller of a request may list and read. */
 export function resourcesFor({ space, run }: GatewayRequest): ServedResources {
   const { agent, policy } = run;
   const owner = { name: agent.name, agentId: agent.agentId, approve: policy.approve };
-  return new ServedResources(owner, space.rules, [joined(space.servers)]);
+  const callTool = () => Promise.reject(new Error('This source has resources only.'));
+  const source = { name: 'resources', hasOwnSchemas: true, listTools: () => [], callTool };
+  return new ServedResources(owner, space.rules, [{ ...source, resources: joined(space.servers) }]);
 }
 
-function joined(servers: readonly ToolSource[]): ToolSource {
+/** A client of this caller watches a resource. Returns what ends that; undefined if there is no such resource for it. */
+export async function watchResource(space: CallerSpace, uri: string): Promise<(() => void) | undefined> {
+  const run = space.context({ signal: neverAborted() });
+  return inRun(run, async () => {
+    const found: WatchableResource | undefined = await joined(space.servers).find(uri);
+    if (!found || run.policy.refusal(found.judged) !== undefined) return undefined;
+    return found.watch ? found.watch(run) : () => {}; // other sources announce nothing
+  });
+}
+
+function joined(servers: readonly ToolSource[]): SourceResources {
   const all = servers.flatMap(({ resources }) => resources ?? []);
   const lists = async () => (await Promise.all(all.map((each) => each.list()))).flat();
-  const resources: SourceResources = {
+  return {
     list: lists,
     templates: async () => (await Promise.all(all.map((each) => each.templates()))).flat(),
     async find(uri): Promise<SourceResource | undefined> {
@@ -28,8 +46,6 @@ function joined(servers: readonly ToolSource[]): ToolSource {
       return undefined;
     },
   };
-  const callTool = () => Promise.reject(new Error('This source has resources only.'));
-  return { name: 'resources', hasOwnSchemas: true, listTools: () => [], callTool, resources };
 }
 
 /** Templates of the caller's servers, except those that rules hide. */

@@ -21,9 +21,10 @@ import type { GatewayState } from '../callers/state.ts';
 import { countCall, gatedCall } from '../calls/gated-call.ts';
 import { complete, getPrompt, listPrompts } from '../calls/prompts.ts';
 import { GatewayRequest, plainOptions } from '../calls/request.ts';
-import { listTemplates, readerOf, resourcesFor } from '../calls/resources.ts';
+import { listTemplates, readerOf, resourcesFor, watchResource } from '../calls/resources.ts';
 import { CALL_TOOL, calledBy, findFor, searchingTools } from '../calls/search.ts';
 import { Metrics } from './metrics.ts';
+import { ResourceWatchers } from './resource-watchers.ts';
 
 /** Many clients read only the first page. */
 const PAGE_SIZE = 1_000;
@@ -55,6 +56,7 @@ export class RelayServers {
   readonly #prompts = new SuspendedCalls<WaitingCaller, GetPromptResult>();
   readonly #reads = new SuspendedCalls<WaitingCaller, ReadResourceResult | undefined>();
   readonly metrics = new Metrics();
+  readonly watchers = new ResourceWatchers();
   #drained: PromiseWithResolvers<void> | undefined;
   readonly #limit: RunLimit;
   readonly #shown = new WeakMap<ToolEntry, Tool>();
@@ -64,13 +66,16 @@ export class RelayServers {
     this.#limit = new RunLimit({ name: options.serverInfo.name });
   }
 
-  make(): Server {
+  /** Clients can watch single resources over HTTP. */
+  make(isHttp: boolean): Server {
     const { serverInfo } = this.#options;
     const changing = { listChanged: true };
-    const capabilities = { tools: changing, resources: changing, prompts: changing, completions: {}, logging: {} };
+    const resources = { ...changing, subscribe: isHttp };
+    const capabilities = { tools: changing, resources, prompts: changing, completions: {}, logging: {} };
     const server = new Server(serverInfo, { capabilities });
     this.#relayResources(server);
     this.#relayPrompts(server);
+    if (isHttp) this.#relayUpdates(server);
     server.setRequestHandler('tools/list', async ({ params }, context) =>
       this.#listTools(server, context, params?.cursor),
     );
@@ -108,6 +113,23 @@ export class RelayServers {
         }),
     };
     serveResources(server, service, (context) => context);
+  }
+
+  /** In the 2025 era; later clients subscribe by a stream. */
+  #relayUpdates(server: Server): void {
+    server.onclose = () => this.watchers.drop(server);
+    server.setRequestHandler('resources/subscribe', ({ params: { uri } }, context) =>
+      this.#within(server, context, async ({ space }) => {
+        const end = await watchResource(space, uri);
+        if (!end) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource ${uri} not found`);
+        this.watchers.add(server, uri, { caller: space.caller.name, end });
+        return {};
+      }),
+    );
+    server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+      this.watchers.remove(server, uri);
+      return {};
+    });
   }
 
   #relayPrompts(server: Server): void {

@@ -17,6 +17,8 @@ interface ConnectedOptions {
   /** A list of the server may have changed: for one caller, or for all. */
   onChange(list: ServerList, caller?: string): void;
   onLog(log: ServerLog): void;
+  /** A resource that clients watch has changed: for one caller, or for all. */
+  onResource(uri: string, caller?: string): void;
 }
 
 export class ConnectedServer {
@@ -28,7 +30,7 @@ export class ConnectedServer {
   isMissing = false;
 
   constructor(options: ConnectedOptions) {
-    const { name, entry, hasPrefix, logger, onChange, onLog } = options;
+    const { name, entry, hasPrefix, logger, onChange, onLog, onResource } = options;
     this.#options = options;
     this.#client = new PocketAgentClient({
       mcpConfig: { mcpServers: { [name]: entryByCaller(name, entry) } },
@@ -47,21 +49,27 @@ export class ConnectedServer {
       onServerStatus: (_server, status, reason) => this.#noteStatus(status, reason),
       onServerLog: onLog,
       logHandler: () => {}, // they are for the client of the call
+      messageHandler: ({ method, params }, { caller }) => {
+        if (method !== 'notifications/resources/updated' || typeof params?.uri !== 'string') return;
+        if (this.#relay.watches.has(params.uri, caller)) onResource(params.uri, caller);
+      },
       listChangedHandler: (list, { caller }) => {
         this.#relay.changed();
         onChange(list, caller);
       },
     });
-    this.#relay = new ServerRelay({ server: name, client: this.#client, entry, hasPrefix });
+    this.#relay = new ServerRelay({ server: name, client: this.#client, entry, hasPrefix, logger });
     this.source = new NamedSource(name, this.#client, { hasPrefix, relay: this.#relay });
   }
 
   close(): Promise<void> {
+    this.#relay.watches.close();
     return this.#client.close();
   }
 
   /** Clients are told when a server goes, and when it comes back. */
   #noteStatus(status: ServerStatus, reason: string | undefined): void {
+    if (status === 'connected') this.#relay.reconnected();
     const isMissing = status === 'failed' || status === 'lost' || (status === 'connecting' && reason !== undefined);
     if (isMissing === this.isMissing || (status === 'connecting' && !isMissing)) return;
     this.isMissing = isMissing;

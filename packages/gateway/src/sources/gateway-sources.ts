@@ -14,6 +14,8 @@ interface SourcesOptions {
   /** A list of a server may have changed: for one caller, or for all. */
   onChange(server: string, list: ServerList, caller?: string): void;
   onLog(log: ServerLog): void;
+  /** A resource that clients watch has changed: for one caller, or for all. */
+  onResource(uri: string, caller?: string): void;
 }
 
 interface Open {
@@ -72,9 +74,9 @@ export class GatewaySources {
   #connect(name: string, { mcpServers, given, hasPrefix }: Connecting): Open {
     const { [name]: entry } = mcpServers;
     if (!entry) throw new Error(`The server ${name} has no entry.`);
-    const { logger, onChange, onLog } = this.#options;
+    const { logger, onChange, onLog, onResource } = this.#options;
     const changed = (list: ServerList, caller?: string) => onChange(name, list, caller);
-    const connected = new ConnectedServer({ name, entry, hasPrefix, logger, onChange: changed, onLog });
+    const connected = new ConnectedServer({ name, entry, hasPrefix, logger, onChange: changed, onLog, onResource });
     return { given, source: connected.source, connected };
   }
 

@@ -8,7 +8,7 @@ import {
   type Resource,
   type ResourceTemplateType,
 } from '@modelcontextprotocol/client';
-import { dropOldest } from '@pocket-agent/kit';
+import { dropOldest, type Logger } from '@pocket-agent/kit';
 import {
   type JudgedTool,
   judge,
@@ -16,10 +16,11 @@ import {
   type SourceResource,
   type SourceResources,
 } from 'pocket-agent';
-import { currentRun } from 'pocket-agent/internal/gate';
-import type { ListedPrompt, ListedTemplate, Relay } from '../callers/server.ts';
+import { currentRun, type RunContext } from 'pocket-agent/internal/gate';
+import type { ListedPrompt, ListedTemplate, Relay, RelayedResource } from '../callers/server.ts';
 import { GatewayRequest } from '../calls/request.ts';
 import { publicName } from './names.ts';
+import { ResourceWatches } from './resource-watches.ts';
 import type { GatewayServerEntry } from './server-entry.ts';
 
 /** Lists that a server has just given are used for this time. */
@@ -31,6 +32,7 @@ interface RelayOptions {
   client: PocketAgentClient;
   entry: GatewayServerEntry;
   hasPrefix: boolean;
+  logger: Logger;
 }
 
 interface Lists {
@@ -41,12 +43,15 @@ interface Lists {
 
 export class ServerRelay implements Relay {
   readonly resources: SourceResources;
+  readonly watches: ResourceWatches;
   readonly #options: RelayOptions;
   /** By caller. */
   readonly #lists = new Map<string, Lists>();
 
   constructor(options: RelayOptions) {
     this.#options = options;
+    const { server, client, entry, logger } = options;
+    this.watches = new ResourceWatches({ server, client, logger, isShared: entry.shared === true });
     this.resources = {
       list: async () => (await this.#current.resources).map((resource) => this.#resource(resource)),
       templates: async () => this.#current.templates,
@@ -57,6 +62,12 @@ export class ServerRelay implements Relay {
   /** The server has announced a change. */
   changed(): void {
     this.#lists.clear();
+  }
+
+  /** A connection was made or lost. */
+  reconnected(): void {
+    this.changed();
+    this.watches.renew();
   }
 
   async templates(): Promise<ListedTemplate[]> {
@@ -111,12 +122,13 @@ export class ServerRelay implements Relay {
     return isOfTemplate || !this.#options.hasPrefix ? this.#resource({ uri, name: uri }) : undefined;
   }
 
-  #resource(resource: Resource): SourceResource {
+  #resource(resource: Resource): RelayedResource {
     const { client, server } = this.#options;
     const { uri } = resource;
     const read = () =>
       client.request(server, (sdk, meta) => sdk.readResource({ uri, _meta: metaFor(sdk, meta) }, withSignal()));
-    return { resource, judged: this.#judged('resource', uri), read };
+    const watch = (run: RunContext) => this.watches.add(uri, run);
+    return { resource, judged: this.#judged('resource', uri), read, watch };
   }
 
   #judged(kind: 'resource' | 'prompt', name: string): JudgedTool {

@@ -12,7 +12,7 @@ import { requestFault } from '../json-weight.ts';
 import { answerPreflight, letOriginRead } from './cross-origin.ts';
 import { HttpSessions } from './mcp-sessions.ts';
 import { type GuardOptions, requestGuard } from './request-guard.ts';
-import { isSubscription, Subscriptions } from './subscriptions.ts';
+import { isSubscription, Subscriptions, type WatchResources } from './subscriptions.ts';
 
 export interface McpHandlerOptions extends GuardOptions {
   /** The path of the MCP endpoint. Default: every path, as a framework has chosen the handler already. */
@@ -31,6 +31,8 @@ export interface McpHandlerOptions extends GuardOptions {
   maxSessions?: number;
   /** Most bytes of a request; a longer one is refused (413). Default 4 MiB. */
   maxRequestBodySize?: number;
+  /** A client of the 2026 era subscribes to resources. Default: it may watch all of them. */
+  watchResources?: WatchResources;
   onError?: (error: Error) => void;
 }
 
@@ -40,8 +42,11 @@ export interface McpHandler {
   fetch(request: Request): Promise<Response>;
   /** Tells clients of both eras that a list has changed: all of them, or the one with this `clientId`. */
   listChanged(what: 'tools' | 'prompts' | 'resources', clientId?: string): void;
-  /** Tells subscribed clients of the 2026 era; those of the 2025 era have subscribed at their own server object. */
-  resourceUpdated(uri: string): void;
+  /**
+   * Tells subscribed clients of the 2026 era: all of them, or the one with this `clientId`. Those of the 2025 era have
+   * subscribed at their own server object.
+   */
+  resourceUpdated(uri: string, clientId?: string): void;
   /** Ends all sessions and their requests. */
   close(): Promise<void>;
 }
@@ -53,7 +58,7 @@ export function mcpHandler(factory: McpServerFactory, options: McpHandlerOptions
   const guard = requestGuard(options);
   const modernOptions = { legacy: 'reject', maxRequestBodySize, onerror: onError } as const;
   const modern = createMcpHandler(factory, modernOptions);
-  const subscriptions = new Subscriptions(() => createMcpHandler(factory, modernOptions));
+  const subscriptions = new Subscriptions(() => createMcpHandler(factory, modernOptions), options.watchResources);
   const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, maxSessions, onError });
 
   const answer = async (request: Request): Promise<Response> => {
@@ -75,8 +80,8 @@ export function mcpHandler(factory: McpServerFactory, options: McpHandlerOptions
       subscriptions.publish(({ notify }) => notify[`${what}Changed`](), clientId);
       sessions.listChanged(what, clientId);
     },
-    resourceUpdated(uri) {
-      subscriptions.publish(({ notify }) => notify.resourceUpdated(uri));
+    resourceUpdated(uri, clientId) {
+      subscriptions.publish(({ notify }) => notify.resourceUpdated(uri), clientId);
     },
     async close() {
       await Promise.all([modern.close(), subscriptions.close(), sessions.close()]);

@@ -1,5 +1,6 @@
 // Streams of change notifications of the 2026 era, by client: one client can be told of a change that concerns only it.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
+import { isRecord } from '@pocket-agent/kit';
 import { observed } from './observed-response.ts';
 
 interface Listeners {
@@ -8,6 +9,16 @@ interface Listeners {
   open: number;
 }
 
+/** Resources that a client may watch. */
+export interface WatchedResources {
+  uris: readonly string[];
+  /** The client has stopped. */
+  end(): void;
+}
+
+/** Chooses from the resources that a client subscribes to. */
+export type WatchResources = (uris: readonly string[], auth: AuthInfo | undefined) => Promise<WatchedResources>;
+
 interface ParsedRequest {
   authInfo?: AuthInfo;
   parsedBody?: unknown;
@@ -15,20 +26,31 @@ interface ParsedRequest {
 
 export class Subscriptions {
   readonly #make: () => McpHttpHandler;
+  readonly #watch: WatchResources | undefined;
   readonly #clients = new Map<string | undefined, Listeners>();
 
   /** `make` makes the handler of one client. */
-  constructor(make: () => McpHttpHandler) {
+  constructor(make: () => McpHttpHandler, watch?: WatchResources) {
     this.#make = make;
+    this.#watch = watch;
   }
 
   /** Answers a request for a stream. */
   async serve(request: Request, parsed: ParsedRequest): Promise<Response> {
+    const asked = this.#watch ? resourcesIn(parsed.parsedBody) : [];
+    const watched = asked.length > 0 ? await this.#watch?.(asked, parsed.authInfo) : undefined;
+    if (!watched) return this.#open(request, parsed, () => {});
+    const parsedBody = withResources(parsed.parsedBody as SubscriptionRequest, watched.uris);
+    return this.#open(request, { ...parsed, parsedBody }, () => watched.end());
+  }
+
+  async #open(request: Request, parsed: ParsedRequest, onClosed: () => void): Promise<Response> {
     const clientId = parsed.authInfo?.clientId;
     const listeners = this.#clients.get(clientId) ?? { handler: this.#make(), open: 0 };
     this.#clients.set(clientId, listeners);
     listeners.open++;
     const onEnd = () => {
+      onClosed();
       if (--listeners.open > 0) return;
       this.#clients.delete(clientId);
       void listeners.handler.close();
@@ -54,4 +76,21 @@ export class Subscriptions {
 /** Whether a request of the 2026 era asks for such a stream. */
 export function isSubscription(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Reflect.get(body, 'method') === 'subscriptions/listen';
+}
+
+interface SubscriptionRequest {
+  params: { notifications: { resourceSubscriptions: readonly string[] } };
+}
+
+function resourcesIn(body: unknown): string[] {
+  const uris =
+    isRecord(body) && isRecord(body.params) && isRecord(body.params.notifications)
+      ? body.params.notifications.resourceSubscriptions
+      : [];
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [];
+}
+
+function withResources(body: SubscriptionRequest, resourceSubscriptions: readonly string[]): SubscriptionRequest {
+  const notifications = { ...body.params.notifications, resourceSubscriptions };
+  return { ...body, params: { ...body.params, notifications } };
 }

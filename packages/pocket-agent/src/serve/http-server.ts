@@ -15,7 +15,9 @@ import { checkTokens, hasTokens, httpAccessRules, type TokenOptions } from './se
 
 export type { HttpServer };
 
-export interface HttpServerOptions extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts'>, TokenOptions {}
+export interface HttpServerOptions
+  extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts' | 'watchResources'>,
+    TokenOptions {}
 
 const listenOptions = new OptionSet<HttpServerOptions>('listen()', {
   host: true,
