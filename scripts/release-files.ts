@@ -1,9 +1,12 @@
-// The files that name the version: package.json of each package, package-lock.json, CHANGELOG.md and the documentation.
+// The files that name the version: package.json of each package, the constant VERSION, package-lock.json, CHANGELOG.md and the
+// documentation.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readWorkspaces, root } from './workspaces.ts';
 
+/** It has the version as a constant, because the packages read no package.json when they run. */
+export const VERSION_FILE = 'packages/kit/src/start/version.ts';
 const UNRELEASED = '## Unreleased';
 
 /** `change` is patch, minor, major or a version. */
@@ -22,6 +25,7 @@ export function writeVersion({ from, version, date }: { from: string; version: s
   const names = [...readWorkspaces().keys()];
   const packages = globSync('packages/*/package.json', { cwd: root });
   for (const file of packages) edit(file, (text) => withVersion(text, { from, version, names }));
+  edit(VERSION_FILE, (text) => constantWithVersion(text, { from, version }));
   edit('package-lock.json', (text) => lockWithVersion(text, { version, names }));
   for (const file of ['README.md', ...globSync('docs/*.md', { cwd: root })])
     edit(file, (text) => text.replaceAll(`-${from}.tgz`, `-${version}.tgz`));
@@ -56,6 +60,12 @@ export function withVersion(manifest: string, { from, version, names }: Names & 
     .split('\n')
     .map((line) => (ranges.some((range) => line.includes(range)) ? line.replace(/\^[^"]+/, `^${version}`) : line))
     .join('\n');
+}
+
+export function constantWithVersion(module: string, { from, version }: { from: string; version: string }): string {
+  const [before, after] = [`VERSION = '${from}'`, `VERSION = '${version}'`];
+  assert.ok(module.includes(before), `${VERSION_FILE} does not contain "${before}".`);
+  return module.replace(before, after);
 }
 
 type LockedPackage = Partial<

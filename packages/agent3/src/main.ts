@@ -25,7 +25,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (flags.includes('--version') || flags.includes('-v')) {
-    process.stdout.write(`${(await import('./base/version.ts')).packageVersion()}\n`);
+    process.stdout.write(`${(await import('@pocket-agent/kit/version')).VERSION}\n`);
     return 0;
   }
   try {

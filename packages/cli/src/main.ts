@@ -11,7 +11,7 @@ async function main(given: readonly string[]): Promise<void> {
     return;
   }
   if (flags.includes('--version') || flags.includes('-v')) {
-    print(`${(await import('./command-line/version.ts')).packageVersion()}\n`);
+    print(`${(await import('@pocket-agent/kit/version')).VERSION}\n`);
     return;
   }
   const { Interrupts } = await import('./command-line/interrupts.ts');

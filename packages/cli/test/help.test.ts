@@ -112,9 +112,9 @@ describe('cold start', () => {
 
   test.each(['--version', '--help'])('%s loads only the files it needs', (flag) => {
     const files = loadedBy([flag], { ...folder.env, NODE_OPTIONS: '' }).filter((url) => url.startsWith('file:')); // without bundles
-    const own = flag === '--help' ? 'command-line/help.ts' : 'command-line/version.ts';
+    const own = flag === '--help' ? 'command-line/help.ts' : 'start/version.ts';
     expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
-      [own, 'main.ts', 'require-node.ts', 'run-command.ts'].sort(),
+      [own, 'main.ts', 'start/require-node.ts', 'run-command.ts'].sort(),
     );
   });
 

@@ -2,9 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import type { AuthInfo, Server, ServerContext } from '@modelcontextprotocol/server';
 import { type HttpServer, type McpHttpOptions, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
-import { configError, errorText, isSameSecret, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
+import {
+  configError,
+  errorText,
+  isSameSecret,
+  type Logger,
+  PocketError,
+  stderrLogger,
+  VERSION,
+} from '@pocket-agent/kit';
 import type { Profile, ServerList } from 'pocket-agent';
-import { packageVersion, readProfile } from 'pocket-agent/internal';
+import { readProfile } from 'pocket-agent/internal';
 import type { RunAgent } from 'pocket-agent/internal/gate';
 import { authorizeCallers, metadataUrl, resourceMetadata } from './callers/authorize.ts';
 import { type Caller, type CallerSettings, profileNamed } from './callers/caller.ts';
@@ -72,7 +80,7 @@ export class Gateway {
       servers: () => this.#sources.all,
       onChange: (caller, list) => this.#tellClients(caller, list),
     });
-    const serverInfo = { name, version: packageVersion() };
+    const serverInfo = { name, version: VERSION };
     this.#relays = new RelayServers({ serverInfo, state, logger, spaceOf: (context) => this.#spaceOf(context) });
   }
 

@@ -1,5 +1,5 @@
-// Helpers that every package uses. `/confined-files`, `/private-files` and `/require-node` are separate entry points: the
-// first two load more of Node, the last loads nothing.
+// Helpers that every package uses. Separate entry points: `/confined-files` and `/private-files` load more of Node,
+// `/require-node` and `/version` load nothing.
 export {
   abortable,
   abortableAfter,
@@ -42,7 +42,7 @@ export {
   typeOfName,
 } from './files/file-types.ts';
 export { makeFolder, makeFolderSync } from './files/make-folder.ts';
-export { callerOfToken, compileCacheEnv, fileSystem, isSameSecret, sha256, versionIn } from './lazy-node.ts';
+export { callerOfToken, compileCacheEnv, fileSystem, isSameSecret, sha256 } from './lazy-node.ts';
 export {
   callListener,
   type Logger,
@@ -83,10 +83,11 @@ export {
 export { escapeInvisible, PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
 export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './records.ts';
 export { redactData, redactError, redactSecrets } from './redaction.ts';
-export { nodeVersionProblem } from './require-node.ts';
 export { backoffMs, retryAfterHeader } from './retry-after.ts';
 export { EventQueue, inSlices, nextTurn, Semaphore, TimeSlices } from './scheduling.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
+export { nodeVersionProblem } from './start/require-node.ts';
+export { VERSION } from './start/version.ts';
 export {
   closest,
   describeAvailable,

@@ -25,9 +25,3 @@ export function compileCacheEnv(): Record<string, string> {
   const { NODE_COMPILE_CACHE: folder } = process.env;
   return folder ? { NODE_COMPILE_CACHE: folder } : {};
 }
-
-/** The version that a package.json states. */
-export function versionIn(packageFile: URL): string {
-  const { version } = JSON.parse(fileSystem().readFileSync(packageFile, 'utf8'));
-  return String(version);
-}

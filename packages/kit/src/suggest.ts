@@ -1,6 +1,6 @@
 // Hints for error texts: the known name that was probably meant, and how to install a package.
 import type { ParseArgsConfig } from 'node:util';
-import { versionIn } from './lazy-node.ts';
+import { VERSION } from './start/version.ts';
 
 /** Only this many characters of a word are compared, which bounds the work for hostile input. */
 const MAX_COMPARED = 100;
@@ -129,7 +129,6 @@ export function editDistance(a: string, b: string): number {
 
 /** How to install packages of Pocket Agent. They are not on npm yet, so the command names their tarballs. */
 export function installCommand(...packages: readonly string[]): string {
-  const version = versionIn(new URL('../package.json', import.meta.url));
-  const files = packages.map((name) => `CHECKOUT/tarballs/${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
+  const files = packages.map((name) => `CHECKOUT/tarballs/${name.replace('@', '').replace('/', '-')}-${VERSION}.tgz`);
   return `npm install ${files.join(' ')}, where CHECKOUT is a checkout of Pocket Agent after npm run pack`;
 }

@@ -8,7 +8,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { errorText, isPocketError, isPublicError, type Logger, publicErrorText } from '@pocket-agent/kit';
+import { errorText, isPocketError, isPublicError, type Logger, publicErrorText, VERSION } from '@pocket-agent/kit';
 import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
 import type {
   HttpServer,
@@ -19,7 +19,7 @@ import type {
   SourceResources,
   ToolChoices,
 } from 'pocket-agent';
-import { allowedTool, judgedCall, packageVersion, refusalBy } from 'pocket-agent/internal';
+import { allowedTool, judgedCall, refusalBy } from 'pocket-agent/internal';
 import { type ResourceService, serveHttp, serveResources } from 'pocket-agent/internal/serve';
 import type { FolderCallContext } from './running/running-folder.ts';
 
@@ -53,7 +53,7 @@ export class FolderService {
 
   /** Creates an MCP SDK server for one connection or one request. */
   createServer(): Server {
-    const { serverInfo = { name: this.#tools.name, version: packageVersion() } } = this.#options;
+    const { serverInfo = { name: this.#tools.name, version: VERSION } } = this.#options;
     const lists = { tools: { listChanged: true }, resources: { listChanged: true } };
     const server = new Server(serverInfo, { capabilities: { ...lists, logging: {} } });
     serveResources(server, this.#resources, (served) => served);

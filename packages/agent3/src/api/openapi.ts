@@ -1,4 +1,6 @@
 // The OpenAPI description of the API, generated from the schemas of requests and responses.
+
+import { VERSION } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { hubHealth } from '../base/agent3.ts';
 import { agentDetails, invocation, searchPage } from '../base/agents.ts';
@@ -13,7 +15,6 @@ import {
   statisticsRequest,
   taskRequest,
 } from '../base/requests.ts';
-import { packageVersion } from '../base/version.ts';
 import { LINES } from './call-lines.ts';
 
 type Json = Record<string, unknown>;
@@ -44,7 +45,7 @@ function describe(): Json {
     openapi: '3.1.0',
     info: {
       title: 'Agent3',
-      version: packageVersion(),
+      version: VERSION,
       description: 'Find, call and rate A2A agents.',
       license: { name: 'MIT', identifier: 'MIT' },
     },

@@ -1,12 +1,11 @@
 // Agent3 as an MCP server, created per connection or per request.
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { errorText, type Logger, stderrLogger } from '@pocket-agent/kit';
+import { errorText, type Logger, stderrLogger, VERSION } from '@pocket-agent/kit';
 import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
 import type { Agent3, Caller } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CallProgress } from '../base/calls.ts';
 import { localOwner } from '../base/owner-tokens.ts';
-import { packageVersion } from '../base/version.ts';
 import { CallMemory } from './call-memory.ts';
 import { type ConfirmCalls, consentTo, type SpendingLimit } from './consent.ts';
 import { type Agent3Tool, tools } from './tools.ts';
@@ -27,7 +26,7 @@ export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
   const memory = new CallMemory();
   return () => {
     const server = new McpServer(
-      { name: 'agent3', version: packageVersion() },
+      { name: 'agent3', version: VERSION },
       { instructions: 'Find, call and rate other agents. Start with agent3_search; agent3_guide explains the rest.' },
     );
     for (const tool of tools) registerTool(server, tool, { ...options, memory });

@@ -1,6 +1,7 @@
 // The layout of all pages. The `html` tag escapes every value.
+
+import { VERSION } from '@pocket-agent/kit';
 import { html } from 'hono/html';
-import { packageVersion } from '../base/version.ts';
 
 export type Html = ReturnType<typeof html>;
 
@@ -36,7 +37,7 @@ export function page({ title, content }: { title: string; content: Html }): Html
       </div>
     </header>
     <main id="main" class="wide">${content}</main>
-    <footer><div class="wide">Agent3 ${packageVersion()}. Times are UTC. Descriptions and reviews are written by third parties.</div></footer>
+    <footer><div class="wide">Agent3 ${VERSION}. Times are UTC. Descriptions and reviews are written by third parties.</div></footer>
   </body>
 </html>`;
 }

@@ -1,4 +1,6 @@
 // The registry: registered agents, their records and credentials, search, limits, and the call log.
+
+import { VERSION } from '@pocket-agent/kit';
 import { openStore, type Store } from '@pocket-agent/store';
 import type { Caller, HubHealth } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
@@ -23,7 +25,6 @@ import type {
   StatisticsQuery,
 } from '../base/call-records.ts';
 import { cleanExcerpt } from '../base/clean-text.ts';
-import { packageVersion } from '../base/version.ts';
 import type { BudgetLimits, Directory, KnownTask, Spending } from '../bridge/directory.ts';
 import { CardChecks } from '../cards/card-checks.ts';
 import { CardSource } from '../cards/card-source.ts';
@@ -234,7 +235,7 @@ export class Registry implements Directory {
   }
 
   health(): Promise<HubHealth> {
-    return hubHealth(this.#store, { now: this.#now(), searchLatency: this.#searchLatency, version: packageVersion() });
+    return hubHealth(this.#store, { now: this.#now(), searchLatency: this.#searchLatency, version: VERSION });
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 // The built-in MCP server: read-only tools for arithmetic, time, units and the text files of one folder.
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import { VERSION } from '@pocket-agent/kit';
 import { z } from 'zod';
-import { packageVersion } from '../command-line/version.ts';
 import { calculate, formatNumber } from './calculator.ts';
 import { listFiles, readTextFile, searchTextFiles } from './files.ts';
 import { convertTime, describeConversion, describeTime, timeIn } from './time.ts';
@@ -29,10 +29,7 @@ const folderPath = z
   .describe('Folder, relative to the working folder; default: the working folder');
 
 export function createBuiltinServer(): McpServer {
-  const server = new McpServer(
-    { name: 'pocket-agent-builtin', version: packageVersion() },
-    { instructions: INSTRUCTIONS },
-  );
+  const server = new McpServer({ name: 'pocket-agent-builtin', version: VERSION }, { instructions: INSTRUCTIONS });
   registerCalculator(server);
   registerTime(server);
   registerUnits(server);

@@ -1,11 +1,10 @@
 // The chat: messages and slash commands, until /exit, Ctrl-D, or Ctrl-C twice.
 
-import { didYouMean, printable, printableText } from '@pocket-agent/kit';
+import { didYouMean, printable, printableText, VERSION } from '@pocket-agent/kit';
 import { type FileInput, resolveModel } from 'pocket-agent';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { commandErrorText } from '../command-line/report-error.ts';
-import { packageVersion } from '../command-line/version.ts';
 import { checkSessionName, SessionsOnDemand, sessionLine } from '../files/sessions.ts';
 import { makeApprover } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
@@ -109,7 +108,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
 }
 
 function greet({ print, modelName, session, agent }: ChatState, because: string): void {
-  print(`Pocket Agent ${packageVersion()} · ${modelName} (${because})`);
+  print(`Pocket Agent ${VERSION} · ${modelName} (${because})`);
   if (session !== undefined) print(sessionLine(session, agent));
   print('Type /help for the commands.');
 }

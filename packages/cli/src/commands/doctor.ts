@@ -2,7 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorText, printable, stderrLogger } from '@pocket-agent/kit';
+import { errorText, printable, stderrLogger, VERSION } from '@pocket-agent/kit';
 import { dataFolder, makePrivateFolder } from '@pocket-agent/kit/private-files';
 import { nodeVersionProblem } from '@pocket-agent/kit/require-node';
 import { PocketAgentClient, resolveModel } from 'pocket-agent';
@@ -10,7 +10,6 @@ import { installCommand, isInstalled, keyVariable, knownProviders } from 'pocket
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { packageVersion } from '../command-line/version.ts';
 import { type AgentRequest, readAgentRequest, sourceFlags } from '../setup/agent-request.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { findConfigs } from '../setup/found-configs.ts';
@@ -38,7 +37,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     isBroken ||= state === 'broken';
     process.stdout.write(`${marks[state]}  ${printable(text)}\n${fix ? `        ${printable(fix)}\n` : ''}`);
   };
-  report({ state: 'ok', text: `pocket-agent ${packageVersion()}` });
+  report({ state: 'ok', text: `pocket-agent ${VERSION}` });
   report(checkNode(process.versions.node));
   for (const finding of checkKeys(process.env)) report(finding);
   for (const finding of checkPackages()) report(finding);

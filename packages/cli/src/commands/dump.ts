@@ -3,9 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { errorText, PocketError } from '@pocket-agent/kit';
+import { errorText, PocketError, VERSION } from '@pocket-agent/kit';
 import { readArguments } from '../command-line/arguments.ts';
-import { packageVersion } from '../command-line/version.ts';
 import { plural } from '../terminal/usage-line.ts';
 
 interface DumpedFile {
@@ -82,7 +81,7 @@ function dumpText(docs: readonly DumpedFile[], source: readonly DumpedFile[]): s
   const all = [...docs, ...source];
   const lines = all.reduce((sum, { text }) => sum + text.split('\n').length, 0);
   const parts = [
-    `# Pocket Agent ${packageVersion()}`,
+    `# Pocket Agent ${VERSION}`,
     `${plural(docs.length, 'page')} of documentation and ${plural(source.length, 'source file')}, ${plural(lines, 'line')}.`,
     '## Contents',
     all.map(({ name }) => `- [${name}](#${anchor(name)})`).join('\n'),

@@ -2,8 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PocketError } from '@pocket-agent/kit';
-import { packageVersion } from '../command-line/version.ts';
+import { PocketError, VERSION } from '@pocket-agent/kit';
 
 const own = fileURLToPath(new URL('../..', import.meta.url));
 const checkout = join(own, '../..');
@@ -23,7 +22,7 @@ export function isPocketPackage(name: string): boolean {
 export function findPackages(names: readonly string[], folder: string | undefined): PocketPackages {
   const source = folder === undefined ? tarballsOfCheckout() : folder;
   if (source === undefined) {
-    return { versions: Object.fromEntries(names.map((name) => [name, `^${packageVersion()}`])), tarballs: [] };
+    return { versions: Object.fromEntries(names.map((name) => [name, `^${VERSION}`])), tarballs: [] };
   }
   const tarballs = names.map((name) => join(source, tarballName(name)));
   const missing = tarballs.filter((file) => !existsSync(file)).map((file) => basename(file));
@@ -50,5 +49,5 @@ function isFromTarball(): boolean {
 
 /** The name that npm gives: pocket-agent-store-0.1.0.tgz for @pocket-agent/store. */
 function tarballName(name: string): string {
-  return `${name.replace('@', '').replace('/', '-')}-${packageVersion()}.tgz`;
+  return `${name.replace('@', '').replace('/', '-')}-${VERSION}.tgz`;
 }

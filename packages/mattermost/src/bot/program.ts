@@ -1,9 +1,8 @@
 // The program mattermost-bot: reads arguments and environment, sets the exit code.
 import { ignoreClosedPipes } from '@pocket-agent/http/output';
-import { errorText } from '@pocket-agent/kit';
+import { errorText, VERSION } from '@pocket-agent/kit';
 import { withExport } from '@pocket-agent/kit/telemetry/export';
 import { isMattermostError } from '../base/errors.ts';
-import { packageVersion } from '../base/version.ts';
 import { HELP, readBotCommand } from './command-line.ts';
 
 export async function runProgram(): Promise<void> {
@@ -11,7 +10,7 @@ export async function runProgram(): Promise<void> {
   try {
     const command = readBotCommand(process.argv.slice(2), process.env);
     if (command === 'help') process.stdout.write(HELP);
-    else if (command === 'version') process.stdout.write(`${packageVersion()}\n`);
+    else if (command === 'version') process.stdout.write(`${VERSION}\n`);
     else {
       const { runBot } = await import('./run.ts');
       await withExport('mattermost-bot', () => runBot(command));

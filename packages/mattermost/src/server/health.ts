@@ -1,9 +1,9 @@
 // Health checks for operators: is the process alive, and can calls to Mattermost succeed?
 
+import { VERSION } from '@pocket-agent/kit';
 import { AsyncCache } from '../base/cache.ts';
 import { isMattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { packageVersion } from '../base/version.ts';
 import { MattermostApi } from '../client/api.ts';
 import type { HttpPool } from '../client/http-pool.ts';
 import { isTokenValid } from '../client/socket.ts';
@@ -44,13 +44,12 @@ export function healthRoutes(
   readiness: () => Promise<ReadyState>,
 ): (request: Request) => Promise<Response | undefined> {
   const service = 'mcp-server-mattermost';
-  const version = packageVersion();
   return async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
     const { pathname } = new URL(request.url);
-    if (pathname === '/health') return Response.json({ status: 'healthy', service, version });
+    if (pathname === '/health') return Response.json({ status: 'healthy', service, version: VERSION });
     if (pathname !== '/ready') return undefined;
     const status = await readiness();
-    return Response.json({ status, service, version }, { status: status === 'ready' ? 200 : 503 });
+    return Response.json({ status, service, version: VERSION }, { status: status === 'ready' ? 200 : 503 });
   };
 }

@@ -1,12 +1,12 @@
 // The MCP server: offers the tools that the profile allows and runs each call with the account of the client.
 import { type AuthInfo, McpServer, type McpServerFactory } from '@modelcontextprotocol/server';
+import { VERSION } from '@pocket-agent/kit';
 import { Account } from '../account/account.ts';
 import { createGate, type Gate, resolveIdentity, withRefusalLog } from '../auth/auth.ts';
 import { createOAuthGate } from '../auth/oauth-gate.ts';
 import { AsyncCache } from '../base/cache.ts';
 import { MattermostError } from '../base/errors.ts';
 import { createLog, type Log } from '../base/log.ts';
-import { packageVersion } from '../base/version.ts';
 import { HttpPool } from '../client/http-pool.ts';
 import { type MattermostConfig, withCheckedLists } from '../config/config.ts';
 import { ChannelListener, type RunAs } from '../listener/channel-listener.ts';
@@ -54,7 +54,6 @@ export function createMattermostServer(
 ): MattermostServer {
   const config = withCheckedLists(uncheckedConfig);
   const { log = createLog({ level: config.logLevel, format: config.logFormat }) } = options;
-  const version = packageVersion();
   const pool = new HttpPool(config);
   const closing = new AbortController();
   const parts = { config, pool, log, signal: closing.signal };
@@ -70,7 +69,7 @@ export function createMattermostServer(
   const factory: McpServerFactory = async (requestContext) => {
     const { era, authInfo } = requestContext;
     const { profile } = resolveIdentity(config, authInfo);
-    const server = new McpServer({ name: 'Mattermost', version }, SERVER_OPTIONS);
+    const server = new McpServer({ name: 'Mattermost', version: VERSION }, SERVER_OPTIONS);
     registerTools(server, { catalog: catalogFor(profile), profile, requestContext, config, log, runAs });
     listener.extend(server, { era, authInfo });
     return server;

@@ -22,11 +22,11 @@ import {
   snapshot,
   stderrLogger,
   stringRule,
+  VERSION,
   warnOnce,
 } from '@pocket-agent/kit';
 import { expectedCapability, isCapability, type Judgement, judge } from '../access/capabilities.ts';
 import { type Exposure, exposureIn } from '../access/exposure.ts';
-import { packageVersion } from '../base/version.ts';
 import type { ServerStatus } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';
 import { NameRegistry, type RenamedTool } from '../tools/name-registry.ts';
@@ -297,7 +297,7 @@ export class PocketAgentClient implements ToolSource {
     const common = {
       handlers: this.#options,
       logger: this.#logger,
-      clientInfo: clientInfo ?? { name: 'pocket-agent', version: packageVersion() },
+      clientInfo: clientInfo ?? { name: 'pocket-agent', version: VERSION },
       queryParams: mcpServerQueryParams,
       onLog: (log: ServerLog) => this.#log(log),
     };

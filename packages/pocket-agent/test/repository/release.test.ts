@@ -2,8 +2,16 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '@pocket-agent/kit';
 import { expect, test } from 'vitest';
-import { lockWithVersion, nextVersion, releaseChanges, withVersion } from '../../../../scripts/release-files.ts';
+import {
+  constantWithVersion,
+  lockWithVersion,
+  nextVersion,
+  releaseChanges,
+  VERSION_FILE,
+  withVersion,
+} from '../../../../scripts/release-files.ts';
 import { readWorkspaces } from '../../../../scripts/workspaces.ts';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
@@ -48,6 +56,25 @@ test.each(globSync('packages/*/package.json', { cwd: root }))(
     expect(text.replaceAll('9.8.7', from)).toBe(read(file));
   },
 );
+
+test('the constant VERSION is the version of every package, and a release changes nothing else in its file', () => {
+  for (const [name, { manifest }] of workspaces) expect(manifest.version, name).toBe(VERSION);
+  const text = constantWithVersion(read(VERSION_FILE), { from, version: '9.8.7' });
+  expect(text).toContain("VERSION = '9.8.7'");
+  expect(text.replaceAll('9.8.7', from)).toBe(read(VERSION_FILE));
+});
+
+test('a release stops if the constant is not the version of the packages', () => {
+  const text = "export const VERSION = '1.0.0';\n";
+  expect(() => constantWithVersion(text, { from: '1.1.0', version: '1.2.0' })).toThrow(
+    'does not contain "VERSION = \'1.1.0\'"',
+  );
+});
+
+test('no package finds its package.json from a module, which bundles and Workers cannot', () => {
+  const sources = globSync('packages/*/src/**/*.ts', { cwd: root });
+  expect(sources.filter((file) => read(file).includes("package.json', import.meta.url"))).toEqual([]);
+});
 
 test('package-lock.json names the new version of every package and nothing else changes', () => {
   const text = lockWithVersion(read('package-lock.json'), { version: '9.8.7', names });

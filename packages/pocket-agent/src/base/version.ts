@@ -1,6 +1,0 @@
-// The version of this package.
-import { versionIn } from '@pocket-agent/kit';
-
-export function packageVersion(): string {
-  return versionIn(new URL('../../package.json', import.meta.url));
-}
