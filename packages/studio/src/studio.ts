@@ -42,7 +42,7 @@ const studioOptions = new OptionSet<StudioOptions>('openStudio', {
   agents: objectRule,
   host: nullableString,
   port: nullable('a number', (value) => typeof value === 'number'),
-  token: nullable('a text that is not empty', nonEmptyRule.accepts),
+  token: nullable('a string that is not empty', nonEmptyRule.accepts),
 });
 
 /** Serves the page on this machine. Open `url` of what it returns. */

@@ -93,7 +93,7 @@ export class KeptResults implements ReadableResults {
   /** The conversation was reset, or the agent closed. */
   forget(): void {
     this.#tools.clear();
-    void this.#opened?.store.then((store) => store.clear?.());
+    void this.#opened?.store.then((store) => store.clear?.()).catch(() => {}); // it was reported when it failed
   }
 
   /** All tools whose results can be read. */

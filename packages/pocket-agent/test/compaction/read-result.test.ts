@@ -361,6 +361,26 @@ test('a folder that cannot be written is reported once, and results are cut as b
   expect(warn.mock.calls.filter(([text]) => String(text).includes('cannot be kept'))).toHaveLength(1);
 });
 
+test('a conversation that cannot keep results is reported once, and can be reset and closed', async () => {
+  const lines: string[] = [];
+  const logger = { ...silent, warn: (line: string) => void lines.push(line) };
+  const { agent } = scripted([callDump, 'Dumped.', callDump, 'Again.'], { keepResults: true, logger });
+  await agent.continueConversation({
+    read: async () => ({ messages: [], replaces: true }),
+    begin: async () => ({ messages: [], replaces: false }),
+    append: async () => {},
+    end: async () => {},
+    results: () => {
+      throw new Error('there is no table for them');
+    },
+  });
+  await agent.run('Dump it');
+  await agent.run('Again');
+  agent.resetMessages();
+  await agent.close();
+  expect(lines).toEqual(['Large tool results cannot be kept, and are cut: there is no table for them']);
+});
+
 test('a tool of the program with the same name keeps it, and results are cut as before', async () => {
   const own = tool({ name: 'read_result', description: 'Own', run: () => 'own' });
   const { agent, model } = scripted([callDump, 'Dumped.'], { tools: [dump(), own] });
