@@ -9,6 +9,7 @@ import type { GatewayState } from './callers/state.ts';
 import { checkServerNames } from './sources/names.ts';
 import type { GatewayServerEntry } from './sources/server-entry.ts';
 
+/** The servers behind a gateway, its callers, and what each of them may do. */
 export interface GatewayOptions {
   /** The name that clients and the audit see. Default `gateway`. */
   name?: string;

@@ -1,6 +1,7 @@
 // CodedError, the base of the error classes of all packages, and PocketError, the one of the library.
 import { redactErrorText, redactSecrets } from './redaction.ts';
 
+/** Why something failed, for programs; the message says what to do. */
 export type PocketErrorCode =
   | 'CONFIG_INVALID'
   | 'MODEL_UNKNOWN'

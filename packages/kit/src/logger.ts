@@ -3,6 +3,7 @@ import { errorText } from './errors.ts';
 import { printableJson, printableText } from './printable.ts';
 import { redactSecrets } from './redaction.ts';
 
+/** Where the library logs; it has the methods of `console`. */
 export interface Logger {
   debug(message: string, fields?: Record<string, unknown>): void;
   info(message: string, fields?: Record<string, unknown>): void;
@@ -11,6 +12,7 @@ export interface Logger {
 }
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+/** The least important messages that are logged. */
 export type LogLevel = (typeof logLevels)[number];
 
 /** The value of `POCKET_AGENT_LOG_LEVEL`, if it is a level. */

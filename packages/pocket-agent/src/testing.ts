@@ -27,6 +27,7 @@ import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 export { type RecordOptions, recordModel } from './testing/record-model.ts';
 export { ReplayedModel, replayModel } from './testing/replay-model.ts';
 
+/** A tool call that a scripted model makes. */
 export interface ScriptedCall {
   name: string;
   /** An object, or a string that is passed on as it is, even if it is not valid JSON. */

@@ -3,6 +3,7 @@ import { checkValue, isRecord, nonEmptyRule, type OptionRule, OptionSet, PocketE
 import type { RateStoreFactory } from 'pocket-agent';
 import { RedisRateStore } from './redis-rate-store.ts';
 
+/** The Redis that holds the counters, and the processes that share them. */
 export interface RedisOptions {
   /** For example redis://user:password@host:6379/0 */
   url: string;

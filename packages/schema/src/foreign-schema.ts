@@ -7,6 +7,7 @@ import { SchemaProcess } from './schema-process.ts';
 
 export type { Verdict } from './schema-checker.ts';
 
+/** A check against a schema that a third party wrote, so it runs in another process. */
 export interface ForeignCheck {
   schema: unknown;
   /** Leave it out to learn only whether the schema can be used. */

@@ -2,6 +2,7 @@
 import { createContext, runInContext } from 'node:vm';
 import { type SchemaValidator, schemaCompiler } from './json-schema.ts';
 
+/** The outcome of a check in the other process. */
 export type Verdict =
   | { fits: true }
   /** What is wrong with the value. */

@@ -3,6 +3,7 @@ import { errorText } from '@pocket-agent/kit';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { StoreError } from './store-error.ts';
 
+/** One change of the tables; it runs once in each database. */
 export interface Migration {
   name: string;
   /** Runs in the transaction of all migrations, which is also `db`. */

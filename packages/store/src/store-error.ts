@@ -1,6 +1,7 @@
 // StoreError. Programs branch on `code`; no message contains a database URL.
 import { CodedError } from '@pocket-agent/kit';
 
+/** Why a database could not be opened or used. */
 export type StoreErrorCode =
   | 'CONFIG_INVALID'
   | 'PACKAGE_MISSING'

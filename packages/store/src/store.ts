@@ -6,6 +6,7 @@ import { postgresDialect } from './postgres.ts';
 import { sqliteDialect } from './sqlite.ts';
 import { StoreError } from './store-error.ts';
 
+/** Which database to open, and the migrations that its tables need. */
 export interface StoreOptions extends MigrationSet {
   /** `postgres://…`, which several processes may share. */
   url?: string | undefined;
@@ -15,6 +16,7 @@ export interface StoreOptions extends MigrationSet {
   needs?: readonly MigrationSet[];
 }
 
+/** An open database whose tables are up to date. */
 export interface Store<Schema> {
   db: Kysely<Schema>;
   kind: 'sqlite' | 'postgres';

@@ -6,6 +6,7 @@ import { errorText, makeFolder, PocketError } from '@pocket-agent/kit';
 /** The command that runs a test; the test file follows it. In a checkout it uses the sources, so no build is needed. */
 export const testCommand = import.meta.url.endsWith('.ts') ? 'node -C pocket-agent/source --test' : 'node --test';
 
+/** What `newTool` has written. */
 export interface NewTool {
   path: string;
   /** The name of its one tool. */

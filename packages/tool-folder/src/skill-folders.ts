@@ -13,6 +13,7 @@ import { SkillOffer } from './skills/skill-offer.ts';
 import { skillResources } from './skills/skill-resources.ts';
 import { withoutDuplicates } from './skills/skill-tools.ts';
 
+/** What happens with skills that are broken or change. */
 export interface SkillsOptions {
   /** True: listing throws if a skill has a problem. Default false: problems are logged and the other skills work. */
   strict?: boolean;

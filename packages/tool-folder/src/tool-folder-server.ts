@@ -4,6 +4,7 @@ import type { HttpServer, HttpServerOptions, Profile, ProfileName } from 'pocket
 import { readProfile } from 'pocket-agent/internal';
 import type { FolderService, ServedTools } from './serve.ts';
 
+/** How a tool folder is served over MCP. */
 export interface ToolFolderServerOptions {
   /** What clients may call; the profile of a token can only narrow it. */
   profile?: ProfileName | Profile;

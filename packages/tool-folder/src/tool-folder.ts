@@ -35,6 +35,7 @@ import { skillResources } from './skills/skill-resources.ts';
 import { LOAD, SkillTools } from './skills/skill-tools.ts';
 import { ToolFolderServer, type ToolFolderServerOptions } from './tool-folder-server.ts';
 
+/** Which folders are active, and what happens when one is broken or changes. */
 export interface ToolFolderOptions {
   /** The folders that are active at first, by directory name. Default: all. */
   active?: readonly string[] | 'all';

@@ -19,6 +19,7 @@ export interface Authorization {
   refused(status: number, headers: Headers): Error;
 }
 
+/** What a client for one agent needs, without reading the card again. */
 export interface A2aClientOptions {
   endpoint: Endpoint;
   authorization: Authorization;
@@ -30,6 +31,7 @@ export interface A2aClientOptions {
   clean(text: string): string;
 }
 
+/** The `fetch` that a client sends with. */
 export type A2aFetch = (url: URL, init: RequestInit) => Promise<Response>;
 
 interface Exchange {

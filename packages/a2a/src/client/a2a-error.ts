@@ -2,6 +2,7 @@
 import { FetchError } from '@pocket-agent/http/fetch';
 import { CodedError } from '@pocket-agent/kit';
 
+/** Why a request to an agent failed. */
 export type A2aErrorCode =
   /** The guard of our `fetch` refused the address. */
   | 'ADDRESS_REFUSED'
@@ -18,6 +19,7 @@ export type A2aErrorCode =
   /** The agent reported an error. */
   | 'AGENT_ERROR';
 
+/** What a caller can use to decide whether and when to try again. */
 export interface A2aErrorDetails {
   cause?: unknown;
   statusCode?: number | undefined;

@@ -8,6 +8,7 @@ export const MAX_CARD_BYTES = 1_000_000;
 /** How JSON is written: 0.3 has another form in its REST binding than in JSON-RPC. */
 export type Dialect = '1.0' | '0.3' | '0.3-rest';
 
+/** One address of an agent, and the form of the protocol that is spoken there. */
 export interface Endpoint {
   url: URL;
   binding: 'JSONRPC' | 'HTTP+JSON';

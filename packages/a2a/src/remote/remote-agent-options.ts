@@ -12,6 +12,7 @@ import {
 import type { Capability } from 'pocket-agent';
 import { capabilities, isCapability } from 'pocket-agent/internal';
 
+/** How to reach a remote agent, and how it appears as a tool. */
 export interface RemoteAgentOptions {
   /** The URL of the agent or of its card. */
   url: string;

@@ -11,6 +11,7 @@ export interface A2aCaller {
   profile?: ProfileName | Profile;
 }
 
+/** Who may call an A2A server, and with which profile. */
 export interface A2aAccessOptions {
   /** Callers must send it as a bearer token. */
   token?: string;
@@ -26,6 +27,7 @@ export interface A2aAccessOptions {
   url?: string;
 }
 
+/** Where an A2A server listens. */
 export interface A2aListenOptions extends A2aAccessOptions {
   /** Default 127.0.0.1: only this machine. */
   host?: string;
@@ -33,6 +35,7 @@ export interface A2aListenOptions extends A2aAccessOptions {
   port?: number;
 }
 
+/** Where an A2A server is reached, and how it stops. */
 export interface A2aListening {
   /** The URL for other agents. */
   readonly url: string;
@@ -41,6 +44,7 @@ export interface A2aListening {
   close(): Promise<void>;
 }
 
+/** How `asA2aServer()` presents an agent: its card, what it accepts, where its tasks are saved. */
 export interface A2aServerOptions extends A2aAccessOptions {
   /** Fields that replace those of the generated agent card. */
   card?: Partial<AgentCard>;
@@ -95,6 +99,7 @@ const accessRules: OptionRules<A2aAccessOptions> = {
 
 export const listenOptions = new OptionSet<A2aListenOptions>('listen()', { host: true, port: true, ...accessRules });
 
+/** How results are delivered to webhooks of callers, which are third parties. */
 export interface PushOptions {
   /** Hosts of webhooks that may have private addresses or be called without TLS. */
   allowHosts?: readonly string[];

@@ -7,6 +7,7 @@ interface AgentInterface {
   tenant?: string;
 }
 
+/** One thing that an agent says it can do. */
 export interface AgentSkill {
   id: string;
   name: string;
@@ -17,6 +18,7 @@ export interface AgentSkill {
   outputModes?: string[];
 }
 
+/** What an agent publishes about itself, at `/.well-known/agent-card.json`. */
 export interface AgentCard {
   name: string;
   description: string;

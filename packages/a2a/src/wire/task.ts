@@ -1,6 +1,7 @@
 // Tasks, messages and updates of A2A: one form for client and server, whatever version and binding the peer speaks.
 import { randomUUID } from 'node:crypto';
 
+/** Values that agents attach for each other; the protocol gives them no meaning. */
 export type Metadata = Record<string, unknown>;
 
 /** Has one of `text`, `raw` (base64), `url` and `data`. */
@@ -30,6 +31,7 @@ export interface Message {
 /** A message that we send. */
 export type SentMessage = Message & Required<Pick<Message, 'messageId' | 'role'>>;
 
+/** A result of a task; large ones arrive in several pieces. */
 export interface Artifact {
   artifactId: string;
   name?: string;
@@ -48,14 +50,17 @@ export const taskStates = [
   'input-required',
   'auth-required',
 ] as const;
+/** How far a task is; some states end it, in others it waits for the caller. */
 export type TaskStateName = (typeof taskStates)[number];
 
+/** The state of a task, with what the agent said about it. */
 export interface TaskStatus {
   state: TaskStateName;
   message?: Message;
   timestamp?: string;
 }
 
+/** A piece of work of an agent, which can outlive the connection. */
 export interface Task {
   id: string;
   contextId?: string;

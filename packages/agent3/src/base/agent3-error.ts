@@ -1,6 +1,7 @@
 // The one error class of Agent3. Programs branch on `code`; people read `message`, which names the way out.
 import { CodedError } from '@pocket-agent/kit';
 
+/** Why a registry, a hub or a call refused a request. */
 export type Agent3ErrorCode =
   | 'CONFIG_INVALID'
   | 'INPUT_INVALID'

@@ -40,4 +40,5 @@ export const hubHealth = answer({
   performance: answer({ searchLatency: z.number().optional(), callLatency: z.number().optional() }),
   version: z.string(),
 });
+/** Whether a hub works, and how large and how fast it is. */
 export type HubHealth = z.output<typeof hubHealth>;

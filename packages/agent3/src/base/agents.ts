@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { answer, count } from './answer.ts';
 
+/** What an agent should be able to do, in words, and conditions it must meet. */
 export interface SearchQuery {
   query: string;
   /** 1 to 50, default 10. */
@@ -28,6 +29,7 @@ const price = answer({
   perToken: z.number().optional(),
   currency: z.string(),
 });
+/** What a call costs, as its owner has registered it. */
 export type Price = z.output<typeof price>;
 
 const metrics = answer({
@@ -37,6 +39,7 @@ const metrics = answer({
   successRate: z.number(),
   totalCalls: count,
 });
+/** Figures from calls that were really made: how many, how fast, how often successful. */
 export type AgentMetrics = z.output<typeof metrics>;
 
 const agentSummary = answer({
@@ -53,6 +56,7 @@ const agentSummary = answer({
   health: z.enum(['up', 'down', 'unknown']),
   metrics: metrics.optional(),
 });
+/** An agent as a search lists it. */
 export type AgentSummary = z.output<typeof agentSummary>;
 
 export const searchPage = answer({
@@ -62,9 +66,11 @@ export const searchPage = answer({
   searchTime: z.number(),
   nextCursor: z.string().optional(),
 });
+/** Agents that fit a query, best first. */
 export type SearchPage = z.output<typeof searchPage>;
 
 const rateLimit = answer({ calls: count, perSeconds: z.number() });
+/** How often an agent may be called. */
 export type RateLimit = z.output<typeof rateLimit>;
 
 const review = answer({
@@ -75,6 +81,7 @@ const review = answer({
   feedback: z.string(),
   timestamp: z.string(),
 });
+/** The rating of one call by its caller. */
 export type Review = z.output<typeof review>;
 
 const skill = answer({
@@ -101,6 +108,7 @@ export const agentDetails = answer({
   /** Calls and ratings that its owner made in its name (`userAgentId`); absent before the first one. */
   asCaller: answer({ calls: count, ratings: count }).optional(),
 });
+/** One agent in full: its card, how it has behaved, and its reviews. */
 export type AgentDetails = z.output<typeof agentDetails>;
 
 /** An agent card as received, before any check. */
@@ -141,8 +149,10 @@ export const invocation = answer({
   price: price.optional(),
   metrics: metrics.optional(),
 });
+/** How to call an agent directly: its card, and how it authenticates callers. */
 export type Invocation = z.output<typeof invocation>;
 
+/** What an owner registers: the card, the price, and credentials for calls. */
 export interface Registration {
   cardUrl?: string;
   card?: CardJson;

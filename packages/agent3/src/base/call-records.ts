@@ -23,6 +23,7 @@ export interface CallRecord {
   responseDigest?: string;
 }
 
+/** Which calls to list. */
 export interface CallLogQuery {
   agentId?: string;
   userAgentId?: string;
@@ -54,6 +55,7 @@ const callLogEntry = answer({
   requestDigest: z.string().describe('SHA-256 of the request'),
   responseDigest: z.string().optional().describe('SHA-256 of the answer'),
 });
+/** One call: who called whom, what it cost, and hashes of what was said. */
 export type CallLogEntry = z.output<typeof callLogEntry>;
 
 export const callLog = answer({
@@ -61,8 +63,10 @@ export const callLog = answer({
   calls: z.array(callLogEntry),
   nextCursor: z.string().optional(),
 });
+/** One page of the calls that were made. */
 export type CallLog = z.output<typeof callLog>;
 
+/** A rating of a call; its receipt proves that the call was made. */
 export interface Feedback {
   agentId: string;
   /** 1 to 5. */
@@ -80,8 +84,10 @@ export const feedbackResult = answer({
   /** The reputation after this rating; absent until someone other than the owner has rated. */
   reputation: z.number().optional(),
 });
+/** Confirms a rating, with the reputation that the agent has after it. */
 export type FeedbackResult = z.output<typeof feedbackResult>;
 
+/** Which calls are counted, and the length of a bucket. */
 export interface StatisticsQuery {
   /** Default: all agents. */
   agentId?: string;
@@ -102,6 +108,7 @@ const callStatistics = answer({
   /** Milliseconds, mean. */
   averageResponseTime: z.number(),
 });
+/** Calls, successes, cost and response time of one stretch of time. */
 export type CallStatistics = z.output<typeof callStatistics>;
 
 export const statistics = answer({
@@ -111,4 +118,5 @@ export const statistics = answer({
   /** Most called first; only without `agentId`. Calls to unknown agents are left out. */
   agents: z.array(answer({ agentId: z.string(), name: z.string(), ...callStatistics.shape })),
 });
+/** The calls of a stretch of time, in buckets of equal length. */
 export type Statistics = z.output<typeof statistics>;

@@ -6,6 +6,7 @@ import { answer, count } from './answer.ts';
 
 export type { TaskStateName };
 
+/** A message to an agent, or the next message of its task. */
 export interface CallRequest {
   agentId: string;
   message: string;
@@ -34,12 +35,14 @@ export interface CallRequest {
   };
 }
 
+/** How a caller aborts a call and sees its progress. */
 export interface CallOptions {
   signal?: AbortSignal;
   /** Gets what the agent streams. */
   onProgress?: (update: CallProgress) => void;
 }
 
+/** Asks for a task that goes on after its call, ends it, or answers its question. */
 export type TaskRequest =
   | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }
   /** The other fields mean the same as in the metadata of a call. */
@@ -71,6 +74,7 @@ export const callErrorCodes = [
   'TASK_UNKNOWN',
   'CANCELED',
 ] as const;
+/** Why a call did not give an answer. */
 export type CallErrorCode = (typeof callErrorCodes)[number];
 
 export const taskState = z.enum(taskStates);
@@ -81,6 +85,7 @@ export const callProgress = answer({
   state: taskState.optional(),
   continues: z.boolean().optional().describe('For a piece of the answer: whether it continues the previous piece'),
 });
+/** A piece of the answer, or a new state, while an agent works. */
 export type CallProgress = z.output<typeof callProgress>;
 
 const file = answer({
@@ -97,6 +102,7 @@ const callResult = answer({
   files: z.array(file).optional(),
   truncated: z.boolean(),
 });
+/** What an agent returned, cleaned and limited in size; third parties wrote it. */
 export type CallResult = z.output<typeof callResult>;
 
 export const callResponse = answer({
@@ -129,6 +135,7 @@ export const callResponse = answer({
   /** Proof of the call, for `feedback`. */
   receipt: z.string().optional(),
 });
+/** The answer of an agent, what it cost, and a receipt that allows one rating. */
 export type CallResponse = z.output<typeof callResponse>;
 
 export const failure = z.object({ error: z.object({ code: z.string(), message: z.string() }) });

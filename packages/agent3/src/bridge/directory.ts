@@ -10,6 +10,7 @@ export interface BudgetLimits {
   perCallerPerDay?: number;
 }
 
+/** What callers may spend on paid agents. */
 export interface Budgets extends BudgetLimits {
   /** US dollars per day by caller id; overrides `perCallerPerDay`. */
   byCaller?: ReadonlyMap<string, number>;

@@ -5,8 +5,10 @@ import type { Agent3 } from '../base/agent3.ts';
 import { type BridgeOptions, createBridge } from '../bridge/bridge.ts';
 import { openRegistry, type RegistryOptions } from '../registry/registry.ts';
 
+/** A registry and the bridge that calls its agents, without a hub. */
 export type LocalAgent3 = Awaited<ReturnType<typeof openAgent3>>;
 
+/** The database, the network rules, and what may be spent. */
 export interface LocalAgent3Options
   extends Omit<RegistryOptions, 'fetch'>,
     Pick<BridgeOptions, 'policy' | 'approve' | 'budget' | 'pushUrl' | 'key'> {

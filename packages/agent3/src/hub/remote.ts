@@ -22,6 +22,7 @@ import {
   type TaskRequest,
 } from '../base/calls.ts';
 
+/** The hub to use in place of a database. */
 export interface RemoteAgent3Options {
   /** The URL of the hub. */
   url: string;

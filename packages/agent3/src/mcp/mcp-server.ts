@@ -10,6 +10,7 @@ import { CallMemory } from './call-memory.ts';
 import { type ConfirmCalls, consentTo, type SpendingLimit } from './consent.ts';
 import { type Agent3Tool, tools } from './tools.ts';
 
+/** How Agent3 is offered over MCP, and which calls need the consent of a person. */
 export interface McpFrontOptions {
   agent3: Agent3;
   /** The caller of a request, from its authentication. Default: the local owner. */

@@ -1,6 +1,7 @@
 // The error class of the bot. Programs branch on `code`; people read `message`, which says how to fix the problem.
 import { CodedError } from '@pocket-agent/kit';
 
+/** Why the bot could not start, or refused something. */
 export type DiscordBotErrorCode =
   | 'CONFIG_INVALID'
   | 'LOGIN_FAILED'

@@ -12,6 +12,7 @@ import type {
 import type { DatabaseLocation } from '../store/schema.ts';
 import type { DailyBudget } from '../store/spending.ts';
 
+/** A model that users can choose with `/model`. */
 export interface ModelChoice {
   /** The name that users choose. Without `model` it is also the model id: `anthropic/…`, `gpt-…`, `demo`. */
   name: string;
@@ -25,6 +26,7 @@ export interface ModelChoice {
   vision?: boolean;
 }
 
+/** How much users and guilds may ask, and how long an answer may take. */
 export interface BotLimits {
   /** Questions per user and minute. Default 10. */
   perUserPerMinute?: number;
@@ -40,6 +42,7 @@ export interface BotLimits {
   approvalTimeoutMs?: number;
 }
 
+/** How an answer that grows becomes messages. */
 export interface ReplyOptions {
   /** Minimum time between edits in milliseconds. Default 1,000. */
   editIntervalMs?: number;
@@ -47,6 +50,7 @@ export interface ReplyOptions {
   maxParts?: number;
 }
 
+/** All that a Discord bot needs: its token, its models, its tools, its database. */
 export interface BotOptions {
   token: string;
   /** Base URL of another API than Discord's, such as a local server for tests. */

@@ -10,6 +10,7 @@ export interface GuildServer {
   headers?: Record<string, string>;
 }
 
+/** What administrators of a guild have set with `/setup`. */
 export interface GuildSettings {
   /** Channels in which the bot answers; all if empty. Threads count as their channel. */
   channels: string[];

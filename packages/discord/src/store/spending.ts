@@ -1,6 +1,7 @@
 // Spending per user and guild and day (UTC), and what is left of the budgets.
 import type { BotDatabase } from './schema.ts';
 
+/** Dollars per day (UTC) for a whole guild and for each user. */
 export interface DailyBudget {
   guildUsd?: number | undefined;
   userUsd?: number | undefined;

@@ -4,6 +4,7 @@ import { configError, errorText, isRecord, OptionSet, PocketError, stringRule } 
 import { createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { CallerSettings } from './caller.ts';
 
+/** Whose tokens a gateway accepts in addition to its own. */
 export interface GatewayOAuthOptions {
   /** The address of the issuer, as it stands in its tokens. */
   issuer: string;

@@ -28,6 +28,7 @@ const tables: MigrationSet = {
   ],
 };
 
+/** A caller with a token in the state of the gateway. */
 export interface KnownCaller {
   name: string;
   settings: CallerSettings;

@@ -14,6 +14,7 @@ export interface McpHttpOptions extends McpHandlerOptions {
   path?: string;
 }
 
+/** Where an MCP server is reached, and how it stops. */
 export interface HttpServer extends Omit<McpHandler, 'fetch'> {
   readonly url: string;
   /** Ends all sessions and their requests, and stops listening. */

@@ -1,9 +1,11 @@
 // Capabilities of tools, and the profiles that allow them. Each profile includes everything the previous one allows.
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
+/** What a tool does in Mattermost; profiles allow tools by it. */
 export type Capability = (typeof capabilities)[number];
 
 export const profiles = ['reader', 'writer', 'manager', 'admin'] as const;
+/** How much a client may do, from reading only to everything. */
 export type Profile = (typeof profiles)[number];
 
 export function isProfile(value: unknown): value is Profile {

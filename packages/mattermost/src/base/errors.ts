@@ -1,6 +1,7 @@
 // The error class of this package. Programs branch on `code`; agents read `message`, which says what to do next.
 import { CodedError } from '@pocket-agent/kit';
 
+/** Why a call failed: because of its arguments, of Mattermost, or of the network. */
 export type MattermostErrorCode =
   | 'CONFIG_INVALID'
   | 'ARGUMENTS_INVALID'

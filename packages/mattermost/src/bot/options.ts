@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import type { UserMemory } from './text/memory-command.ts';
 
+/** The account of a bot, and the agent that answers for it. */
 export interface BotOptions {
   /** Must use static_token with the token of a bot account. */
   config: MattermostConfig;
@@ -34,8 +35,10 @@ export interface BotOptions {
   onRefused?: () => void;
 }
 
+/** What the option `agent` may return. */
 export type MadeAgent = PocketAgent<unknown> | PocketAgentOptions;
 
+/** Where a conversation takes place, and who began it. */
 export interface ConversationInfo {
   channelId: string;
   /** First post of the thread; undefined in a direct channel. */
@@ -45,6 +48,7 @@ export interface ConversationInfo {
   username: string;
 }
 
+/** A bot that is connected and answers. */
 export interface MattermostBot {
   readonly username: string;
   /** Stops running answers, notes that in their channels, and disconnects. */

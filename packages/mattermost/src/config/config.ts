@@ -14,6 +14,7 @@ import {
   type Values,
 } from './variables.ts';
 
+/** The login at Mattermost for HTTP clients, with `oauth_proxy`. */
 export interface OAuthConfig {
   clientId: string;
   clientType: 'public' | 'confidential';
@@ -27,6 +28,7 @@ export interface OAuthConfig {
   fallbackAccessTokenExpirySeconds: number | undefined;
 }
 
+/** The settings of the server, as `configFrom` reads them from variables. */
 export interface MattermostConfig {
   url: string;
   apiPath: string;

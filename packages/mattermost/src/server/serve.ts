@@ -11,6 +11,7 @@ import { allTools } from '../tools/all.ts';
 import type { ReadyState } from './health.ts';
 import { createMattermostServer, type MattermostServer } from './server.ts';
 
+/** The server while it listens over HTTP. */
 export interface RunningServer {
   url: string;
   close(): Promise<void>;

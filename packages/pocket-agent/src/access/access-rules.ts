@@ -17,6 +17,7 @@ import { AuditFile } from './audit.ts';
 import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './capabilities.ts';
 import { Fingerprints } from './fingerprints.ts';
 
+/** What an agent may call, and which calls a person must allow first. */
 export interface AccessOptions {
   /** Tools outside of it are neither shown to the model nor callable. Default: all are allowed. */
   profile?: ProfileName | Profile;
@@ -50,6 +51,7 @@ export const accessOptions: OptionRules<AccessOptions> = {
   redact: listOf('a list of regular expressions such as [/ssn/i]', (value) => value instanceof RegExp),
 };
 
+/** A tool as `filter` judges it: the definition of its server under its name here, with the capability that counts. */
 export type FilteredTool = Omit<Tool, 'name'> & JudgedTool & { meta: Record<string, unknown> };
 
 interface RulesOptions {

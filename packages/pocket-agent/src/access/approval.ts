@@ -34,6 +34,7 @@ export const confirmRule = {
   accepts: (value: unknown) => typeof value === 'function' || confirmWords.some((word) => word === value),
 };
 
+/** A call that waits for a decision, with all that a person needs to make it. */
 export interface ApprovalRequest {
   tool: string;
   capability: Capability;
@@ -59,6 +60,7 @@ export type CallToApprove = Omit<ApprovalRequest, 'hash' | 'signal'>;
 /** Why there was no answer: there is no approver, or it took too long. */
 export type Unanswered = 'no-approver' | 'timeout';
 
+/** What `approve` returns: the decision about one call. */
 export type ApprovalAnswer =
   | 'allow'
   | 'deny'
@@ -72,6 +74,7 @@ export type ApprovalAnswer =
 /** call: for the same call with the same arguments. conversation: for this tool until the history is reset. */
 export type Remember = 'call' | 'conversation';
 
+/** Decides about each call that `confirm` selects, also about calls of sub-agents. */
 export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
 /** Who approves calls of a served agent. */

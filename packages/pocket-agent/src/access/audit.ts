@@ -6,6 +6,7 @@ import type { ToolCall } from '../base/tool-call.ts';
 import type { Unanswered } from './approval.ts';
 import type { Capability } from './capabilities.ts';
 
+/** One line of the audit: a call, the decision about it, who made that decision, and the outcome. */
 export interface AuditRecord {
   time: string;
   agentId: string;

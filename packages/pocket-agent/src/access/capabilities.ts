@@ -4,6 +4,7 @@ import { checkValue, closest, configError, isRecord, OptionSet, stringList } fro
 import { type ExposureOption, exposureRule, matchesName } from './exposure.ts';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
+/** The most harmful thing that a tool can do; profiles allow tools by it. */
 export type Capability = (typeof capabilities)[number];
 
 /** Each profile includes the ones above it. A name stands for its capabilities and is not kept. */
@@ -14,6 +15,7 @@ export const profiles = {
   admin: ['read', 'write', 'create', 'delete'],
 } as const satisfies Record<string, readonly Capability[]>;
 
+/** The name of an included profile, in place of rules of your own. */
 export type ProfileName = keyof typeof profiles;
 
 /** A custom profile. Patterns are tool names in which `*` matches any characters; `deny` takes precedence. */
@@ -34,6 +36,7 @@ export interface Judgement {
   ownName?: string;
 }
 
+/** A tool with what access rules know of it. */
 export interface JudgedTool extends Judgement {
   name: string;
   tool: Tool;

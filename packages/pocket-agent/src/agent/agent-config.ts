@@ -61,6 +61,7 @@ export interface TypedAgentConfig<Answer> extends AgentConfig {
   output?: AgentOutput<Answer>;
 }
 
+/** Bounds of one run; when one is reached, the run ends with an error that says which. */
 export interface AgentLimits {
   /** Steps in one run before it ends with `MAX_STEPS`. Default 50. */
   maxSteps?: number;

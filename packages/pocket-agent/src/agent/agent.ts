@@ -67,6 +67,7 @@ import { RunQueue } from './run-queue.ts';
 import { RunStream } from './run-stream.ts';
 import type { StepResult } from './step-result.ts';
 
+/** Those of a run, except for what `stream()` itself sets. */
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
 /** `Answer` is what `run()` returns: text, a value of `output`, or what an overridden `run()` returns. */

@@ -6,6 +6,7 @@ import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { Usage } from '../cost/usage.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 
+/** One model call and the tool calls that it asked for. */
 export interface StepResult {
   llmMessage: AssistantMessage;
   /** Undefined when the model called nothing, so that `while (result.toolCalls) result = await agent.step()` ends. */

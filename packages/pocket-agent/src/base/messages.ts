@@ -18,9 +18,13 @@ import {
 } from '@pocket-agent/kit';
 import type { FileInput, FilePart } from './file-input.ts';
 
+/** One message of a history, as plain JSON; the system prompt is not part of it. */
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
+/** A message to the model: text, images and files. */
 export type UserMessage = Extract<Message, { role: 'user' }>;
+/** A message of the model: text, reasoning, files and tool calls. */
 export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
+/** The results of one or more tool calls, in the history after the message that made them. */
 export type ToolMessage = Extract<Message, { role: 'tool' }>;
 
 type ResultItem = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number];
@@ -28,6 +32,7 @@ type ResultItem = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>[
 /** An image of a user message: bytes, base64 text (with or without a `data:` header), or an http(s) URL. */
 export type ImageInput = string | URL | Uint8Array;
 
+/** A question with files, in place of a string for `run` and `stream`. */
 export interface UserInput {
   text: string;
   images?: readonly ImageInput[];
@@ -35,6 +40,7 @@ export interface UserInput {
   files?: readonly FileInput[];
 }
 
+/** What `addUserMessage` attaches to a text. */
 export interface UserMessageOptions {
   images?: readonly ImageInput[];
   /** With `data` or `url`; only `run` and `stream` read a `path`. */

@@ -1,21 +1,25 @@
 // A tool call as the model made it, and its result as the model will read it.
 
+/** A call that the model asks for. */
 export interface ToolCall {
   id: string;
   name: string;
   arguments: Record<string, unknown>;
 }
 
+/** How far a running call is, in units of the tool. */
 export interface ToolProgress {
   progress: number;
   total?: number;
   message?: string;
 }
 
+/** One part of a result that the model reads; files are in base64. */
 export type ToolContentPart =
   | { type: 'text'; text: string }
   | { type: 'file'; mediaType: string; data: { type: 'data'; data: string } };
 
+/** The answer to one tool call, also after an error or a denial. */
 export interface ToolResult {
   toolCallId: string;
   toolCallName: string;

@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { configError, errorText, isRecord, schemaIssueTexts, snapshot } from '@pocket-agent/kit';
 import { checkGuarded, checkHere, schemaFault, type Verdict } from '@pocket-agent/schema';
 
-/** A JSON Schema. */
+/** A JSON Schema as a plain object, for tools and answers without zod. */
 export type JsonSchema = { type?: string; [keyword: string]: unknown };
 
 /** The value as the schema parsed it, what is wrong with it, or why the schema itself cannot be used. */

@@ -2,6 +2,7 @@
 import { configError, isRecord, type OptionRule, OptionSet } from '@pocket-agent/kit';
 import { checkModelName, checkModelObject, type LanguageModel } from '../providers/model-names.ts';
 
+/** When a long prompt is shortened to a summary, and how much of it stays as it is. */
 export interface CompactionOptions {
   /**
    * A prompt that is estimated to be longer is compacted. Up to 1: a part of the context window of the model; more than 1:

@@ -1,6 +1,7 @@
 // The option `keepResults` of an agent: where results that are too large for the prompt are kept whole.
 import { isRecord, type OptionRule, OptionSet, positiveNumber, stringRule } from '@pocket-agent/kit';
 
+/** Where tool results that are too large for a prompt are kept until the model reads them with `read_result`. */
 export interface KeepResultsOptions {
   /** For results in private files, which outlive the process. Default: in memory. */
   folder?: string;

@@ -2,6 +2,7 @@
 import { PocketError } from '@pocket-agent/kit';
 import { addUsage, noUsage, type ToolUsage, totalTokens, type Usage } from './usage.ts';
 
+/** What all runs that share a `Budget` may use up together. */
 export interface BudgetLimits {
   maxTokens?: number | undefined;
   maxCostUsd?: number | undefined;

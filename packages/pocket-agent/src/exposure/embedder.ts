@@ -9,6 +9,7 @@ export type Embed = (
   signal: AbortSignal,
 ) => PromiseLike<readonly (readonly number[] | Float32Array)[]>;
 
+/** How `find_tools` ranks tools besides by their words. */
 export interface ToolSearchOptions {
   /**
    * Ranks tools also by meaning: an embedding model of the AI SDK, a function, or `'local'` for a small model that runs in

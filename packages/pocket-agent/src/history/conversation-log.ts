@@ -20,6 +20,7 @@ export interface SavedMessages {
   calls?: JournaledCalls | undefined;
 }
 
+/** How `append` of a `ConversationLog` changes what was saved before. */
 export interface AppendOptions {
   /** The messages take the place of all earlier ones; what was compacted of those is forgotten. */
   replaces: boolean;

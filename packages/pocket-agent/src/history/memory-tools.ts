@@ -5,6 +5,7 @@ import { ANONYMOUS, currentRun } from '../run/run-context.ts';
 import { type FunctionTool, ownTools, tool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 
+/** A fact that the model has saved with `remember`. */
 export interface Memory {
   id: string;
   text: string;

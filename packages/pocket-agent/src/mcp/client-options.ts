@@ -15,6 +15,7 @@ import type { RenamedTool } from '../tools/name-registry.ts';
 import type { McpConfig } from './mcp-config.ts';
 import type { ServerHandlers, ServerLog } from './server-requests.ts';
 
+/** Which MCP servers a client connects to, and what happens with their questions, logs and changes. */
 export interface PocketAgentClientOptions extends ServerHandlers {
   mcpConfig?: McpConfig;
   /** Query parameters for the URL of every HTTP server. */

@@ -76,6 +76,7 @@ interface InProcessEntry extends CommonEntry {
   server: InProcessServer;
 }
 
+/** How to reach one MCP server: a command, a URL, or a server object of this process. */
 export type McpServerEntry = StdioEntry | HttpEntry | InProcessEntry;
 
 interface McpServersConfig {

@@ -18,9 +18,10 @@ interface From {
   caller?: string | undefined;
 }
 
-/** A list of a server. */
+/** What a server can announce changes of. */
 export type ServerList = 'tools' | 'prompts' | 'resources';
 
+/** A log message that an MCP server sent. */
 export interface ServerLog extends From {
   level: LoggingLevel;
   data: unknown;
@@ -33,6 +34,7 @@ export interface ServerMessage {
   params?: Record<string, unknown> | undefined;
 }
 
+/** Answers what MCP servers ask of the program that uses them. */
 export interface ServerHandlers {
   /** A server asks the user something. */
   elicitationHandler?: ElicitationHandler;

@@ -15,6 +15,7 @@ export type OutputMode = (typeof modes)[number];
 /** A zod schema, another Standard Schema, or a JSON Schema. */
 export type OutputSchema<Value> = StandardSchemaV1<unknown, Value> | JsonSchema;
 
+/** A schema for the answer, with how it is asked for and how often a wrong answer is sent back. */
 export interface OutputSettings<Schema> {
   schema: Schema;
   mode?: OutputMode;

@@ -6,6 +6,7 @@ import { installCommand, installedPrefixes } from './provider-package.ts';
 import { type ModelSettings, modelSettings, readProviderOptions } from './provider-settings.ts';
 import { knownProviders, providerByPrefix } from './provider-table.ts';
 
+/** A model object of AI SDK 7; wrap one to change what every call sends or returns. */
 export type LanguageModel = LanguageModelV4;
 
 /** The demo model, which needs no key. */

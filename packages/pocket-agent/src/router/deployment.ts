@@ -8,6 +8,7 @@ import type { ModelSettings } from '../providers/provider-settings.ts';
 import type { RateCounter, RateLimits, Reserved, WindowUse } from './rate-window.ts';
 import type { Candidate } from './strategy.ts';
 
+/** One place where a router can call a model, and its rate limits. */
 export interface DeploymentParams extends ModelSettings {
   /** A name as in agentConfig.llmModel, or an AI SDK model object. */
   model: string | LanguageModel;
@@ -27,6 +28,7 @@ export interface DeploymentParams extends ModelSettings {
   id?: string;
 }
 
+/** How a deployment is doing: its load, its failures, and whether it is cooling down. */
 export interface DeploymentStatus {
   id: string;
   modelName: string;

@@ -12,6 +12,7 @@ export interface LiteLlmRouterOptions {
   context_window_fallbacks?: readonly Readonly<Record<string, readonly string[]>>[];
 }
 
+/** The settings of LiteLLM that a router understands in `litellm_params`. */
 export interface LiteLlmParams {
   model: string;
   /** `os.environ/NAME` is read from the environment, in every setting. */

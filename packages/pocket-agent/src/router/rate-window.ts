@@ -46,6 +46,7 @@ export interface RateStore {
   close(): Promise<void>;
 }
 
+/** Makes the place where a router counts its calls, so that several processes can share limits. */
 export type RateStoreFactory = (settings: { shape: WindowShape; logger: Logger }) => RateStore;
 
 export const memoryRateStore: RateStoreFactory = ({ shape }) => ({

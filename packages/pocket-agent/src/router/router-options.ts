@@ -24,6 +24,7 @@ import { type LiteLlmRouterOptions, translateLiteLlm } from './litellm-options.t
 import type { RateStoreFactory } from './rate-window.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
 
+/** The deployments of a router, and how it chooses, waits, retries and falls back. */
 export interface RouterOptions {
   models: readonly { modelName: string; params: DeploymentParams }[];
   /** Default weighted-shuffle. */
@@ -54,6 +55,7 @@ export interface RouterOptions {
   random?: () => number;
 }
 
+/** What a router did with a call: waited, chose, finished, failed, fell back. */
 export type RouterEvent =
   | { type: 'waiting'; modelName: string; waitMs: number; queueLength: number }
   | { type: 'chosen'; modelName: string; deployment: string; because: StrategyName | 'sticky'; waitedMs: number }

@@ -17,6 +17,7 @@ import {
 } from './router-options.ts';
 import { StickySessions } from './sticky-sessions.ts';
 
+/** The deployments and queues of a router at this moment. */
 export interface RouterStatus {
   deployments: DeploymentStatus[];
   /** Waiting calls by model. */

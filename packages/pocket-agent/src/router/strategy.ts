@@ -8,6 +8,7 @@ export const strategyNames = [
   'usage-based',
 ] as const;
 
+/** How a router chooses between deployments that have room. */
 export type StrategyName = (typeof strategyNames)[number];
 
 /** The facts that strategies compare. */

@@ -6,6 +6,7 @@ import type { ToolCall, ToolProgress, ToolResult } from '../base/tool-call.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import type { Usage } from '../cost/usage.ts';
 
+/** Where an event comes from: the agent, its run, and the agents above it. */
 export interface EventMeta {
   agentName: string;
   agentId: string;
@@ -73,6 +74,7 @@ interface EventData {
   tool_renamed: { source: string; tool: string; name: string; reason: string };
 }
 
+/** The names that `type` of an event can have; `custom:` begins those that tools and hooks emit. */
 export type AgentEventType = keyof EventData | `custom:${string}`;
 
 /** `type` determines `data`. Custom events are named `custom:…` and may carry anything. */
@@ -101,4 +103,5 @@ export type UnsignedEvent = AgentEvent extends infer Event
     : never
   : never;
 
+/** Gets events as they happen; what it throws is logged and stops nothing. */
 export type EventListener = (event: AgentEvent) => void;

@@ -15,6 +15,7 @@ import { checkTokens, hasTokens, httpAccessRules, type TokenOptions } from './se
 
 export type { HttpServer };
 
+/** Where `listen()` listens, which tokens it accepts, and how much it takes in. */
 export interface HttpServerOptions
   extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts' | 'watchResources'>,
     TokenOptions {}

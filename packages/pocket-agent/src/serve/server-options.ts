@@ -38,6 +38,7 @@ export interface HttpAccessOptions extends TokenOptions {
   maxRequestBodySize?: number;
 }
 
+/** How `asMcpServer()` serves an agent: who may call it, and which conversation a caller gets. */
 export interface AgentServerOptions extends HttpAccessOptions {
   /**
    * per-client (default): every client has a separate conversation. per-token: every token has one, over all

@@ -7,8 +7,16 @@ import { isContentBlock, textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tool-source.ts';
 
 /** What `run` may return: a string, any JSON value, nothing, or a complete MCP result. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a fine tool
-export type ToolReturn = CallToolResult | string | number | boolean | object | null | undefined | void;
+export type ToolReturn =
+  | CallToolResult
+  | string
+  | number
+  | boolean
+  | object
+  | null
+  | undefined
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a fine tool
+  | void;
 
 interface ToolSettings {
   name: string;
@@ -21,6 +29,7 @@ interface ToolSettings {
   meta?: Record<string, unknown>;
 }
 
+/** A tool of this process, as `tool()` makes it and `tools` of an agent takes it. */
 export interface FunctionTool {
   readonly definition: Tool;
   call(args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;

@@ -34,6 +34,7 @@ export interface ToolCaller {
   call(name: string, args: Record<string, unknown>, options?: InnerCallOptions): Promise<CallToolResult>;
 }
 
+/** How one call that a tool makes is recorded and watched. */
 export interface InnerCallOptions {
   /** Noted in its audit record. Default `tool`. */
   via?: string;

@@ -11,6 +11,7 @@ import type { InnerCalls } from './inner-calls.ts';
 import type { ToolResultOptions } from './tool-result.ts';
 import type { ToolTable } from './tool-table.ts';
 
+/** Returned by a hook to refuse a call; the model reads the reason. */
 export interface ToolDenial {
   deny: string;
 }

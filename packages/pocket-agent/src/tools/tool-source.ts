@@ -62,6 +62,7 @@ export interface SourceResource {
   skill?(): Promise<SkillEntry | undefined>;
 }
 
+/** The resources of a tool source; `asMcpServer()` offers them to clients. */
 export interface SourceResources {
   list(): Promise<readonly SourceResource[]>;
   templates(): Promise<readonly ResourceTemplateType[]>;
@@ -94,6 +95,7 @@ export interface SkillSource {
   join?(parts: readonly SkillSource[]): ToolSource;
 }
 
+/** Anything that lists tools and calls them: MCP servers, folders, agents, your own. */
 export interface ToolSource {
   readonly name: string;
   /** True if the program itself wrote the schemas of the tools; others are checked in another process. */
@@ -130,6 +132,7 @@ export interface ToolSource {
   close?(): void | Promise<void>;
 }
 
+/** The server or folder that a tool belongs to, as the model reads about it in lists of tools. */
 export interface ToolGroup {
   name: string;
   description?: string | undefined;

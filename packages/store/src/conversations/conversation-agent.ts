@@ -16,6 +16,7 @@ export interface SavedMessages {
   compacted?: object | undefined;
 }
 
+/** How `append` changes what was saved of a conversation before. */
 export interface AppendOptions {
   /** The messages replace all earlier ones. */
   replaces: boolean;
@@ -33,6 +34,7 @@ export interface MessageLog {
   results?(limits: ResultLimits): object;
 }
 
+/** The part of `PocketAgent` that saved conversations use. */
 export interface ConversationAgent {
   /** A new agent of the same class and options. */
   fork(): this;

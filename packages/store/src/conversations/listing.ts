@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { type ConversationStore, isAlive, type Place } from './database.ts';
 import type { ConversationTable } from './schema.ts';
 
+/** What a list shows of a conversation, without its messages. */
 export interface ConversationInfo {
   id: string;
   title: string;
@@ -15,6 +16,7 @@ export interface ConversationInfo {
   messages: number;
 }
 
+/** Which page of the list of conversations to read. */
 export interface ListOptions {
   /** Only ids that start with it. */
   prefix?: string;
@@ -24,6 +26,7 @@ export interface ListOptions {
   cursor?: string;
 }
 
+/** One page of a list, newest first. */
 export interface ConversationPage {
   conversations: ConversationInfo[];
   /** The cursor of the next page; undefined after the last one. */

@@ -9,6 +9,7 @@ const MAX_TEXT_LENGTH = 2_000;
 const MAX_MEMORIES = 1_000;
 const DEFAULT_LIMIT = 10;
 
+/** A fact that is remembered about an owner. */
 export interface Memory {
   id: string;
   text: string;

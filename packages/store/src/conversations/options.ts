@@ -13,6 +13,7 @@ import {
 import type { ConversationAgent } from './conversation-agent.ts';
 import type { ListOptions } from './listing.ts';
 
+/** Where conversations are saved, and for how long. */
 export interface ConversationsOptions {
   /** `postgres://…`, which processes on several machines may share. */
   url?: string;
@@ -28,6 +29,7 @@ export interface ConversationsOptions {
   leaseMs?: number;
 }
 
+/** How long to wait for a conversation that another process has open. */
 export interface OpenOptions {
   /** Instead of `waitMs` of `openConversations`. */
   waitMs?: number;

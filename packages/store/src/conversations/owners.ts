@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type ConversationStore, inTransaction, isAlive } from './database.ts';
 import type { ListOptions } from './listing.ts';
 
+/** How much is saved about one person or program. */
 export interface OwnerInfo {
   /** The empty string: what belongs to no owner. */
   owner: string;
@@ -14,6 +15,7 @@ export interface OwnerInfo {
   updatedAt: Date;
 }
 
+/** One page of the owners that have something saved. */
 export interface OwnerPage {
   owners: OwnerInfo[];
   /** The cursor of the next page; undefined after the last one. */
@@ -51,6 +53,7 @@ export async function listOwners(
   return { owners, next: rows.length > limit && last ? `>${last.owner}` : undefined };
 }
 
+/** How much `eraseOwner` deleted. */
 export interface ErasedOwner {
   conversations: number;
   memories: number;

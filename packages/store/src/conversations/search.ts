@@ -11,11 +11,13 @@ const MESSAGES_PER_QUERY = 2_000;
 const MESSAGES_PER_CALL = 50_000;
 const CONTEXT_LENGTH = 60;
 
+/** A conversation with the message in which the text was found. */
 export interface FoundConversation extends ConversationInfo {
   /** The newest message that contains the text; undefined if only the title does. */
   match: { role: string; text: string } | undefined;
 }
 
+/** One page of what a search found. */
 export interface SearchPage {
   conversations: FoundConversation[];
   /** The search continues with this cursor; undefined at its end. A page may have fewer results than its limit. */

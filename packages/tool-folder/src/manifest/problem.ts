@@ -1,5 +1,6 @@
 // A problem of a tool folder: its position, what was found and what is expected.
 
+/** What is wrong in a manifest, and where. */
 export interface ManifestProblem {
   file: string;
   /** Counted from 1. */

@@ -3,6 +3,7 @@ import type { LoggingLevel } from '@modelcontextprotocol/client';
 import type { Logger } from '@pocket-agent/kit';
 import type { ToolProgress } from 'pocket-agent';
 
+/** The levels of MCP, and `warn` for `warning`. */
 export type ToolLogLevel = LoggingLevel | 'warn';
 
 /** Passed to the constructor of `Tools`, where it always reflects the current call, and to each call. */

@@ -18,6 +18,7 @@ export interface OAuthLogin {
   waitForRedirect(): Promise<URL>;
 }
 
+/** How a person logs in to an MCP server once, and where the tokens are saved. */
 export interface FileOAuthOptions {
   /** Holds the tokens and the registration of the client, with mode 0600. One file per server. */
   file: string;
