@@ -34,14 +34,16 @@ export type FilePart = LanguageModelV4FilePart | LanguageModelV4TextPart;
 /** Larger files are refused, as images are. */
 export const MAX_FILE_BYTES = 20 * 1024 * 1024;
 
+const MEDIA_TYPE = /^\w+\/[\w!#$&^.+*-]+\s*(;\P{Cc}*)?$/u;
+
 const fileOptions = new OptionSet<FileInput>('A file', {
-  path: nullable('a path', isString),
+  path: nullable('a path', (value) => isString(value) && value !== ''),
   url: nullable('an http(s) URL', (value) => isString(value) || value instanceof URL),
   data: {
     ...nullable('bytes, base64 text or a data: URL', (value) => isString(value) || value instanceof Uint8Array),
     isSecret: true,
   },
-  mediaType: nullable('a type such as "application/pdf"', (value) => isString(value) && /^\w+\/[^\s;]+/.test(value)),
+  mediaType: nullable('a type such as "application/pdf"', (value) => isString(value) && MEDIA_TYPE.test(String(value))),
   name: nullable('a string', isString),
 });
 
@@ -83,6 +85,7 @@ function dataPart({ data = '', mediaType, name }: FileInput): FilePart {
   const type = given ?? typeOfBytes(bytes) ?? typeOfName(name) ?? (isPlainText(bytes) ? 'text/plain' : undefined);
   if (type === undefined) throw unknownType(name);
   if (isTextual(type)) return textPart(bytes, baseType(type), name);
+  if (bytes.byteLength === 0) throw configError(`${fileName(name)} is empty.`);
   const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
   const filename = name ? { filename: name } : {};
   return { type: 'file', mediaType: baseType(type), ...filename, data: { type: 'data', data: base64 } };

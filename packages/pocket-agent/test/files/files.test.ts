@@ -309,6 +309,9 @@ describe('an invalid file is refused:', () => {
     ['a URL of an unknown type', { url: 'https://example.com/x' }, 'The type of "x" is unknown: give its mediaType'],
     ['text that is not UTF-8', { data: Buffer.from([0xff, 0xfe]), mediaType: 'text/plain' }, 'is not UTF-8 text'],
     ['a wrong type', { data: PDF, mediaType: 'pdf' }, 'must be a type such as "application/pdf"'],
+    ['a type with a line break', { data: PDF, mediaType: 'application/pdf\r\nX: y' }, 'must be a type such as'],
+    ['an empty path', { path: '' }, 'path must be a path'],
+    ['no bytes', { data: new Uint8Array(), mediaType: 'application/pdf' }, 'A file is empty'],
     ['too many bytes', { data: Buffer.alloc(TOO_LARGE), mediaType: 'application/pdf' }, 'at most 20 MB'],
   ])('%s', async (_what, file, message) => {
     await expect(agent().run({ text: 'Read.', files: [file as object] })).rejects.toMatchObject({
