@@ -72,9 +72,8 @@ interface Plan extends ToolPlan {
 }
 
 export class ToolExposure {
-  /** Offers `find_tools`. It is among the tools of the agent once there is a tool to find. */
-  readonly search: ReturnType<typeof toolSearch>;
   readonly #options: ExposureOptions;
+  #search: ReturnType<typeof toolSearch> | undefined;
   #isSearchOffered = false;
   /** The last one. */
   #plan: Plan | undefined;
@@ -83,29 +82,34 @@ export class ToolExposure {
   /** What the last event said. */
   #reported: string | undefined;
   #shown: { plan: Plan; names: string; exposed: ExposedTools } | undefined;
-  /** Tables that are shown as they are. */
-  readonly #plain = new WeakSet<ToolTable>();
+  /** Whether tables are shown as they are. */
+  readonly #plain = new WeakMap<ToolTable, { options: Plan['options']; exposed: ExposedTools | undefined }>();
   readonly #limits = new WeakMap<LanguageModel, { name: string; tokens: number }>();
 
   constructor(options: ExposureOptions) {
     this.#options = options;
-    const { embed, logger } = options;
-    this.search = toolSearch({ deferred: () => this.#searchedNow(), embed, logger });
+  }
+
+  /** Offers `find_tools`. It is among the tools of the agent once there is a tool to find. */
+  get search(): ReturnType<typeof toolSearch> {
+    const { embed, logger } = this.#options;
+    this.#search ??= toolSearch({ deferred: () => this.#searchedNow(), embed, logger });
+    return this.#search;
   }
 
   /** Undefined if the tools are not simply all shown. */
   plain(table: ToolTable, policy: Policy): ExposedTools | undefined {
-    if (!this.#plain.has(table)) {
-      const { entries } = table;
-      const options = this.#optionsFor(policy);
-      const isPlain =
-        entries.length <= MAX_TOOLS &&
-        entries.every((entry) => this.#isPlain(entry, options)) &&
-        isWithin(entries, ALWAYS_SHOWN);
-      if (!isPlain) return undefined;
-      this.#plain.add(table);
-    }
-    return { shown: table, callable: table, hidden: NONE, reach: undefined };
+    const options = this.#optionsFor(policy);
+    const known = this.#plain.get(table);
+    if (known && isSame(known.options, options)) return known.exposed;
+    const { entries } = table;
+    const isPlain =
+      entries.length <= MAX_TOOLS &&
+      entries.every((entry) => this.#isPlain(entry, options)) &&
+      isWithin(entries, ALWAYS_SHOWN);
+    const exposed = isPlain ? { shown: table, callable: table, hidden: NONE, reach: undefined } : undefined;
+    this.#plain.set(table, { options, exposed });
+    return exposed;
   }
 
   /** Undefined if `find_tools` has to be offered first. */
@@ -125,7 +129,7 @@ export class ToolExposure {
         return undefined;
       }
       this.#plan = plan;
-      warnOfVolume({ ...this.#options, table: new ToolTable(byName(plan.direct)) });
+      warnOfVolume({ ...this.#options, tokens: plan.direct.map(tokensOf) });
       await this.#report(plan);
     }
     this.#planOf.set(step.policy, plan);
@@ -145,15 +149,15 @@ export class ToolExposure {
 
   #isPlain(entry: ToolEntry, options: Plan['options']): boolean {
     const word = this.#wordFor(entry, options);
-    return (word === 'auto' || word === 'direct') && entry.source !== this.search && !entry.source.showCaller;
+    return (word === 'auto' || word === 'direct') && entry.source !== this.#search && !entry.source.showCaller;
   }
 
   #wordFor(entry: ToolEntry, options: Plan['options']): Exposure {
-    return entry.source === this.search ? 'direct' : exposureOf(entry, options);
+    return entry.source === this.#search ? 'direct' : exposureOf(entry, options);
   }
 
   #planFor({ table, options, limit }: Pick<Plan, 'table' | 'options' | 'limit'>): Plan {
-    const search = table.entries.find(({ source }) => source === this.search);
+    const search = table.entries.find(({ source }) => source === this.#search);
     const canSearch = !this.#isSearchOffered || search !== undefined;
     const wordFor = (entry: ToolEntry) => this.#wordFor(entry, options);
     const { direct, deferred, code, hidden } = planTools({ entries: table.entries, wordFor, limit, canSearch });

@@ -4,9 +4,7 @@ import type { ToolTable } from './tool-table.ts';
 
 /** OpenAI refuses more. */
 export const MAX_TOOLS = 128;
-/** About 50,000 tokens. */
-const MAX_CHARACTERS = 200_000;
-const CHARACTERS_PER_TOKEN = 4;
+const MAX_TOKENS = 50_000;
 
 interface Checked {
   /** The name of the agent. */
@@ -16,14 +14,19 @@ interface Checked {
   logger: Logger;
 }
 
-export function warnOfVolume({ agent, table, logger }: Checked): void {
-  const { definitions } = table;
+interface Volume {
+  /** Of each tool that is sent. */
+  tokens: readonly number[];
+}
+
+export function warnOfVolume({ agent, tokens, logger }: Pick<Checked, 'agent' | 'logger'> & Volume): void {
   const text = () => {
-    const characters = definitions.reduce((sum, definition) => sum + JSON.stringify(definition).length, 0);
-    if (definitions.length <= MAX_TOOLS && characters <= MAX_CHARACTERS) return undefined;
-    const tokens = Math.round(characters / CHARACTERS_PER_TOKEN / 1_000) * 1_000;
-    const refused = definitions.length > MAX_TOOLS ? ` OpenAI refuses more than ${MAX_TOOLS}.` : '';
-    const sent = `${agent} sends ${definitions.length} tools, about ${tokens.toLocaleString('en')} tokens, with every model call.`;
+    const { length } = tokens;
+    const sum = tokens.reduce((total, each) => total + each, 0);
+    if (length <= MAX_TOOLS && sum <= MAX_TOKENS) return undefined;
+    const about = Math.round(sum / 1_000) * 1_000;
+    const refused = length > MAX_TOOLS ? ` OpenAI refuses more than ${MAX_TOOLS}.` : '';
+    const sent = `${agent} sends ${length} tools, about ${about.toLocaleString('en')} tokens, with every model call.`;
     return `${sent}${refused} Leave servers out, narrow them with access.profile or access.filter, or let the model find them: exposure: 'auto'.`;
   };
   warnOnce({ logger, about: logger, key: 'many tools', text });

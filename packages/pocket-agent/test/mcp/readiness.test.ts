@@ -269,7 +269,7 @@ describe('a warning about the number and size of tools', () => {
 
   test('is logged if a few tools have long descriptions', async () => {
     expect(await warningsOf([toolNamed('long', 'x'.repeat(300_000))])).toEqual([
-      expect.stringContaining('1 tools, about 75,000 tokens'),
+      expect.stringContaining('1 tools, about 86,000 tokens'),
     ]);
   });
 });
