@@ -3,7 +3,8 @@
 /** Files by group, with their labels. */
 export const sidebar: Record<string, Record<string, string>> = {
   Start: {
-    'README.md': 'Getting started',
+    'README.md': 'Overview',
+    'docs/getting-started.md': 'Getting started',
     'docs/agents.md': 'Agents',
     'docs/models.md': 'Models',
     'docs/command-line.md': 'Command line',
@@ -71,7 +72,7 @@ export const sidebar: Record<string, Record<string, string>> = {
 /** The path of a page on the site, without extension; undefined for files that are not on it. */
 export function pagePath(file: string): string | undefined {
   const own: Record<string, string> = {
-    'README.md': 'start',
+    'README.md': 'overview',
     'bench/RESULTS.md': 'benchmark',
     'docs/decisions': 'decisions/index',
     examples: 'examples/index',

@@ -29,7 +29,7 @@ export default {
   themeConfig: {
     logo: '/logo.svg',
     nav: [
-      { text: 'Start', link: '/start' },
+      { text: 'Start', link: '/getting-started' },
       { text: 'Examples', link: '/examples/' },
       { text: 'Reference', link: '/reference' },
       { text: 'Changelog', link: '/changelog' },

@@ -1,6 +1,6 @@
 // Checks links and script names in the documentation, and that its pages are listed.
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { anchorsOf, isExternal, linksOf } from '../../../../scripts/docs/markdown.ts';
@@ -27,14 +27,41 @@ test.each(pages)('%s links only to existing files and headings, and names only e
   expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
 });
 
-test('every page is in the sidebar of the site and in the list of the README, and the sidebar names only files', () => {
+test('every page is in the sidebar of the site and in the list of docs/getting-started.md, and the sidebar names only files', () => {
   const listed = Object.values(sidebar).flatMap((files) => Object.keys(files));
   const docs = globSync('docs/*.md', { cwd: root });
   expect(docs.filter((page) => !listed.includes(page))).toEqual([]);
   expect(listed.filter((file) => !existsSync(join(root, file)) || pagePath(file) === undefined)).toEqual([]);
-  const readme = linksOf(readFileSync(join(root, 'README.md'), 'utf8')).map(({ target }) => target);
-  expect(docs.filter((page) => !readme.includes(page))).toEqual([]);
+  const list = linksOf(readFileSync(join(root, 'docs/getting-started.md'), 'utf8')).map(({ target }) => target);
+  const others = docs.map((page) => basename(page)).filter((page) => page !== 'getting-started.md');
+  expect(others.filter((page) => !list.includes(page))).toEqual([]);
 });
+
+test('the figures of the README are those of the benchmark', () => {
+  const results = tableRows(readFileSync(join(root, 'bench/RESULTS.md'), 'utf8'));
+  const names = results.find((cells) => cells.includes('**pocket-agent**')) ?? [];
+  const columns = ['**pocket-agent**', 'ai', 'openai-agents', 'mastra', 'langchain', 'voltagent'];
+  const [heading = [], , ...figures] = tableRows(readFileSync(join(root, 'README.md'), 'utf8'));
+  expect(heading.slice(1)).toEqual(['Pocket Agent', 'AI SDK', 'OpenAI Agents', 'Mastra', 'LangChain', 'VoltAgent']);
+  expect(figures.length).toBeGreaterThan(2);
+  for (const [label = '', ...shown] of figures) {
+    const row = results.find((cells) => cells[1] === label) ?? [];
+    const cells = columns.map((name) => row[names.indexOf(name)] ?? '');
+    // in brackets, except for the base of the row
+    const measured = cells.map((cell) => (/\(([\d.,]+)\)/.exec(cell) ?? /^([\d.,]+)/.exec(cell))?.[1]);
+    expect(shown, label).toEqual(measured);
+  }
+});
+
+function tableRows(text: string): string[][] {
+  const rows = text.split('\n').filter((line) => line.startsWith('|'));
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
 
 function leadsSomewhere(link: string, page: string): boolean {
   const [path = '', heading] = link.split('#');
