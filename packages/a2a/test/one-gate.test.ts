@@ -1,5 +1,6 @@
 // One gate: the model, code, a sub-agent, an MCP client and an A2A peer get the same decisions and one audit record for each call.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { codeMode } from '@pocket-agent/code-mode';
 import {
   type AccessOptions,
   type Approve,
@@ -59,6 +60,7 @@ const ways: Record<string, Way> = {
     await settled(agent.run('go'));
   },
   'a tool that calls tools': (here, each, options) => throughTool(here, each, options(1)),
+  'code that the model writes': (here, each, options) => throughCode(here, each, options(1)),
   'a sub-agent with its own rules': async (here, each, options) => {
     const own = new PocketAgent({ ...worker(each), ...options() });
     const script = model([{ toolCalls: [{ name: 'Worker-message', arguments: { message: 'go' } }] }, 'done']);
@@ -117,6 +119,15 @@ async function throughTool(here: World, each: Case, { tools = [], ...options }: 
   });
   const script = model([{ toolCalls: [{ name: 'relay' }] }, 'done']);
   const agent = new PocketAgent({ ...script, tools: [relay, ...tools], ...options, approve: approveFor(each) });
+  await settled(here.keep(agent).run('go'));
+}
+
+async function throughCode(here: World, each: Case, { tools = [], ...options }: Partial<PocketAgentOptions>) {
+  const calls = each.calls.map(
+    (call) => `await tools.${call.name}(${JSON.stringify(call.arguments)}).catch(() => {});`,
+  );
+  const script = model([{ toolCalls: [{ name: 'run_code', arguments: { code: calls.join('\n') } }] }, 'done']);
+  const agent = new PocketAgent({ ...script, tools: [codeMode(), ...tools], ...options, approve: approveFor(each) });
   await settled(here.keep(agent).run('go'));
 }
 

@@ -134,6 +134,16 @@ describe('pocket-agent tools', () => {
     expect(wrong.stderr).toContain('did you mean "read"?');
   });
 
+  test('tools that only code calls bring run_code', async () => {
+    const file = await folder.servers('coded.json', { one: { ...started(stdioServer), exposure: { echo: 'code' } } });
+    const { stdout } = await command(['tools', '--mcp', file]);
+    expect(stdout).toMatch(/^echo .* code /m);
+    expect(stdout).toMatch(/^run_code +read +sub-agent +direct/m);
+    expect((await command(['tools', '--exposure', 'code'])).stdout).toMatch(/^run_code /m);
+    const plain = await folder.servers('uncoded.json', { one: started(stdioServer) });
+    expect((await command(['tools', '--mcp', plain])).stdout).not.toContain('run_code');
+  });
+
   test('the exposure in a manifest is shown', async () => {
     const own = join(folder.path, 'exposed', 'Multiplication');
     await mkdir(own, { recursive: true });

@@ -16,7 +16,7 @@ const OUT_OF_MEMORY = /out of memory/i;
 const PRELUDE = `(function (send, print, end, table) {
   'use strict';
   const { parse, stringify } = JSON;
-  const { Promise, Error, TypeError, Proxy, String, Object } = globalThis;
+  const { Promise, Error, Proxy, String, Object } = globalThis;
   const { keys, freeze, defineProperty } = Object;
   const pending = { __proto__: null };
   const call = (name, args) => {
@@ -34,12 +34,11 @@ const PRELUDE = `(function (send, print, end, table) {
   for (const group of keys(groups)) {
     const names = { __proto__: null, ...groups[group] };
     const get = (_, key) => {
-      const name = typeof key === 'string' ? names[key] : undefined;
-      if (name !== undefined) return (args) => call(name, args);
-      if (typeof key !== 'string' || key === 'then' || key === 'toJSON') return undefined;
-      const some = keys(names);
-      const more = some.length > 20 ? ', …' : '';
-      throw new TypeError(group + ' has no function "' + key + '". It has: ' + some.slice(0, 20).join(', ') + more);
+      if (key === 'toJSON') return () => keys(names);
+      if (typeof key !== 'string' || key === 'then') return undefined;
+      // names that do not exist go out as well: what a script tries is refused and recorded like any call
+      const name = names[key] ?? (group === 'tools' ? key : group + '.' + key);
+      return (args) => call(name, args);
     };
     defineProperty(globalThis, group, { value: new Proxy(names, { get }) });
   }

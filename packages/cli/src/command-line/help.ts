@@ -11,8 +11,8 @@ const sourceWithoutAgent = `      --mcp FILE       JSON with "mcpServers", as in
       --skills DIR     a skill (a folder with SKILL.md), or a folder of skills; may be repeated
       --default-capability NAME  read, write, create or delete: the capability of folder tools whose manifest does not
                        declare one; default: delete
-      --exposure WORD  how the model gets to know tools: auto, direct, deferred (with find_tools) or hidden; default:
-                       auto
+      --exposure WORD  how the model gets to know tools: auto, direct, deferred (with find_tools), code
+                       (only in code) or hidden; default: auto
 `;
 const source = `      --agent FILE     an agent in one JSON file: llmModel, systemPrompt, mcpServers, tools, skills, access, …
 ${sourceWithoutAgent}`;

@@ -11,6 +11,7 @@ import {
 import type { AgentMemory, Skill, ToolSource } from 'pocket-agent';
 import { memorySource, providerToolSource } from 'pocket-agent/internal';
 import type { AgentRequest } from './agent-request.ts';
+import { codeModeFor } from './code-mode.ts';
 
 /** `web` is the included folder; `./web` is your own. */
 export function toolFolderPath(name: string): string {
@@ -66,7 +67,7 @@ export async function loadFolders(
 
 export interface LoadedSources extends LoadedFolders {
   skills: SkillFolders | undefined;
-  /** The folders, the skills, the tools of the provider and those of the memory. */
+  /** The folders, the skills, the tools of the provider, those of the memory, and run_code. */
   sources: ToolSource[];
 }
 
@@ -79,9 +80,10 @@ interface SourceOptions {
 
 /** The tools that a request names, except those of MCP servers. */
 export async function loadSources(
-  { toolFolders, folderOptions, skills: paths, providerTools, memory }: AgentRequest,
+  request: AgentRequest,
   { logger, signal, openMemory = noMemory }: SourceOptions,
 ): Promise<LoadedSources> {
+  const { toolFolders, folderOptions, skills: paths, providerTools, memory } = request;
   const loaded = await loadFolders(toolFolders, { ...folderOptions, logger, signal });
   try {
     const { skills, problems, warnings } = await loadSkills(paths, { logger, signal });
@@ -94,6 +96,7 @@ export async function loadSources(
         ...(skills ? [skills] : []),
         ...(providerTools.length > 0 ? [providerToolSource(providerTools)] : []),
         ...(memory ? [memorySource(openedAtUse(openMemory))] : []),
+        ...(await codeModeFor(request, loaded.folders)),
       ],
       problems: [...loaded.problems, ...problems, ...(await duplicateTexts(all))],
       warnings: [...loaded.warnings, ...warnings],

@@ -20,7 +20,7 @@ const packages: Record<string, readonly string[]> = {
   'tool-folder': ['kit', 'http', 'schema', 'pocket-agent'],
   gateway: ['kit', 'http', 'store', 'pocket-agent'],
   studio: ['kit', 'http', 'pocket-agent'],
-  cli: ['kit', 'http', 'store', 'pocket-agent', 'a2a', 'tool-folder', 'gateway', 'studio'],
+  cli: ['kit', 'http', 'store', 'pocket-agent', 'a2a', 'code-mode', 'tool-folder', 'gateway', 'studio'],
   mattermost: ['kit', 'http', 'store', 'pocket-agent', 'tool-folder'],
   agent3: ['kit', 'http', 'store', 'a2a'],
   discord: ['kit', 'http', 'store', 'pocket-agent', 'tool-folder'],
