@@ -14,6 +14,8 @@ import { manyTools, startToolsHost } from './tools-host.ts';
 
 export interface Behaviour {
   title: string;
+  /** For frameworks that are not run: what their documentation says, or their source. */
+  documented?: Readonly<Record<string, 'no' | '—'>>;
   holds(subject: Subject): Promise<boolean>;
 }
 
@@ -265,6 +267,21 @@ export const behaviours: Record<string, Behaviour> = {
       if (!search) return false;
       const { text } = await searched(subject, search);
       return text.includes('_invoice') && !text.includes('delete_invoice');
+    },
+  },
+  approvalInCode: {
+    title:
+      'code that the model writes calls a tool that needs an approval: a person is asked, and a denied call is not made',
+    documented: { ai: 'no', 'openai-agents': '—', mastra: 'no', langchain: 'no', voltagent: '—' },
+    async holds(subject) {
+      if (!subject.inCode) return false;
+      let erased = 0;
+      const { url } = await startToolsHost(2025, { erase: () => `erased ${++erased}` });
+      const asked: string[] = [];
+      const denied = { tool: 'erase', asked: (tool: string) => void asked.push(tool) };
+      const session = await subject.open({ servers: { tools: { url } }, name: 'Ada', traceparent, denied });
+      const text = await answer(session, subject.inCode('erase'));
+      return asked.includes('erase') && erased === 0 && text.includes('not called');
     },
   },
   sessionClosed: {

@@ -2,7 +2,7 @@
 import { behaviours } from './behaviours.ts';
 
 export interface Outcome {
-  verdict: 'yes' | 'no' | 'not run';
+  verdict: 'yes' | 'no' | 'not run' | 'no*' | '—*';
   reason: string;
 }
 
@@ -34,6 +34,10 @@ failed, calling \`reconnect()\` before a run, bypassing the framework's list of 
 a whole connection. A documented callback for \`list_changed\` counts. LangChain and Mastra have one, and list the tools again
 in it; Mastra rejects it for 2025 servers. The other frameworks have none and are asked for their tools before every run.
 A search for tools has to work with every model: those that OpenAI Agents and LangChain offer run at a provider.
+
+* Not run. The documentation of the AI SDK says that approvals do not work with its code mode tool (@ai-sdk/code-mode 1.0.42).
+Those of LangChain (@langchain/quickjs 0.6.4) and Mastra (\`createCodeMode\`) do not mention approvals, and by their source,
+code calls the function of a tool past the approvals of the agent. OpenAI Agents and VoltAgent document no code mode.
 
 ${table}
 

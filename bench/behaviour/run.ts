@@ -53,6 +53,8 @@ if (failed.length > 0) {
 }
 
 async function tried(subject: string, id: string): Promise<Outcome> {
+  const documented = behaviours[id]?.documented?.[subject];
+  if (documented) return { verdict: `${documented}*`, reason: 'by its documentation' };
   if (peers.includes(subject) && !isInstalled(subject))
     return { verdict: 'not run', reason: 'not installed; use --install' };
   const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [subject, id], {

@@ -10,6 +10,8 @@ export interface SubjectOptions {
   traceparent: string;
   /** Tools are found by a search, except for this one, which may not be used. */
   refused?: string;
+  /** Every call needs an approval. The person who is asked denies this tool. */
+  denied?: { tool: string; asked(tool: string): void };
 }
 
 export interface Session {
@@ -22,6 +24,8 @@ export interface Subject {
   open(options: SubjectOptions): Promise<Session>;
   /** The steps that search for a tool and call it. Undefined if the framework has no search that works with every model. */
   search?(query: string, tool: string): WantedCall[][];
+  /** The call of code that calls the tool, and goes on if that fails. Undefined if the framework has no such code, or was not tried. */
+  inCode?(tool: string): WantedCall;
 }
 
 export interface WantedCall {

@@ -1,5 +1,5 @@
 // The rows of the table: title, base and target of each figure.
-import { floor, sdk } from '../contenders/contenders.ts';
+import { floor, sdk, us } from '../contenders/contenders.ts';
 
 export interface Figure extends Row, Group {}
 
@@ -113,6 +113,20 @@ export const figures: readonly Figure[] = [
   ...rows({ item: 13, work: 'crowd', base: floor }, [
     { id: 'crowdStep', title: '10,000 runs at once: CPU per step', unit: 'µs', target: { ratio: 4 } },
     { id: 'crowdMemory', title: '10,000 runs at once: memory per run', unit: 'kB', target: { value: 40 } },
+  ]),
+  ...rows({ item: 14, work: 'code', base: us }, [
+    {
+      id: 'codeTokens',
+      title: 'code mode: tokens of a task over 500 records, with direct calls 1',
+      unit: '×',
+      target: { value: 0.1 },
+    },
+    {
+      id: 'codeCall',
+      title: 'code mode: a call inside code takes longer than a direct one by',
+      unit: 'ms',
+      target: { value: 1 },
+    },
   ]),
 ];
 

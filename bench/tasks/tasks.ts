@@ -69,6 +69,10 @@ export const works: Record<string, Work> = {
     contenders: [floor, us],
     measure: async (name, effort) => (await import('./agent3.ts')).search(name, effort),
   },
+  code: {
+    contenders: [us],
+    measure: async (_name, effort) => (await import('./code.ts')).code(effort),
+  },
   mattermost: {
     contenders: [floor, us],
     measure: async (name, effort) => (await import('./mattermost.ts')).mattermost(name, effort),

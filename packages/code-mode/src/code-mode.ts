@@ -3,6 +3,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { textFault } from '@pocket-agent/http/json-weight';
 import { isRecord, PocketError } from '@pocket-agent/kit';
 import type { ReachableTool, ShownCaller, ToolCallContext, ToolCaller, ToolSource, ToolsInReach } from 'pocket-agent';
+import { RUN_CODE } from 'pocket-agent/internal';
 import { declarationOf } from './declarations.ts';
 import { ALL, FunctionNames } from './functions.ts';
 import { type CodeModeOptions, readOptions } from './options.ts';
@@ -11,7 +12,6 @@ import type { Sandbox, Script, ScriptEnd } from './sandbox.ts';
 import { ScriptOutput } from './script-output.ts';
 import { resultValue, ScriptFiles } from './values.ts';
 
-const RUN_CODE = 'run_code';
 /** Longer lists of functions are found with `find_tools`. */
 const MAX_DECLARATIONS = 8_000;
 const MAX_NAMESPACES = 30;

@@ -69,3 +69,10 @@ test('patterns and profiles choose the tools for code', async () => {
   expect(resultText(agent, 1)).toBe('40');
   await agent.close();
 });
+
+test('the demo model finds functions and calls them in code', async () => {
+  const { agent } = await agentWith([], { llmModel: 'demo' });
+  expect(await agent.run('Read a song with id "9"')).toContain('song: 9');
+  expect(JSON.stringify(agent.messages)).toContain('await media.read_song({');
+  await agent.close();
+});

@@ -249,3 +249,9 @@ test('an agent without tools for code shows how scripts reach the others', async
   expect(JSON.stringify(shown)).toContain('functions, too: tools.NAME');
   expect(agent).toBeInstanceOf(PocketAgent);
 });
+
+test('the demo model writes code', async () => {
+  const { agent } = codingAgent([], { tools: [add], llmModel: 'demo' });
+  expect(await agent.run('Add 20 and 22')).toContain('42');
+  expect(JSON.stringify(agent.messages)).toContain('await tools.add({');
+});

@@ -30,7 +30,7 @@ export {
 export { readHistory } from './agent/agent-config.ts';
 export { checkAgentOptions, configRules, nestOptions } from './agent/agent-options.ts';
 export { filePart } from './base/file-input.ts';
-export { FIND_TOOLS, shortToolName, validToolName } from './base/tool-names.ts';
+export { FIND_TOOLS, RUN_CODE, shortToolName, validToolName } from './base/tool-names.ts';
 export { contextWindowOf, listedModels, priceOf } from './cost/prices.ts';
 export { exposureOf, limitFor, planTools, tokensOf } from './exposure/tool-plan.ts';
 export { memorySource } from './history/memory-tools.ts';

@@ -19,6 +19,8 @@ export function shortToolName(name: string, suffix: string): string {
 
 /** The tool with which models find tools that are not in the prompt. */
 export const FIND_TOOLS = 'find_tools';
+/** The tool with which models run code that calls tools. */
+export const RUN_CODE = 'run_code';
 
 /** More than any reconnecting server needs. */
 export const MAX_ABSENT_NAMES = 10_000;

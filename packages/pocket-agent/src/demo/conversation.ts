@@ -7,19 +7,19 @@ export const NOTICE = '(demo model: rules, not an LLM)';
 const MAX_RESULT = 2_000;
 
 type Part = Exclude<LanguageModelV4Message['content'], string>[number];
-/** `searched`: it has called `find_tools` for the request. */
-type Conversation = { request: string; results: string[]; searched: boolean; characters: number };
+/** `found`: what `find_tools` returned for the request; undefined if it was not called. */
+type Conversation = { request: string; results: string[]; found: string | undefined; characters: number };
 
 export function readConversation(prompt: LanguageModelV4Prompt): Conversation {
-  const conversation: Conversation = { request: '', results: [], searched: false, characters: 0 };
+  const conversation: Conversation = { request: '', results: [], found: undefined, characters: 0 };
   for (const { role, content } of prompt) {
     const parts: Part[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     conversation.characters += parts.reduce((sum, part) => sum + textOf(part).length, 0);
     const request = role === 'user' ? withoutQuotedMessages(parts.map(textOf).join('\n')) : '';
-    if (request) Object.assign(conversation, { request, results: [], searched: false });
+    if (request) Object.assign(conversation, { request, results: [], found: undefined });
     for (const part of parts) {
       if (part.type !== 'tool-result') continue;
-      if (part.toolName === FIND_TOOLS) conversation.searched = true;
+      if (part.toolName === FIND_TOOLS) conversation.found = `${conversation.found ?? ''}${resultText(part.output)}\n`;
       else conversation.results.push(resultSentence(part));
     }
   }

@@ -9,7 +9,8 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider';
-import { FIND_TOOLS } from '../base/tool-names.ts';
+import { FIND_TOOLS, RUN_CODE } from '../base/tool-names.ts';
+import { codeFor, functionsIn } from './code.ts';
 import { NOTICE, readConversation } from './conversation.ts';
 import { planRequest, type Step } from './plan.ts';
 import { shortened } from './words.ts';
@@ -37,14 +38,17 @@ export function createDemoModel(): LanguageModelV4 {
 /** Calls all tools that the request needs in one step, and answers when their results are there. */
 function reply(options: LanguageModelV4CallOptions): LanguageModelV4GenerateResult {
   options.abortSignal?.throwIfAborted();
-  const { request, results, searched, characters } = readConversation(options.prompt);
+  const { request, results, found, characters } = readConversation(options.prompt);
   const usable = usableTools(options);
-  const tools = usable.filter(({ name }) => name !== FIND_TOOLS);
+  const canSearch = usable.some(({ name }) => name === FIND_TOOLS);
+  const runCode = usable.find(({ name }) => name === RUN_CODE);
+  const functions = runCode ? functionsIn(`${runCode.description}\n${found ?? ''}`) : [];
+  const tools = [...usable.filter(({ name }) => name !== FIND_TOOLS && name !== RUN_CODE), ...functions];
   const mustCall = options.toolChoice?.type === 'required' || options.toolChoice?.type === 'tool';
   const { steps, isWhole } = planRequest(request, { tools, mustCall });
   const missing = steps.filter(({ tool }) => !tool);
-  const isSearch = tools.length < usable.length && !searched && missing.length > 0;
-  const next = isSearch ? missing.map(searchCall) : steps.flatMap(toolCallOf);
+  const isSearch = canSearch && found === undefined && missing.length > 0;
+  const next = isSearch ? missing.map(searchCall) : callsFor(steps, functions);
   const toolCalls = results.length > 0 ? [] : next;
   const answer = results.length > 0 ? [...results, ...openSteps(steps)] : helpLines(steps, tools);
   const text = [NOTICE, ...(isWhole ? [] : [PARTLY_READ]), ...answer].join('\n');
@@ -68,8 +72,16 @@ function usableTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): La
   return toolChoice?.type === 'tool' ? functions.filter(({ name }) => name === toolChoice.toolName) : functions;
 }
 
-function toolCallOf({ tool }: Step): LanguageModelV4ToolCall[] {
-  return tool && tool.missing.length === 0 ? [callOf(tool.name, tool.input)] : [];
+/** Calls of functions are made by code. */
+function callsFor(
+  steps: readonly Step[],
+  functions: readonly LanguageModelV4FunctionTool[],
+): LanguageModelV4ToolCall[] {
+  const names = new Set(functions.map(({ name }) => name));
+  const complete = steps.flatMap(({ tool }) => (tool && tool.missing.length === 0 ? [tool] : []));
+  const inCode = complete.filter(({ name }) => names.has(name));
+  const direct = complete.filter(({ name }) => !names.has(name)).map(({ name, input }) => callOf(name, input));
+  return inCode.length > 0 ? [...direct, callOf(RUN_CODE, { code: codeFor(inCode) })] : direct;
 }
 
 function searchCall({ text }: Step): LanguageModelV4ToolCall {
