@@ -129,3 +129,10 @@ test('names that collide lead to the tool that is meant', async () => {
     'c/constructor',
   ]);
 });
+
+test('a name that a server does not have is no tool of another server', async () => {
+  const sources = [server('one', [{ name: 'alpha' }]), server('two', [{ name: 'beta' }])];
+  const { agent } = codingAgent(['return one.beta({}).catch((error) => error.message)'], { sources });
+  await agent.run('Go');
+  expect(resultText(agent)).toMatch(/^There is no tool "one\.beta"\. Available: /);
+});
