@@ -47,16 +47,24 @@ const traced = `
 
 /** Uses the library with all its extensions in one program, although each tarball contains its own helpers. */
 export function tryExtensions(project: Project): void {
-  project.install('@types/node@24');
+  project.evaluate(withoutEngine);
+  project.install('@types/node@24', 'quickjs-wasi@3.6.2');
   project.write('together.ts', together);
   compile(project, 'together.ts');
   assert.match(project.run(project.node.path, 'out/together.js'), /Redis at 127.0.0.1:9 cannot be reached.*passed/s);
 }
 
+/** An optional package that is missing is named with the line that installs it. */
+const withoutEngine = `
+  import assert from 'node:assert/strict';
+  import { codeMode } from '@pocket-agent/code-mode';
+  assert.throws(() => codeMode(), /npm install .*quickjs-wasi/);`;
+
 const together = `
   import assert from 'node:assert/strict';
   import { mkdirSync, writeFileSync } from 'node:fs';
   import { remoteAgent } from '@pocket-agent/a2a';
+  import { codeMode } from '@pocket-agent/code-mode';
   import { redisRateStore } from '@pocket-agent/redis';
   import { openConversations } from '@pocket-agent/store';
   import { loadToolFolder } from '@pocket-agent/tool-folder';
@@ -92,6 +100,12 @@ const together = `
   assert.match(JSON.stringify(reader.messages), /A rose\\./);
   await reader.close();
   await server.close();
+
+  // code of the model runs in a thread
+  const coded = new ScriptedModel([{ toolCalls: [{ name: 'run_code', arguments: { code: 'return 6 * 7' } }] }, 'Done.']);
+  const coder = new PocketAgent({ llmModel: coded, tools: [codeMode()] });
+  await coder.run('What is 6 * 7?');
+  assert.match(JSON.stringify(coder.messages), /"42"/);
 
   // a router answers although Redis cannot be reached
   const models = [{ modelName: 'main', params: { model: new ScriptedModel(['Hello']) } }];
