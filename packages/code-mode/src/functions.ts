@@ -5,6 +5,8 @@ import type { ScriptFunctions } from './sandbox.ts';
 /** The namespace of all tools. */
 export const ALL = 'tools';
 
+/** Servers may give longer ones; such a tool is only in `tools`, where names are short. */
+const MAX_NAME = 100;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const TAKEN = new Set(
   `${ALL} console globalThis undefined NaN Infinity eval parseInt parseFloat isNaN isFinite decodeURI decodeURIComponent
@@ -19,49 +21,43 @@ const TAKEN = new Set(
 );
 
 export class FunctionNames {
-  /** By namespace and own name of the tool: the names of the tools that have it. */
-  readonly #groups = new Map<string, { servers: Set<string>; tools: Map<string, string[]> }>();
+  /** By namespace: the names of tools by what their server calls them. */
+  readonly #groups: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly #names: readonly string[];
 
   constructor(tools: readonly ReachableTool[]) {
     this.#names = tools.map(({ name }) => name);
-    for (const tool of tools) {
-      const namespace = namespaceOf(tool);
-      if (namespace === undefined) continue;
-      const group = this.#groups.get(namespace) ?? { servers: new Set(), tools: new Map() };
-      this.#groups.set(namespace, group);
-      group.servers.add(tool.group?.name ?? '');
-      const own = ownNameOf(tool);
-      group.tools.set(own, [...(group.tools.get(own) ?? []), tool.name]);
-    }
+    const byNamespace = Map.groupBy(tools, namespaceOf);
+    byNamespace.delete(undefined);
+    const groups = [...byNamespace].flatMap(([namespace = '', members]) => {
+      const isOfOne = new Set(members.map(({ group }) => group?.name)).size === 1;
+      return isOfOne ? [[namespace, byOwnName(members)] as const] : [];
+    });
+    this.#groups = new Map(groups);
   }
 
   /** As a script calls it: `github.search_issues`, or `tools["search-issues"]`. */
   pathOf(tool: ReachableTool): string {
     const namespace = namespaceOf(tool);
-    const group = namespace === undefined ? undefined : this.#group(namespace);
-    return group?.get(ownNameOf(tool)) === tool.name
-      ? `${namespace}${access(ownNameOf(tool))}`
-      : `${ALL}${access(tool.name)}`;
+    const own = ownNameOf(tool);
+    const isInGroup = namespace !== undefined && this.#groups.get(namespace)?.get(own) === tool.name;
+    return isInGroup ? `${namespace}${access(own)}` : `${ALL}${access(tool.name)}`;
   }
 
   get table(): ScriptFunctions {
-    const all = Object.fromEntries(this.#names.map((name) => [name, name]));
-    const groups = [...this.#groups.keys()].flatMap((namespace) => {
-      const group = this.#group(namespace);
-      return group ? [[namespace, Object.fromEntries(group)] as const] : [];
-    });
-    return { ...Object.fromEntries(groups), [ALL]: all };
+    const groups = [...this.#groups].map(([namespace, members]) => [namespace, Object.fromEntries(members)] as const);
+    return { ...Object.fromEntries(groups), [ALL]: Object.fromEntries(this.#names.map((name) => [name, name])) };
   }
+}
 
-  /** Undefined if two servers would have this namespace. */
-  #group(namespace: string): Map<string, string> | undefined {
-    const group = this.#groups.get(namespace);
-    if (!group || group.servers.size > 1) return undefined;
-    return new Map(
-      [...group.tools].flatMap(([own, [name = '', ...others]]) => (others.length > 0 ? [] : [[own, name]])),
-    );
-  }
+/** Without names that two tools share. */
+function byOwnName(tools: readonly ReachableTool[]): Map<string, string> {
+  const named = [...Map.groupBy(tools, ownNameOf)];
+  return new Map(
+    named.flatMap(([own, [tool, ...others]]) =>
+      tool && others.length === 0 && own.length <= MAX_NAME ? [[own, tool.name]] : [],
+    ),
+  );
 }
 
 function namespaceOf({ group }: ReachableTool): string | undefined {

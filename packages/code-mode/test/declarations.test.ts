@@ -3,7 +3,7 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { errorText } from '@pocket-agent/kit';
 import type { ToolSource } from 'pocket-agent';
 import { expect, test } from 'vitest';
-import { resultText } from '../../pocket-agent/test/helpers.ts';
+import { expectLittleWork, resultText } from '../../pocket-agent/test/helpers.ts';
 import { codingAgent } from './helpers.ts';
 
 type Listed = Partial<Tool> & { name: string };
@@ -135,4 +135,15 @@ test('a name that a server does not have is no tool of another server', async ()
   const { agent } = codingAgent(['return one.beta({}).catch((error) => error.message)'], { sources });
   await agent.run('Go');
   expect(resultText(agent)).toMatch(/^There is no tool "one\.beta"\. Available: /);
+});
+
+test('thousands of functions take little work, and long names of servers stay out of namespaces', async () => {
+  const tools = Array.from({ length: 5_000 }, (_, index) => ({ name: `tool_${index}`, description: 'Does it.' }));
+  const large = server('large', [...tools, { name: 'x'.repeat(10_000) }]);
+  const { agent, model } = codingAgent(['return Object.keys(large).length'], { sources: [large] });
+  const before = process.threadCpuUsage();
+  await agent.run('Go');
+  expectLittleWork(before);
+  expect(resultText(agent)).toBe('5000');
+  expect(JSON.stringify(model.calls[0]?.tools).length).toBeLessThan(5_000);
 });

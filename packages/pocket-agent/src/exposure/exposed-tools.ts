@@ -170,7 +170,7 @@ export class ToolExposure {
       others: reachable(callable.entries, [caller.name]),
     });
     const found = shown?.describe
-      ? [...code.values()].map((entry) => ({ ...entry, about: shown.describe?.(entry.name) }))
+      ? [...code.values()].map((entry) => ({ ...entry, about: () => shown.describe?.(entry.name) }))
       : [];
     const searched = [...deferred.values(), ...found];
     const described = (entry: ToolEntry) => {

@@ -21,7 +21,7 @@ const DESCRIPTION =
 
 export interface FoundEntry extends ToolEntry {
   /** For a tool that only code can call: how. */
-  about?: string | undefined;
+  about?(): string | undefined;
 }
 
 interface ToolSearch {
@@ -103,7 +103,8 @@ function lineFor({ name, capability, tool, source, about }: FoundEntry, alternat
     name,
     `(${group ? `${group}, ` : ''}${capability}): ${sentence}${same && ` The same: ${same}.`}`,
   );
-  return about === undefined ? line : `${line}\n  ${about.replaceAll('\n', '\n  ')}`;
+  const how = about?.();
+  return how === undefined ? line : `${line}\n  ${how.replaceAll('\n', '\n  ')}`;
 }
 
 interface Embedded extends Omit<ToolSearch, 'deferred'> {
