@@ -8,10 +8,9 @@ import {
   type ToolFolder,
   type ToolFolderOptions,
 } from '@pocket-agent/tool-folder';
-import type { AgentMemory, Skill, ToolSource } from 'pocket-agent';
+import type { AgentMemory, ExposureOption, Skill, ToolSource } from 'pocket-agent';
 import { memorySource, providerToolSource } from 'pocket-agent/internal';
 import type { AgentRequest } from './agent-request.ts';
-import { codeModeFor } from './code-mode.ts';
 
 /** `web` is the included folder; `./web` is your own. */
 export function toolFolderPath(name: string): string {
@@ -105,6 +104,24 @@ export async function loadSources(
     if (!signal.aborted) await closeFolders(loaded.folders);
     throw error;
   }
+}
+
+/** The tool run_code, if a tool is only for code. */
+async function codeModeFor(request: AgentRequest, folders: readonly ToolFolder[]): Promise<ToolSource[]> {
+  const { exposure, servers, access } = request;
+  const profile = typeof access.profile === 'object' ? access.profile.exposure : undefined;
+  const isNamed = [exposure, profile, ...[...servers.values()].map((entry) => entry.exposure)].some(hasCode);
+  if (!isNamed && !folders.some(isForCode)) return [];
+  const { codeMode } = await import('@pocket-agent/code-mode');
+  return [codeMode()];
+}
+
+function hasCode(option: ExposureOption | undefined): boolean {
+  return option === 'code' || (typeof option === 'object' && Object.values(option).includes('code'));
+}
+
+function isForCode(folder: ToolFolder): boolean {
+  return folder.folders.some(({ tools }) => tools.some((tool) => folder.exposure(tool) === 'code'));
 }
 
 async function duplicateTexts(skills: readonly Skill[]): Promise<string[]> {
