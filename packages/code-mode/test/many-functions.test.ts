@@ -1,7 +1,11 @@
 // Many functions: the model finds them, with their types, by find_tools.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadToolFolder } from '@pocket-agent/tool-folder';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { resultText, silent } from '../../pocket-agent/test/helpers.ts';
 import { codeMode } from '../src/index.ts';
 
@@ -74,5 +78,24 @@ test('the demo model finds functions and calls them in code', async () => {
   const { agent } = await agentWith([], { llmModel: 'demo' });
   expect(await agent.run('Read a song with id "9"')).toContain('song: 9');
   expect(JSON.stringify(agent.messages)).toContain('await media.read_song({');
+  await agent.close();
+});
+
+test('the manifest of a tool folder says that its tools are for code', async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), 'code-mode-')), 'weather');
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(folder);
+  const tools = '{ name: get_weather, description: Returns the weather., capability: read, parameters: {} }';
+  writeFileSync(join(folder, 'manifest.yaml'), `tool_human_name: Weather\nexposure: code\ntool_list: [${tools}]\n`);
+  writeFileSync(join(folder, 'tool.ts'), 'export class Tools { get_weather() { return "rain"; } }');
+  const llmModel = new ScriptedModel([code('return weather.get_weather()'), 'Done.']);
+  const agent = new PocketAgent({
+    llmModel,
+    tools: [loadToolFolder(folder, { logger: silent }), codeMode()],
+    logger: silent,
+  });
+  await agent.run('Go');
+  expect(llmModel.calls[0]?.tools?.map(({ name }) => name)).toEqual(['run_code']);
+  expect(resultText(agent)).toBe('rain');
   await agent.close();
 });

@@ -2,7 +2,7 @@
 import { type AgentEvent, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test, vi } from 'vitest';
-import { add, expectValidHistory, fail, resultText } from '../../pocket-agent/test/helpers.ts';
+import { add, expectValidHistory, fail, resultText, silent } from '../../pocket-agent/test/helpers.ts';
 import { codingAgent, echo, run } from './helpers.ts';
 
 const remove = tool({ name: 'remove', description: 'Deletes', capability: 'delete', run: () => 'removed' });
@@ -145,6 +145,25 @@ test('a person is asked for calls of the script, which waits; a denied call thro
   expect(first).toBe('removed');
   expect(second).toMatch(/^ACCESS_DENIED: "remove" was not called/);
   expect(audit.map(({ decision }) => decision)).toEqual(['approved', 'denied', 'allowed']);
+});
+
+test('the root is asked about the calls of code in a sub-agent', async () => {
+  const { agent: inner } = codingAgent(['return tools.remove({}).catch((error) => error.code)'], { tools: [remove] });
+  const asked: string[] = [];
+  const message = { name: 'Coder-message', arguments: { message: 'Remove it' } };
+  const root = new PocketAgent({
+    llmModel: new ScriptedModel([{ toolCalls: [message] }, 'Done.']),
+    subAgents: [inner],
+    access: { confirm: 'destructive' },
+    approve: ({ tool: name, path }) => {
+      asked.push(`${path.join('/')}: ${name}`);
+      return 'deny';
+    },
+    logger: silent,
+  });
+  await root.run('Go');
+  expect(asked).toEqual([expect.stringMatching(/Coder: remove$/)]);
+  expect(resultText(inner)).toBe('ACCESS_DENIED');
 });
 
 test('a script reaches only the tools of its run', async () => {
