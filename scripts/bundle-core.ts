@@ -1,5 +1,5 @@
-// Runs after the compiler: makes `dist` of kit, schema and pocket-agent from `build`. All modules that `index.js` loads become one
-// file, core.js, because finding and reading eighty files takes most of the time of an import. Each module stays as a file
+// Runs after the compiler: makes `dist` of kit, schema and pocket-agent from `build`. All modules that `index.js` loads, and
+// other entry points that the library always loads, become one file, core.js, because finding and reading eighty files takes most of the time of an import. Each module stays as a file
 // that re-exports its names, so that a class is the same from every entry point.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -7,10 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
 import { isCurrent } from './compiled-files.ts';
 
-for (const name of ['kit', 'schema', 'pocket-agent'])
-  await bundle(fileURLToPath(new URL(`../packages/${name}`, import.meta.url)));
+const entries = {
+  kit: ['index.js', 'telemetry/telemetry.js'],
+  schema: ['index.js'],
+  'pocket-agent': ['index.js'],
+};
 
-async function bundle(folder: string): Promise<void> {
+for (const [name, files] of Object.entries(entries))
+  await bundle(fileURLToPath(new URL(`../packages/${name}`, import.meta.url)), files);
+
+async function bundle(folder: string, files: readonly string[]): Promise<void> {
   const build = join(folder, 'build');
   const dist = join(folder, 'dist');
   if (existsSync(join(build, 'core.js'))) throw new Error('core.js is the name of the bundle. Rename that module.');
@@ -18,17 +24,23 @@ async function bundle(folder: string): Promise<void> {
   cpSync(build, dist, { recursive: true, filter: (file) => isCurrent(folder, relative(build, file)) });
   const bundled = await rolldown({
     cwd: build,
-    input: './index.js',
+    input: Object.fromEntries(files.map((file) => [file.replace(/\.js$/, ''), `./${file}`])),
     external: /^[@a-z]/,
-    plugins: [separateFiles(build)],
+    plugins: [separateFiles(build, files)],
     treeshake: false,
   });
   const codeSplitting = { groups: [{ name: 'core' }] };
-  await bundled.write({ dir: dist, chunkFileNames: '[name].js', sourcemap: true, codeSplitting });
+  await bundled.write({
+    dir: dist,
+    chunkFileNames: '[name].js',
+    sourcemap: true,
+    codeSplitting,
+    minifyInternalExports: false,
+  });
   await bundled.close();
 }
 
-function separateFiles(build: string): Plugin {
+function separateFiles(build: string, entries: readonly string[]): Plugin {
   /** The path as an import specifier. */
   const inBuild = (file: string) => relative(build, file).replaceAll(sep, '/');
   return {
@@ -47,7 +59,7 @@ function separateFiles(build: string): Plugin {
     transform(code, id) {
       const path = inBuild(id);
       if (path.startsWith('..')) return; // a module of the bundler
-      if (path !== 'index.js') this.emitFile({ type: 'chunk', id, fileName: path });
+      if (!entries.includes(path)) this.emitFile({ type: 'chunk', id, fileName: path });
       // the code moves to dist/core.js, but import.meta.url must still name its own file
       return { code: code.replaceAll('import.meta.url', `new URL('./${path}', import.meta.url).href`), map: null };
     },

@@ -34,7 +34,7 @@ const bundled = `
   registerHooks({ load: (url, context, next) => { files.push(url); return next(url, context); } });
   const { PocketAgentClient, PocketError } = await import('pocket-agent');
   const own = files.filter((url) => /\\/(pocket-agent|kit|schema)\\/dist\\//.test(url));
-  assert.ok(own.length <= 7, 'import loads ' + own.length + ' files: ' + own.join(', '));
+  assert.ok(own.length <= 9, 'import loads ' + own.length + ' files: ' + own.join(', '));
   const mcpConfig = { mcpServers: { gone: { url: 'http://127.0.0.1:9/' } } };
   const client = new PocketAgentClient({ mcpConfig });
   await assert.rejects(client.readResource('gone', 'file:///nothing'), PocketError);
