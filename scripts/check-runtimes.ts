@@ -95,7 +95,7 @@ try {
   const library = tarballs.get('pocket-agent') ?? '';
   const store = tarballs.get('@pocket-agent/store') ?? '';
   checkRuntimes(install(join(workshop, 'runtimes'), [library, store, BUN, DENO]));
-  await checkWorkers(install(join(workshop, 'worker'), [library, 'zod@4', MINIFLARE]));
+  await checkWorkers(install(join(workshop, 'worker'), [library, store, 'zod@4', MINIFLARE]));
   await checkNext(install(join(workshop, 'next'), [library, ...NEXT]));
 } finally {
   rmSync(workshop, { recursive: true, force: true });

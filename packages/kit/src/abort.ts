@@ -1,5 +1,6 @@
 // Waiting with abort signals, deadlines and the clocks of calls, which leaves no listeners behind.
 import { PocketError } from './errors.ts';
+import { isWorker } from './lazy-node.ts';
 
 /** The longest delay of `setTimeout`, which fires immediately after a longer one. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -8,6 +9,7 @@ let never: AbortSignal | undefined;
 
 /** The signal of work that cannot be aborted. Made at the first call: Workers make no signals while a module is loaded. */
 export function neverAborted(): AbortSignal {
+  if (isWorker()) return new AbortController().signal; // one of another request cannot be used
   never ??= new AbortController().signal;
   return never;
 }

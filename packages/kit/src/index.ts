@@ -42,7 +42,7 @@ export {
   typeOfName,
 } from './files/file-types.ts';
 export { makeFolder, makeFolderSync } from './files/make-folder.ts';
-export { callerOfToken, compileCacheEnv, fileSystem, isSameSecret, sha256 } from './lazy-node.ts';
+export { callerOfToken, compileCacheEnv, fileSystem, isSameSecret, isWorker, sha256 } from './lazy-node.ts';
 export {
   callListener,
   type Logger,

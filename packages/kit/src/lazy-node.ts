@@ -25,3 +25,8 @@ export function compileCacheEnv(): Record<string, string> {
   const { NODE_COMPILE_CACHE: folder } = process.env;
   return folder ? { NODE_COMPILE_CACHE: folder } : {};
 }
+
+/** Whether this is the runtime of Cloudflare Workers, where signals and connections belong to the request that made them. */
+export function isWorker(): boolean {
+  return 'WebSocketPair' in globalThis;
+}

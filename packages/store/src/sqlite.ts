@@ -4,7 +4,7 @@ import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dropOldest, errorText, makeFolder } from '@pocket-agent/kit';
+import { dropOldest, errorText, isWorker, makeFolder } from '@pocket-agent/kit';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -25,6 +25,8 @@ const SQLITE_BUSY = 5;
 const MIGRATIONS_TABLE = 'pocket_migrations';
 
 export async function sqliteDialect(file: string): Promise<Dialect> {
+  if (isWorker())
+    throw new StoreError('OPEN_FAILED', `SQLite (${file}) needs Node, Bun or Deno: Workers have no files.`);
   const { DatabaseSync } = await import('node:sqlite');
   const database = await openFile(file, (path) => new DatabaseSync(path, { timeout: 0 }));
   return {

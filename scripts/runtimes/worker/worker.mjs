@@ -1,11 +1,12 @@
-// What an agent does in a Worker: tools with zod schemas, and serving MCP. It says what needs Node.
+// What an agent does in a Worker: tools with zod schemas, MCP servers over HTTP, and serving MCP. It says what needs Node.
+import { openConversations } from '@pocket-agent/store';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { z } from 'zod';
 
-const calling = () =>
+const calling = (name, args) =>
   new ScriptedModel([
-    { toolCalls: [{ name: 'add', arguments: { a: 2, b: 3 } }] },
+    { toolCalls: [{ name, arguments: args }] },
     ({ prompt }) => JSON.stringify(prompt.at(-1).content),
   ]);
 
@@ -14,10 +15,27 @@ function adding(inputSchema) {
   return tool({ name: 'add', description: 'Adds two numbers.', inputSchema, capability: 'read', run });
 }
 
+const addition = () => calling('add', { a: 2, b: 3 });
+
 const answers = {
-  '/zod': () => run({ llmModel: calling(), tools: [adding(z.object({ a: z.number(), b: z.number() }))] }),
-  '/json-schema': () => run({ llmModel: calling(), tools: [adding({ type: 'object' })] }),
+  '/zod': () => run({ llmModel: addition(), tools: [adding(z.object({ a: z.number(), b: z.number() }))] }),
+  '/json-schema': () => run({ llmModel: addition(), tools: [adding({ type: 'object' })] }),
+  '/http-server': ({ MCP_URL: url }) =>
+    run({
+      llmModel: calling('Host-message', { message: 'Hello' }),
+      mcpServers: { host: { url, headers: { authorization: 'Bearer secret' } } },
+    }),
+  '/stdio-server': () => withoutPrograms(),
+  '/sqlite': () => openConversations({ file: 'chats.db' }).then(String, (error) => new Response(error.message)),
 };
+
+/** The warning that the server is not available. */
+async function withoutPrograms() {
+  const log = { debug() {}, info() {}, warn: (text) => warnings.push(text), error() {} };
+  const warnings = [];
+  await run({ llmModel: addition(), mcpServers: { local: { command: 'node' } }, logger: log });
+  return new Response(warnings.join('\n'));
+}
 
 async function run(options) {
   const agent = new PocketAgent(options);
@@ -31,10 +49,10 @@ async function run(options) {
 }
 
 export default {
-  async fetch(request) {
+  async fetch(request, env) {
     const { pathname, hostname } = new URL(request.url);
     const answer = answers[pathname];
-    if (answer) return await answer();
+    if (answer) return await answer(env);
     const agent = new PocketAgent({ name: 'Host', llmModel: new ScriptedModel(['Hello from a Worker']) });
     return await agent.asMcpServer({ token: 'secret', allowedHosts: [hostname, '127.0.0.1'] }).fetch(request);
   },

@@ -1,12 +1,14 @@
 // A guarded `fetch`: addresses are checked where they are connected to, and size and time are limited up to the last
 // byte of the body. Connections come from node:http Agents, which take about 60 % of the CPU of the built-in fetch.
 import { isIP } from 'node:net';
+import { isWorker } from '@pocket-agent/kit';
 import { Agents, type Target, type TlsOptions } from './agents.ts';
 import { Exchange } from './exchange.ts';
 import { FetchError } from './fetch-error.ts';
 import { isHost } from './host-pattern.ts';
 import { isPrivateAddress, lookupPublic, privateAddress } from './public-address.ts';
 import { readRequest } from './request.ts';
+import { isRedirect, workerFetch } from './worker-fetch.ts';
 
 export { FetchError, type FetchErrorCode } from './fetch-error.ts';
 export { isHost } from './host-pattern.ts';
@@ -46,6 +48,8 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     if (url.username || url.password) throw new TypeError('A URL with credentials in it is not fetched');
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (guard === 'none' || allowHosts.some((allowed) => isHost(allowed, url))) return { url, host };
+    if (isWorker())
+      throw new FetchError('PRIVATE_ADDRESS', `A Worker cannot check the address of ${host}, so it counts as private`);
     if (isIP(host) && isPrivateAddress(host)) throw privateAddress(host);
     return { url, host, lookup: lookupPublic };
   };
@@ -81,6 +85,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
   const fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
     const given = input instanceof Request ? input : undefined;
     const target = targetAt(given ? given.url : String(input));
+    if (isWorker()) return workerFetch(input, init, options);
     const exchange = new Exchange(readRequest(input, init), options);
     try {
       return await follow(exchange, target, init.redirect ?? given?.redirect ?? 'follow');
@@ -100,8 +105,4 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
 /** A proxy resolves names itself, so it is not used where addresses are checked. */
 function usesProxy(guard: 'public' | 'none'): boolean {
   return guard === 'none' && process.env.NODE_USE_ENV_PROXY === '1';
-}
-
-function isRedirect(status: number | undefined): boolean {
-  return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 }

@@ -8,7 +8,7 @@ import {
   SdkError,
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
-import { errorText, isPocketError, PocketError } from '@pocket-agent/kit';
+import { errorText, isPocketError, isWorker, PocketError } from '@pocket-agent/kit';
 import { currentCaller } from './callers/caller.ts';
 import { expandVariables, type StdioEntry } from './mcp-config.ts';
 import { type Connected, type ConnectRequest, connectClient } from './sdk-client.ts';
@@ -22,9 +22,10 @@ const STDIO_PROBE_PART = 1 / 3;
 const RESTART_PART = 1 / 2;
 
 export async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
-  const { signal, timeoutMs } = request;
+  const { name, signal, timeoutMs } = request;
+  if (isWorker()) throw new PocketError('MCP_CONNECT_FAILED', noProgram(name));
   const begunAt = performance.now();
-  const command = commandOf(request.name, entry);
+  const command = commandOf(name, entry);
   const first = new Start(request, entry, command);
   try {
     const connected = await first.connect(Math.min(STDIO_PROBE_MS, timeoutMs * STDIO_PROBE_PART));
@@ -38,6 +39,10 @@ export async function connectChild(request: ConnectRequest, entry: StdioEntry): 
   // A 2026 server that started too slowly for the probe gets more time now. Otherwise it is a 2025 server that exits
   // when the first request is not `initialize`.
   return new Start(request, entry, command).connect(timeoutMs, first.wasLate ? {} : { prior: { kind: 'legacy' } });
+}
+
+function noProgram(server: string): string {
+  return `MCP server "${server}" is a program, and Workers start none: set the "url" of a server over HTTP, or use Node, Bun or Deno.`;
 }
 
 class Start {
