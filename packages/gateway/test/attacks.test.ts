@@ -1,4 +1,6 @@
 // What a gateway does not let through: foreign web pages, huge bodies, questions and logs of other callers, odd files.
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { Client } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
@@ -29,10 +31,23 @@ test('requests of web pages, for other host names, and with huge bodies are refu
       })
     ).status;
   expect(await post({ origin: 'https://evil.example' })).toBe(403);
+  // DNS rebinding: the page of another host reaches this address
+  expect(await postAs('evil.example', url, authorization)).toBe(403);
+  expect(await postAs(new URL(url).host, url, authorization)).not.toBe(403);
   expect(await post({}, JSON.stringify({ padding: 'x'.repeat(20_000) }))).toBe(413);
   expect((await fetch(new URL('/health', url))).status).toBe(200);
   expect((await fetch(new URL('/other', url))).status).toBe(404);
 });
+
+/** The status of a request with another host name, which `fetch` does not send. */
+async function postAs(host: string, url: string, authorization: string): Promise<number | undefined> {
+  const headers = { host, authorization, 'content-type': 'application/json' };
+  const posted = request(url, { method: 'POST', headers });
+  posted.end('{}');
+  const [response] = (await once(posted, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
 
 /** A client that answers each question with the same name. */
 function person(name: string, options: object = {}): { client: Client; asked: string[]; logged: unknown[] } {

@@ -1,0 +1,93 @@
+// `npm run test:clients`: MCP clients of other projects use a gateway over HTTP, and one starts a gateway itself.
+import { execFile, execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { Gateway, openGatewayState } from '../packages/gateway/src/index.ts';
+import { root } from './workspaces.ts';
+
+const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
+const INSTALL_MS = 400_000;
+const RUN_MS = 120_000;
+const runFile = promisify(execFile);
+
+function notes(): McpServer {
+  const server = new McpServer({ name: 'notes', version: '1.0.0' });
+  const inputSchema = z.object({ text: z.string() });
+  const add = { inputSchema, description: 'Adds a note', annotations: { destructiveHint: false } };
+  server.registerTool('add', add, ({ text }) => ({ content: [{ type: 'text', text: `noted: ${text}` }] }));
+  server.registerTool('erase', { description: 'Erases all' }, () => ({ content: [] }));
+  server.registerResource('first', 'notes://first', {}, ({ href }) => ({ contents: [{ uri: href, text: 'milk' }] }));
+  return server;
+}
+
+/** Installs by the lock of a peer of the benchmark, in a new folder. */
+function installPeer(folder: string, peer: string): string {
+  mkdirSync(folder);
+  for (const file of ['package.json', 'package-lock.json'])
+    cpSync(join(root, 'bench/peers', peer, file), join(folder, file));
+  return npm(folder, 'ci');
+}
+
+function installInspector(folder: string): string {
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
+  return npm(folder, 'install', INSPECTOR);
+}
+
+function npm(folder: string, ...args: string[]): string {
+  const quietly = ['--silent', '--no-audit', '--no-fund', '--ignore-scripts'];
+  execFileSync('npm', [...args, ...quietly], {
+    cwd: folder,
+    timeout: INSTALL_MS,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  cpSync(join(root, 'scripts/clients'), folder, { recursive: true });
+  return folder;
+}
+
+/** Runs a client, which must print all of these words and none of the tools that the caller may not see. */
+async function check(
+  name: string,
+  [command = '', ...args]: string[],
+  cwd: string,
+  words: readonly string[],
+): Promise<void> {
+  const { stdout } = await runFile(command, args, { cwd, timeout: RUN_MS });
+  const missing = words.filter((word) => !stdout.includes(word));
+  if (missing.length > 0 || stdout.includes('notes__erase'))
+    throw new Error(`${name} should print ${words.join(', ')} and not notes__erase, and printed:\n${stdout}`);
+  console.log(`✓ ${name}`);
+}
+
+const node = process.execPath;
+const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-clients-'));
+const state = await openGatewayState(':memory:');
+const gateway = new Gateway({ mcpServers: { notes: { server: notes } }, state });
+try {
+  const { url } = await gateway.listen();
+  const token = await state.addCaller('client', { profile: 'writer' });
+  const inspector = installInspector(join(workshop, 'inspector'));
+  const cli = [join(inspector, 'node_modules/.bin/mcp-inspector'), '--cli'];
+  const overHttp = [...cli, url, '--transport', 'http', '--header', `Authorization: Bearer ${token}`];
+  const call = ['--method', 'tools/call', '--tool-name', 'notes__add', '--tool-arg', 'text=milk'];
+  await check('inspector: tools/list', [...overHttp, '--method', 'tools/list'], inspector, ['"notes__add"']);
+  await check('inspector: tools/call', [...overHttp, ...call], inspector, ['noted: milk']);
+  await check('inspector: resources/list', [...overHttp, '--method', 'resources/list'], inspector, ['notes://first']);
+  const main = join(root, 'packages/cli/src/main.ts');
+  const file = join(inspector, 'gateway.json');
+  writeFileSync(file, JSON.stringify({ tools: ['web'] }));
+  const program = [...cli, node, '-C', 'pocket-agent/source', main, 'gateway', file];
+  await check('inspector: a gateway on stdio', [...program, '--method', 'tools/list'], inspector, ['"web__']);
+
+  const words = ['notes__add', 'noted: milk'];
+  for (const [name, peer] of Object.entries({ 'AI SDK': 'ai', LangChain: 'langchain' }))
+    await check(name, [node, `${peer}.mjs`, url, token], installPeer(join(workshop, peer), peer), words);
+} finally {
+  await gateway.close();
+  await state.close();
+  rmSync(workshop, { recursive: true, force: true });
+}
