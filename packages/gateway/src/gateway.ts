@@ -19,7 +19,7 @@ import { type Caller, type CallerSettings, profileNamed } from './callers/caller
 import type { CallerSpace } from './callers/caller-space.ts';
 import { CallerSpaces } from './callers/caller-spaces.ts';
 import { watchResource } from './calls/resources.ts';
-import { checkGatewayOptions, type GatewayOptions } from './options.ts';
+import { checkExposure, checkGatewayOptions, type GatewayOptions } from './options.ts';
 import { RelayServers } from './serving/relay-server.ts';
 import { GatewaySources } from './sources/gateway-sources.ts';
 
@@ -34,7 +34,7 @@ export interface GatewayListenOptions
 export interface GatewayStdioOptions {
   /** A profile, or the name of one. Default: everything is allowed. */
   profile?: string | Profile;
-  /** search: the client sees `find_tools` and `call_tool` in place of all tools. Default direct. */
+  /** search and code: the client sees two tools in place of all, as for callers. Default direct. */
   expose?: CallerSettings['expose'];
 }
 
@@ -78,6 +78,7 @@ export class Gateway {
       access: () => this.#options.access ?? {},
       logger,
       servers: () => this.#sources.all,
+      codeMode: options.codeMode,
       onChange: (caller, list) => this.#tellClients(caller, list),
     });
     const serverInfo = { name, version: VERSION };
@@ -94,6 +95,7 @@ export class Gateway {
       state,
       oauth,
       profiles: () => this.#options.profiles ?? {},
+      check: (settings) => checkExposure(settings, this.#options.codeMode),
       logger: this.#logger,
     });
     const routes = (request: Request) => this.#otherPath(request, metricsToken);
@@ -108,7 +110,8 @@ export class Gateway {
 
   /** Speaks MCP on stdin and stdout until the client disconnects or the process is stopped; then closes the gateway. */
   async serveStdio({ profile = 'admin', expose }: GatewayStdioOptions = {}): Promise<void> {
-    const { profiles = {} } = this.#options;
+    const { profiles = {}, codeMode } = this.#options;
+    checkExposure({ expose }, codeMode);
     const rights = typeof profile === 'string' ? profileNamed(profile, profiles) : readProfile(profile);
     this.#local = { name: LOCAL, settings: { profile: LOCAL, expose }, profile: rights };
     const make = () => {

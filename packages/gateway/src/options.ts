@@ -3,7 +3,7 @@ import { configError, isRecord, type Logger, nullable, OptionSet, oneOf, stringR
 import type { AccessOptions, Profile, ToolSource } from 'pocket-agent';
 import { readProfile } from 'pocket-agent/internal';
 import { accessOptions } from 'pocket-agent/internal/gate';
-import { checkSettings, profileNamed } from './callers/caller.ts';
+import { type CallerSettings, checkSettings, profileNamed } from './callers/caller.ts';
 import { checkOAuthOptions, type GatewayOAuthOptions } from './callers/oauth.ts';
 import type { GatewayState } from './callers/state.ts';
 import { checkServerNames } from './sources/names.ts';
@@ -23,6 +23,8 @@ export interface GatewayOptions {
   access?: Omit<AccessOptions, 'profile' | 'filter' | 'independent'>;
   /** prefixed: `server__tool`. plain: tools keep their names, with one server only. Default prefixed. */
   names?: 'prefixed' | 'plain';
+  /** For callers with `expose: 'code'`: `codeMode()` of `@pocket-agent/code-mode`. */
+  codeMode?: ToolSource;
   /** Callers with access tokens of an external issuer, over HTTP. */
   oauth?: GatewayOAuthOptions;
   /** Callers and their limits: what `openGatewayState()` returns. Needed to listen for HTTP without `oauth`. */
@@ -38,6 +40,7 @@ const gatewayOptions = new OptionSet<GatewayOptions>('A gateway', {
   access: nullable('an object', isRecord),
   names: oneOf('prefixed', 'plain'),
   oauth: nullable('an object with issuer, audience and scopes', isRecord),
+  codeMode: true,
   state: true,
   logger: true,
 });
@@ -49,11 +52,12 @@ export function checkGatewayOptions(options: GatewayOptions): void {
   const { mcpServers = {}, sources = {}, profiles = {}, access = {}, names } = options;
   accessRules.check(access);
   for (const profile of Object.values(profiles)) readProfile(profile);
-  const { oauth, state } = options;
+  const { oauth, state, codeMode } = options;
   if (oauth) checkOAuthOptions(oauth);
   for (const settings of Object.values(oauth?.scopes ?? {})) {
     checkSettings(settings);
     profileNamed(settings.profile, profiles);
+    checkExposure(settings, codeMode);
     if (!state && (settings.callsPerDay ?? settings.callsPerMinute) !== undefined)
       throw configError('Limits of callers need state, from openGatewayState(): calls are counted there.');
   }
@@ -63,4 +67,12 @@ export function checkGatewayOptions(options: GatewayOptions): void {
   checkServerNames(all);
   if (names === 'plain' && all.length > 1)
     throw configError('names: "plain" needs a gateway with one server: tools of several may have the same name.');
+}
+
+/** Code needs a sandbox. */
+export function checkExposure({ expose }: Pick<CallerSettings, 'expose'>, codeMode: ToolSource | undefined): void {
+  if (expose === 'code' && !codeMode)
+    throw configError(
+      'expose: "code" needs codeMode in the options of the gateway: codeMode() of @pocket-agent/code-mode.',
+    );
 }

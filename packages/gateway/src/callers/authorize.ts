@@ -14,6 +14,8 @@ interface Authorizing {
   state: GatewayState | undefined;
   oauth: GatewayOAuthOptions | undefined;
   profiles(): Readonly<Record<string, Profile>>;
+  /** Throws if this gateway cannot serve a caller with these settings. */
+  check(settings: CallerSettings): void;
   logger: Logger;
 }
 
@@ -25,7 +27,7 @@ interface Found {
 }
 
 /** The caller is `extra.caller` of what it returns. */
-export function authorizeCallers({ state, oauth, profiles, logger }: Authorizing): Authorize {
+export function authorizeCallers({ state, oauth, profiles, check, logger }: Authorizing): Authorize {
   const issued = oauth && new OAuthCallers(oauth);
   const find = (token: string): Promise<Found | undefined> =>
     issued && OAuthCallers.isJwt(token)
@@ -39,9 +41,10 @@ export function authorizeCallers({ state, oauth, profiles, logger }: Authorizing
     const caller: Caller = { name, settings, profile };
     return { token, clientId: name, scopes, expiresAt, extra: { caller } };
   };
-  /** A caller whose profile is not configured may do nothing. */
+  /** A caller whose settings do not fit the configuration may do nothing. */
   const profileOf = ({ name, settings }: Found): Profile | undefined => {
     try {
+      check(settings);
       return profileNamed(settings.profile, profiles());
     } catch (error) {
       logger.error(`Caller "${name}" is refused: ${errorText(error)}`);

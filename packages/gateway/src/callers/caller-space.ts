@@ -1,6 +1,6 @@
 // What one caller of a gateway sees: the servers it may use, their tools, its rules and its remembered approvals.
 import { errorText, type Logger, neverAborted } from '@pocket-agent/kit';
-import type { AccessOptions, ServerLog } from 'pocket-agent';
+import type { AccessOptions, ServerLog, ToolSource } from 'pocket-agent';
 import {
   AccessRules,
   type Approve,
@@ -21,6 +21,8 @@ interface SpaceOptions {
   agent: RunAgent;
   caller: Caller;
   servers: readonly GatewayServer[];
+  /** For callers who run code. */
+  codeMode: ToolSource | undefined;
   access: AccessOptions;
   logger: Logger;
   /** The space of this caller under other settings: its versions of tools stay known. */
@@ -49,7 +51,7 @@ export class CallerSpace {
   /** By list of visible tools: the names of the others. */
   readonly #hidden = new WeakMap<ToolTable, ReadonlySet<string>>();
 
-  constructor({ agent, caller, servers, access, logger, before }: SpaceOptions) {
+  constructor({ agent, caller, servers, codeMode, access, logger, before }: SpaceOptions) {
     this.caller = caller;
     this.servers = servers;
     // of this caller only: a question for one agent is never put to another
@@ -57,12 +59,13 @@ export class CallerSpace {
     this.#logger = logger;
     // of this caller only: it knows its own versions of tools, and its approvals count for nobody else
     this.rules = new AccessRules({ ...access, profile: caller.profile }, { logger, forkOf: before?.rules });
-    this.#toolbox = new Toolbox(servers);
+    const { expose } = caller.settings;
+    this.#toolbox = new Toolbox(expose === 'code' && codeMode ? [...servers, codeMode] : servers);
   }
 
-  /** Whether its clients find tools instead of listing them. */
-  get isSearching(): boolean {
-    return this.caller.settings.expose === 'search';
+  /** How its clients get to know tools. */
+  get expose(): 'direct' | 'search' | 'code' {
+    return this.caller.settings.expose ?? 'direct';
   }
 
   /** The context of one request: what is called in it, is called for this caller. */

@@ -1,6 +1,6 @@
 // The spaces of all callers that were seen lately, and what tells their clients of changes.
 import type { Logger } from '@pocket-agent/kit';
-import type { AccessOptions, ServerList, ServerLog } from 'pocket-agent';
+import type { AccessOptions, ServerList, ServerLog, ToolSource } from 'pocket-agent';
 import type { RunAgent } from 'pocket-agent/internal/gate';
 import { type Caller, mayUse } from './caller.ts';
 import { CallerSpace } from './caller-space.ts';
@@ -18,6 +18,7 @@ interface SpacesOptions {
   access(): AccessOptions;
   logger: Logger;
   servers(): readonly GatewayServer[];
+  codeMode: ToolSource | undefined;
   /** A list of a caller may have changed. */
   onChange(caller: string, list: ServerList): void;
 }
@@ -76,9 +77,9 @@ export class CallerSpaces {
   }
 
   #make(caller: Caller, before?: CallerSpace): CallerSpace {
-    const { agent, access, logger, servers } = this.#options;
+    const { agent, access, logger, servers, codeMode } = this.#options;
     const own = servers().filter(({ name }) => mayUse(caller, name));
-    return new CallerSpace({ agent, access: access(), logger, caller, servers: own, before });
+    return new CallerSpace({ agent, access: access(), logger, caller, servers: own, codeMode, before });
   }
 
   #refresh(): void {

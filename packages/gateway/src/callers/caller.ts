@@ -9,8 +9,11 @@ export interface CallerSettings {
   profile: string;
   /** Names of servers that the caller may use; `*` matches any characters. Default: all. */
   servers?: readonly string[] | undefined;
-  /** search: clients see `find_tools` and `call_tool` in place of all tools. Default direct. */
-  expose?: 'direct' | 'search' | undefined;
+  /**
+   * search: clients see `find_tools` and `call_tool` in place of all tools. code: they see `run_code` and `find_tools`; the
+   * gateway needs `codeMode`. Default direct.
+   */
+  expose?: 'direct' | 'search' | 'code' | undefined;
   /** Most tool calls, and reads of resources and prompts, in one minute. */
   callsPerMinute?: number | undefined;
   /** The same for one day (UTC). */
@@ -20,7 +23,7 @@ export interface CallerSettings {
 const settingsOptions = new OptionSet<CallerSettings>('A caller', {
   profile: stringRule,
   servers: stringList,
-  expose: oneOf('direct', 'search'),
+  expose: oneOf('direct', 'search', 'code'),
   callsPerMinute: positiveInteger,
   callsPerDay: positiveInteger,
 });

@@ -18,7 +18,7 @@ interface GatedCall {
   metrics: { called(server: string, record: CallRecord): void };
 }
 
-const settings = { allowImages: true, maxToolResultBytes: 1_000_000, maxParallelToolCalls: 1 };
+const settings = { allowImages: true, maxToolResultBytes: 1_000_000, maxParallelToolCalls: 16 };
 
 /** Counts a read. Throws if the caller has reached a limit. */
 export async function countCall({ space }: GatewayRequest, state: GatewayState | undefined): Promise<void> {
@@ -36,9 +36,9 @@ export async function gatedCall(
   const known = await space.tools(context, false);
   const all = known.find(name) ? known : await space.tools(context, true);
   const visible = all.visibleTo(policy);
-  let returned: CallToolResult | undefined;
   let record: CallRecord | undefined;
   const call = { id: randomUUID(), name, arguments: args };
+  request.callId = call.id;
   const { results, failure } = await runToolCalls(
     {
       context,
@@ -46,11 +46,6 @@ export async function gatedCall(
         preToolCall: async () => {
           const reason = state && (await overLimit(space.caller, state));
           return reason === undefined ? undefined : { deny: reason };
-        },
-        // the client gets the result as it is
-        onToolResult: (_context, { id, name: toolCallName }, answer) => {
-          if (id === call.id) returned = answer;
-          return { toolCallId: id, toolCallName, toolResultContent: [{ type: 'text', text: 'relayed' }], extra: {} };
         },
       },
       hookContext: undefined,
@@ -74,8 +69,10 @@ export async function gatedCall(
     [{ call }],
   );
   context.signal.throwIfAborted();
-  if (returned) return withNote(returned, record);
   const [result] = results;
+  // the client gets it as the server sent it
+  const returned = result && !result.isError ? (request.answer ?? returnedIn(result)) : undefined;
+  if (returned) return withNote(returned, record);
   const error = failure ?? result?.extra.error;
   if (isPocketError(error, 'TOOL_UNKNOWN'))
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool "${name}" not found`);

@@ -1,5 +1,6 @@
 // One request of a client of the gateway: its caller, and the ways back to the client.
 import {
+  type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   type CreateMessageResult,
   type InputRequest,
@@ -29,6 +30,10 @@ const requests = new WeakMap<object, GatewayRequest>();
 export class GatewayRequest {
   readonly space: CallerSpace;
   readonly run: RunContext;
+  /** The tool call that it is; tools may make others inside. */
+  callId: string | undefined;
+  /** What the server answered to that call. */
+  answer: CallToolResult | undefined;
   readonly #options: CallOptions;
   readonly #canAsk: Record<string, unknown>;
 

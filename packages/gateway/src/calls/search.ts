@@ -1,8 +1,10 @@
-// For clients with a small context: two tools in place of all. One finds tools, the other calls what was found.
+// For clients with a small context: two tools in place of all. One finds tools, the other calls what was found, or runs code
+// that calls tools as functions.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { isRecord } from '@pocket-agent/kit';
+import type { ShownCaller } from 'pocket-agent';
 import { FIND_TOOLS } from 'pocket-agent/internal';
-import { errorResult, searchTools, type ToolEntry } from 'pocket-agent/internal/gate';
+import { errorResult, searchTools, type ToolEntry, type ToolTable } from 'pocket-agent/internal/gate';
 import type { GatewayRequest } from './request.ts';
 
 export const CALL_TOOL = 'call_tool';
@@ -47,8 +49,27 @@ const callTool: Tool = {
   },
 };
 
-/** The tools of a client that searches. */
-export const searchingTools: readonly Tool[] = [findTools, callTool];
+const findFunctions: Tool = {
+  ...findTools,
+  description:
+    'Finds functions for code by what they do, with their types. Search before you say that something cannot be done.',
+};
+
+/** The two tools of a client that does not list all. */
+export function toolsInPlace(expose: 'search' | 'code', visible: ToolTable): Tool[] {
+  if (expose === 'search') return [findTools, callTool];
+  const { entry, shown } = codeIn(visible);
+  return entry && shown ? [findFunctions, { ...shown.tool, name: entry.name }] : [findFunctions];
+}
+
+/** The tool that runs code, as it is shown to a client for which these tools are its functions. */
+function codeIn(visible: ToolTable): { entry?: ToolEntry | undefined; shown?: ShownCaller | undefined } {
+  const entry = visible.entries.find(({ source }) => source.showCaller);
+  const only = visible.entries
+    .filter((each) => each !== entry)
+    .map(({ source, ...judged }) => ({ ...judged, group: source.group?.(judged.tool) }));
+  return { entry, shown: entry?.source.showCaller?.(entry.tool, { only, others: [] }) };
+}
 
 /** Finds tools that the caller may see. */
 export async function findFor({ space, run }: GatewayRequest, args: Record<string, unknown>): Promise<CallToolResult> {
@@ -56,9 +77,12 @@ export async function findFor({ space, run }: GatewayRequest, args: Record<strin
   const isWhole = typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT;
   if (typeof query !== 'string' || query.trim() === '' || !isWhole)
     return errorResult(`${FIND_TOOLS} takes a query, and a limit from 1 to ${MAX_LIMIT}.`);
-  const { entries } = (await space.tools(run, true)).visibleTo(run.policy);
+  const visible = (await space.tools(run, true)).visibleTo(run.policy);
+  const { entry: code, shown } = space.expose === 'code' ? codeIn(visible) : {};
+  const entries = visible.entries.filter((entry) => entry !== code);
   const found = await searchTools(entries, { query: query.slice(0, MAX_QUERY), limit });
-  const said = found.length > 0 ? found.map(described).join('\n\n') : 'No tool fits. Try other words.';
+  const lines = found.map((entry) => (code ? asFunction(entry, shown) : described(entry)));
+  const said = lines.length > 0 ? lines.join('\n\n') : 'No tool fits. Try other words.';
   return { content: [{ type: 'text', text: said }] };
 }
 
@@ -68,9 +92,21 @@ export function calledBy(args: Record<string, unknown>): { name: string; args: R
   return typeof name === 'string' && isRecord(inner) ? { name, args: inner } : undefined;
 }
 
+/** Short lists of types are in the description of the tool that runs code. */
+function asFunction(entry: ToolEntry, shown: ShownCaller | undefined): string {
+  const { name, capability, tool } = entry;
+  const types = shown?.describe
+    ? shown.describe(name)
+    : shown && 'Its type is in the description of the tool for code.';
+  return [`${name} (${capability}): ${aboutOf(tool)}`, types].filter(Boolean).join('\n');
+}
+
 function described({ name, capability, tool }: ToolEntry): string {
-  const about = (tool.description ?? tool.title ?? '').trim().slice(0, MAX_DESCRIPTION);
   const schema = JSON.stringify(tool.inputSchema);
   const args = schema.length <= MAX_SCHEMA ? schema : 'an object; its schema is too long to be shown';
-  return `${name} (${capability}): ${about}\narguments: ${args}`;
+  return `${name} (${capability}): ${aboutOf(tool)}\narguments: ${args}`;
+}
+
+function aboutOf({ description, title }: Tool): string {
+  return (description ?? title ?? '').trim().slice(0, MAX_DESCRIPTION);
 }

@@ -22,7 +22,7 @@ import { countCall, gatedCall } from '../calls/gated-call.ts';
 import { complete, getPrompt, listPrompts } from '../calls/prompts.ts';
 import { GatewayRequest, plainOptions } from '../calls/request.ts';
 import { listTemplates, readerOf, resourcesFor, watchResource } from '../calls/resources.ts';
-import { CALL_TOOL, calledBy, findFor, searchingTools } from '../calls/search.ts';
+import { CALL_TOOL, calledBy, findFor, toolsInPlace } from '../calls/search.ts';
 import { Metrics } from './metrics.ts';
 import { ResourceWatchers } from './resource-watchers.ts';
 
@@ -180,9 +180,9 @@ export class RelayServers {
 
   #listTools(server: Server, context: ServerContext, cursor: string | undefined) {
     return this.#within(server, context, async ({ space, run }) => {
-      if (space.isSearching) return { tools: [...searchingTools] };
-      const all = await space.tools(run, true);
-      return pageOf(all.visibleTo(run.policy).entries, cursor, (entry) => this.#shownTool(entry));
+      const visible = (await space.tools(run, true)).visibleTo(run.policy);
+      if (space.expose !== 'direct') return { tools: toolsInPlace(space.expose, visible) };
+      return pageOf(visible.entries, cursor, (entry) => this.#shownTool(entry));
     });
   }
 
@@ -209,8 +209,8 @@ export class RelayServers {
       const log = request.log.bind(request);
       space.logs.add(log);
       try {
-        if (space.isSearching && call.name === FIND_TOOLS) return await findFor(request, call.args);
-        const called = space.isSearching && call.name === CALL_TOOL ? calledBy(call.args) : call;
+        if (space.expose !== 'direct' && call.name === FIND_TOOLS) return await findFor(request, call.args);
+        const called = space.expose === 'search' && call.name === CALL_TOOL ? calledBy(call.args) : call;
         if (!called) return errorResult(`${CALL_TOOL} takes the name of a tool, and its arguments as an object.`);
         return await gatedCall(request, { ...called, state, logger, metrics: this.metrics });
       } finally {

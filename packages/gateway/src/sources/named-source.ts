@@ -12,6 +12,7 @@ import {
   type ToolSource,
 } from 'pocket-agent';
 import type { GatewayServer, Relay } from '../callers/server.ts';
+import { GatewayRequest } from '../calls/request.ts';
 import { publicName } from './names.ts';
 
 /** More than the tools of any server, in versions for many callers. */
@@ -67,7 +68,10 @@ export class NamedSource implements GatewayServer {
   async callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
     this.#calls++;
     try {
-      return await this.#source.callTool(this.#ownNames.get(name) ?? name, args, context);
+      const answer = await this.#source.callTool(this.#ownNames.get(name) ?? name, args, context);
+      const { current } = GatewayRequest;
+      if (current?.callId === context.toolCallId) current.answer = answer;
+      return answer;
     } finally {
       if (--this.#calls === 0) this.#unused.resolve();
     }
