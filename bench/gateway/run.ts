@@ -1,0 +1,165 @@
+// `npm run bench:gateway`: what a gateway adds to a call of a tool, beside mcp-proxy and a direct connection. Clients speak HTTP
+// to both; behind each, and for the direct connection, is the same server on stdio. Writes RESULTS.md beside it.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+type Name = 'direct' | 'mcp-proxy' | 'gateway';
+
+interface Figures {
+  /** Milliseconds of a call. */
+  oneByOne: number;
+  /** Milliseconds from one answer to the next. */
+  inFlight: number;
+}
+
+const ROUNDS = 15;
+const CALLS = 100;
+const CHAINS = 64;
+const CHAIN_CALLS = 8;
+const WARM_UP = 300;
+const TARGET = 0.5;
+const names: readonly Name[] = ['direct', 'mcp-proxy', 'gateway'];
+const pathTo = (path: string) => fileURLToPath(import.meta.resolve(path));
+const node = process.execPath;
+const server = [node, '-C', 'pocket-agent/source', pathTo('../servers/bench-server.ts'), 'stdio'] as const;
+const proxyFolder = pathTo('../peers/mcp-proxy');
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+/** Starts a program that ends with this one. */
+function start(args: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
+  const child = spawn(node, args, { stdio: 'ignore', env });
+  process.once('exit', () => child.kill());
+}
+
+async function startGateway(folder: string): Promise<() => Transport> {
+  const [command, ...args] = server;
+  const file = join(folder, 'gateway.json');
+  const mcpServers = { it: { command, args } };
+  writeFileSync(file, JSON.stringify({ mcpServers, names: 'plain', access: { confirm: 'never' } }));
+  const program = ['-C', 'pocket-agent/source', pathTo('../../packages/cli/src/main.ts'), 'gateway'];
+  const env = { ...process.env, POCKET_AGENT_GATEWAY_STATE: join(folder, 'state.sqlite') };
+  const said = execFileSync(node, [...program, 'token', 'add', 'bench', '--profile', 'admin'], { env }).toString();
+  const port = await freePort();
+  start([...program, '--http', '--port', String(port), file], env);
+  const headers = { authorization: `Bearer ${/pgw_\S+/.exec(said)?.[0]}` };
+  return () => new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`), { requestInit: { headers } });
+}
+
+async function startProxy(): Promise<() => Transport> {
+  const { status } = spawnSync('npm', ['ci', '--silent', '--no-audit', '--no-fund'], { cwd: proxyFolder });
+  if (status !== 0) throw new Error('npm ci failed in bench/peers/mcp-proxy.');
+  const port = await freePort();
+  const program = join(proxyFolder, 'node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs');
+  start([program, '--host', '127.0.0.1', '--port', String(port), '--server', 'stream', '--', ...server]);
+  return () => new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`));
+}
+
+/** Tries until the server listens. All clients speak 2025, because mcp-proxy does. */
+async function connected(transport: () => Transport): Promise<Client> {
+  for (let attempt = 0; ; attempt++) {
+    const client = new Client({ name: 'bench', version: '1' });
+    try {
+      await client.connect(transport());
+      await client.listTools();
+      return client;
+    } catch (error) {
+      if (attempt === 100) throw error;
+      await setTimeout(300);
+    }
+  }
+}
+
+async function call(client: Client): Promise<void> {
+  const { isError, content } = await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } });
+  const [part] = content;
+  if (isError || part?.type !== 'text' || part.text !== '3')
+    throw new Error(`A call failed: ${JSON.stringify(content)}`);
+}
+
+async function measure(client: Client): Promise<Figures> {
+  const times: number[] = [];
+  for (let index = 0; index < CALLS; index++) {
+    const startedAt = performance.now();
+    await call(client);
+    times.push(performance.now() - startedAt);
+  }
+  const startedAt = performance.now();
+  const chain = async () => {
+    for (let index = 0; index < CHAIN_CALLS; index++) await call(client);
+  };
+  await Promise.all(Array.from({ length: CHAINS }, chain));
+  return { oneByOne: median(times), inFlight: (performance.now() - startedAt) / (CHAINS * CHAIN_CALLS) };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function report(rounds: readonly Record<Name, Figures>[], load: number): string {
+  const row = (what: string, of: keyof Figures) => {
+    const direct = median(rounds.map((round) => round.direct[of]));
+    const added = (name: Name) => median(rounds.map((round) => round[name][of] - round.direct[of]));
+    const ratio = added('gateway') / added('mcp-proxy');
+    const verdict = ratio <= TARGET ? 'met' : '**missed**';
+    const cells = [
+      what,
+      direct.toFixed(2),
+      added('mcp-proxy').toFixed(2),
+      added('gateway').toFixed(2),
+      `${ratio.toFixed(2)} ×`,
+    ];
+    return `| ${[...cells, `≤ ${TARGET} ×`, verdict].join(' | ')} |`;
+  };
+  return `# What a gateway adds to a call
+
+Milliseconds; medians of ${rounds.length} rounds. Added: to the direct connection, within one round. \`npm run bench:gateway\` writes this
+page. The load of the machine was ${load.toFixed(1)} per core before the run${load > 0.5 ? ', so the times are too long, and only their ratio says something' : ''}.
+
+| | direct | added by mcp-proxy | added by the gateway | gateway / mcp-proxy | target | |
+|---|---|---|---|---|---|---|
+${row('one by one', 'oneByOne')}
+${row(`${CHAINS} in flight, per call`, 'inFlight')}
+`;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'pocket-agent-bench-'));
+try {
+  const [load = 0] = loadavg();
+  const [command, ...args] = server;
+  const transports: Record<Name, () => Transport> = {
+    direct: () => new StdioClientTransport({ command, args }),
+    'mcp-proxy': await startProxy(),
+    gateway: await startGateway(folder),
+  };
+  const clients = new Map<Name, Client>();
+  for (const name of names) clients.set(name, await connected(transports[name]));
+  const clientOf = (name: Name) => clients.get(name) as Client;
+  for (const name of names) for (let index = 0; index < WARM_UP; index++) await call(clientOf(name));
+  const rounds: Record<Name, Figures>[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const figures: Partial<Record<Name, Figures>> = {};
+    for (const name of round % 2 === 0 ? names : names.toReversed()) figures[name] = await measure(clientOf(name));
+    rounds.push(figures as Record<Name, Figures>);
+  }
+  for (const client of clients.values()) await client.close();
+  const page = report(rounds, load / availableParallelism());
+  writeFileSync(pathTo('./RESULTS.md'), page);
+  console.log(page);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit();
