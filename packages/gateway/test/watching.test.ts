@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer as LegacyServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
 import { listen, startSessionHost } from '../../pocket-agent/test/fixtures/servers/http-hosts.ts';
@@ -108,6 +108,28 @@ describe.each(['2025', '2026'] as const)('a server of %s', (era) => {
       )
       .toContain('wiki://page');
   });
+});
+
+test('a caller watches at most 100 resources of a server, and others may watch still', async () => {
+  const pages = () => {
+    const server = new McpServer(
+      { name: 'wiki', version: '1.0.0' },
+      { capabilities: { resources: { subscribe: true } } },
+    );
+    server.registerResource('page', new ResourceTemplate('wiki://{page}', { list: undefined }), {}, contents);
+    server.server.setRequestHandler('resources/subscribe', () => ({}));
+    return server;
+  };
+  const { url, caller } = await served({ mcpServers: { wiki: { server: pages, shared: true } } });
+  const uris = Array.from({ length: 110 }, (_, index) => `wiki://${index}`);
+  const watched: (number | undefined)[] = [];
+  for (const name of ['ann', 'bob']) {
+    const { client } = watcher(modern);
+    await clientV2(url, await caller(name, { profile: 'reader' }), client);
+    const { honoredFilter } = await client.listen({ resourceSubscriptions: name === 'ann' ? uris : uris.slice(-5) });
+    watched.push(honoredFilter.resourceSubscriptions?.length);
+  }
+  expect(watched).toEqual([100, 5]);
 });
 
 test('a resource that a caller may not see cannot be watched', async () => {

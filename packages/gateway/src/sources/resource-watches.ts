@@ -7,7 +7,8 @@ import { inRun, type RunContext } from 'pocket-agent/internal/gate';
 /** Below the time after which an unused connection is closed. */
 const KEEP_MS = 60_000;
 const RETRY_MS = 2_000;
-const MAX_WATCHES = 10_000;
+/** Resources of the server that one caller watches. */
+const MAX_OWN = 100;
 
 interface WatchesOptions {
   server: string;
@@ -47,8 +48,11 @@ export class ResourceWatches {
   /** One client more watches a resource as the caller of this run. Returns what ends that. */
   async add(uri: string, run: RunContext): Promise<() => void> {
     const key = this.#key(uri, run.policy.caller);
-    if (this.#watches.size >= MAX_WATCHES && !this.#watches.has(key))
-      throw new ProtocolError(ProtocolErrorCode.InvalidRequest, 'Too many resources are watched');
+    if (!this.#watches.has(key) && this.#countOf(run.policy.caller) >= MAX_OWN)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidRequest,
+        `At most ${MAX_OWN} resources of a server can be watched`,
+      );
     const watch = this.#watches.get(key) ?? { uri, run, clients: 0 };
     this.#watches.set(key, watch);
     watch.clients++;
@@ -86,6 +90,10 @@ export class ResourceWatches {
       this.renew();
     };
     this.#retry ??= setTimeout(retry, RETRY_MS).unref();
+  }
+
+  #countOf(caller: string | undefined): number {
+    return [...this.#watches.values()].filter(({ run }) => run.policy.caller === caller).length;
   }
 
   #key(uri: string, caller = ''): string {
