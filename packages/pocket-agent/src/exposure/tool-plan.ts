@@ -44,12 +44,10 @@ export function planTools<Entry extends ToolEntry>({
   const shown = new Set(isShort ? atOnce : [...direct, ...fitting(auto, { limit, places })]);
   const hiddenNames = new Set(hidden.map(({ name }) => name));
   const inCode = byName(code);
-  const others = entries.filter(
-    (entry) => !shown.has(entry) && !hiddenNames.has(entry.name) && !inCode.has(entry.name),
-  );
+  const usable = entries.filter(({ name }) => !hiddenNames.has(name) && !inCode.has(name));
   return {
-    direct: entries.filter((entry) => shown.has(entry) || (!canSearch && others.includes(entry))),
-    deferred: byName(canSearch ? others : []),
+    direct: canSearch ? usable.filter((entry) => shown.has(entry)) : usable,
+    deferred: byName(canSearch ? usable.filter((entry) => !shown.has(entry)) : []),
     code: inCode,
     hidden: hiddenNames,
   };
