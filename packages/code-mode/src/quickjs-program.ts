@@ -7,6 +7,7 @@ const { engine, wasm, code, functions, limits }: ThreadData = workerData;
 /** Half of the stack of the engine: native frames need the rest. */
 const STACK_BYTES = 2 ** 19;
 const MAX_STACK = 100_000;
+const MAX_IN_PROGRESS = Math.max(limits.argumentBytes, Math.floor(limits.memoryBytes / 8));
 const OUT_OF_MEMORY = /out of memory/i;
 
 /**
@@ -121,7 +122,9 @@ interface Prepared {
 
 function prepare(vm: QuickJS): Prepared {
   let calls = 0;
-  let settledCalls = 0;
+  /** Of the calls in progress by id: characters of their arguments, which the program holds several times. */
+  const inProgress = new Map<number, number>();
+  let argumentsInProgress = 0;
   let printed = 0;
   const send = vm.newFunction('send', (name, args) => {
     if (calls >= limits.calls) throw new RangeError(`A script makes at most ${limits.calls} calls.`);
@@ -129,7 +132,14 @@ function prepare(vm: QuickJS): Prepared {
       name: textOf(name, 1_000, 'The name of a function'),
       args: textOf(args, limits.argumentBytes, 'The JSON of the arguments'),
     };
-    tell({ type: 'call', id: ++calls, ...call });
+    argumentsInProgress += call.args.length;
+    if (argumentsInProgress > MAX_IN_PROGRESS) {
+      argumentsInProgress -= call.args.length;
+      const text = `The arguments of calls in progress may have ${MAX_IN_PROGRESS} characters together`;
+      throw new RangeError(`${text}: wait for some of them first.`);
+    }
+    inProgress.set(++calls, call.args.length);
+    tell({ type: 'call', id: calls, ...call });
     return vm.newNumber(calls);
   });
   const print = vm.newFunction('print', (line) => {
@@ -156,13 +166,14 @@ function prepare(vm: QuickJS): Prepared {
   const run = tools.getProp('run');
   return {
     settle({ id, isError, text }) {
-      settledCalls++;
+      argumentsInProgress -= inProgress.get(id) ?? 0;
+      inProgress.delete(id);
       const args = [vm.newNumber(id), isError ? vm.true : vm.false, vm.newString(text)];
       vm.callFunction(settle, vm.undefined, ...args).dispose();
       for (const each of args.slice(2)) each.dispose();
     },
     run: () => vm.callFunction(run, vm.undefined, vm.evalCode(`(async () => {${code}\n})`, 'script')).dispose(),
-    pendingCalls: () => calls - settledCalls,
+    pendingCalls: () => inProgress.size,
   };
 }
 

@@ -175,6 +175,25 @@ test('a flood of calls ends at the number of calls', async () => {
   expect(resultText(agent)).toBe('[50,"A script makes at most 50 calls."]');
 });
 
+test('calls at the same time cannot fill the memory of the program with their arguments', async () => {
+  const code = `
+    const text = 'x'.repeat(300_000);
+    const all = () => Promise.all(Array.from({ length: 10 }, () => tools.measure({ text }).catch((error) => error.message)));
+    return [await all(), await all()];`;
+  const measure = tool({
+    name: 'measure',
+    description: 'Returns the length of a text',
+    capability: 'read',
+    run: ({ text }) => String(text).length,
+  });
+  const rounds: unknown[][] = JSON.parse(
+    await run(code, { tools: [measure], bounds: { maxMemoryBytes: 8 * 2 ** 20 } }),
+  );
+  const refused =
+    'The arguments of calls in progress may have 1048576 characters together: wait for some of them first.';
+  for (const round of rounds) expect(round).toEqual([...Array(3).fill(300_000), ...Array(7).fill(refused)]);
+});
+
 test('a script that waits for nothing ends at once', async () => {
   expect(await run('await new Promise(() => {})')).toBe('The script waits for a promise that nothing will settle.');
 });
