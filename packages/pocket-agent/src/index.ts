@@ -108,7 +108,7 @@ export type { ConversationStore } from './serve/served-conversations.ts';
 export type { AgentServerOptions } from './serve/server-options.ts';
 export { type FunctionTool, functionTools, type ToolReturn, tool } from './tools/function-tool.ts';
 export type { InnerCall, InnerCallOptions, ReachableTool, ToolCaller } from './tools/inner-calls.ts';
-export type { ToolDenial } from './tools/tool-run.ts';
+export type { ToolDenial } from './tools/step-calls.ts';
 export type {
   ListWait,
   ShownCaller,

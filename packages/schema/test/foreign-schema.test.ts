@@ -43,8 +43,12 @@ describe('a check', () => {
     expect(await checkForeign(waiting)).toEqual({ unchecked: 'too many checks are waiting' });
     controller.abort(new Error('enough'));
     await cancelled;
-    const after = await Promise.all(Array.from({ length: 10 }, () => checkForeign(waiting)));
-    expect(after).toEqual(Array.from({ length: 10 }, () => ({ fits: true })));
+    const later = new AbortController();
+    const after = Promise.all(Array.from({ length: 10 }, () => checkForeign({ ...waiting, signal: later.signal })));
+    expect(await checkForeign(waiting)).toEqual({ unchecked: 'too many checks are waiting' });
+    later.abort(new Error('they had room'));
+    await expect(after).rejects.toThrow('they had room');
+    expect(await checkForeign({ schema: {}, value: 1, origin: 'crowded' })).toEqual({ fits: true });
   });
 
   test('does not keep a finished program alive', async () => {

@@ -9,5 +9,6 @@ export type { FolderCallContext } from './running/running-folder.ts';
 export type { HostContext, ToolContext, ToolLogLevel } from './running/tool-context.ts';
 export { SkillFolders, type SkillsOptions, skills } from './skill-folders.ts';
 export { duplicateSkills } from './skills/skill-tools.ts';
-export { loadToolFolder, ToolFolder, type ToolFolderOptions } from './tool-folder.ts';
+export { loadToolFolder, ToolFolder } from './tool-folder.ts';
+export type { ToolFolderOptions } from './tool-folder-options.ts';
 export type { ToolFolderServer, ToolFolderServerOptions } from './tool-folder-server.ts';

@@ -5,7 +5,8 @@ import type { Exposure, Judgement, ListWait, Skill, ToolChoices, ToolGroup } fro
 import type { FolderState } from './running/folder-set.ts';
 import type { FolderCallContext } from './running/running-folder.ts';
 import { JoinedSkills } from './skills/joined-skills.ts';
-import { ToolFolder, type ToolFolderOptions } from './tool-folder.ts';
+import { ToolFolder } from './tool-folder.ts';
+import type { ToolFolderOptions } from './tool-folder-options.ts';
 
 export class JoinedFolders extends ToolFolder {
   readonly #parts: readonly ToolFolder[];

@@ -1,19 +1,9 @@
 // ToolFolder: folders with manifest.yaml and tool.ts, or with SKILL.md, as one ToolSource. Folders can be activated at any time.
 import { basename, resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { didYouMean, errorText, type Logger, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
 import {
-  checkValue,
-  didYouMean,
-  errorText,
-  type Logger,
-  neverAborted,
-  PocketError,
-  stderrLogger,
-} from '@pocket-agent/kit';
-import {
-  type Capability,
   type Exposure,
-  type ExposureOption,
   type Judgement,
   judge,
   type ListWait,
@@ -24,43 +14,16 @@ import {
   type ToolGroup,
   type ToolSource,
 } from 'pocket-agent';
-import { checkCapability, exposureIn, exposureRule } from 'pocket-agent/internal';
+import { exposureIn } from 'pocket-agent/internal';
 import { problemText } from './manifest/problem.ts';
 import { OfferedNames } from './offered-names.ts';
 import type { FolderSet, FolderState } from './running/folder-set.ts';
 import type { FolderCallContext, RunningFolder } from './running/running-folder.ts';
-import type { HostContext } from './running/tool-context.ts';
 import { JoinedSkills } from './skills/joined-skills.ts';
 import { skillResources } from './skills/skill-resources.ts';
 import { LOAD, SkillTools } from './skills/skill-tools.ts';
+import { checkFolderOptions, folderSetOptions, type ToolFolderOptions } from './tool-folder-options.ts';
 import { ToolFolderServer, type ToolFolderServerOptions } from './tool-folder-server.ts';
-
-/** Which folders are active, and what happens when one is broken or changes. */
-export interface ToolFolderOptions {
-  /** The folders that are active at first, by directory name. Default: all. */
-  active?: readonly string[] | 'all';
-  /** True: listing throws if a folder has a problem. Default false: problems are logged and the other folders work. */
-  strict?: boolean;
-  /** True: reload folders that are edited, added or removed. Default false. */
-  watch?: boolean;
-  /** Added to the context of every tool; a function is called for each call. */
-  context?: HostContext;
-  /** The capability of tools whose manifest declares none; for your own folders. Default `delete`. */
-  defaultCapability?: Capability;
-  /** The variables that `env` of a manifest can name. Default `process.env`. */
-  env?: Readonly<Record<string, string | undefined>>;
-  /** How models get to know the tools, for all or by name. Default `auto`. */
-  exposure?: ExposureOption;
-  logger?: Logger;
-  /** Time limit of a call; progress restarts it. Default 60,000. */
-  timeoutMs?: number;
-  /** Time limit of a call in total. Default 600,000. */
-  maxTimeoutMs?: number;
-  /** Time limit for importing a tool.ts. Default 10,000. */
-  loadTimeoutMs?: number;
-  /** The size limit of a result, in bytes of JSON. Longer results are truncated with a note. Default 4,000,000. */
-  maxResultBytes?: number;
-}
 
 /** The folders are read when tools are first listed, or by `load()`. */
 export function loadToolFolder(path: string, options: ToolFolderOptions = {}): ToolFolder {
@@ -105,9 +68,7 @@ export class ToolFolder implements ToolSource {
   constructor(path: string, options: ToolFolderOptions) {
     this.path = resolve(path);
     this.name = basename(this.path);
-    const { defaultCapability } = options;
-    if (defaultCapability !== undefined) checkCapability('defaultCapability', defaultCapability);
-    if (options.exposure !== undefined) checkValue('exposure', options.exposure, exposureRule);
+    checkFolderOptions(options);
     this.logger = options.logger ?? stderrLogger();
     this.#options = { ...options };
     this.#names = new OfferedNames(this.logger);
@@ -258,11 +219,9 @@ export class ToolFolder implements ToolSource {
   async #start(): Promise<void> {
     const { FolderSet } = await import('./running/folder-set.ts');
     const { logger, path } = this;
-    const { env = process.env, loadTimeoutMs = 10_000, context = {}, watch, defaultCapability } = this.#options;
-    const { timeoutMs = 60_000, maxTimeoutMs = 600_000, maxResultBytes = 4_000_000 } = this.#options;
-    const running = { logger, context, timeoutMs, maxTimeoutMs, maxResultBytes };
-    const onEdit = watch ? () => this.#readAgain() : undefined;
-    this.#set ??= new FolderSet({ path, logger, env, defaultCapability, loadTimeoutMs, running, onEdit });
+    const { running, ...reading } = folderSetOptions(this.#options);
+    const onEdit = this.#options.watch ? () => this.#readAgain() : undefined;
+    this.#set ??= new FolderSet({ path, logger, ...reading, running: { logger, ...running }, onEdit });
     await this.#set.scan();
     this.#assertKnown(this.#active);
     if (this.#set.names.length === 0) this.logger.warn(`There are no tool folders in ${path}.`);

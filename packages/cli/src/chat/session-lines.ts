@@ -3,7 +3,7 @@ import { printable, printableText } from '@pocket-agent/kit';
 import type { Memory } from '@pocket-agent/store';
 import type { Message } from 'pocket-agent';
 import type { SessionSummary } from '../files/sessions.ts';
-import { columns } from '../terminal/tool-listing.ts';
+import { columns } from '../terminal/text-width.ts';
 import { plural } from '../terminal/usage-line.ts';
 
 const MAX_BEGINNING = 60;

@@ -7,7 +7,7 @@ import { memoryLines, messageLines } from '../chat/session-lines.ts';
 import { readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 import { isUrl, openServedConversations } from '../files/served-conversations.ts';
-import { columns } from '../terminal/tool-listing.ts';
+import { columns } from '../terminal/text-width.ts';
 import { plural } from '../terminal/usage-line.ts';
 
 const PER_PAGE = 1_000;

@@ -1,7 +1,6 @@
 // The results of an evaluation as a table: a row for each case, a column for each variant.
 import { printable } from '@pocket-agent/kit';
-import { fitted } from '../terminal/text-width.ts';
-import { columns } from '../terminal/tool-listing.ts';
+import { columns, fitted } from '../terminal/text-width.ts';
 import type { CaseRun } from './run-case.ts';
 
 const MAX_NAME_COLUMNS = 40;

@@ -14,7 +14,7 @@ import {
   providerOf,
 } from 'pocket-agent/internal';
 import { ollamaModels } from '../setup/choose-model.ts';
-import { columns } from '../terminal/tool-listing.ts';
+import { columns } from '../terminal/text-width.ts';
 import { abilitiesOf, isLanguageModel, type ModelAbilities } from './model-abilities.ts';
 
 export interface ProviderRow {

@@ -1,7 +1,7 @@
 // Renders a Markdown table in aligned columns. Cells wrap if the window is too narrow.
 import { inlineMarkdown } from './markdown-inline.ts';
 import type { Style } from './style.ts';
-import { padded, textWidth } from './text-width.ts';
+import { columnWidths, padded } from './text-width.ts';
 import { wrappedLines } from './word-wrap.ts';
 
 const GAP = '  ';
@@ -47,15 +47,6 @@ function fittingWidths(widths: number[], columns: number): number[] | undefined 
 
 function totalWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-}
-
-/** The width of the widest cell in each column. */
-export function columnWidths(rows: readonly (readonly string[])[]): number[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [index, text] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, textWidth(text));
-  }
-  return widths;
 }
 
 function alignmentOf(marks: string): 'left' | 'right' | 'center' {

@@ -1,4 +1,4 @@
-// Measures the width of text in terminal columns; truncates and pads to a width.
+// Measures the width of text in terminal columns; truncates and pads to a width, and aligns columns.
 import { stripVTControlCharacters } from 'node:util';
 
 let segmenter: Intl.Segmenter | undefined;
@@ -43,4 +43,19 @@ export function fitted(text: string, columns: number): string {
 export function graphemeWidth(grapheme: string): number {
   if (/^[\p{Mn}\p{Me}\p{Cc}\p{Cf}]/u.test(grapheme)) return 0;
   return emoji.test(grapheme) || wide.test(grapheme) ? 2 : 1;
+}
+
+/** Rows of cells as lines with aligned columns. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = columnWidths(rows.map((row) => row.slice(0, -1)));
+  return rows.map((row) => row.map((cell, index) => padded(cell, widths[index] ?? 0)).join('  '));
+}
+
+/** The width of the widest cell in each column. */
+export function columnWidths(rows: readonly (readonly string[])[]): number[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, text] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, textWidth(text));
+  }
+  return widths;
 }

@@ -22,8 +22,7 @@ import {
   refusalBy,
   tokensOf,
 } from 'pocket-agent/internal';
-import { columnWidths } from './markdown-table.ts';
-import { padded } from './text-width.ts';
+import { columns } from './text-width.ts';
 
 export interface ToolRow extends Judgement {
   tool: string;
@@ -151,10 +150,4 @@ export async function toolDetails(
       printableText(description),
       printableText(JSON.stringify(inputSchema, null, 2)),
     ]);
-}
-
-/** Rows of cells as lines with aligned columns. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = columnWidths(rows.map((row) => row.slice(0, -1)));
-  return rows.map((row) => row.map((cell, index) => padded(cell, widths[index] ?? 0)).join('  '));
 }

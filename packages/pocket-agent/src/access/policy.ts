@@ -121,7 +121,10 @@ export class Policy {
     return [...ofAgents, ...this.#chain().flatMap((each) => each.profiles)];
   }
 
-  /** Whether a call is refused before a person is asked. A rule about one call, such as its time, belongs here. */
+  /**
+   * Whether a call is refused before a person is asked. A rule about one call, such as its time, belongs here, and must
+   * also hide tools that the provider of the model runs, in `ToolTable.visibleTo`.
+   */
   checkRules(call: ToolCall, tool: JudgedTool): Refused | undefined {
     const reason = this.refusal(tool);
     if (reason === undefined) return undefined;
@@ -131,10 +134,9 @@ export class Policy {
     return { decision: 'refused', by: 'profile', reason: isChoice ? `${tool.name}: ${reason}` : reason, error };
   }
 
-  /** Whether a tool may be called without being judged here, as those that the provider of the model runs. */
-  allowsUnjudged(tool: JudgedTool): boolean {
-    if (this.checkRules({ id: '', name: tool.name, arguments: {} }, tool)) return false;
-    return !this.#binding().some(({ rules }) => needsApproval(rules.options.confirm ?? 'never', tool, {}));
+  /** Whether calls of a tool need approval, as far as that is known without their arguments. */
+  asksAbout(tool: JudgedTool): boolean {
+    return this.#binding().some(({ rules }) => needsApproval(rules.options.confirm ?? 'never', tool, {}));
   }
 
   /** Asks for approval if this agent or a parent agent requires it. */

@@ -14,8 +14,8 @@ import type { LanguageModel } from '../providers/model-names.ts';
 import { nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { resultMessage } from '../tools/inner-calls.ts';
+import type { RequestedCall } from '../tools/step-calls.ts';
 import { readModelAnswer, requestedIn } from '../tools/tool-calls.ts';
-import type { RequestedCall } from '../tools/tool-run.ts';
 import { runToolCalls } from '../tools/tool-runner.ts';
 import type { PocketAgent } from './agent.ts';
 import type { AgentModel } from './agent-model.ts';
@@ -233,10 +233,10 @@ export class AgentLoop {
         budget.takeToolCall(pathKey, name);
       } else requested.push(known?.isLost(id) ? { ...each, isLost: true } : each);
     }
-    const run = tools.toolRun({ context, hookContext, exposed, llmMessage, requested });
+    const calls = tools.stepCalls({ context, hookContext, exposed, llmMessage, requested });
     const { results, failure, suspended } = await (output
-      ? output.runCalls(requested, { finishReason, signal: context.signal }, (others) => runToolCalls(run, others))
-      : runToolCalls(run, requested));
+      ? output.runCalls(requested, { finishReason, signal: context.signal }, (others) => runToolCalls(calls, others))
+      : runToolCalls(calls, requested));
     if (suspended && failure === undefined) throw suspended; // its calls stay open
     ledger.recordToolResults(context, output ? results.filter(({ extra }) => !extra.isAnswer) : results);
     for (const [index, result] of results.entries()) {
@@ -269,7 +269,8 @@ export class AgentLoop {
     const { model: agentModel, settings, tools } = this.#parts;
     const { signal } = context;
     const model = agentModel.known ?? (await abortable(agentModel.resolve(), signal));
-    const all = tools.known(isRunStart) ?? (await abortable(tools.collect(signal), signal));
+    const all =
+      (isRunStart ? tools.knownAtRunStart() : tools.known()) ?? (await abortable(tools.collect(signal), signal));
     const { toolChoice = settings.completionOptions?.toolChoice } = completion;
     const exposed = tools.expose(all, { context, model, toolChoice });
     return { model, exposed: exposed instanceof Promise ? await abortable(exposed, signal) : exposed };

@@ -19,7 +19,7 @@ import { ServedResources } from '../skills/served-resources.ts';
 import { subAgentTools } from '../tools/agent-tool.ts';
 import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
-import type { RequestedCall, ToolRun } from '../tools/tool-run.ts';
+import type { RequestedCall, StepCalls } from '../tools/step-calls.ts';
 import type { ListWait, ToolSource } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
 import { warnOfEmptyFilter } from '../tools/tool-volume.ts';
@@ -128,9 +128,14 @@ export class AgentTools {
   }
 
   /** The tools as they were collected last; undefined if a source has changed since. */
-  known(isRunStart = false): ToolTable | undefined {
-    if (isRunStart) this.#resumeResults();
-    return this.#toolbox.table(isRunStart);
+  known(): ToolTable | undefined {
+    return this.#toolbox.table();
+  }
+
+  /** The same, but sources may look for changes now, and results of loaded messages can be read again. */
+  knownAtRunStart(): ToolTable | undefined {
+    this.#resumeResults();
+    return this.#toolbox.table(true);
   }
 
   /** What the model is shown at a step, and what it may call. */
@@ -190,7 +195,7 @@ export class AgentTools {
   }
 
   /** What the calls of one step need. */
-  toolRun({ context, hookContext, exposed, llmMessage, requested }: Step): ToolRun {
+  stepCalls({ context, hookContext, exposed, llmMessage, requested }: Step): StepCalls {
     const agent = this.#agent;
     const { signal } = context;
     const stepId = requested[0]?.call.id;
@@ -212,11 +217,11 @@ export class AgentTools {
   }
 
   /** Undefined where nothing is kept or observed. */
-  #reporting(context: RunContext): Pick<ToolRun, 'audit' | 'emit'> {
+  #reporting(context: RunContext): Pick<StepCalls, 'audit' | 'emit'> {
     const agent = this.#agent;
     const { policy } = context;
     const isSeen = isObserved(agent, context);
-    const audit: ToolRun['audit'] = (record) =>
+    const audit: StepCalls['audit'] = (record) =>
       agent.emit({ type: 'audit', data: policy.record(agent.agentId, record) });
     return {
       audit: isSeen || policy.keepsRecords ? audit : undefined,

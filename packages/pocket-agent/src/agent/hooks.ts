@@ -5,7 +5,7 @@ import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { AgentEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
-import type { Awaitable, OrNothing, ToolDenial, ToolHooks } from '../tools/tool-run.ts';
+import type { Awaitable, OrNothing, ToolDenial, ToolHooks } from '../tools/step-calls.ts';
 import type { PocketAgent } from './agent.ts';
 
 /** One per step, shared by all hooks of that step. */

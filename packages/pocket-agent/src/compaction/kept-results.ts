@@ -4,7 +4,7 @@ import { errorText, type Logger, PocketError } from '@pocket-agent/kit';
 import type { JudgedTool } from '../access/capabilities.ts';
 import { type Message, outputText } from '../base/messages.ts';
 import type { ToolCall } from '../base/tool-call.ts';
-import type { KeptResult } from '../tools/tool-run.ts';
+import type { KeptResult } from '../tools/step-calls.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { ToolEntry } from '../tools/tool-table.ts';
 import { leftOut, plainReference, type Reference, resultsIn, type ToolResultPart } from './history-view.ts';

@@ -10,7 +10,7 @@ import { type LanguageModel, modelName } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';
 import { reachable } from '../tools/inner-calls.ts';
-import type { Reach } from '../tools/tool-run.ts';
+import type { Reach } from '../tools/step-calls.ts';
 import { type ToolEntry, ToolTable } from '../tools/tool-table.ts';
 import { MAX_TOOLS, warnOfVolume } from '../tools/tool-volume.ts';
 import type { Embed } from './embedder.ts';

@@ -6,7 +6,7 @@ import { ownTools, tool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { ToolEntry } from '../tools/tool-table.ts';
 import type { Embed } from './embedder.ts';
-import type { ToolIndex } from './tool-index.ts';
+import type { FoundTool, ToolIndex } from './tool-index.ts';
 import { foundLine } from './used-tools.ts';
 
 const DEFAULT_LIMIT = 8;
@@ -72,10 +72,7 @@ function findTools(options: ToolSearch) {
       const index = await indexOf(entries);
       const meanings = await meaningsOf({ ...options, index, query: String(query), signal });
       const found = index.search(String(query), Number(limit), meanings);
-      const lines = found.flatMap(({ position, alternatives }) => {
-        const others = alternatives.flatMap((other) => entries[other]?.name ?? []);
-        return entries.slice(position, position + 1).map((entry) => lineFor(entry, others));
-      });
+      const lines = found.flatMap((each) => lineFor(each, entries) ?? []);
       const isCode = found.some(({ position }) => entries[position]?.about !== undefined);
       const inCode = isCode ? ', those with a signature only in code' : '';
       if (lines.length > 0) return [`You can call these tools from your next step on${inCode}:`, ...lines].join('\n');
@@ -94,11 +91,15 @@ export async function searchTools<Entry extends ToolEntry>(
   return found.flatMap(({ position }) => entries.slice(position, position + 1));
 }
 
-function lineFor({ name, capability, tool, source, about }: FoundEntry, alternatives: readonly string[]): string {
+function lineFor({ position, alternatives }: FoundTool, entries: readonly FoundEntry[]): string | undefined {
+  const entry = entries[position];
+  if (!entry) return undefined;
+  const { name, capability, tool, source, about } = entry;
   const group = source.group?.(tool)?.name.slice(0, MAX_NAME);
   const text = (tool.description ?? tool.title ?? '').trim().slice(0, MAX_LINE);
   const sentence = /^[\s\S]*?[.!?。！？](?=\s|$)/u.exec(text)?.[0] ?? text;
-  const same = alternatives.slice(0, MAX_ALTERNATIVES).join(', ');
+  const others = alternatives.flatMap((other) => entries[other]?.name ?? []);
+  const same = others.slice(0, MAX_ALTERNATIVES).join(', ');
   const line = foundLine(
     name,
     `(${group ? `${group}, ` : ''}${capability}): ${sentence}${same && ` The same: ${same}.`}`,

@@ -2,7 +2,7 @@
 import { openCalls } from '../base/history-repair.ts';
 import { type AssistantMessage, type Message, type ToolMessage, toolMessage } from '../base/messages.ts';
 import type { ToolCall } from '../base/tool-call.ts';
-import type { StepJournal } from '../tools/tool-run.ts';
+import type { StepJournal } from '../tools/step-calls.ts';
 import type { CallJournal, JournaledCalls } from './conversation-log.ts';
 
 const UNKNOWN =

@@ -5,7 +5,7 @@ import { answeredLength, openCalls, withEveryCallAnswered, withOpenEnd } from '.
 import { copyMessage, type Message } from '../base/messages.ts';
 import { type CompactedHistory, compactedLength } from '../compaction/history-view.ts';
 import type { ResultLimits, ResultStore } from '../compaction/result-pages.ts';
-import type { StepJournal } from '../tools/tool-run.ts';
+import type { StepJournal } from '../tools/step-calls.ts';
 import type { ConversationLog, RunProgress, SavedMessages } from './conversation-log.ts';
 import type { History } from './history.ts';
 import type { AgentMemory } from './memory-tools.ts';

@@ -23,9 +23,9 @@ import {
   stderrLogger,
   stringRule,
   VERSION,
-  warnOnce,
 } from '@pocket-agent/kit';
-import { expectedCapability, isCapability, type Judgement, judge } from '../access/capabilities.ts';
+import { type Judgement, judge } from '../access/capabilities.ts';
+import { warnOfCapabilities } from '../access/capability-warnings.ts';
 import { type Exposure, exposureIn } from '../access/exposure.ts';
 import type { ServerStatus } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';
@@ -111,7 +111,8 @@ export class PocketAgentClient implements ToolSource {
       callListener(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change));
     const tools = new Map<string, Tool>();
     for (const { server, list } of lists) {
-      this.#warnOfCapabilities(server.name, list);
+      const { capabilities } = this.#entries.get(server.name) ?? {};
+      warnOfCapabilities({ server: server.name, tools: list, capabilities, logger: this.#logger, about: server });
       for (const tool of list) {
         const wanted = hasPrefix ? `${server.name}_${tool.name}` : tool.name;
         const name = this.#names.nameFor({ owner: server, tool: tool.name, wanted }, onRenamed);
@@ -252,29 +253,6 @@ export class PocketAgentClient implements ToolSource {
     // the model must not read the names of tools that its agent may not see
     const instead = currentRun() ? '' : ` ${describeAvailable(name, names)}`;
     return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
-  }
-
-  /** Warns of unknown capabilities in the meta of tools, and of configured tools that the server does not list. */
-  #warnOfCapabilities(server: string, tools: readonly Tool[]): void {
-    if (tools.length === 0) return; // an unavailable server lists nothing
-    const entry = this.#entries.get(server);
-    // by entry: warnings are limited, and one server must not use up those of another
-    const warning = { logger: this.#logger, about: entry ?? this };
-    const names = tools.map((tool) => tool.name);
-    for (const named of Object.keys(entry?.capabilities ?? {})) {
-      if (names.includes(named)) continue;
-      const text = `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list.`;
-      warnOnce({ ...warning, key: `${server} ${named}`, text: () => `${text} ${describeAvailable(named, names)}` });
-    }
-    for (const { name, _meta: meta } of tools) {
-      const claimed = meta?.capability;
-      if (typeof claimed !== 'string' || isCapability(claimed)) continue;
-      const text = () => {
-        const problem = `"${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}`;
-        return `MCP server "${server}": the capability ${problem}, so the tool counts as delete.`;
-      };
-      warnOnce({ ...warning, key: `${server} ${name} ${claimed}`, text });
-    }
   }
 
   /** Loads the MCP SDK when a server is first used, because that takes long. */

@@ -13,14 +13,14 @@ import {
 import type { JudgedTool } from '../access/capabilities.ts';
 import { denied, type Refused, type Verdict } from '../access/policy.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import { type ActiveCall, maySuspend, note, type StepCalls } from './step-calls.ts';
 import { errorToolResult } from './tool-result.ts';
-import { type ActiveCall, maySuspend, note, type ToolRun } from './tool-run.ts';
 import { judgedCall } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
 /** The result of a call that the hook denies. A call that the hook changes goes into the record. */
-export async function preToolCall({ run, request, record }: ActiveCall): Promise<ToolResult | undefined> {
-  const { context, hooks, hookContext, settings } = run;
+export async function preToolCall({ step, request, record }: ActiveCall): Promise<ToolResult | undefined> {
+  const { context, hooks, hookContext, settings } = step;
   const { call, malformed } = request;
   if (malformed) return undefined;
   const changed = await within(context.signal, hooks.preToolCall?.(hookContext, deepCopy(call)));
@@ -54,18 +54,18 @@ type Permission = { error?: undefined; entry: ToolEntry } | { error: PocketError
 
 /** Whether a call may be made: its tool exists, and neither policy nor approver nor budget refuses. */
 export async function permit(active: ActiveCall): Promise<Permission> {
-  const { run, request, record } = active;
-  const { policy, budget, pathKey, signal } = run.context;
+  const { step, request, record } = active;
+  const { policy, budget, pathKey, signal } = step.context;
   const { malformed } = request;
   const { name } = record.call;
-  const table = run.knownTable() ?? (await abortable(run.collectTools(), signal));
+  const table = step.knownTable() ?? (await abortable(step.collectTools(), signal));
   const entry = isOutOfReach(active) ? undefined : table.find(name);
   if (!entry) {
     note(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
-    const names = run.table.entries.map((known) => known.name);
+    const names = step.table.entries.map((known) => known.name);
     let text = `There is no tool "${name}". ${describeAvailable(name, names)}`;
     if (request.from?.names.includes(name)) text = `"${name}" cannot call itself.`;
-    else if (!request.from && run.reach?.table.find(name)) text = `"${name}" cannot be called directly, only by code.`;
+    else if (!request.from && step.reach?.table.find(name)) text = `"${name}" cannot be called directly, only by code.`;
     return { entry, error: new PocketError('TOOL_UNKNOWN', text) };
   }
   const judged = judgedCall(entry.source, entry, record.call.arguments);
@@ -84,11 +84,11 @@ export async function permit(active: ActiveCall): Promise<Permission> {
 }
 
 /** A hook may choose a hidden tool. Nothing calls itself, and tools of the provider have only the model as caller. */
-function isOutOfReach({ run, request: { call, from }, record }: ActiveCall): boolean {
+function isOutOfReach({ step, request: { call, from }, record }: ActiveCall): boolean {
   const { name } = record.call;
-  if (name === call.name && run.hidden.has(name)) return true;
+  if (name === call.name && step.hidden.has(name)) return true;
   if (!from) return false;
-  const entry = run.table.find(name);
+  const entry = step.table.find(name);
   return from.names.includes(name) || entry?.source.providerTool?.(entry.tool) !== undefined;
 }
 
@@ -106,8 +106,8 @@ interface CalledTool {
   judged: JudgedTool;
 }
 
-async function approval({ run, request, record }: ActiveCall, { entry, judged }: CalledTool): Promise<Verdict> {
-  const { policy, signal } = run.context;
+async function approval({ step, request, record }: ActiveCall, { entry, judged }: CalledTool): Promise<Verdict> {
+  const { policy, signal } = step.context;
   const { call } = record;
   note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
   const { source, tool, name: listedAs } = entry;
@@ -115,17 +115,18 @@ async function approval({ run, request, record }: ActiveCall, { entry, judged }:
   const { asking } = request.from ?? {};
   asking?.(true);
   const verdict = await policy
-    .checkApproval(call, asked, { signal, canWait: maySuspend({ run, request }) })
+    .checkApproval(call, asked, { signal, canWait: maySuspend({ step, request }) })
     .finally(() => asking?.(false));
   if (verdict.decision !== 'approved' && verdict.decision !== 'edited') return verdict;
-  if (!(await isUnchanged(run, entry))) return denied(call, verdict.by, 'the tool changed while it was being approved');
+  if (!(await isUnchanged(step, entry)))
+    return denied(call, verdict.by, 'the tool changed while it was being approved');
   // an approver who changes the arguments may not choose what the rules refuse
   return policy.checkRules(call, judgedCall(source, entry, verdict.call.arguments)) ?? verdict;
 }
 
 /** A question takes time, in which a server may replace the tool that was approved. */
-async function isUnchanged({ context, ...run }: ToolRun, entry: ToolEntry): Promise<boolean> {
-  const table = run.knownTable() ?? (await abortable(run.collectTools(), context.signal));
+async function isUnchanged(step: StepCalls, entry: ToolEntry): Promise<boolean> {
+  const table = step.knownTable() ?? (await abortable(step.collectTools(), step.context.signal));
   const now = table.find(entry.name);
   if (!now || now.source !== entry.source) return false;
   return JSON.stringify(now.tool) === JSON.stringify(entry.tool);

@@ -7,8 +7,8 @@ import type { CallRecord } from '../access/audit.ts';
 import type { JudgedTool } from '../access/capabilities.ts';
 import { type ToolMessage, toolMessage } from '../base/messages.ts';
 import type { ToolResult } from '../base/tool-call.ts';
+import type { ActiveCall, RequestedCall, StepCalls } from './step-calls.ts';
 import { resultText, toolOutput } from './tool-result.ts';
-import type { ActiveCall, RequestedCall, ToolRun } from './tool-run.ts';
 import type { ToolGroup } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
@@ -44,9 +44,9 @@ export interface InnerCallOptions {
 
 /** How calls are made. Neither function rejects. */
 export interface Gate {
-  pass(run: ToolRun, request: RequestedCall, stop: ActiveCall['stop']): Promise<PassedCall>;
+  pass(step: StepCalls, request: RequestedCall, stop: ActiveCall['stop']): Promise<PassedCall>;
   /** For a call that was still waiting at the end. */
-  skip(run: ToolRun, request: RequestedCall): ToolResult;
+  skip(step: StepCalls, request: RequestedCall): ToolResult;
 }
 
 /** `answer`: what the tool returned, unless a hook changed it. */
@@ -57,21 +57,21 @@ interface PassedCall extends Pick<ActiveCall, 'record' | 'answer'> {
 /** More calls of one tool call are counted in the history. */
 const MAX_LISTED = 100;
 
-interface InnerRun {
-  run: ToolRun;
+interface InnerStep {
+  step: StepCalls;
   slots: Semaphore;
 }
 
 /** By the run of the outer calls. Inner calls of inner calls have other slots: no call waits for a slot of its caller. */
-const innerRuns = new WeakMap<ToolRun, InnerRun>();
+const innerSteps = new WeakMap<StepCalls, InnerStep>();
 
-function innerRunOf(outer: ToolRun): InnerRun {
-  let inner = innerRuns.get(outer);
+function innerStepOf(outer: StepCalls): InnerStep {
+  let inner = innerSteps.get(outer);
   if (!inner) {
     // the calling tool gets the whole result, so nothing has to be kept
-    const run = { ...outer, ...outer.reach, keepResult: async () => undefined };
-    inner = { run, slots: new Semaphore(outer.settings.maxParallelToolCalls) };
-    innerRuns.set(outer, inner);
+    const step = { ...outer, ...outer.reach, keepResult: async () => undefined };
+    inner = { step, slots: new Semaphore(outer.settings.maxParallelToolCalls) };
+    innerSteps.set(outer, inner);
   }
   return inner;
 }
@@ -79,7 +79,7 @@ function innerRunOf(outer: ToolRun): InnerRun {
 export class InnerCalls implements ToolCaller {
   readonly #outer: ActiveCall;
   readonly #gate: Gate;
-  readonly #inner: InnerRun;
+  readonly #inner: InnerStep;
   readonly #ending = new AbortController();
   readonly #stopListening: (() => void)[];
   readonly #pending = new Set<Promise<unknown>>();
@@ -89,9 +89,9 @@ export class InnerCalls implements ToolCaller {
   constructor(outer: ActiveCall, gate: Gate) {
     this.#outer = outer;
     this.#gate = gate;
-    this.#inner = innerRunOf(outer.run);
+    this.#inner = innerStepOf(outer.step);
     const end = (reason: unknown) => this.#ending.abort(reason);
-    this.#stopListening = [outer.run.context.signal, outer.stop.signal].map((signal) => onAbort(signal, end));
+    this.#stopListening = [outer.step.context.signal, outer.stop.signal].map((signal) => onAbort(signal, end));
   }
 
   get signal(): AbortSignal {
@@ -99,7 +99,7 @@ export class InnerCalls implements ToolCaller {
   }
 
   list(): readonly ReachableTool[] {
-    return reachable(this.#inner.run.table.entries, this.#callers);
+    return reachable(this.#inner.step.table.entries, this.#callers);
   }
 
   call(
@@ -133,19 +133,19 @@ export class InnerCalls implements ToolCaller {
   }
 
   async #call(request: RequestedCall): Promise<CallToolResult> {
-    const { run, slots } = this.#inner;
+    const { step, slots } = this.#inner;
     this.signal.throwIfAborted();
     const { id: toolCallId, name: toolName } = request.call;
     let release: () => void;
     try {
       release = await slots.acquire(this.signal);
     } catch (error) {
-      this.#gate.skip(run, request);
+      this.#gate.skip(step, request);
       this.#log.push({ toolCallId, toolName, outcome: 'not run', durationMs: 0 });
       throw error;
     }
     try {
-      const { record, answer, result } = await this.#gate.pass(run, request, this.#outer.stop);
+      const { record, answer, result } = await this.#gate.pass(step, request, this.#outer.stop);
       const { outcome, durationMs } = record;
       this.#log.push({
         toolCallId,

@@ -12,7 +12,7 @@ import {
 } from '../base/messages.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { ModelResponse } from '../model/model-call.ts';
-import type { RequestedCall } from './tool-run.ts';
+import type { RequestedCall } from './step-calls.ts';
 import type { ToolTable } from './tool-table.ts';
 
 /** Accepted by every provider, so that a conversation can continue with another one. */

@@ -9,7 +9,6 @@ import { inRun, toolCallContext } from '../run/run-context.ts';
 import { inToolSpan, type TracedToolCall } from '../tracing/tool-span.ts';
 import { permit, preToolCall } from './call-permission.ts';
 import { type Gate, InnerCalls, resultMessage } from './inner-calls.ts';
-import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
 import {
   type ActiveCall,
   type KeptResult,
@@ -17,12 +16,13 @@ import {
   note,
   type RequestedCall,
   RunStop,
-  type ToolRun,
-} from './tool-run.ts';
+  type StepCalls,
+} from './step-calls.ts';
+import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
 import { allowedTool, type ToolCallContext } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
-interface ToolRunOutcome {
+interface StepOutcome {
   /** In the order of the calls. */
   results: ToolResult[];
   /** Why the run must stop, after the results are in the history. */
@@ -34,24 +34,24 @@ interface ToolRunOutcome {
 /** A model may ask for thousands of calls in one answer. After this many, other work of the process gets a turn. */
 const CALLS_PER_TURN = 50;
 
-export async function runToolCalls(run: ToolRun, requested: readonly RequestedCall[]): Promise<ToolRunOutcome> {
+export async function runToolCalls(step: StepCalls, requested: readonly RequestedCall[]): Promise<StepOutcome> {
   const stop = new RunStop();
   const results: ToolResult[] = [];
-  const waiting = requested.entries();
+  const waiting = requested.entries(); // one iterator for all workers: each takes the next call
   let turn: Promise<void> | undefined;
   const worker = async () => {
     for (const [index, request] of waiting) {
       if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(nextTurn) : nextTurn();
       if (turn) await turn;
       if (stop.failure !== undefined) {
-        results[index] = notRun(run, request);
+        results[index] = notRun(step, request);
         continue;
       }
-      const { result } = await gate.pass(run, request, stop);
+      const { result } = await gate.pass(step, request, stop);
       results[index] = result;
     }
   };
-  const parallel = Math.min(requested.length, run.settings.maxParallelToolCalls);
+  const parallel = Math.min(requested.length, step.settings.maxParallelToolCalls);
   const workers = Array.from({ length: parallel }, worker);
   for (const each of workers) await each; // workers never reject
   return { results, failure: stop.failure, suspended: stop.suspended };
@@ -59,9 +59,9 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
 
 /** What every call passes, those of the model and those that tools make. */
 const gate: Gate = {
-  async pass(run, request, stop) {
-    const active: ActiveCall = { run, request, record: newRecord(request), stop };
-    const context = toolCallContext(run.context, request.call.id);
+  async pass(step, request, stop) {
+    const active: ActiveCall = { step, request, record: newRecord(request), stop };
+    const context = toolCallContext(step.context, request.call.id);
     const result = await inRun(context, () => inToolSpan(traced(active), () => runToolCall(active)));
     context.finished = true;
     return { ...active, result };
@@ -71,39 +71,17 @@ const gate: Gate = {
 
 /** Never rejects: also after an abort, or an error in a hook, the call has a result. */
 async function runToolCall(active: ActiveCall): Promise<ToolResult> {
-  const { run, request, record, stop } = active;
-  const { signal } = run.context;
+  const { step, request, record, stop } = active;
+  const { signal } = step.context;
   const startedAt = performance.now();
-  emitCall(run, request);
+  emitCall(step, request);
   let result: ToolResult;
   try {
     signal.throwIfAborted();
-    const denial = run.hooks.preToolCall && (await preToolCall(active));
-    if (denial) result = denial;
-    else {
-      const permission = request.isLost ? lost(active) : await permit(active);
-      let outcome: Outcome;
-      if (permission.error) outcome = permission;
-      else {
-        const { source, tool } = permission.entry;
-        const { call } = record;
-        if (run.journal && !request.from && !isHarmlessTwice(tool)) {
-          await run.journal.begin(call);
-          signal.throwIfAborted();
-        }
-        try {
-          const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active));
-          outcome = readToolAnswer(active, permission.entry, await abortable(calling, signal));
-          if (outcome.whole !== undefined) await keepWhole(run, call, outcome);
-        } catch (error) {
-          signal.throwIfAborted();
-          outcome = { entry: permission.entry, error: asError(error) };
-        }
-      }
-      result = await resultOf(active, outcome);
-    }
+    const denial = step.hooks.preToolCall && (await preToolCall(active));
+    result = denial ?? (await resultOf(active, await outcomeOf(active)));
   } catch (error) {
-    result = errorToolResult(request.call, { error: asError(error), settings: run.settings });
+    result = errorToolResult(request.call, { error: asError(error), settings: step.settings });
     if (!signal.aborted && isPocketError(error, 'RUN_SUSPENDED') && maySuspend(active)) {
       stop.suspended ??= error;
       return result; // never shown: the call is made when the run goes on
@@ -112,11 +90,35 @@ async function runToolCall(active: ActiveCall): Promise<ToolResult> {
   }
   if (active.inner) result.extra.toolCalls = await active.inner.end();
   record.durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
-  if (run.journal && !request.from)
-    await run.journal.end(resultMessage(request.call.name, result)).catch((error) => stop.stop(error));
-  emitResult(run, request, result);
-  run.audit?.(record);
+  if (step.journal && !request.from)
+    await step.journal.end(resultMessage(request.call.name, result)).catch((error) => stop.stop(error));
+  emitResult(step, request, result);
+  step.audit?.(record);
   return result;
+}
+
+/** Makes the call, if it may be made. What the tool throws is a failure of the tool, not of the run. */
+async function outcomeOf(active: ActiveCall): Promise<Outcome> {
+  const { step, request, record } = active;
+  const { signal } = step.context;
+  const permission = request.isLost ? lost(active) : await permit(active);
+  if (permission.error) return permission;
+  const { entry } = permission;
+  const { source, tool } = entry;
+  const { call } = record;
+  if (step.journal && !request.from && !isHarmlessTwice(tool)) {
+    await step.journal.begin(call);
+    signal.throwIfAborted();
+  }
+  try {
+    const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active));
+    const outcome = readToolAnswer(active, entry, await abortable(calling, signal));
+    await keepWhole(step, call, outcome);
+    return outcome;
+  } catch (error) {
+    signal.throwIfAborted();
+    return { entry, error: asError(error) };
+  }
 }
 
 /** The result of a call of a process that has ended. */
@@ -128,13 +130,13 @@ function lost({ record }: ActiveCall): Failure {
 }
 
 /** A call that was still waiting when the run was stopped. */
-function notRun(run: ToolRun, request: RequestedCall): ToolResult {
+function notRun(step: StepCalls, request: RequestedCall): ToolResult {
   const { call } = request;
   const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
-  const result = errorToolResult(call, { error, settings: run.settings });
-  emitCall(run, request);
-  emitResult(run, request, result);
-  run.audit?.({ ...newRecord(request), reason: error.message });
+  const result = errorToolResult(call, { error, settings: step.settings });
+  emitCall(step, request);
+  emitResult(step, request, result);
+  step.audit?.({ ...newRecord(request), reason: error.message });
   return result;
 }
 
@@ -151,16 +153,16 @@ function newRecord({ call, from }: RequestedCall): CallRecord {
   };
 }
 
-function traced({ run: { context }, request: { call }, record }: ActiveCall): TracedToolCall {
+function traced({ step: { context }, request: { call }, record }: ActiveCall): TracedToolCall {
   return { agentName: context.agent.name, call, record, content: context.content };
 }
 
-function emitCall(run: ToolRun, { call, from }: RequestedCall): void {
-  run.emit?.({ type: 'tool_call', data: { ...call, toolCallId: call.id, toolName: call.name, ...parentOf(from) } });
+function emitCall(step: StepCalls, { call, from }: RequestedCall): void {
+  step.emit?.({ type: 'tool_call', data: { ...call, toolCallId: call.id, toolName: call.name, ...parentOf(from) } });
 }
 
-function emitResult(run: ToolRun, { from }: RequestedCall, result: ToolResult): void {
-  run.emit?.({ type: 'tool_result', data: { ...result, toolName: result.toolCallName, ...parentOf(from) } });
+function emitResult(step: StepCalls, { from }: RequestedCall, result: ToolResult): void {
+  step.emit?.({ type: 'tool_result', data: { ...result, toolName: result.toolCallName, ...parentOf(from) } });
 }
 
 function parentOf(from: RequestedCall['from']): { parentToolCallId?: string } {
@@ -168,17 +170,17 @@ function parentOf(from: RequestedCall['from']): { parentToolCallId?: string } {
 }
 
 function callContext(active: ActiveCall): ToolCallContext {
-  const { run, request, record } = active;
+  const { step, request, record } = active;
   const { id: toolCallId, name: toolName } = record.call;
-  const { signal, policy, metadata } = run.context;
+  const { signal, policy, metadata } = step.context;
   return {
     toolCallId,
     signal,
     caller: policy.caller,
     metadata,
     progress: (update) =>
-      run.emit?.({ type: 'tool_progress', data: { toolCallId, toolName, ...parentOf(request.from), ...update } }),
-    meta: run.metaOf(toolCallId),
+      step.emit?.({ type: 'tool_progress', data: { toolCallId, toolName, ...parentOf(request.from), ...update } }),
+    meta: step.metaOf(toolCallId),
     get tools() {
       active.inner ??= new InnerCalls(active, gate);
       return active.inner;
@@ -207,29 +209,29 @@ interface Failure {
 }
 
 /** Throws for an answer that cannot be read: that is a failure of the tool, not of the run. */
-function readToolAnswer({ run, record }: ActiveCall, entry: ToolEntry, answer: CallToolResult): Outcome {
+function readToolAnswer({ step, record }: ActiveCall, entry: ToolEntry, answer: CallToolResult): Outcome {
   const { call } = record;
   if (!answer.isError) {
-    const read = run.hooks.onToolResult ? undefined : toToolResult(call, answer, run.settings);
+    const read = step.hooks.onToolResult ? undefined : toToolResult(call, answer, step.settings);
     record.outcome = 'done';
     return { answer, result: read?.result, whole: read?.whole };
   }
   const text = resultText(answer);
   const code = looksLikeBadArguments(text, entry) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
-  return { entry, error: new PocketError(code, text), ...toToolResult(call, answer, run.settings) };
+  return { entry, error: new PocketError(code, text), ...toToolResult(call, answer, step.settings) };
 }
 
-async function keepWhole(run: ToolRun, call: ToolCall, outcome: Outcome): Promise<void> {
+async function keepWhole(step: StepCalls, call: ToolCall, outcome: Outcome): Promise<void> {
   if (outcome.whole === undefined) return;
-  outcome.kept = await abortable(run.keepResult(call, outcome.whole), run.context.signal);
+  outcome.kept = await abortable(step.keepResult(call, outcome.whole), step.context.signal);
   if (outcome.kept) outcome.result?.toolResultContent.push({ type: 'text', text: outcome.kept.note });
 }
 
 /** What the model reads, after the hooks. */
 async function resultOf(active: ActiveCall, outcome: Outcome): Promise<ToolResult> {
-  const { run, record } = active;
-  const { hooks, hookContext } = run;
-  const { signal } = run.context;
+  const { step, record } = active;
+  const { hooks, hookContext } = step;
+  const { signal } = step.context;
   const { call } = record;
   let result: ToolResult;
   if (outcome.error) result = await failedResult(active, outcome);
@@ -252,11 +254,11 @@ function editedNote({ arguments: args }: ToolCall): { type: 'text'; text: string
   return { type: 'text', text: `[The approver changed the arguments of this call to ${JSON.stringify(args)}]` };
 }
 
-async function failedResult({ run, record, stop }: ActiveCall, failure: Failure): Promise<ToolResult> {
-  const { settings } = run;
+async function failedResult({ step, record, stop }: ActiveCall, failure: Failure): Promise<ToolResult> {
+  const { settings } = step;
   const { call } = record;
   const { error, entry, result: ownResult } = failure;
-  const decision = await within(run.context.signal, run.hooks.onToolError?.(run.hookContext, call, error));
+  const decision = await within(step.context.signal, step.hooks.onToolError?.(step.hookContext, call, error));
   if (typeof decision === 'string') return errorToolResult(call, { error, message: decision, settings });
   if (decision === false) {
     const text = `Tool "${call.name}" failed and the run was stopped: ${errorText(error)}`;
@@ -265,7 +267,7 @@ async function failedResult({ run, record, stop }: ActiveCall, failure: Failure)
   const result = ownResult ?? errorToolResult(call, { error, settings });
   const isBadArguments =
     isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error), entry);
-  const tool = entry && isBadArguments ? visibleTool(run, entry) : undefined;
+  const tool = entry && isBadArguments ? visibleTool(step, entry) : undefined;
   const schema = tool && JSON.stringify(tool.inputSchema);
   // schemas of servers may be huge, and the model has this one already
   if (schema !== undefined && Buffer.byteLength(schema) <= settings.maxToolResultBytes) {
@@ -276,7 +278,7 @@ async function failedResult({ run, record, stop }: ActiveCall, failure: Failure)
 }
 
 /** Without the choices that the model may not see. */
-function visibleTool({ context: { policy } }: ToolRun, entry: ToolEntry): Tool | undefined {
+function visibleTool({ context: { policy } }: StepCalls, entry: ToolEntry): Tool | undefined {
   return allowedTool(entry.source, entry, (tool) => policy.refusal(tool) === undefined);
 }
 

@@ -43,8 +43,8 @@ export class ToolTable {
   visibleTo(policy: Policy): ToolTable {
     const table = this.#allowedBy(policy);
     if (!table.hasProviderTools) return table;
-    // neither rules nor people can stop a call that the provider makes, so a tool whose calls they may refuse is not offered
-    const isOffered = ([, entry]: [string, ToolEntry]) => !isRunByProvider(entry) || policy.allowsUnjudged(entry);
+    // people cannot stop a call that the provider makes, so a tool whose calls they must approve is not offered
+    const isOffered = ([, entry]: [string, ToolEntry]) => !isRunByProvider(entry) || !policy.asksAbout(entry);
     return new ToolTable(new Map([...table.#byName].filter(isOffered)));
   }
 

@@ -53,7 +53,9 @@ export interface Reach {
   hidden: ReadonlySet<string>;
 }
 
-export interface ToolRun {
+/** What the tool calls of one step share. */
+export interface StepCalls {
+  /** The run: its signal, policy, budget and metadata. Each call has a context of its own below it. */
   context: RunContext;
   hooks: ToolHooks<unknown>;
   hookContext: unknown;
@@ -123,9 +125,12 @@ export class RunStop {
 
 /** A call between the request of the model and its result. */
 export interface ActiveCall {
-  run: ToolRun;
+  step: StepCalls;
+  /** `request.call` is what the model asked for. It never changes. */
   request: RequestedCall;
+  /** For the audit. `record.call` is what is made: `preToolCall` or an approver may have changed it. */
   record: CallRecord;
+  /** Shared by the calls of the step. */
   stop: RunStop;
   /** What the tool returned, unless a hook changed it. */
   answer?: CallToolResult;
@@ -141,6 +146,6 @@ export function note(record: CallRecord, { decision, by, reason }: Pick<Verdict,
 }
 
 /** Whether the run can end before this call, and make it when it is resumed. A tool that makes calls cannot wait. */
-export function maySuspend({ run, request }: Pick<ActiveCall, 'run' | 'request'>): boolean {
-  return run.journal !== undefined && !request.from;
+export function maySuspend({ step, request }: Pick<ActiveCall, 'step' | 'request'>): boolean {
+  return step.journal !== undefined && !request.from;
 }
