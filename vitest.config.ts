@@ -33,7 +33,7 @@ export default defineConfig({
     // scripts/run-tests.ts
     env: {
       NODE_COMPILE_CACHE: inRoot('node_modules/.cache/tests'),
-      NODE_OPTIONS: `--require ${JSON.stringify(inRoot('scripts/use-bundles.cjs'))}`,
+      NODE_OPTIONS: `--max-semi-space-size=32 --require ${JSON.stringify(inRoot('scripts/use-bundles.cjs'))}`,
       TEST_PATIENCE: String(patience),
       ...temporaryFolder(),
     },

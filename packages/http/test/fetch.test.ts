@@ -770,7 +770,7 @@ test('a reader that has taken one chunk may take a long time for the rest', asyn
   const base = await serve((_request, response) => response.end(Buffer.alloc(1_000_000)));
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const response = await open()(base);
-  await vi.waitUntil(() => vi.getTimerCount() > 0);
+  await expect.poll(() => vi.getTimerCount()).toBeGreaterThan(0);
   const reader = response.body?.getReader() ?? expect.fail('there is no body');
   let size = (await reader.read()).value?.length ?? 0;
   vi.advanceTimersByTime(60_000);

@@ -59,7 +59,7 @@ test('a notice that cannot be deleted is logged, and the answer still arrives', 
 });
 
 test('a notice is not sent twice when the response of Discord is lost', async () => {
-  const { model, discord, endFirst } = await busyChannel({ client: { rest: { timeout: 500 } } });
+  const { model, discord, endFirst } = await busyChannel({ client: { rest: { timeout: 2_000 } } });
   discord.failNext({ request: /POST .*messages$/, status: 'lost' });
   discord.user('bob').say('general', `${discord.bot.mention} second`);
   await discord.waitFor(() => discord.requests.filter(({ body }) => body.includes('yours is next')).length === 2);

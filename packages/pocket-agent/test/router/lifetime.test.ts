@@ -132,7 +132,7 @@ describe('a stream frees its place', () => {
   });
 
   test('when it is not read for timeoutMs, and can still be read after that', async () => {
-    const { router, model } = single(streaming([delta, finish('stop')]), { timeoutMs: 500, maxParallel: 1 });
+    const { router, model } = single(streaming([delta, finish('stop')]), { timeoutMs: 2_000, maxParallel: 1 });
     const { stream } = await model.doStream(ask('Hello'));
     expect(await inFlight(router)).toBe(1);
     await expect.poll(() => inFlight(router)).toBe(0);
