@@ -24,6 +24,8 @@ import {
 } from 'pocket-agent/internal';
 import { columns } from './text-width.ts';
 
+export { columns };
+
 export interface ToolRow extends Judgement {
   tool: string;
   allowed: boolean;
