@@ -20,12 +20,12 @@ interface Check {
   attempt(project: Project): void | Promise<void>;
 }
 
-const extensions = ['a2a', 'code-mode', 'redis', 'store', 'tool-folder'].map((name) => `@pocket-agent/${name}`);
+const extensions = ['a2a', 'code-mode', 'redis', 'runs', 'store', 'tool-folder'].map((name) => `@pocket-agent/${name}`);
 
 const checks: Check[] = [
   { packages: ['pocket-agent'], mostPackages: 26, attempt: tryLibrary },
-  { packages: ['pocket-agent', ...extensions], mostPackages: 56, attempt: tryExtensions },
-  { packages: ['@pocket-agent/cli'], mostPackages: 42, attempt: tryCommand },
+  { packages: ['pocket-agent', ...extensions], mostPackages: 58, attempt: tryExtensions },
+  { packages: ['@pocket-agent/cli'], mostPackages: 44, attempt: tryCommand },
   { packages: ['@pocket-agent/mattermost'], mostPackages: 40, attempt: tryMattermost },
   { packages: ['@pocket-agent/agent3'], mostPackages: 32, attempt: tryAgent3 },
   { packages: ['@pocket-agent/discord'], mostPackages: 64, attempt: tryDiscord },

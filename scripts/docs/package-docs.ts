@@ -14,6 +14,7 @@ const ownPages: Record<string, string[]> = {
   '@pocket-agent/studio': ['studio'],
   '@pocket-agent/mattermost': ['mattermost', 'mattermost-bot', 'from-mattermost-python'],
   '@pocket-agent/redis': ['models'],
+  '@pocket-agent/runs': ['runs'],
   '@pocket-agent/store': ['conversations'],
   '@pocket-agent/tool-folder': ['tool-folders', 'skills'],
 };

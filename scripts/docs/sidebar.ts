@@ -13,6 +13,7 @@ export const sidebar: Record<string, Record<string, string>> = {
   Runs: {
     'docs/typed-answers.md': 'Typed answers',
     'docs/conversations.md': 'Conversations',
+    'docs/runs.md': 'Durable runs',
     'docs/streaming.md': 'Streaming to a browser',
     'docs/hooks-and-events.md': 'Hooks and events',
     'docs/observability.md': 'Observability',

@@ -22,6 +22,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   sessions: () => import('./commands/sessions.ts'),
   memory: () => import('./commands/memory.ts'),
   callers: () => import('./commands/callers.ts'),
+  worker: () => import('./commands/serving/worker.ts'),
+  runs: () => import('./commands/runs.ts'),
   dump: () => import('./commands/dump.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };

@@ -51,6 +51,8 @@ Commands:
   sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save
   memory [ACTION]             list or erase what agents remember with --memory
   callers [ACTION]            list, show, export or erase what serve --conversations saved of its callers
+  worker FILE                 advance the durable runs of the agents that a module exports
+  runs [ACTION]               list, show or cancel durable runs, and answer their questions
   doctor                      check Node, keys, servers and tool folders, and say how to fix problems
 
 Options:
@@ -251,6 +253,34 @@ Options:
       --conversations DATABASE  the SQLite file or postgres:// URL; default: POCKET_AGENT_CONVERSATIONS
       --token TOKEN    the caller with this token, instead of CALLER
       --scope NAME     the program whose conversations they are, such as discord; default: served agents
+`,
+  },
+  worker: {
+    usage: ['pocket-agent worker [options] FILE'],
+    about: `Advances the durable runs of the agents that a module exports, until it is stopped:
+export const agents = { support: () => new PocketAgent({ … }) }
+On PostgreSQL any number of workers share the runs, and take over those of a worker that died.
+
+Options:
+      --runs DATABASE  a SQLite file or postgres:// URL; default: POCKET_AGENT_RUNS
+      --parallel N     runs at the same time; default: 10
+`,
+  },
+  runs: {
+    usage: [
+      'pocket-agent runs [list] [options]',
+      'pocket-agent runs questions [options]',
+      'pocket-agent runs show [options] RUN',
+      'pocket-agent runs answer [options] QUESTION ANSWER',
+      'pocket-agent runs cancel [options] RUN',
+    ],
+    about: `Lists durable runs, newest first, and the questions that wait for an answer. ANSWER is allow, deny, or JSON such as
+{"deny":"too late"}, {"allow":{"order":18}} or, for a form, {"action":"accept","content":{"day":"Monday"}}.
+
+Options:
+      --runs DATABASE  the SQLite file or postgres:// URL; default: POCKET_AGENT_RUNS
+      --status STATUS  list only runs that are queued, running, waiting, finished, failed or cancelled
+      --json           print JSON lines
 `,
   },
   dump: {

@@ -1,0 +1,66 @@
+// The command `pocket-agent worker`: advances the durable runs of the agents in a module, until it is stopped.
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { errorText, isRecord, PocketError, printable } from '@pocket-agent/kit';
+import type { RunsOptions } from '@pocket-agent/runs';
+import { readArguments, wholeNumber } from '../../command-line/arguments.ts';
+import { program } from '../../command-line/help.ts';
+import type { Interrupts } from '../../command-line/interrupts.ts';
+import { runsUrl } from '../../files/runs-url.ts';
+import { screenLogger } from '../../terminal/screen-logger.ts';
+
+/** How long steps in progress may take after a signal to stop. A second signal ends the program at once. */
+const DRAIN_MS = 25_000;
+
+type Agents = NonNullable<RunsOptions['agents']>;
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values, positionals } = readArguments(args, { runs: { type: 'string' }, parallel: { type: 'string' } });
+  const [file, ...others] = positionals;
+  if (file === undefined || others.length > 0)
+    throw new PocketError('CONFIG_INVALID', `Usage: ${program} worker FILE --runs DATABASE`);
+  const url = runsUrl(values.runs);
+  const maxParallelRuns = wholeNumber('parallel', values.parallel);
+  const agents = await agentsOf(file);
+  const { openRuns } = await import('@pocket-agent/runs');
+  const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
+  const runs = await openRuns({
+    url,
+    agents,
+    logger: screenLogger(tell),
+    ...(maxParallelRuns === undefined ? {} : { maxParallelRuns }),
+  });
+  tell(`Ready for runs of ${Object.keys(agents).join(', ')}. Ctrl-C stops.`);
+  await stopped(interrupts.listen().signal);
+  await runs.close({ graceMs: DRAIN_MS });
+  return interrupts.exitCode ?? 0;
+}
+
+/** The module is the program of the user, like a file that is given to node. */
+async function agentsOf(file: string): Promise<Agents> {
+  const wrong = (problem: string, cause?: unknown) =>
+    new PocketError(
+      'CONFIG_INVALID',
+      `${file} ${problem}: export const agents = { support: () => new PocketAgent(…) }`,
+      {
+        cause,
+      },
+    );
+  let module: unknown;
+  try {
+    module = await import(pathToFileURL(resolve(file)).href);
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', `${file} cannot be loaded: ${errorText(error)}`, { cause: error });
+  }
+  const agents = isRecord(module) ? module.agents : undefined;
+  if (!isRecord(agents) || Object.keys(agents).length === 0) throw wrong('must export its agents');
+  if (!Object.values(agents).every((make) => typeof make === 'function')) throw wrong('must export functions');
+  return agents as Agents;
+}
+
+async function stopped(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const alive = setInterval(() => {}, 2 ** 30);
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  clearInterval(alive);
+}

@@ -1,0 +1,45 @@
+// `pocket-agent worker`: advances durable runs until it is stopped.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { openRuns } from '@pocket-agent/runs';
+import { expect, test } from 'vitest';
+import { CommandFolder, commandLine } from './fixtures/command.ts';
+
+const folder = new CommandFolder();
+
+test('advances the runs of the agents in a module, and ends when it is told to', async () => {
+  const database = join(folder.path, 'runs.db');
+  const module = join(folder.path, 'agents.mjs');
+  const library = import.meta.resolve('pocket-agent');
+  writeFileSync(
+    module,
+    `import { PocketAgent } from ${JSON.stringify(library)};
+     export const agents = { calculator: () => new PocketAgent({ name: 'calculator', llmModel: 'demo' }) };`,
+  );
+  const [node = '', ...args] = [...commandLine, 'worker', module, '--runs', database];
+  const worker = spawn(node, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const [line] = await once(createInterface(worker.stderr), 'line');
+  expect(line).toBe('Ready for runs of calculator. Ctrl-C stops.');
+  const runs = await openRuns({ url: `sqlite:${database}` });
+  const { id } = await runs.start('calculator', 'What is 6 * 7?');
+  expect(await runs.result(id)).toEqual(expect.any(String));
+  worker.kill('SIGTERM');
+  expect(await once(worker, 'exit')).toEqual([143, null]);
+  await runs.close();
+});
+
+test('refuses modules without agents', async () => {
+  const database = join(folder.path, 'runs.db');
+  const module = join(folder.path, 'empty.mjs');
+  writeFileSync(module, 'export const agent = 1;');
+  const worker = (...args: string[]) => folder.command(['worker', ...args]);
+  expect((await worker(module, '--runs', database)).stderr).toContain(
+    'must export its agents: export const agents = {',
+  );
+  expect((await worker(join(folder.path, 'none.mjs'), '--runs', database)).stderr).toContain('cannot be loaded');
+  expect((await worker(module)).stderr).toContain('Name the database');
+  expect((await worker()).stderr).toContain('worker FILE --runs DATABASE');
+});

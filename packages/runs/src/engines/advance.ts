@@ -1,0 +1,182 @@
+// Advances one run: from its journal to its answer, to a question that waits, or to its failure.
+import { errorText, isPocketError, sha256 } from '@pocket-agent/kit';
+import type { ApprovalRequest, Approve, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
+import type { Changes } from '../changes.ts';
+import type { NewEvent, QuestionAnswer } from '../events.ts';
+import { inTransaction, lockRun, type RunStore, write } from '../journal.ts';
+import { closeQuestions, type NewQuestion, type Questions } from '../questions.ts';
+import { isRunError } from '../run-error.ts';
+import { RunLog } from '../run-log.ts';
+import type { RunTable } from '../schema.ts';
+
+/** More attempts without a new row in the journal mean that the run ends its process. */
+const MAX_ATTEMPTS = 5;
+
+interface AdvanceOptions {
+  store: RunStore;
+  questions: Questions;
+  changes: Changes;
+  agent: PocketAgent<unknown>;
+}
+
+type Ended = Extract<NewEvent, { type: 'finished' | 'failed' }>;
+
+/** A run that this process holds. */
+export class HeldRun {
+  readonly row: RunTable;
+  readonly #options: AdvanceOptions;
+  readonly #holder: string;
+  readonly #abort = new AbortController();
+  #log: RunLog | undefined;
+  #isLeaving = false;
+
+  constructor(row: RunTable, options: AdvanceOptions) {
+    this.row = row;
+    this.#options = options;
+    this.#holder = row.holder ?? '';
+  }
+
+  /** Resolves when nothing of the run is left in this process. Rejects if the database cannot be used. */
+  async advance(): Promise<void> {
+    const agent = this.#options.agent.fork();
+    try {
+      await this.#settle(await this.#run(agent));
+    } finally {
+      await agent.close();
+      this.#options.changes.notify();
+    }
+  }
+
+  /** Another process goes on: after the next message, so that no call is interrupted. */
+  leave(): void {
+    this.#isLeaving = true;
+  }
+
+  /** Stops at once. The journal stays as it is. */
+  stop(reason: string): void {
+    this.#log?.freeze();
+    this.#abort.abort(new Error(reason));
+  }
+
+  /** How the run has ended; undefined if it goes on later. */
+  async #run(agent: PocketAgent<unknown>): Promise<Ended | undefined> {
+    const { row } = this;
+    if (row.attempts > MAX_ATTEMPTS) return failed('FAILED', `The process ended ${MAX_ATTEMPTS} times at one step.`);
+    const timeoutMs = row.deadline_at === null ? undefined : row.deadline_at - Date.now();
+    if (timeoutMs !== undefined && timeoutMs <= 0) return late();
+    this.#log = new RunLog(this.#options.store, {
+      run: row,
+      holder: this.#holder,
+      saved: () => {
+        if (this.#isLeaving) this.stop('The process ends.');
+      },
+    });
+    try {
+      await agent.continueConversation(this.#log);
+      const options = this.#runOptions(agent, timeoutMs);
+      const input: string | UserInput = JSON.parse(row.input);
+      const answer = agent.messages.length === 0 ? await agent.run(input, options) : await agent.resume(options);
+      return { type: 'finished', data: { answer: answer ?? null } };
+    } catch (error) {
+      const goesOn = isPocketError(error, 'RUN_SUSPENDED') || isRunError(error, 'RUN_LOST');
+      if (goesOn || this.#abort.signal.aborted) return undefined;
+      return failed(isPocketError(error) ? error.code : 'FAILED', errorText(error));
+    }
+  }
+
+  #runOptions(agent: PocketAgent<unknown>, timeoutMs: number | undefined): RunOptions {
+    const { caller, profile } = this.row;
+    return {
+      signal: this.#abort.signal,
+      approve: this.#approver(agent),
+      elicit: async (request, { server, signal }) => {
+        const hash = sha256(JSON.stringify([server, request]));
+        const answer = await this.#wait({ kind: 'elicitation', hash, call_id: '', about: { request, server } }, signal);
+        return typeof answer === 'object' && 'action' in answer ? answer : { action: 'cancel' };
+      },
+      ...(caller === null ? {} : { caller }),
+      ...(profile === null ? {} : { profile: JSON.parse(profile) }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    };
+  }
+
+  /** An `approve` of the agent decides first. What it leaves open is asked. */
+  #approver({ approve }: PocketAgent<unknown>): Approve {
+    return async (request) => {
+      const decided = approve ? await approve(request) : 'later';
+      if (decided !== 'later') return decided;
+      const { toolCallId: call_id, signal, canWait } = request;
+      const call = callOf(request);
+      const question: NewQuestion = { kind: 'approval', hash: hashOf(call), call_id, about: { call } };
+      const answer = canWait ? await this.#ask(question) : await this.#wait(question, signal);
+      if (answer === undefined) return 'later';
+      if (typeof answer !== 'object') return answer;
+      if ('action' in answer) return 'deny';
+      const { hash: _checked, ...others } = answer;
+      return others as QuestionAnswer & typeof answer;
+    };
+  }
+
+  async #ask(question: NewQuestion): Promise<QuestionAnswer | undefined> {
+    const { questions, changes } = this.#options;
+    const answer = await questions.ask({ ...this.row, holder: this.#holder }, question);
+    changes.notify();
+    return answer;
+  }
+
+  /** For a question whose call cannot be made again: it waits in this process. */
+  #wait(question: NewQuestion, signal: AbortSignal): Promise<QuestionAnswer> {
+    const { questions, changes } = this.#options;
+    return changes.until(() => questions.ask({ ...this.row, holder: this.#holder }, question), signal);
+  }
+
+  async #settle(end: Ended | undefined): Promise<void> {
+    const { id: run } = this.row;
+    const { store } = this.#options;
+    const holder = this.#holder;
+    await inTransaction(store, async (db) => {
+      await lockRun(store, db, run);
+      if (end) {
+        const set = { status: end.type, holder: null };
+        if (await write(db, { run, holder, events: [end], set })) await closeQuestions(db, run);
+        return;
+      }
+      const answered = await db
+        .selectFrom('pocket_run_questions')
+        .select('id')
+        .where('run', '=', run)
+        .where('status', '=', 'answered')
+        .limit(1)
+        .executeTakeFirst();
+      // an answer may have come since the question was asked
+      const status = this.#abort.signal.aborted || answered ? 'queued' : 'waiting';
+      const isHeld = await write(db, { run, holder, events: [], set: { status, holder: null } });
+      if (isHeld && status === 'queued') await store.queued(db, this.row);
+    });
+  }
+}
+
+function failed(code: string, message: string): Ended {
+  return { type: 'failed', data: { code, message } };
+}
+
+export function late(): Ended {
+  return failed('TIMEOUT', 'The run was not finished in its time.');
+}
+
+/** The name of the agent is not part of it: without an option it is a new one in each process. */
+function hashOf({ path, toolCallId: _id, changed: _changed, ...call }: ReturnType<typeof callOf>): string {
+  return sha256(JSON.stringify([path.slice(1), call]));
+}
+
+function callOf({ tool, capability, description, arguments: args, toolCallId, path, changed }: ApprovalRequest) {
+  return {
+    tool,
+    capability,
+    ...(description === undefined ? {} : { description }),
+    arguments: args,
+    toolCallId,
+    path,
+    changed,
+  };
+}

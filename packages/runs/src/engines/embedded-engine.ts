@@ -1,0 +1,93 @@
+// The engine of one process on SQLite: takes up runs that are queued, those of a process that died first.
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { RunTable } from '../schema.ts';
+import type { Engine } from './engine.ts';
+import { Worker, type WorkerOptions } from './worker.ts';
+import { tryWorkerLock } from './worker-lock.ts';
+
+/** How often it looks for what other processes have changed, and for what is late. */
+const TICK_MS = 1_000;
+
+export class EmbeddedEngine implements Engine {
+  readonly #worker: Worker;
+  readonly #file: string;
+  #unlock: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #tickedAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+  /** One look for runs at a time. */
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(file: string, options: WorkerOptions) {
+    this.#file = file;
+    this.#worker = new Worker(options);
+  }
+
+  /** The row says it. */
+  async queued(): Promise<void> {}
+
+  async start(): Promise<void> {
+    if (this.#worker.options.agents.size === 0) return;
+    await this.#look();
+    this.#timer = setInterval(() => this.wake(), TICK_MS).unref();
+  }
+
+  wake(): void {
+    if (!this.#timer) return;
+    this.#looking = this.#looking.then(() => this.#look()).catch((error) => this.#worker.report(error));
+  }
+
+  cancel(run: string): void {
+    this.#worker.cancel(run);
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#looking;
+    await this.#worker.leave(graceMs);
+    this.#unlock?.();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isClosed) return;
+    if (!this.#unlock && !(await this.#becomeWorker())) return;
+    if (performance.now() - this.#tickedAt >= TICK_MS) {
+      this.#tickedAt = performance.now();
+      await this.#worker.tick();
+    }
+    while (!this.#isClosed && this.#worker.size < this.#worker.options.maxParallelRuns) {
+      const row = await this.#claim();
+      if (!row) return;
+      const advancing = this.#worker.advance(row).catch((error) => this.#worker.report(error));
+      void advancing.then(() => this.wake());
+    }
+  }
+
+  async #becomeWorker(): Promise<boolean> {
+    this.#unlock = await tryWorkerLock(this.#file);
+    if (!this.#unlock) return false;
+    // the process that ran them has ended
+    const set = { status: 'queued' as const, holder: null };
+    await this.#worker.options.store.db.updateTable('pocket_runs').set(set).where('status', '=', 'running').execute();
+    return true;
+  }
+
+  #claim(): Promise<RunTable | undefined> {
+    const { store, agents } = this.#worker.options;
+    const next = store.db
+      .selectFrom('pocket_runs')
+      .select('id')
+      .where('status', '=', 'queued')
+      .where('agent', 'in', [...agents.keys()])
+      .orderBy('created_at')
+      .limit(1);
+    return store.db
+      .updateTable('pocket_runs')
+      .set({ status: 'running', holder: randomUUID(), attempts: sql<number>`attempts + 1` })
+      .where('id', '=', next)
+      .returningAll()
+      .executeTakeFirst();
+  }
+}

@@ -1,0 +1,107 @@
+// The runs that this process advances, and what is looked after while it does.
+import { errorText, type Logger, settlesWithin } from '@pocket-agent/kit';
+import { sql } from 'kysely';
+import type { PocketAgent } from 'pocket-agent';
+import type { Changes } from '../changes.ts';
+import { inTransaction, type RunStore, write } from '../journal.ts';
+import { closeQuestions, type Questions } from '../questions.ts';
+import type { Schedules } from '../schedules.ts';
+import type { RunTable } from '../schema.ts';
+import { HeldRun, late } from './advance.ts';
+
+const LATE_AT_ONCE = 100;
+
+export interface WorkerOptions {
+  store: RunStore;
+  questions: Questions;
+  schedules: Schedules;
+  changes: Changes;
+  agents: ReadonlyMap<string, PocketAgent<unknown>>;
+  maxParallelRuns: number;
+  logger: Logger;
+}
+
+export class Worker {
+  readonly options: WorkerOptions;
+  readonly #held = new Map<string, { run: HeldRun; ended: Promise<void> }>();
+
+  constructor(options: WorkerOptions) {
+    this.options = options;
+  }
+
+  /** The number of runs. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Resolves when nothing of the run is left in this process. Rejects if the database cannot be used. */
+  async advance(row: RunTable): Promise<void> {
+    const { store, questions, changes, agents } = this.options;
+    const agent = agents.get(row.agent);
+    if (!agent) return;
+    const run = new HeldRun(row, { store, questions, changes, agent });
+    const advancing = run.advance();
+    const held = { run, ended: advancing.catch(() => {}) };
+    this.#held.set(row.id, held);
+    try {
+      await advancing;
+    } finally {
+      if (this.#held.get(row.id) === held) this.#held.delete(row.id);
+    }
+  }
+
+  cancel(run: string): void {
+    this.#held.get(run)?.run.stop('The run was cancelled.');
+  }
+
+  /** What no run has a timer for: answers and runs that are late, and runs that other processes took or cancelled. */
+  async tick(): Promise<void> {
+    await this.options.schedules.startDue(Date.now());
+    await this.options.questions.expire();
+    await this.#failLate();
+    await this.#stopLost();
+  }
+
+  async leave(graceMs: number): Promise<void> {
+    const held = [...this.#held.values()];
+    for (const { run } of held) run.leave();
+    const ended = Promise.all(held.map((each) => each.ended));
+    await settlesWithin(graceMs, ended);
+    for (const { run } of held) run.stop('The process ends.');
+    await ended;
+  }
+
+  report(error: unknown): void {
+    this.options.logger.error(`Runs could not be advanced: ${errorText(error)}`);
+  }
+
+  async #failLate(): Promise<void> {
+    const { store, changes } = this.options;
+    const rows = await store.db
+      .selectFrom('pocket_runs')
+      .select('id')
+      .where('status', '=', sql.lit('waiting'))
+      .where('deadline_at', 'is not', null)
+      .where('deadline_at', '<=', Date.now())
+      .limit(LATE_AT_ONCE)
+      .execute();
+    for (const { id } of rows)
+      await inTransaction(store, async (db) => {
+        const isLate = await write(db, { run: id, among: ['waiting'], events: [late()], set: { status: 'failed' } });
+        if (isLate) await closeQuestions(db, id);
+      });
+    if (rows.length > 0) changes.notify();
+  }
+
+  async #stopLost(): Promise<void> {
+    if (this.#held.size === 0) return;
+    const rows = await this.options.store.db
+      .selectFrom('pocket_runs')
+      .select(['id', 'holder'])
+      .where('id', 'in', [...this.#held.keys()])
+      .execute();
+    const holders = new Map(rows.map(({ id, holder }) => [id, holder]));
+    for (const [id, { run }] of this.#held)
+      if (holders.get(id) !== run.row.holder) run.stop('The run was cancelled, or taken over.');
+  }
+}

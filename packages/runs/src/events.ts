@@ -1,0 +1,77 @@
+// The events of a run: the rows of its journal. They are numbered, so that a reader can go on after any of them.
+import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import type { ApprovalAnswer, Message, ToolCall, ToolMessage, UserInput } from 'pocket-agent';
+import type { JournalTable } from './schema.ts';
+
+interface RunEventData {
+  started: { agent: string; caller?: string; input: string | UserInput };
+  message: Message;
+  /** All messages before it were removed. */
+  reset: Record<never, never>;
+  /** A call that is neither read-only nor idempotent begins. */
+  intent: ToolCall;
+  /** The result of a call, while other calls of the step still run. The message of the step contains it again. */
+  result: ToolMessage;
+  question: Question;
+  /** `by`: who answered, if that was said. */
+  answer: { question: string; answer: QuestionAnswer; by?: string };
+  finished: { answer: unknown };
+  failed: { code: string; message: string };
+  cancelled: Record<never, never>;
+}
+
+export type RunEventType = keyof RunEventData;
+
+/** `number` counts from 1 in each run. */
+export type RunEvent = {
+  [Type in RunEventType]: { number: number; type: Type; data: RunEventData[Type]; time: string };
+}[RunEventType];
+
+/** An event before it is in the journal. */
+export type NewEvent = {
+  [Type in RunEventType]: { type: Type; data: RunEventData[Type] };
+}[RunEventType];
+
+/** What a person has to decide. Its id, and the hash of the call, tie the answer to this question. */
+export interface Question {
+  id: string;
+  run: string;
+  agent: string;
+  caller?: string;
+  kind: 'approval' | 'elicitation';
+  /** Of path, tool and arguments, or of the server and what it asks. */
+  hash: string;
+  askedAt: string;
+  /** Without an answer until then, it is denied or cancelled. */
+  expiresAt?: string;
+  /** Of an approval: the call. */
+  call?: ApprovalCall;
+  /** Of an elicitation: what the server asks. */
+  request?: ElicitRequest['params'];
+  /** Of an elicitation. */
+  server?: string;
+}
+
+/** A call that needs an approval. */
+export interface ApprovalCall {
+  tool: string;
+  capability: string;
+  description?: string;
+  arguments: Record<string, unknown>;
+  toolCallId: string;
+  path: readonly string[];
+  changed: boolean;
+}
+
+/** For an approval what `approve` may return, for an elicitation its MCP result. */
+export type QuestionAnswer = Exclude<ApprovalAnswer, 'later'> | ElicitResult;
+
+/** The last event of a run. */
+export function isEnd({ type }: Pick<RunEvent, 'type'>): boolean {
+  return type === 'finished' || type === 'failed' || type === 'cancelled';
+}
+
+export function eventOf({ number, type, json, at }: JournalTable): RunEvent {
+  // written by `Journal`
+  return { number, type, data: JSON.parse(json), time: new Date(at).toISOString() } as RunEvent;
+}

@@ -1,0 +1,178 @@
+// The options of runs, and checks of what callers pass.
+import {
+  checkValue,
+  configError,
+  functionRule,
+  isRecord,
+  nonEmptyRule,
+  nullable,
+  nullableString,
+  type OptionRule,
+  OptionSet,
+  objectRule,
+  oneOf,
+  positiveInteger,
+  positiveNumber,
+} from '@pocket-agent/kit';
+import type { Logger, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
+import type { QuestionAnswer } from './events.ts';
+import type { QuestionFilter } from './questions.ts';
+import { RunError } from './run-error.ts';
+import type { ScheduleOptions } from './schedules.ts';
+import type { QuestionTable, RunStatus } from './schema.ts';
+
+export interface RunsOptions {
+  /** `sqlite:` and a file, created if missing, or `postgres://…` for several machines, which needs pg-boss. */
+  url: string;
+  /**
+   * The agents that this process runs, by name. Each is made once; every run uses a fork of it. Without agents this process
+   * only starts, reads, answers and cancels runs.
+   */
+  agents?: Readonly<Record<string, () => PocketAgent<unknown> | Promise<PocketAgent<unknown>>>>;
+  /** Runs that this process advances at the same time. Default 10. */
+  maxParallelRuns?: number;
+  /** Questions without an answer are denied after this time. Default: never. */
+  questionsExpireAfterMs?: number;
+  logger?: Logger;
+}
+
+export interface StartOptions {
+  /** Default: a random UUID. */
+  id?: string;
+  /** As in `run(input, { caller })`. */
+  caller?: string;
+  /** As in `run(input, { profile })`. */
+  profile?: RunOptions['profile'];
+  /** From the start, waiting included; then the run fails with `TIMEOUT`. Default: no limit. */
+  timeoutMs?: number;
+}
+
+export interface ListRunsOptions {
+  agent?: string;
+  caller?: string;
+  status?: RunStatus;
+  /** Default 100, at most 1,000. */
+  limit?: number;
+  /** `next` of the page before. */
+  cursor?: string;
+}
+
+const MAX_ID_LENGTH = 512;
+const MAX_PAGE = 1_000;
+const statuses = ['queued', 'running', 'waiting', 'finished', 'failed', 'cancelled'];
+
+const limit: OptionRule = {
+  expected: `a whole number from 1 to ${MAX_PAGE}`,
+  accepts: (value) => Number.isInteger(value) && Number(value) > 0 && Number(value) <= MAX_PAGE,
+};
+const id: OptionRule = {
+  expected: `a string of 1 to ${MAX_ID_LENGTH} characters`,
+  accepts: (value) => typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH,
+};
+
+const runsOptions = new OptionSet<RunsOptions>('openRuns()', {
+  url: { ...nonEmptyRule, isSecret: true },
+  agents: { ...objectRule, part: functionRule },
+  maxParallelRuns: positiveInteger,
+  questionsExpireAfterMs: positiveNumber,
+  logger: objectRule,
+});
+const startOptions = new OptionSet<StartOptions>('start()', {
+  id,
+  caller: nullableString,
+  profile: nullable('a profile, or a list of them', () => true),
+  timeoutMs: positiveNumber,
+});
+const schedule = new OptionSet<ScheduleOptions>('A schedule', {
+  cron: nonEmptyRule,
+  timeZone: nullableString,
+  agent: nonEmptyRule,
+  input: true,
+  caller: nullableString,
+  missed: oneOf('once', 'skip'),
+});
+const listOptions = new OptionSet<ListRunsOptions>('A list of runs', {
+  agent: nullableString,
+  caller: nullableString,
+  status: oneOf(...statuses),
+  limit,
+  cursor: nullableString,
+});
+const filter = new OptionSet<QuestionFilter>('A list of questions', {
+  agent: nullableString,
+  caller: nullableString,
+  run: nullableString,
+  limit,
+});
+
+/** Either `file`, or `url` of PostgreSQL. */
+type ReadOptions = Omit<RunsOptions, 'url'> & { file: string | undefined; url: string | undefined };
+
+export function readRunsOptions(options: RunsOptions): ReadOptions {
+  checkValue('The options of openRuns()', options, objectRule);
+  runsOptions.check(options);
+  const { url, ...others } = options;
+  if (/^postgres(ql)?:\/\//.test(url ?? '')) return { ...others, url, file: undefined };
+  const [, file] = /^sqlite:(?:\/\/)?(.+)$/.exec(url ?? '') ?? [];
+  if (file !== undefined) return { ...others, file, url: undefined };
+  throw configError(`openRuns() needs url: 'sqlite:' and a file, such as { url: 'sqlite:runs.db' }, or postgres://….`);
+}
+
+export function checkSchedule(name: string, options: ScheduleOptions): void {
+  checkValue('The name of a schedule', name, id);
+  checkValue('A schedule', options, objectRule);
+  schedule.check(options);
+  checkValue('cron', options.cron, nonEmptyRule);
+}
+
+export function readStartOptions(options: StartOptions): StartOptions {
+  startOptions.check(options);
+  return options;
+}
+
+export function checkListOptions(options: ListRunsOptions): void {
+  listOptions.check(options);
+}
+
+export function checkFilter(options: QuestionFilter): void {
+  filter.check(options);
+}
+
+/** The input as JSON: bytes as base64, URLs as strings. */
+export function inputJson(input: string | UserInput): string {
+  const text = isRecord(input) ? input.text : input;
+  if (typeof text !== 'string') throw configError('start() takes a string, or { text, images, files }, as run() does.');
+  return JSON.stringify(input, (_key, value) => (isBuffer(value) ? Buffer.from(value.data).toString('base64') : value));
+}
+
+/** What `Buffer` returns as JSON; other bytes are refused by the agent. */
+function isBuffer(value: unknown): value is { data: number[] } {
+  return isRecord(value) && value.type === 'Buffer' && Array.isArray(value.data);
+}
+
+/** Throws unless it answers this question. */
+export function checkAnswer(answer: QuestionAnswer, { id: question, kind, hash }: QuestionTable): void {
+  const given: unknown = answer;
+  if (isRecord(given) && given.hash !== undefined && given.hash !== hash)
+    throw new RunError('ANSWER_INVALID', `The answer is for another call than question "${question}".`);
+  const isValid = kind === 'approval' ? isApproval(given) : isElicitResult(given);
+  if (isValid) return;
+  const expected = kind === 'approval' ? `'allow', 'deny', { allow: true } or { deny: 'why' }` : `{ action, content }`;
+  throw new RunError('ANSWER_INVALID', `The answer to question "${question}" must be ${expected}.`);
+}
+
+function isApproval(answer: unknown): boolean {
+  if (answer === 'allow' || answer === 'deny') return true;
+  if (!isRecord(answer)) return false;
+  if ('deny' in answer) return typeof answer.deny === 'string';
+  const { allow, remember } = answer;
+  return (allow === true || isRecord(allow)) && ['call', 'conversation', undefined].some((each) => each === remember);
+}
+
+function isElicitResult(answer: unknown): boolean {
+  if (!isRecord(answer)) return false;
+  const { action, content } = answer;
+  return (
+    ['accept', 'decline', 'cancel'].some((each) => each === action) && (content === undefined || isRecord(content))
+  );
+}

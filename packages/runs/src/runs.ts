@@ -1,0 +1,327 @@
+// Runs that outlive the process: their state is a journal in a database, which any process can read and continue.
+import { randomUUID } from 'node:crypto';
+import { configError, describeAvailable, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
+import { openStore, type Store } from '@pocket-agent/store';
+import type { PocketAgent, RunTotals, UserInput } from 'pocket-agent';
+import { Changes } from './changes.ts';
+import { EmbeddedEngine } from './engines/embedded-engine.ts';
+import type { Engine } from './engines/engine.ts';
+import { loadPgBoss, PostgresEngine } from './engines/postgres-engine.ts';
+import { eventOf, isEnd, type Question, type QuestionAnswer, type RunEvent } from './events.ts';
+import { inTransaction, type RunStore, unknownRun, write } from './journal.ts';
+import {
+  checkFilter,
+  checkListOptions,
+  checkSchedule,
+  type ListRunsOptions,
+  type RunsOptions,
+  readRunsOptions,
+  readStartOptions,
+  type StartOptions,
+} from './options.ts';
+import { closeQuestions, type QuestionFilter, Questions } from './questions.ts';
+import { RunError } from './run-error.ts';
+import { type Schedule, type ScheduleOptions, Schedules } from './schedules.ts';
+import { type RunStatus, type RunsSchema, type RunTable, runTables } from './schema.ts';
+import { insertRun, newRun } from './start-run.ts';
+
+export interface RunInfo {
+  id: string;
+  agent: string;
+  caller?: string;
+  /** waiting: for an answer to a question. */
+  status: RunStatus;
+  input: string | UserInput;
+  createdAt: string;
+  updatedAt: string;
+  deadlineAt?: string;
+  /** The number of its events. */
+  events: number;
+  steps: number;
+  /** Usage and cost until its last step. */
+  totals?: RunTotals;
+}
+
+export interface RunPage {
+  runs: RunInfo[];
+  /** Pass it as `cursor` to get the next page. */
+  next?: string;
+}
+
+export interface EventsOptions {
+  /** The number of the last event that was seen. */
+  after?: number;
+  signal?: AbortSignal;
+}
+
+interface CloseOptions {
+  /** How long runs may take to the end of a step. Default 5,000. */
+  graceMs?: number;
+}
+
+const EVENTS_PER_READ = 100;
+const DEFAULT_PAGE = 100;
+const DEFAULT_PARALLEL_RUNS = 10;
+const DEFAULT_GRACE_MS = 5_000;
+const IS_OVER = ['finished', 'failed', 'cancelled'] as const;
+const IS_OPEN = ['queued', 'running', 'waiting'] as const;
+
+/** Opens the runs in a SQLite file or in PostgreSQL. With `agents`, this process also advances them, those of a process that ended first. */
+export async function openRuns(options: RunsOptions): Promise<Runs> {
+  const {
+    url,
+    file,
+    maxParallelRuns = DEFAULT_PARALLEL_RUNS,
+    logger = stderrLogger(),
+    ...read
+  } = readRunsOptions(options);
+  const agents = new Map<string, PocketAgent<unknown>>();
+  let opened: Store<RunsSchema> | undefined;
+  let engine: Engine | undefined;
+  try {
+    for (const [name, make] of Object.entries(read.agents ?? {})) agents.set(name, await make());
+    opened = await openStore<RunsSchema>({ url, file, ...runTables });
+    const store: RunStore = { ...opened, queued: async (db, run) => engine?.queued(db, run) };
+    const changes = new Changes();
+    const questions = new Questions(store, read.questionsExpireAfterMs);
+    const schedules = new Schedules(store);
+    const worker = { store, questions, schedules, changes, agents, maxParallelRuns, logger };
+    if (url === undefined) engine = new EmbeddedEngine(file ?? '', worker);
+    else engine = new PostgresEngine(worker, await loadPgBoss(url, worker));
+    await engine.start();
+    return new Runs({ store, questions, schedules, changes, agents, engine });
+  } catch (error) {
+    // report the first error
+    await engine?.close(0).catch(() => {});
+    for (const agent of agents.values()) await agent.close();
+    await opened?.close().catch(() => {});
+    throw error;
+  }
+}
+
+interface RunsParts {
+  store: RunStore;
+  questions: Questions;
+  schedules: Schedules;
+  changes: Changes;
+  agents: ReadonlyMap<string, PocketAgent<unknown>>;
+  engine: Engine;
+}
+
+export class Runs {
+  readonly #parts: RunsParts;
+  readonly #store: RunStore;
+  readonly #closing = new AbortController();
+
+  constructor(parts: RunsParts) {
+    this.#parts = parts;
+    this.#store = parts.store;
+  }
+
+  /** Starts a run. With the id of a run that exists, it is that run. */
+  async start(agent: string, input: string | UserInput, options: StartOptions = {}): Promise<{ id: string }> {
+    const { id = randomUUID(), caller = null, profile, timeoutMs } = readStartOptions(options);
+    const { engine, changes } = this.#parts;
+    this.#checkAgent(agent);
+    const row: RunTable = {
+      ...newRun({ id, agent, input }),
+      caller,
+      profile: profile ? JSON.stringify(profile) : null,
+      deadline_at: timeoutMs === undefined ? null : Date.now() + Math.ceil(timeoutMs),
+    };
+    await inTransaction(this.#store, (db) => insertRun(this.#store, db, row));
+    engine.wake();
+    changes.notify();
+    return { id };
+  }
+
+  /** Undefined if there is no such run. */
+  async get(id: string): Promise<RunInfo | undefined> {
+    const row = await this.#store.db.selectFrom('pocket_runs').selectAll().where('id', '=', id).executeTakeFirst();
+    return row && infoOf(row);
+  }
+
+  /** Newest first. */
+  async list(options: ListRunsOptions = {}): Promise<RunPage> {
+    checkListOptions(options);
+    const { agent, caller, status, limit = DEFAULT_PAGE, cursor } = options;
+    let query = this.#store.db.selectFrom('pocket_runs').selectAll();
+    if (agent !== undefined) query = query.where('agent', '=', agent);
+    if (caller !== undefined) query = query.where('caller', '=', caller);
+    if (status !== undefined) query = query.where('status', '=', status);
+    if (cursor !== undefined) {
+      const [, time, id = ''] = /^(\d+) (.*)$/s.exec(cursor) ?? [];
+      query = query.where(({ eb, or, and }) =>
+        or([eb('created_at', '<', Number(time)), and([eb('created_at', '=', Number(time)), eb('id', '<', id)])]),
+      );
+    }
+    const rows = await query
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const runs = rows.slice(0, limit).map(infoOf);
+    return last ? { runs, next: `${last.created_at} ${last.id}` } : { runs };
+  }
+
+  /** The events of a run, until its last one: those that exist, and then those that come. */
+  async *events(
+    id: string,
+    { after = 0, signal = neverAborted() }: EventsOptions = {},
+  ): AsyncGenerator<RunEvent, void> {
+    const stop = AbortSignal.any([signal, this.#closing.signal]);
+    for (let seen = after; ; ) {
+      const found = await this.#parts.changes.until(() => this.#read(id, seen), stop);
+      for (const event of found) {
+        yield event;
+        seen = event.number;
+        if (isEnd(event)) return;
+      }
+      if (found.length === 0) return;
+    }
+  }
+
+  /** Questions that nobody has answered yet, the oldest first. */
+  async questions(options: QuestionFilter = {}): Promise<Question[]> {
+    checkFilter(options);
+    return this.#parts.questions.list(options);
+  }
+
+  /** The run goes on with this answer, here or in the process that has its agent. `by` goes into the journal. */
+  async answer(question: string, answer: QuestionAnswer, { by }: { by?: string } = {}): Promise<void> {
+    await this.#parts.questions.answer(question, answer, by);
+    this.#parts.changes.notify();
+    this.#parts.engine.wake();
+  }
+
+  /** The answer of a run, when it has one. Rejects with its error if it failed or was cancelled. */
+  async result(id: string, { signal = neverAborted() }: { signal?: AbortSignal } = {}): Promise<unknown> {
+    const stop = AbortSignal.any([signal, this.#closing.signal]);
+    const end = await this.#parts.changes.until(() => this.#end(id), stop);
+    if (end.type === 'finished') return end.data.answer;
+    if (end.type === 'cancelled') throw new RunError('RUN_CANCELLED', `The run "${id}" was cancelled.`);
+    const { code, message } = end.type === 'failed' ? end.data : { code: 'FAILED', message: 'no reason' };
+    throw new RunError('RUN_FAILED', `The run "${id}" failed (${code}): ${message}`, { cause: { code, message } });
+  }
+
+  /** False if the run is over. A call that is being made is aborted. */
+  async cancel(id: string): Promise<boolean> {
+    const { engine, changes } = this.#parts;
+    const isCancelled = await inTransaction(this.#store, async (db) => {
+      const set = { status: 'cancelled' as const, holder: null };
+      const events = [{ type: 'cancelled' as const, data: {} }];
+      if (!(await write(db, { run: id, among: IS_OPEN, events, set }))) return false;
+      await closeQuestions(db, id);
+      return true;
+    });
+    if (!isCancelled && !(await this.get(id))) throw unknownRun(id);
+    engine.cancel(id);
+    changes.notify();
+    return isCancelled;
+  }
+
+  /** Starts a run at each time of a schedule, once however many processes there are. Replaces the schedule of this name. */
+  async schedule(name: string, options: ScheduleOptions): Promise<void> {
+    checkSchedule(name, options);
+    this.#checkAgent(options.agent);
+    await this.#parts.schedules.set(name, options);
+  }
+
+  /** False if there is no such schedule. */
+  unschedule(name: string): Promise<boolean> {
+    return this.#parts.schedules.remove(name);
+  }
+
+  schedules(): Promise<Schedule[]> {
+    return this.#parts.schedules.list();
+  }
+
+  /** Deletes runs that have been over for this long, with their journals, and returns their number. */
+  async purge(olderThanMs: number): Promise<number> {
+    const { numDeletedRows } = await this.#store.db
+      .deleteFrom('pocket_runs')
+      .where('status', 'in', IS_OVER)
+      .where('updated_at', '<=', Date.now() - olderThanMs)
+      .executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
+  }
+
+  /** Runs of this process stop at the end of a step, and go on in the next process. */
+  async close({ graceMs = DEFAULT_GRACE_MS }: CloseOptions = {}): Promise<void> {
+    const { engine, agents } = this.#parts;
+    await engine.close(graceMs);
+    this.#closing.abort(new PocketError('ABORTED', 'The runs were closed.'));
+    await Promise.all([...agents.values()].map((agent) => agent.close()));
+    await this.#store.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** A process without agents does not know which there are. */
+  #checkAgent(agent: string): void {
+    const { agents } = this.#parts;
+    if (agents.size > 0 && !agents.has(agent))
+      throw configError(`There is no agent "${agent}". ${describeAvailable(agent, [...agents.keys()])}`);
+  }
+
+  /** Undefined if there is nothing new, and the run goes on. */
+  async #read(id: string, after: number): Promise<RunEvent[] | undefined> {
+    const run = await this.#status(id);
+    const rows = await this.#store.db
+      .selectFrom('pocket_run_journal')
+      .selectAll()
+      .where('run', '=', id)
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(EVENTS_PER_READ)
+      .execute();
+    return rows.length === 0 && !isOver(run) ? undefined : rows.map(eventOf);
+  }
+
+  async #end(id: string): Promise<RunEvent | undefined> {
+    const run = await this.#status(id);
+    if (!isOver(run)) return undefined;
+    const row = await this.#store.db
+      .selectFrom('pocket_run_journal')
+      .selectAll()
+      .where('run', '=', id)
+      .where('number', '=', run.length)
+      .executeTakeFirstOrThrow();
+    return eventOf(row);
+  }
+
+  async #status(id: string): Promise<Pick<RunTable, 'status' | 'length'>> {
+    const run = await this.#store.db
+      .selectFrom('pocket_runs')
+      .select(['status', 'length'])
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (!run) throw unknownRun(id);
+    return run;
+  }
+}
+
+function isOver({ status }: Pick<RunTable, 'status'>): boolean {
+  return IS_OVER.some((each) => each === status);
+}
+
+function infoOf(row: RunTable): RunInfo {
+  const { id, agent, caller, status, input, created_at, updated_at, deadline_at, length, progress } = row;
+  const { steps = 0, totals } = progress === null ? {} : JSON.parse(progress);
+  return {
+    id,
+    agent,
+    ...(caller === null ? {} : { caller }),
+    status,
+    input: JSON.parse(input),
+    createdAt: new Date(created_at).toISOString(),
+    updatedAt: new Date(updated_at).toISOString(),
+    ...(deadline_at === null ? {} : { deadlineAt: new Date(deadline_at).toISOString() }),
+    events: length,
+    steps,
+    ...(totals ? { totals } : {}),
+  };
+}

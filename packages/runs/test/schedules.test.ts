@@ -1,0 +1,35 @@
+// Times of schedules at which no process ran.
+import { openStore } from '@pocket-agent/store';
+import { expect, test } from 'vitest';
+import type { RunStore } from '../src/journal.ts';
+import { Schedules } from '../src/schedules.ts';
+import { type RunsSchema, runTables } from '../src/schema.ts';
+import { newFile } from './agents.ts';
+
+const HOUR_MS = 3_600_000;
+
+test('missed times are skipped, or run once, and later ones run on time', async () => {
+  const store: RunStore = {
+    ...(await openStore<RunsSchema>({ file: newFile(), ...runTables })),
+    queued: async () => {},
+  };
+  const schedules = new Schedules(store);
+  const hourly = { cron: '0 * * * *', agent: 'a', input: 'Go' };
+  await schedules.set('skip', hourly);
+  await schedules.set('once', { ...hourly, missed: 'once' });
+  const [{ nextAt = '' } = {}] = await schedules.list();
+  const first = Date.parse(nextAt);
+  expect(await schedules.startDue(first - 1)).toBe(0);
+  // nothing ran for five hours and a half
+  expect(await schedules.startDue(first + 5.5 * HOUR_MS)).toBe(1);
+  expect((await store.db.selectFrom('pocket_runs').select('id').execute())[0]?.id).toBe(`once@${nextAt}`);
+  expect(await schedules.startDue(first + 5.6 * HOUR_MS)).toBe(0);
+  expect((await schedules.list()).map((schedule) => Date.parse(schedule.nextAt))).toEqual(
+    [first, first].map((time) => time + 6 * HOUR_MS),
+  );
+  // a changed schedule has a new next time, an unchanged one keeps it
+  await schedules.set('skip', hourly);
+  expect((await schedules.list()).at(-1)?.nextAt).toBe(new Date(first + 6 * HOUR_MS).toISOString());
+  expect(await schedules.startDue(first + 6 * HOUR_MS + 1_000)).toBe(2);
+  await store.close();
+});
