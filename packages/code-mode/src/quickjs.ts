@@ -11,6 +11,8 @@ declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 
 /** How often a script that is running is looked at. */
 const WATCH_MS = 100;
+/** The id of a thread that has ended. */
+const ENDED = -1;
 /** For the few texts that are on their way between the thread and its owner. */
 const THREAD_HEAP_MB = 256;
 
@@ -78,18 +80,14 @@ function startThread(workerData: ThreadData): Worker {
 function endOf(thread: Worker, script: Script): Promise<ScriptEnd> {
   const { promise, resolve } = Promise.withResolvers<ScriptEnd>();
   const fail = (error: string) => resolve({ error });
-  let stopWatching: (() => void) | undefined;
   thread.on('message', (message: ThreadMessage) => {
-    if (message.type === 'started') stopWatching = watchTime(thread, script, fail);
+    if (message.type === 'started') watchTime(thread, script, fail);
     else if (message.type === 'log') script.log(message.line);
     else if (message.type === 'call') makeCall(script, message).then((settled) => thread.postMessage(settled));
     else resolve(message.type === 'returned' ? { value: message.value } : { error: message.error });
   });
   thread.on('error', (error) => fail(`The sandbox failed: ${errorText(error)}`));
-  thread.on('exit', () => {
-    stopWatching?.();
-    fail('The sandbox ended.');
-  });
+  thread.on('exit', () => fail('The sandbox ended.'));
   return promise;
 }
 
@@ -105,20 +103,20 @@ async function makeCall(script: Script, { id, name, args }: CallMessage): Promis
   }
 }
 
-/** Ends a script that works or takes too long. Returns a function that stops watching. */
-function watchTime(thread: Worker, { limits, isPaused }: Script, fail: (error: string) => void): () => void {
+/** Fails a script that works or takes too long. */
+function watchTime(thread: Worker, { limits, isPaused }: Script, fail: (error: string) => void): void {
   const used = cpuClock(thread);
   let elapsedMs = 0;
   let lastAt = performance.now();
   const check = async () => {
+    if (thread.threadId === ENDED) return clearInterval(timer);
     const now = performance.now();
     if (!isPaused()) elapsedMs += now - lastAt;
     lastAt = now;
     if (elapsedMs > limits.timeoutMs) fail(`The script took longer than ${limits.timeoutMs} ms and was ended.`);
     if ((await used()) > limits.cpuMs) fail(`The script used more than ${limits.cpuMs} ms of CPU time and was ended.`);
   };
-  const timer = setInterval(() => check().catch(() => {}), WATCH_MS); // a thread that has ended has no clock
-  return () => clearInterval(timer);
+  const timer = setInterval(() => check().catch(() => {}), WATCH_MS); // a thread that is ending has no clock
 }
 
 /** Milliseconds that the thread has worked from now on; before Node 24.6, on the clock. */
