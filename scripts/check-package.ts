@@ -20,7 +20,9 @@ interface Check {
   attempt(project: Project): void | Promise<void>;
 }
 
-const extensions = ['a2a', 'code-mode', 'redis', 'runs', 'store', 'tool-folder'].map((name) => `@pocket-agent/${name}`);
+const extensions = ['a2a', 'code-mode', 'redis', 'runs', 'store', 'tool-folder', 'web'].map(
+  (name) => `@pocket-agent/${name}`,
+);
 
 const checks: Check[] = [
   { packages: ['pocket-agent'], mostPackages: 26, attempt: tryLibrary },

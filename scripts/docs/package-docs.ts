@@ -17,6 +17,7 @@ const ownPages: Record<string, string[]> = {
   '@pocket-agent/runs': ['runs'],
   '@pocket-agent/store': ['conversations'],
   '@pocket-agent/tool-folder': ['tool-folders', 'skills'],
+  '@pocket-agent/web': ['web-pages'],
 };
 
 /** Writes README.md and `docs` of a package. Links to files that it does not contain become text. */

@@ -14,6 +14,7 @@ export const sidebar: Record<string, Record<string, string>> = {
     'docs/typed-answers.md': 'Typed answers',
     'docs/conversations.md': 'Conversations',
     'docs/runs.md': 'Durable runs',
+    'docs/web-pages.md': 'Web pages',
     'docs/streaming.md': 'Streaming to a browser',
     'docs/hooks-and-events.md': 'Hooks and events',
     'docs/observability.md': 'Observability',

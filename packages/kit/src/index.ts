@@ -1,5 +1,5 @@
-// Helpers that every package uses. Separate entry points: `/confined-files` and `/private-files` load more of Node,
-// `/require-node` and `/version` load nothing.
+// Helpers that every package uses. Separate entry points: `/confined-files`, `/private-files` and `/telemetry/export` load
+// more, `/require-node` and `/version` load nothing.
 export {
   abortable,
   abortableAfter,
@@ -98,3 +98,19 @@ export {
   installCommand,
   unknownVariables,
 } from './suggest.ts';
+export { inServedCallSpan, inToolCallSpan, type SentCall, type ServedCall } from './telemetry/mcp-spans.ts';
+export {
+  type CurrentSpan,
+  currentSpan,
+  errorTypeOf,
+  inSpan,
+  isInTrace,
+  loadTelemetry,
+  type Metric,
+  type OpenSpan,
+  recordValue,
+  type SpanAttributes,
+  type SpanRequest,
+  startSpan,
+  traceHeaders,
+} from './telemetry/telemetry.ts';

@@ -8,8 +8,15 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { errorText, isPocketError, isPublicError, type Logger, publicErrorText, VERSION } from '@pocket-agent/kit';
-import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
+import {
+  errorText,
+  inServedCallSpan,
+  isPocketError,
+  isPublicError,
+  type Logger,
+  publicErrorText,
+  VERSION,
+} from '@pocket-agent/kit';
 import type {
   HttpServer,
   HttpServerOptions,

@@ -1,7 +1,6 @@
 // The A2A client: sends requests to one agent over HTTP and reads its answers, in A2A 1.0 and 0.3, JSON-RPC and REST.
 import { textFault } from '@pocket-agent/http/json-weight';
-import { isRecord, nonEmptyString, recordsIn, retryAfterHeader } from '@pocket-agent/kit';
-import { traceHeaders } from '@pocket-agent/kit/telemetry';
+import { isRecord, loadTelemetry, nonEmptyString, recordsIn, retryAfterHeader, traceHeaders } from '@pocket-agent/kit';
 import type { Task, Update } from '../wire/task.ts';
 import { A2aError, explainFetchError } from './a2a-error.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -150,7 +149,8 @@ export class A2aClient {
     return response;
   }
 
-  #fetch({ method, url, body }: WireRequest, { accept, signal, fetch }: Exchange): Promise<Response> {
+  async #fetch({ method, url, body }: WireRequest, { accept, signal, fetch }: Exchange): Promise<Response> {
+    await loadTelemetry();
     const { endpoint, extensions = [] } = this.#options;
     const { headers, query = [] } = this.#authorization;
     const target = new URL(url);

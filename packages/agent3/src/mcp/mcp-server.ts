@@ -1,7 +1,6 @@
 // Agent3 as an MCP server, created per connection or per request.
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { errorText, type Logger, stderrLogger, VERSION } from '@pocket-agent/kit';
-import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
+import { errorText, inServedCallSpan, type Logger, stderrLogger, VERSION } from '@pocket-agent/kit';
 import type { Agent3, Caller } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CallProgress } from '../base/calls.ts';

@@ -11,8 +11,7 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import { isPublicError, type Logger, publicErrorText, settlesWithin } from '@pocket-agent/kit';
-import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
+import { inServedCallSpan, isPublicError, type Logger, publicErrorText, settlesWithin } from '@pocket-agent/kit';
 import { FIND_TOOLS } from 'pocket-agent/internal';
 import { errorResult, inRun, isContinued, SuspendedCalls, type ToolEntry } from 'pocket-agent/internal/gate';
 import { type ResourceService, RunLimit, serveResources } from 'pocket-agent/internal/serve';

@@ -6,8 +6,7 @@ import type {
   McpServer,
   ServerContext,
 } from '@modelcontextprotocol/server';
-import { errorText } from '@pocket-agent/kit';
-import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
+import { errorText, inServedCallSpan } from '@pocket-agent/kit';
 import { resolveIdentity } from '../auth/auth.ts';
 import { allows, type Profile } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';

@@ -22,7 +22,7 @@ import type { AgentModel } from './agent-model.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { AgentTools } from './agent-tools.ts';
 import { type HookContext, hookContextOf, postStepAfterFailure } from './hooks.ts';
-import { finalText, needsAnotherStep, type StepResult, stepResult } from './step-result.ts';
+import { finalText, needsAnotherStep, type StepResult, sourcesIn, stepResult } from './step-result.ts';
 
 interface LoopParts extends AgentParts {
   model: AgentModel;
@@ -190,6 +190,7 @@ export class AgentLoop {
     const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, exposed.callable);
     // after a reset the answer is dropped, and with it the results of its calls
     if (history.resets === resetsBefore) history.add(llmMessage);
+    for (const data of sourcesIn(response.content)) this.#agent.emit({ type: 'source', data });
     // of answers that were not streamed, the calls are reported here
     if (hasExecutedCalls(response.content)) providerCalls ??= tools.executedCalls({ context, table: shownTools });
     const budgetError = providerCalls?.report(llmMessage);

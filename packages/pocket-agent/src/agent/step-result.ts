@@ -5,6 +5,9 @@ import type { AssistantMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { Usage } from '../cost/usage.ts';
 import type { ModelResponse } from '../model/model-call.ts';
+import type { AgentEvent } from '../run/events.ts';
+
+type SourceData = Extract<AgentEvent, { type: 'source' }>['data'];
 
 /** One model call and the tool calls that it asked for. */
 export interface StepResult {
@@ -74,4 +77,16 @@ const WINDOW_FULL =
 /** Whether another step follows: after tool calls, and after a long turn that the provider paused. */
 export function needsAnotherStep({ toolExecutionResults, rawFinishReason }: StepResult): boolean {
   return toolExecutionResults !== undefined || rawFinishReason === 'pause_turn';
+}
+
+/** The sources that a model names. Only those with a web address can be opened. */
+export function sourcesIn(content: ModelResponse['content']): SourceData[] {
+  return content.flatMap((part): SourceData[] => {
+    if (part.type !== 'source') return [];
+    const { id: sourceId, title } = part;
+    if (part.sourceType === 'url')
+      return /^https?:/i.test(part.url) ? [{ sourceId, url: part.url, ...(title ? { title } : {}) }] : [];
+    const { mediaType, filename } = part;
+    return [{ sourceId, mediaType, ...(title ? { title } : {}), ...(filename ? { filename } : {}) }];
+  });
 }

@@ -7,9 +7,17 @@ import {
   type Tool,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { abortable, callListener, errorText, MAX_TIMER_MS, neverAborted, withDeadline } from '@pocket-agent/kit';
-import { traceHeaders } from '@pocket-agent/kit/telemetry';
-import { inToolCallSpan, type SentCall } from '@pocket-agent/kit/telemetry/mcp';
+import {
+  abortable,
+  callListener,
+  errorText,
+  inToolCallSpan,
+  MAX_TIMER_MS,
+  neverAborted,
+  type SentCall,
+  traceHeaders,
+  withDeadline,
+} from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
 import type { ToolCallContext } from '../tools/tool-source.ts';
 import type { Attempts } from './attempts.ts';

@@ -43,6 +43,8 @@ interface EventData {
   reasoning_delta: { delta: string };
   /** The answer of a run with an `output`, as far as it has arrived. */
   output_delta: { value: unknown };
+  /** A page or document that the model names as a source of its answer. */
+  source: { sourceId: string; url?: string; title?: string; mediaType?: string; filename?: string };
   run_started: { input: string };
   /** Steps are counted from 1 in each run. */
   step_started: { step: number };

@@ -8,8 +8,7 @@ import {
   McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { errorText, isPublicError, publicErrorText } from '@pocket-agent/kit';
-import { inServedCallSpan } from '@pocket-agent/kit/telemetry/mcp';
+import { errorText, inServedCallSpan, isPublicError, publicErrorText } from '@pocket-agent/kit';
 import { servedApproval } from '../access/approval.ts';
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import { ANONYMOUS } from '../run/run-context.ts';

@@ -1,4 +1,5 @@
 // The span of one call of a model, retries included, and the spans of the attempts that a router makes for it.
+
 import type { LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import {
   type CurrentSpan,
@@ -8,7 +9,7 @@ import {
   recordValue,
   type SpanAttributes,
   startSpan,
-} from '@pocket-agent/kit/telemetry';
+} from '@pocket-agent/kit';
 import type { TracedContent } from './content.ts';
 import { inputMessages, instructionsIn, outputMessage } from './model-content.ts';
 import { providerName } from './names.ts';

@@ -1,5 +1,5 @@
 // The span of one run of an agent.
-import { errorTypeOf, inSpan, isInTrace, recordValue } from '@pocket-agent/kit/telemetry';
+import { errorTypeOf, inSpan, isInTrace, recordValue } from '@pocket-agent/kit';
 import type { TracedContent } from './content.ts';
 import { providerName } from './names.ts';
 

@@ -1,5 +1,5 @@
 // The span of one tool call, and the events of its approval.
-import { currentSpan, errorTypeOf, inSpan, recordValue } from '@pocket-agent/kit/telemetry';
+import { currentSpan, errorTypeOf, inSpan, recordValue } from '@pocket-agent/kit';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { TracedContent } from './content.ts';
 

@@ -17,6 +17,7 @@ const packages: Record<string, readonly string[]> = {
   redis: ['kit', 'pocket-agent'],
   'code-mode': ['kit', 'http', 'pocket-agent'],
   runs: ['kit', 'store', 'pocket-agent'],
+  web: ['kit', 'http', 'pocket-agent'],
   a2a: ['kit', 'http', 'schema', 'pocket-agent'],
   'tool-folder': ['kit', 'http', 'schema', 'pocket-agent'],
   gateway: ['kit', 'http', 'store', 'pocket-agent'],

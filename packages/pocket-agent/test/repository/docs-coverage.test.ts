@@ -53,7 +53,7 @@ function keysIn(body: string): string[] {
 
 test('every option is documented', () => {
   const libraries = [...publicEntries(SOURCE)].filter(([name]) =>
-    /^(pocket|.*\/(a2a|store|redis|code-mode|runs|tool-folder|gateway|studio)$)/.test(name),
+    /^(pocket|.*\/(a2a|store|redis|code-mode|runs|tool-folder|gateway|studio|web)$)/.test(name),
   );
   const exported = libraries.flatMap(([, file]) => publicNames(file, SOURCE));
   const options = exported.filter(({ name }) => /Options|Config|Limits|Settings$/.test(name));

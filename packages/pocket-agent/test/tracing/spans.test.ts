@@ -1,5 +1,5 @@
 // Spans and metrics of runs, checked against the semantic conventions of OpenTelemetry.
-import { context, trace } from '@opentelemetry/api';
+import { context, metrics, propagation, trace } from '@opentelemetry/api';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
 import { PocketAgent, Router, type RouterOptions, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -151,6 +151,27 @@ describe('failures', () => {
     expect(attributes['error.type']).toBe('Error');
     expect(status).toEqual({ code: 2 }); // the message may quote what a user wrote
     expect(collector.span('invoke_agent').status.code).toBe(0);
+  });
+
+  test('that stop a run do not show what a tool said, unless content is shown', async () => {
+    for (const traceContent of [false, true]) {
+      const collector = collect();
+      const hooks = { onToolError: () => false as const };
+      const broken = tool({
+        name: 'pay',
+        description: 'Pays',
+        run: () => {
+          throw new Error('no account of Grace, token=abc123456789');
+        },
+      });
+      const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay' }] }], { tools: [broken], hooks, traceContent });
+      await expect(agent.run('go')).rejects.toThrow('Grace');
+      const said = textOfSpans(collector.spans());
+      expect(said.includes('no account of Grace')).toBe(traceContent);
+      expect(said).not.toContain('abc123456789');
+      expect(collector.span('invoke_agent').attributes['error.type']).toBe('TOOL_FAILED');
+      for (const part of [trace, metrics, propagation, context]) part.disable();
+    }
   });
 
   test('of a model are on its span with the message of the provider, without keys', async () => {

@@ -1,0 +1,139 @@
+// A handler for `useChat` of the AI SDK: questions, answers to approvals, resuming, stopping, and saved messages.
+import { errorText, OptionSet } from '@pocket-agent/kit';
+import type { PocketAgent } from 'pocket-agent';
+import { callerOf, problem, type WebCaller } from '../live/caller.ts';
+import { LiveRuns } from '../live/live-runs.ts';
+import { DEFAULT_MAX_BODY, type WebHandler, type WebOptions, webRules } from '../live/options.ts';
+import { readJson, streamed, traceparentOf } from '../live/responses.ts';
+import { type ChatRequest, readChatRequest, showsTurns, takeBack } from './chat-request.ts';
+import { UiChunks } from './ui-chunks.ts';
+import { answerId, turnsIn, uiMessages } from './ui-messages.ts';
+
+/** The options of `chatHandler`. */
+export interface ChatHandlerOptions extends WebOptions {}
+
+const chatOptions = new OptionSet<ChatHandlerOptions>('chatHandler()', webRules);
+const UI_HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
+
+/**
+ * Serves an agent to `useChat` of the AI SDK. Mount it at the `api` of the transport and below:
+ * `POST …`, `GET …/{id}/stream` to resume, `DELETE …/{id}/stream` to stop, `GET …/{id}` for the saved messages.
+ */
+export function chatHandler(agent: PocketAgent<unknown>, options: ChatHandlerOptions): WebHandler {
+  chatOptions.check(options ?? {});
+  const handler = new ChatHandler(agent, options);
+  return (request) => handler.handle(request);
+}
+
+class ChatHandler {
+  readonly #agent: PocketAgent<unknown>;
+  readonly #options: ChatHandlerOptions;
+  readonly #runs: LiveRuns;
+  readonly #fileTypes: readonly string[];
+
+  constructor(agent: PocketAgent<unknown>, options: ChatHandlerOptions) {
+    this.#agent = agent;
+    this.#options = options;
+    this.#runs = new LiveRuns(agent, options);
+    this.#fileTypes = options.files ?? (agent.allowImages ? ['image/*'] : []);
+  }
+
+  async handle(request: Request): Promise<Response> {
+    try {
+      const caller = await callerOf(request, this.#options.authorize);
+      if (caller instanceof Response) return caller;
+      if (request.method === 'POST') return await this.#post(request, caller);
+      const { id, isStream } = placeOf(request);
+      if (id === undefined) return problem(404, 'There is nothing at this address.');
+      if (request.method === 'GET')
+        return await (isStream ? this.#resume(request, { caller, id }) : this.#read({ caller, id }));
+      if (request.method === 'DELETE' && isStream) return await this.#stop({ caller, id });
+      return problem(405, 'Use POST, GET or DELETE.');
+    } catch (error) {
+      this.#agent.logger.error(`A request to ${this.#agent.name} failed: ${errorText(error)}`);
+      return problem(500, 'The request failed; the log of the server says why.');
+    }
+  }
+
+  async #post(request: Request, caller: WebCaller): Promise<Response> {
+    const body = await readJson(request, this.#options.maxBodyBytes ?? DEFAULT_MAX_BODY);
+    if (body instanceof Response) return body;
+    let chat: ChatRequest;
+    try {
+      chat = readChatRequest(body, this.#fileTypes);
+    } catch (error) {
+      return problem(400, errorText(error));
+    }
+    return chat.input === undefined ? this.#answer(request, caller, chat) : this.#start(request, caller, chat);
+  }
+
+  async #start(request: Request, caller: WebCaller, { id, input = '', repeats }: ChatRequest): Promise<Response> {
+    const of = { caller, id };
+    const before = this.#runs.find(of);
+    // a question that is not answered is given up when the user writes something else
+    if (before?.isWaiting || (before && !before.isOver && !before.isFollowed)) await before.stop('The user went on.');
+    else if (before && !before.isOver) return problem(409, 'This conversation is still being answered.');
+    const refusal = this.#runs.refusal(of);
+    if (refusal !== undefined) return problem(429, refusal);
+    const messages = (await this.#runs.read(of, (agent) => [...agent.messages])) ?? [];
+    if (repeats && !showsTurns(messages, repeats))
+      return problem(409, 'The page does not show the saved messages of this conversation: load them first.');
+    const turn = (repeats ? repeats.length : turnsIn(messages)) + 1;
+    // two requests at the same time: the second one finds the run of the first
+    if (this.#runs.find(of) !== before) return problem(409, 'This conversation is still being answered.');
+    const run = this.#runs.start({
+      ...of,
+      input,
+      traceparent: traceparentOf(request),
+      prepare: (agent) => repeats && takeBack(agent, repeats.length),
+      makeEncoder: (emit) => new UiChunks({ emit, messageId: answerId(turn), showsTool: this.#showsTool }),
+    });
+    return stream(request, run.replay());
+  }
+
+  #answer(request: Request, caller: WebCaller, { id, answers }: ChatRequest): Response {
+    const run = this.#runs.find({ caller, id });
+    const open = run && !run.isOver ? run : undefined;
+    const body = open?.follow();
+    const given = answers.filter((answer) => open?.answer(answer));
+    if (body && given.length > 0) return stream(request, body);
+    void body?.cancel();
+    return problem(409, 'This question is no longer open. Ask again.');
+  }
+
+  #resume(request: Request, of: { caller: WebCaller; id: string }): Response {
+    const run = this.#runs.find(of);
+    return run?.isResumable ? stream(request, run.replay()) : new Response(null, { status: 204 });
+  }
+
+  async #stop(of: { caller: WebCaller; id: string }): Promise<Response> {
+    await this.#runs.find(of)?.stop('The user stopped it.');
+    return new Response(null, { status: 204 });
+  }
+
+  async #read(of: { caller: WebCaller; id: string }): Promise<Response> {
+    const messages = await this.#runs.read(of, (agent) => uiMessages(agent.messages, this.#showsTool));
+    return Response.json({ messages: messages ?? [] }, { headers: { 'cache-control': 'no-store' } });
+  }
+
+  readonly #showsTool = (name: string): boolean => {
+    const { toolDetails = true } = this.#options;
+    return typeof toolDetails === 'function' ? toolDetails(name) : toolDetails;
+  };
+}
+
+function stream(request: Request, body: ReadableStream): Response {
+  return streamed(request, body, UI_HEADERS);
+}
+
+/** `…/{id}` or `…/{id}/stream`. */
+function placeOf({ url }: Request): { id: string | undefined; isStream: boolean } {
+  const segments = new URL(url).pathname.split('/').filter(Boolean);
+  const isStream = segments.length > 1 && segments.at(-1) === 'stream';
+  const encoded = segments.at(isStream ? -2 : -1);
+  try {
+    return { id: encoded === undefined ? undefined : decodeURIComponent(encoded), isStream };
+  } catch {
+    return { id: undefined, isStream };
+  }
+}

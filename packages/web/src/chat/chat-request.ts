@@ -1,0 +1,90 @@
+// What `useChat` sends: the conversation, its messages, and what to do. Only the last message counts: earlier ones are known
+// here, and a page could have changed them.
+import { configError, isRecord, recordsIn } from '@pocket-agent/kit';
+import type { Message, PocketAgent, UserInput } from 'pocket-agent';
+import { inputOf, type SentFile } from 'pocket-agent/internal/serve';
+import type { Answer } from '../live/live-run.ts';
+
+export interface ChatRequest {
+  id: string;
+  /** Of the user; undefined if the page answers questions. */
+  input: string | UserInput | undefined;
+  /** Answers to questions for approval. */
+  answers: Answer[];
+  /** Set if the page repeats or changes an earlier message: its user messages before that one. */
+  repeats: string[] | undefined;
+}
+
+/** Throws for a request that cannot be read. */
+export function readChatRequest(body: Record<string, unknown>, fileTypes: readonly string[]): ChatRequest {
+  const { id, trigger, messageId } = body;
+  if (!isText(id)) throw configError('"id" must be the id of the conversation.');
+  const messages = recordsIn(body.messages ?? [body.message]).filter(({ parts }) => Array.isArray(parts));
+  const last = messages.at(-1);
+  if (!last) throw configError('"messages" must be a list of UI messages.');
+  const answers = last.role === 'assistant' ? answersIn(last) : [];
+  if (last.role === 'assistant') {
+    if (trigger === 'regenerate-message' || answers.length === 0)
+      throw configError('The last message must be of the user, or have answers to questions.');
+    return { id, input: undefined, answers, repeats: undefined };
+  }
+  if (last.role !== 'user') throw configError('The last message must be of the user.');
+  const isRepeat = trigger === 'regenerate-message' || isText(messageId);
+  const before = messages.slice(0, -1).filter(({ role }) => role === 'user');
+  return { id, input: inputIn(last, fileTypes), answers, repeats: isRepeat ? before.map(textIn) : undefined };
+}
+
+function answersIn(message: Record<string, unknown>): Answer[] {
+  return recordsIn(message.parts).flatMap(({ state, approval }) => {
+    if (state !== 'approval-responded' || !isRecord(approval)) return [];
+    const { id, approved, reason } = approval;
+    if (!isText(id) || typeof approved !== 'boolean') return [];
+    return [{ id, approved, reason: isText(reason) ? reason : undefined }];
+  });
+}
+
+function textIn(message: Record<string, unknown>): string {
+  const parts = recordsIn(message.parts).filter(({ type }) => type === 'text');
+  return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n');
+}
+
+function inputIn(message: Record<string, unknown>, fileTypes: readonly string[]): string | UserInput {
+  const files = recordsIn(message.parts).filter(({ type }) => type === 'file');
+  return inputOf(textIn(message), files.map(sentFile), fileTypes);
+}
+
+function sentFile({ url, mediaType, filename }: Record<string, unknown>): SentFile {
+  if (!isText(url) || !/^(https?|data):/.test(url)) throw configError('A file needs an http, https or data URL.');
+  const [, type, data] = /^data:([^;,]*)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? [];
+  const mimeType = isText(mediaType) ? mediaType : type;
+  return {
+    ...(data === undefined ? { url } : { data }),
+    ...(mimeType ? { mimeType } : {}),
+    ...(isText(filename) ? { name: filename } : {}),
+  };
+}
+
+/** Whether the page shows the saved turns before the one that it repeats. */
+export function showsTurns(messages: readonly Message[], before: readonly string[]): boolean {
+  const turns = messages.filter(({ role }) => role === 'user').map(userText);
+  return before.every((text, turn) => turns[turn] === text);
+}
+
+/** Takes back the turns after the first ones. */
+export function takeBack(agent: PocketAgent<unknown>, turns: number): void {
+  const { messages } = agent;
+  const first = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []))[turns];
+  if (first === undefined) return;
+  const kept = messages.slice(0, first);
+  agent.resetMessages();
+  for (const message of kept) agent.addMessage(message);
+}
+
+function userText(message: Message): string {
+  if (message.role !== 'user') return '';
+  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

@@ -1,0 +1,76 @@
+// The messages of an agent as UI messages, for a page that opens a saved conversation.
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from 'pocket-agent';
+import { urlOf } from './ui-parts.ts';
+
+export interface UiMessage {
+  id: string;
+  role: 'user' | 'assistant';
+  parts: Record<string, unknown>[];
+}
+
+/** The id of the answer to the turn with this number, counted from 1. */
+export const answerId = (turn: number) => `answer-${turn}`;
+
+export function turnsIn(messages: readonly Message[]): number {
+  return messages.filter(({ role }) => role === 'user').length;
+}
+
+/** All steps of an answer are one UI message. */
+export function uiMessages(messages: readonly Message[], showsTool: (name: string) => boolean): UiMessage[] {
+  const shown: UiMessage[] = [];
+  let turn = 0;
+  for (const message of messages) {
+    if (message.role === 'user') {
+      shown.push({ id: `question-${++turn}`, role: 'user', parts: userParts(message) });
+      continue;
+    }
+    const id = answerId(turn);
+    if (shown.at(-1)?.id !== id) shown.push({ id, role: 'assistant', parts: [] });
+    const answer = shown.at(-1) as UiMessage;
+    if (message.role === 'tool') addResults(answer, message, showsTool);
+    else answer.parts.push({ type: 'step-start' }, ...assistantParts(message, showsTool));
+  }
+  return shown;
+}
+
+function userParts({ content }: UserMessage): UiMessage['parts'] {
+  return content.flatMap((part): UiMessage['parts'] => {
+    if (part.type === 'text') return [{ type: 'text', text: part.text }];
+    const url = urlOf(part);
+    return url ? [{ type: 'file', mediaType: part.mediaType, url, filename: part.filename }] : [];
+  });
+}
+
+function assistantParts({ content }: AssistantMessage, showsTool: (name: string) => boolean): UiMessage['parts'] {
+  return content.flatMap((part): UiMessage['parts'] => {
+    if (part.type === 'text' || part.type === 'reasoning') return [{ type: part.type, text: part.text, state: 'done' }];
+    if (part.type === 'tool-call') {
+      const { toolCallId, toolName, input } = part;
+      return [
+        {
+          type: 'dynamic-tool',
+          toolCallId,
+          toolName,
+          state: 'input-available',
+          input: showsTool(toolName) ? input : {},
+        },
+      ];
+    }
+    const url = part.type === 'file' ? urlOf(part) : undefined;
+    return part.type === 'file' && url ? [{ type: 'file', mediaType: part.mediaType, url }] : [];
+  });
+}
+
+function addResults(answer: UiMessage, { content }: ToolMessage, showsTool: (name: string) => boolean): void {
+  for (const result of content) {
+    const part = 'toolCallId' in result && answer.parts.find(({ toolCallId }) => toolCallId === result.toolCallId);
+    if (!part || result.type !== 'tool-result') continue;
+    const { output, toolName } = result;
+    const isError = output.type === 'error-text' || output.type === 'error-json' || output.type === 'execution-denied';
+    const value = 'value' in output ? output.value : null;
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const shown = showsTool(toolName);
+    if (isError) Object.assign(part, { state: 'output-error', errorText: shown ? text : 'The tool failed.' });
+    else Object.assign(part, { state: 'output-available', output: shown ? value : null });
+  }
+}

@@ -1,0 +1,40 @@
+// Parts of UI messages, for chunks and for saved messages.
+import type { AgentEvent, ToolContentPart, ToolResult } from 'pocket-agent';
+
+type Source = Extract<AgentEvent, { type: 'source' }>['data'];
+
+export function sourceChunk({ sourceId, url, title, mediaType = 'text/plain', filename }: Source): object {
+  if (url !== undefined) return { type: 'source-url', sourceId, url, ...(title ? { title } : {}) };
+  return {
+    type: 'source-document',
+    sourceId,
+    mediaType,
+    title: title ?? 'Document',
+    ...(filename ? { filename } : {}),
+  };
+}
+
+/** Text, or a list of parts if there are files. */
+export function outputOf({ toolResultContent }: Pick<ToolResult, 'toolResultContent'>): unknown {
+  if (toolResultContent.every((part) => part.type === 'text'))
+    return toolResultContent.map(({ text }) => text).join('\n');
+  return toolResultContent.map(shownPart);
+}
+
+function shownPart(part: ToolContentPart): object {
+  if (part.type === 'text') return part;
+  return { type: 'file', mediaType: part.mediaType, url: `data:${part.mediaType};base64,${part.data.data}` };
+}
+
+interface FileLike {
+  mediaType: string;
+  data: unknown;
+}
+
+/** The address of a file of a message, or a data URL; undefined if the provider keeps the file. */
+export function urlOf({ mediaType, data }: FileLike): string | undefined {
+  const content = typeof data === 'object' && data !== null ? data : {};
+  if ('url' in content) return String(content.url);
+  const bytes = 'data' in content ? content.data : data;
+  return typeof bytes === 'string' ? `data:${mediaType};base64,${bytes}` : undefined;
+}

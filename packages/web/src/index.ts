@@ -1,0 +1,4 @@
+// The public names of `@pocket-agent/web`.
+export { type ChatHandlerOptions, chatHandler } from './chat/chat-handler.ts';
+export type { Authorize, WebCaller } from './live/caller.ts';
+export type { WebHandler } from './live/options.ts';

@@ -1,0 +1,177 @@
+// One run that a page follows. It goes on when the page is gone for a while, and rests while it waits for approvals.
+import { onAbort, PocketError } from '@pocket-agent/kit';
+import type { AgentEvent, ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
+import { EventLog } from './event-log.ts';
+import { callKey, OpenCalls } from './open-calls.ts';
+
+/** Writes events in the format of the page. */
+export interface Encoder {
+  event(event: AgentEvent): void;
+  asked(question: AskedQuestion): void;
+  answered(answer: Answer & { key: string }): void;
+  failed(error: unknown): void;
+  aborted(): void;
+  /** What ends a response while the run goes on after an approval. */
+  readonly pause: readonly string[];
+  /** What ends the last response. */
+  readonly end: readonly string[];
+}
+
+/** The call `key` needs an approval. */
+export interface AskedQuestion {
+  id: string;
+  key: string;
+  request: ApprovalRequest;
+  /** The calls that this one is part of, which wait too. */
+  around: readonly string[];
+}
+
+export interface Answer {
+  /** Of the question. */
+  id: string;
+  approved: boolean;
+  reason: string | undefined;
+}
+
+interface Question {
+  key: string;
+  resolve(answer: ApprovalAnswer): void;
+}
+
+type Work = (run: LiveRun) => Promise<unknown>;
+
+export class LiveRun {
+  readonly #log: EventLog;
+  readonly #encoder: Encoder;
+  readonly #abandonMs: number;
+  readonly #calls = new OpenCalls();
+  readonly #questions = new Map<string, Question>();
+  readonly #stopping = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #isOver = false;
+
+  constructor(makeEncoder: (emit: (event: object) => void) => Encoder, abandonMs: number) {
+    this.#abandonMs = abandonMs;
+    this.#log = new EventLog(() => this.#startTimer());
+    this.#encoder = makeEncoder((event) => this.#log.add(event));
+  }
+
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get isWaiting(): boolean {
+    return !this.#isOver && this.#calls.onlyWait;
+  }
+
+  get isFollowed(): boolean {
+    return this.#log.hasReaders;
+  }
+
+  /** Whether a page that comes back can get the whole answer. */
+  get isResumable(): boolean {
+    return this.#log.isWhole;
+  }
+
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  start(work: Work): void {
+    this.#ended = work(this).then(
+      () => this.#end(),
+      (error: unknown) => {
+        if (this.signal.aborted) this.#encoder.aborted();
+        else this.#encoder.failed(error);
+        this.#end();
+      },
+    );
+  }
+
+  stop(reason: string): Promise<void> {
+    this.#stopping.abort(new PocketError('ABORTED', reason));
+    return this.#ended;
+  }
+
+  /** For the option `onEvent` of the run. */
+  readonly onEvent = (event: AgentEvent): void => {
+    this.#calls.note(event);
+    this.#encoder.event(event);
+    this.#updateRest();
+  };
+
+  /** For the option `approve` of the run. */
+  readonly approve = (request: ApprovalRequest): Promise<ApprovalAnswer> => {
+    const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
+    const id = crypto.randomUUID();
+    const key = callKey(request.path, request.toolCallId);
+    this.#questions.set(id, { key, resolve });
+    onAbort(request.signal, () => this.#close(id));
+    this.#encoder.asked({ id, key, request, around: this.#calls.around(key) });
+    this.#calls.setWaiting(key, true);
+    this.#updateRest();
+    return promise;
+  };
+
+  /** Returns whether the question was open. */
+  answer(answer: Answer): boolean {
+    const question = this.#questions.get(answer.id);
+    if (!question) return false;
+    const { key, resolve } = question;
+    this.#encoder.answered({ ...answer, key });
+    this.#close(answer.id);
+    resolve(answer.approved ? { allow: true } : { deny: answer.reason ?? '' });
+    return true;
+  }
+
+  /** The whole answer from its beginning. */
+  replay(): ReadableStream {
+    return this.#read(0);
+  }
+
+  /** What comes from now on, after `first`. */
+  follow(first: readonly object[] = []): ReadableStream {
+    return this.#read(this.#log.length, first);
+  }
+
+  #read(from: number, first: readonly object[] = []): ReadableStream {
+    clearTimeout(this.#timer);
+    return this.#log.read({ from, first, end: () => (this.#isOver ? this.#encoder.end : this.#encoder.pause) });
+  }
+
+  #close(id: string): void {
+    const key = this.#questions.get(id)?.key;
+    if (key === undefined) return;
+    this.#questions.delete(id);
+    this.#calls.setWaiting(key, false);
+    this.#updateRest();
+  }
+
+  #updateRest(): void {
+    if (this.#isOver) return;
+    const waits = this.#calls.onlyWait;
+    this.#log.setAtRest(waits);
+    if (waits) clearTimeout(this.#timer);
+    else if (!this.#log.hasReaders) this.#startTimer();
+  }
+
+  /** Runs that wait for an approval end with its time limit instead. */
+  #startTimer(): void {
+    clearTimeout(this.#timer);
+    if (this.#isOver || !Number.isFinite(this.#abandonMs)) return;
+    this.#timer = setTimeout(() => void this.stop('The page was closed.'), this.#abandonMs);
+    this.#timer.unref();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#questions.clear();
+    this.#log.setAtRest(true);
+  }
+}
