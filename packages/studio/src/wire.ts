@@ -72,7 +72,7 @@ export interface ToolList {
   servers: { name: string; status: string; reason: string | undefined }[];
 }
 
-/** What happens in the studio, in order. */
+/** An entry of the journal. */
 export type Entry =
   | { type: 'chat'; chat: ChatInfo }
   | { type: 'chat_deleted'; chatId: string }

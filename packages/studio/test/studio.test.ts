@@ -29,7 +29,7 @@ test('a message runs the agent, and the stream tells each step, call and answer'
   expect(agent.messages).toEqual([]); // the chat has a history of its own
 });
 
-test('a call that needs approval waits until somebody allows it', async () => {
+test('a call that needs approval waits for an answer', async () => {
   const { agent, refunds } = makeShop([refundCall, 'Done.']);
   const client = await startStudio({ shop: agent });
   const { question } = await askedForRefund(client);
@@ -198,7 +198,7 @@ test('another model answers from the next message on', async () => {
   const client = await startStudio({ shop: agent });
   const chat = await client.chat('shop', 'Hi');
   await client.lines(hasEnded);
-  await expect(client.post(`/api/chats/${chat.id}/settings`, { model: 'nobody/nothing' })).rejects.toThrow('nobody');
+  await expect(client.post(`/api/chats/${chat.id}/settings`, { model: 'unknown/model' })).rejects.toThrow('unknown');
   await client.post(`/api/chats/${chat.id}/settings`, { model: 'demo' });
   await client.post(`/api/chats/${chat.id}/messages`, { text: 'What is 2 + 2?' });
   const lines = await client.lines((line) => line.type === 'model_call' && line.call.model.includes('demo'));
@@ -233,13 +233,13 @@ test('a second message has to wait for the end of the run', async () => {
 test('unknown chats, agents and questions are named as such', async () => {
   const { agent } = makeShop([]);
   const client = await startStudio({ shop: agent });
-  await expect(client.post('/api/chats', { agent: 'nobody' })).rejects.toThrow('There is no agent "nobody"');
+  await expect(client.post('/api/chats', { agent: 'billing' })).rejects.toThrow('There is no agent "billing"');
   await expect(client.post('/api/chats/none/messages', { text: 'Hi' })).rejects.toThrow('404');
   await expect(client.post('/api/questions/none', { allow: true })).rejects.toThrow('409');
   expect((await client.fetch('/api/nothing')).status).toBe(404);
 });
 
-test('only who has the token may ask', async () => {
+test('a request without the token is refused', async () => {
   const { agent } = makeShop([]);
   const client = await startStudio({ shop: agent });
   for (const authorization of ['', 'Bearer', 'Bearer x', `Basic ${client.token}`, `Bearer ${client.token}x`])

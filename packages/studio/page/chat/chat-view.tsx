@@ -10,7 +10,7 @@ import { ChatHeader } from './chat-header.tsx';
 import { Composer } from './composer.tsx';
 import { ItemView } from './item-view.tsx';
 
-/** Earlier ones are shown when somebody asks for them. */
+/** Earlier items are behind a button. */
 const SHOWN_ITEMS = 200;
 
 export function ChatView({ chatId }: { chatId: string | undefined }): VNode {

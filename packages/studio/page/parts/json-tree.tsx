@@ -1,4 +1,4 @@
-// JSON that unfolds. Long lists and texts are cut until somebody asks for more.
+// Collapsible JSON. Long lists and strings are cut; a button shows more.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 

@@ -1,4 +1,4 @@
-// What happened, numbered, for pages that follow it and pages that come back after a lost connection.
+// A numbered log of entries. Pages follow it, and resume from a number after a lost connection.
 import type { Entry } from '../wire.ts';
 
 /** Older entries are dropped beyond this. */
@@ -39,12 +39,12 @@ export class Journal {
     this.#changed = Promise.withResolvers();
   }
 
-  /** Whether entries after this number are missing. A number from the future belongs to a studio that has ended. */
+  /** Whether entries after this number are missing. A number above the last one comes from an earlier studio. */
   hasLost(after: number): boolean {
     return after < this.#lost || after > this.#last;
   }
 
-  /** The lines after a number that are there now, a hundred at a time, so that a page that was away blocks no other. */
+  /** The lines after a number, existing ones in batches of a hundred, so that one page does not block the others. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<string[]> {
     const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     let seq = after;
@@ -62,7 +62,7 @@ export class Journal {
     }
   }
 
-  /** The whole message makes its deltas superfluous. */
+  /** Deletes the deltas of a message once the message itself is logged. */
   #forgetDeltas({ chatId, event }: Extract<Entry, { type: 'event' }>, seq: number): void {
     const key = `${chatId} ${event.meta.runId}`;
     if (event.type === 'text_delta' || event.type === 'reasoning_delta' || event.type === 'output_delta') {

@@ -33,7 +33,7 @@ export class Questions {
       if (!this.#waiting.delete(question.id)) return;
       signal.removeEventListener('abort', withdraw);
       this.#journal.add({ type: 'question_closed', questionId: question.id, ...(text === undefined ? {} : { text }) });
-      resolve(given === undefined ? { deny: 'nobody answered in time' } : { ...given, hash });
+      resolve(given === undefined ? { deny: 'it was not answered in time' } : { ...given, hash });
     };
     const withdraw = () => answer(undefined);
     this.#waiting.set(question.id, { question, answer });

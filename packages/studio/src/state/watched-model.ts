@@ -1,4 +1,4 @@
-// The model of a chat: it can be replaced between runs, and keeps what it was asked and what it answered.
+// The model of a chat. It can be replaced between runs, and reports each request with its answer.
 import { randomUUID } from 'node:crypto';
 import type {
   LanguageModelV4CallOptions,
@@ -106,7 +106,7 @@ export class WatchedModel implements LanguageModel {
   }
 }
 
-/** Tells of a stream that breaks off; a pipe only passes the error on. */
+/** Reports an error of the stream. A pipe would only pass it on. */
 function withFailure<Part>(stream: ReadableStream<Part>, failed: (error: unknown) => void): ReadableStream<Part> {
   const reader = stream.getReader();
   return new ReadableStream<Part>({
@@ -124,7 +124,7 @@ function withFailure<Part>(stream: ReadableStream<Part>, failed: (error: unknown
   });
 }
 
-/** The parts of a stream as the answer that a call without streaming would have returned. */
+/** Collects a stream into the answer that a call without streaming returns. */
 class StreamedAnswer {
   readonly #content: object[] = [];
   readonly #texts = new Map<string, { type: string; text: string }>();
@@ -164,7 +164,7 @@ class StreamedAnswer {
   }
 }
 
-/** Without prompt and answer, which the page asks for when somebody looks at them. */
+/** Without prompt and answer; the page fetches these when the call is selected. */
 export function infoOf({ prompt: _p, tools: _t, settings: _s, answer: _a, ...info }: ModelCallDetails): ModelCallInfo {
   return { ...info };
 }

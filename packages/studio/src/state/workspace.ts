@@ -1,4 +1,4 @@
-// What the pages of one studio show: its agents, chats, questions and model calls.
+// The state of one studio: agents, chats, questions and model calls.
 import type { PocketAgent } from 'pocket-agent';
 import type { AgentInfo, ChatInfo, ToolList } from '../wire.ts';
 import { Chat } from './chat.ts';
@@ -10,7 +10,7 @@ import { infoOf } from './watched-model.ts';
 /** The oldest chats that are not running are closed beyond this. */
 const MAX_CHATS = 500;
 
-/** The page asked for something that cannot be done; `status` is that of HTTP. */
+/** A request that cannot be fulfilled, with its HTTP status. */
 export class Refusal extends Error {
   readonly status: 400 | 404 | 409;
 
