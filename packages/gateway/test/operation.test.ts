@@ -121,6 +121,7 @@ describe('tokens of an external issuer', () => {
 
   test.each([
     [{ issuer: 'http://issuer.example.com' }, 'oauth.issuer must begin with https://'],
+    [{ issuer: 'http://127.evil.example' }, 'oauth.issuer must begin with https://'],
     [{ audience: 'gateway' }, 'oauth.audience must be a URL'],
     [{ scopes: { a: { profile: 'auditor' } } }, 'There is no profile "auditor"'],
     [{ scopes: { a: { profile: 'reader', callsPerDay: 1 } } }, 'Limits of callers need state'],

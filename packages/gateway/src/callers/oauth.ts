@@ -38,7 +38,7 @@ export function checkOAuthOptions(options: GatewayOAuthOptions): void {
   for (const [name, url] of Object.entries({ issuer, audience }))
     if (!URL.canParse(url)) throw configError(`oauth.${name} must be a URL, not "${url}".`);
   const { protocol, hostname } = new URL(issuer);
-  const isLocal = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+  const isLocal = hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && isLocal))
     throw configError(`oauth.issuer must begin with https://, not "${issuer}".`);
 }

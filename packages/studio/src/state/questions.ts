@@ -38,7 +38,8 @@ export class Questions {
     const withdraw = () => answer(undefined);
     this.#waiting.set(question.id, { question, answer });
     this.#journal.add({ type: 'question', question });
-    signal.addEventListener('abort', withdraw, { once: true });
+    if (signal.aborted) withdraw();
+    else signal.addEventListener('abort', withdraw, { once: true });
     return promise;
   }
 
