@@ -70,6 +70,9 @@ function fromAssistant(message: OpenAiMessage, what: string, toolNames: Map<stri
     throw configError(`${what}: only user messages and tool results may hold images.`);
   });
   if (typeof refused === 'string') texts.push(refusalPart(refused));
+  if ('function_call' in message && message.function_call)
+    throw configError(`${what} has a function_call, the form before tool_calls: make a tool call of it.`);
+  if (!Array.isArray(tool_calls ?? [])) throw configError(`${what}: tool_calls must be a list.`);
   const calls = (tool_calls ?? []).map((call) => {
     if (!isCall(call)) throw configError(`${what}: a tool call needs id, function.name and function.arguments.`);
     const { id, function: called } = call;
@@ -153,7 +156,8 @@ function fromAudio(audio: unknown): Part | undefined {
   return { type: 'file', mediaType: format === 'mp3' ? 'audio/mpeg' : `audio/${format}`, data: { type: 'data', data } };
 }
 
-function isCall(call: object): call is OpenAiCall {
-  const { id, function: called } = call as Partial<OpenAiCall>;
-  return typeof id === 'string' && typeof called?.name === 'string' && typeof called.arguments === 'string';
+function isCall(call: unknown): call is OpenAiCall {
+  const { id, function: called } = isRecord(call) ? call : {};
+  if (typeof id !== 'string' || !isRecord(called)) return false;
+  return typeof called.name === 'string' && typeof called.arguments === 'string';
 }

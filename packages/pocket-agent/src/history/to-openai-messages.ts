@@ -1,7 +1,7 @@
 // A history converted into the form of OpenAI's chat completions, which LiteLLM and most tools for conversations read.
 import type { LanguageModelV4FilePart, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
-import { isRecord } from '@pocket-agent/kit';
-import { type AssistantMessage, type Message, outputText, type ToolMessage } from '../base/messages.ts';
+import { configError, isRecord } from '@pocket-agent/kit';
+import { type AssistantMessage, copyMessage, type Message, outputText, type ToolMessage } from '../base/messages.ts';
 import type { OpenAiMessage } from './openai-messages.ts';
 
 type AssistantPart = AssistantMessage['content'][number];
@@ -17,8 +17,9 @@ export function toOpenAiMessages(
   messages: readonly Message[],
   { systemPrompt }: { systemPrompt?: string | undefined } = {},
 ): OpenAiMessage[] {
+  if (!Array.isArray(messages)) throw configError('A conversation must be a list of messages.');
   const system = systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }];
-  return [...system, ...messages.flatMap(convert)];
+  return [...system, ...messages.flatMap((message: Message) => convert(copyMessage(message)))];
 }
 
 function convert(message: Message): OpenAiMessage[] {

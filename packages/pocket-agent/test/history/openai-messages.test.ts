@@ -129,3 +129,27 @@ test('results in other forms become text, and calls that a provider ran are left
     { role: 'tool', tool_call_id: 'c', content: 'The call was denied.' },
   ]);
 });
+
+const assistant = (fields: object) => [{ role: 'assistant', ...fields }];
+test.each<[unknown, string]>([
+  ['x', 'A conversation must be a list of messages.'],
+  [[null], 'Message 1 needs a role'],
+  [[{ role: 'user', content: [null] }], 'a part of type undefined cannot be converted'],
+  [assistant({ tool_calls: 'x' }), 'Message 1: tool_calls must be a list.'],
+  [assistant({ tool_calls: [null] }), 'Message 1: a tool call needs id, function.name and function.arguments.'],
+  [assistant({ tool_calls: [{ id: 'a', function: 'x' }] }), 'Message 1: a tool call needs id'],
+  [assistant({ function_call: { name: 'x', arguments: '{}' } }), 'has a function_call, the form before tool_calls'],
+])('what is no conversation of OpenAI is refused: %j', (messages, text) => {
+  const convert = () => fromOpenAiMessages(messages as OpenAiMessage[]);
+  expect(convert).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(text) }));
+});
+
+test.each<[unknown, string]>([
+  [null, 'A conversation must be a list of messages.'],
+  [[null], 'A history message needs a role'],
+  [[{ role: 'user' }], 'a list of whole content parts'],
+  [[{ role: 'user', content: [null] }], 'a list of whole content parts'],
+])('what is no history is refused: %j', (messages, text) => {
+  const convert = () => toOpenAiMessages(messages as Message[]);
+  expect(convert).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(text) }));
+});
