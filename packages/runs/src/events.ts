@@ -20,6 +20,7 @@ interface RunEventData {
   cancelled: Record<never, never>;
 }
 
+/** The kinds of events that the journal of a run keeps. */
 export type RunEventType = keyof RunEventData;
 
 /** `number` counts from 1 in each run. */

@@ -21,6 +21,7 @@ import { RunError } from './run-error.ts';
 import type { ScheduleOptions } from './schedules.ts';
 import type { QuestionTable, RunStatus } from './schema.ts';
 
+/** The database of runs, and the agents that this process runs from it. */
 export interface RunsOptions {
   /** `sqlite:` and a file, created if missing, or `postgres://…` for several machines, which needs pg-boss. */
   url: string;
@@ -36,6 +37,7 @@ export interface RunsOptions {
   logger?: Logger;
 }
 
+/** What applies to one run: its id, its caller, its time. */
 export interface StartOptions {
   /** Default: a random UUID. */
   id?: string;
@@ -47,6 +49,7 @@ export interface StartOptions {
   timeoutMs?: number;
 }
 
+/** Which runs to list, and which page of them. */
 export interface ListRunsOptions {
   agent?: string;
   caller?: string;

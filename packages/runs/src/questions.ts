@@ -16,6 +16,7 @@ export interface NewQuestion extends Pick<QuestionTable, 'kind' | 'hash' | 'call
   about: Pick<Question, 'call' | 'request' | 'server'>;
 }
 
+/** Which open questions to list. */
 export interface QuestionFilter {
   agent?: string;
   caller?: string;

@@ -1,6 +1,7 @@
 // RunError. Programs branch on `code`.
 import { CodedError } from '@pocket-agent/kit';
 
+/** Why a run has no result, or a question took no answer. */
 export type RunErrorCode =
   | 'RUN_UNKNOWN'
   | 'RUN_EXISTS'

@@ -25,6 +25,7 @@ import { type Schedule, type ScheduleOptions, Schedules } from './schedules.ts';
 import { type RunStatus, type RunsSchema, type RunTable, runTables } from './schema.ts';
 import { insertRun, newRun } from './start-run.ts';
 
+/** What is known of a run without reading its events. */
 export interface RunInfo {
   id: string;
   agent: string;
@@ -42,12 +43,14 @@ export interface RunInfo {
   totals?: RunTotals;
 }
 
+/** One page of a list of runs. */
 export interface RunPage {
   runs: RunInfo[];
   /** Pass it as `cursor` to get the next page. */
   next?: string;
 }
 
+/** From where to read the events of a run, and when to stop. */
 export interface EventsOptions {
   /** The number of the last event that was seen. */
   after?: number;

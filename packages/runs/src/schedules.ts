@@ -6,6 +6,7 @@ import { type Database, inTransaction, type RunStore } from './journal.ts';
 import type { ScheduleTable } from './schema.ts';
 import { insertRun, newRun } from './start-run.ts';
 
+/** When to start which agent, with what input. */
 export interface ScheduleOptions {
   /** Five fields, or six with seconds: `0 9 * * 1-5`. */
   cron: string;

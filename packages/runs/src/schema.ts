@@ -1,6 +1,7 @@
 // The tables of runs: their state, their journal, and their questions.
 import type { Migration } from '@pocket-agent/store';
 
+/** How far a run is; the last three do not change any more. */
 export type RunStatus = 'queued' | 'running' | 'waiting' | 'finished' | 'failed' | 'cancelled';
 
 export interface RunTable {
