@@ -71,6 +71,15 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
   expect(names.filter((name) => !name.startsWith('plain__'))).toEqual([]);
   expect(names.length).toBeGreaterThan(0);
 
+  const coder = new Client({ name: 'tests', version: '1' });
+  ends.push(() => coder.close());
+  const added2 = await run('add', 'bob', '--profile', 'reader', '--expose', 'code');
+  const bob = { headers: { authorization: `Bearer ${added2.stdout.trim()}` } };
+  await coder.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: bob }));
+  expect((await coder.listTools()).tools.map(({ name }) => name)).toEqual(['find_tools', 'run_code']);
+  const answer = await coder.callTool({ name: 'run_code', arguments: { code: 'return Object.keys(tools).length' } });
+  expect(answer.content).toEqual([{ type: 'text', text: String(names.length) }]);
+
   // the file is read again when it changes; a broken one changes nothing
   await folder.file('gateway.json', '{ "mcpServers": ');
   await expect.poll(() => told).toContain('gateway.json was not used:');

@@ -73,6 +73,6 @@ export function checkGatewayOptions(options: GatewayOptions): void {
 export function checkExposure({ expose }: Pick<CallerSettings, 'expose'>, codeMode: ToolSource | undefined): void {
   if (expose === 'code' && !codeMode)
     throw configError(
-      'expose: "code" needs codeMode in the options of the gateway: codeMode() of @pocket-agent/code-mode.',
+      'expose: "code" needs codeMode in the options of the gateway: codeMode() of @pocket-agent/code-mode, and the package quickjs-wasi.',
     );
 }

@@ -155,7 +155,8 @@ Options:
       --state DATABASE the callers and their limits: a SQLite file or postgres:// URL; default:
                        POCKET_AGENT_GATEWAY_STATE, if set, else a file of this user
       --profile NAME   what a caller may do: reader, writer, manager, admin or a profile of FILE
-      --expose WORD    direct (default), or search: clients see find_tools and call_tool in place of all tools
+      --expose WORD    direct (default); search: clients see find_tools and call_tool in place of all tools; or
+                       code: they see find_tools and run_code, for code that calls the tools
       --confirm WHEN   which calls need approval: never, destructive, write or always; default: as FILE says, else never
 
 Options of token add, besides --profile, --expose and --state:

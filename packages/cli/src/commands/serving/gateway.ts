@@ -1,7 +1,7 @@
 // The command `pocket-agent gateway`: serves all servers of a file behind one endpoint, and manages the callers.
 import { type Stats, unwatchFile, watchFile as watch } from 'node:fs';
-import type { Gateway, GatewayListenOptions, GatewayState } from '@pocket-agent/gateway';
-import { errorText, PocketError, printable, withoutUndefined } from '@pocket-agent/kit';
+import type { Gateway, GatewayListenOptions, GatewayOptions, GatewayState } from '@pocket-agent/gateway';
+import { errorText, isPocketError, PocketError, printable, withoutUndefined } from '@pocket-agent/kit';
 import type { ConfirmPolicy } from 'pocket-agent';
 import { readArguments, wholeNumber } from '../../command-line/arguments.ts';
 import {
@@ -71,7 +71,7 @@ async function serve(file: string, values: Values, interrupts: Interrupts): Prom
     const options = await read();
     const { Gateway } = await import('@pocket-agent/gateway');
     state = address ? await gatewayState(values.state) : undefined;
-    const open = new Gateway({ ...options, logger, ...(state ? { state } : {}) });
+    const open = new Gateway({ ...options, ...(await forCode()), logger, ...(state ? { state } : {}) });
     gateway = open;
     const reread = async () => {
       open.update(await read());
@@ -135,7 +135,18 @@ function tokenRequest([action, name, ...more]: readonly string[], values: Values
   return { action, name: name ?? '', state, profile, settings: { servers, expose, callsPerMinute, callsPerDay }, json };
 }
 
-function readExpose(word: string | undefined): 'direct' | 'search' | undefined {
-  if (word === undefined || word === 'direct' || word === 'search') return word;
-  throw new PocketError('CONFIG_INVALID', `--expose must be direct or search, not "${word}".`);
+/** The sandbox for callers with `--expose code`, if its engine is installed: others do without. */
+async function forCode(): Promise<Pick<GatewayOptions, 'codeMode'>> {
+  const { codeMode } = await import('@pocket-agent/code-mode');
+  try {
+    return { codeMode: codeMode() };
+  } catch (error) {
+    if (isPocketError(error, 'CONFIG_INVALID')) return {};
+    throw error;
+  }
+}
+
+function readExpose(word: string | undefined): 'direct' | 'search' | 'code' | undefined {
+  if (word === undefined || word === 'direct' || word === 'search' || word === 'code') return word;
+  throw new PocketError('CONFIG_INVALID', `--expose must be direct, search or code, not "${word}".`);
 }
