@@ -73,7 +73,7 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
 
   const coder = new Client({ name: 'tests', version: '1' });
   ends.push(() => coder.close());
-  const added2 = await run('add', 'bob', '--profile', 'reader', '--expose', 'code');
+  const added2 = await run('add', 'bob', '--profile', 'reader', '--server', 'pl*', '--expose', 'code');
   const bob = { headers: { authorization: `Bearer ${added2.stdout.trim()}` } };
   await coder.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: bob }));
   expect((await coder.listTools()).tools.map(({ name }) => name)).toEqual(['find_tools', 'run_code']);

@@ -233,7 +233,7 @@ describe('a tool that a provider rejects for an unknown reason', () => {
       tool({ name: `tool_${index}`, description: 'Odd', run: () => '' }),
     );
     const llmModel = caller === 'an agent' ? model : router.languageModel('main');
-    const run = new PocketAgent({ llmModel, tools, logger: silent }).run('Hello');
+    const run = new PocketAgent({ llmModel, tools, exposure: 'direct', logger: silent }).run('Hello');
     await expect(run).rejects.toMatchObject({ code: 'MODEL_FAILED' });
     expect(doGenerate).toHaveBeenCalledTimes(151);
   });
