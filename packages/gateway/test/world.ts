@@ -6,7 +6,7 @@ import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@mode
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport as TransportV1 } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import {
   type CallerSettings,
@@ -19,14 +19,15 @@ import {
 
 const ends: (() => Promise<unknown> | unknown)[] = [];
 
-/** Runs when the test has ended, the last first. */
+/** Runs when the test has ended, the last first. A hook of this module would run for the first test file of a worker only. */
 export function atEnd(end: () => Promise<unknown> | unknown): void {
+  if (ends.length === 0) onTestFinished(cleanUp);
   ends.push(end);
 }
 
-afterEach(async () => {
+async function cleanUp(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
-});
+}
 
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'pocket-gateway-'));
