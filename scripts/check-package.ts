@@ -27,7 +27,7 @@ const extensions = ['a2a', 'code-mode', 'redis', 'runs', 'store', 'tool-folder',
 const checks: Check[] = [
   { packages: ['pocket-agent'], mostPackages: 26, attempt: tryLibrary },
   { packages: ['pocket-agent', ...extensions], mostPackages: 66, attempt: tryExtensions },
-  { packages: ['@pocket-agent/cli'], mostPackages: 52, attempt: tryCommand },
+  { packages: ['@pocket-agent/cli'], mostPackages: 46, attempt: tryCommand },
   { packages: ['@pocket-agent/mattermost'], mostPackages: 40, attempt: tryMattermost },
   { packages: ['@pocket-agent/agent3'], mostPackages: 32, attempt: tryAgent3 },
   { packages: ['@pocket-agent/discord'], mostPackages: 64, attempt: tryDiscord },
