@@ -185,7 +185,7 @@ export class Runs {
     }
   }
 
-  /** Questions that nobody has answered yet, the oldest first. */
+  /** Unanswered questions, the oldest first. */
   async questions(options: QuestionFilter = {}): Promise<Question[]> {
     checkFilter(options);
     return this.#parts.questions.list(options);

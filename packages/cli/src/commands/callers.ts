@@ -60,7 +60,7 @@ function databaseOf(location: string | undefined): string {
     const text = 'Name the database: --conversations FILE, a postgres:// URL, or POCKET_AGENT_CONVERSATIONS.';
     throw new PocketError('CONFIG_INVALID', text);
   }
-  // a misspelt name would make an empty database, in which nobody is found
+  // a misspelt name would create an empty database, without callers
   if (!isUrl(location) && !existsSync(location))
     throw new PocketError(
       'CONFIG_INVALID',

@@ -57,7 +57,7 @@ export class CallerSpace {
     // of this caller only: a question for one agent is never put to another
     this.#agent = { ...agent };
     this.#logger = logger;
-    // of this caller only: it knows its own versions of tools, and its approvals count for nobody else
+    // of this caller only: it knows its own versions of tools, and its approvals count only here
     this.rules = new AccessRules({ ...access, profile: caller.profile }, { logger, forkOf: before?.rules });
     const { expose } = caller.settings;
     this.#toolbox = new Toolbox(expose === 'code' && codeMode ? [...servers, codeMode] : servers);

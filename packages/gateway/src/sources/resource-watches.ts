@@ -118,7 +118,7 @@ export class ResourceWatches {
     };
     watch.attempt ??= inRun(watch.run, () => client.request(server, subscribe)).finally(() => {
       watch.attempt = undefined;
-      if (watch.clients === 0) watch.end?.().catch(() => {}); // nobody waits for it any more
+      if (watch.clients === 0) watch.end?.().catch(() => {}); // its result is no longer needed
     });
     return watch.attempt;
   }
