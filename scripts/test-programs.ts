@@ -44,6 +44,7 @@ async function bundle(): Promise<void> {
 function keyOf(files: readonly string[]): string {
   const hash = createHash('sha256')
     .update(VERSION)
+    .update(root) // bundles name their files by absolute paths, so a copied folder needs new ones
     .update(readFileSync(fileURLToPath(import.meta.url)));
   for (const file of files) hash.update(`\n${file}\n`).update(readFileSync(join(root, file)));
   return hash.digest('hex').slice(0, 16);
