@@ -1,4 +1,4 @@
-// Measures all contenders, prints the results, and writes RESULTS.md after a full run.
+// Measures contenders, prints the results, and writes RESULTS.md when every work was measured with all of them.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Effort } from './contenders/contender.ts';
@@ -10,7 +10,8 @@ import { stolenSince } from './measuring/steal-time.ts';
 import { readOptions } from './options.ts';
 import { chart } from './report/chart.ts';
 import { type Figure, figures } from './report/figures.ts';
-import { report } from './report/report.ts';
+import { type MeasuredInRound, type Measurement, Measurements } from './report/measurements.ts';
+import { commit, conditionsOf, report } from './report/report.ts';
 import { Results } from './report/results.ts';
 import { table } from './report/table.ts';
 import { ROUNDS, works } from './tasks/tasks.ts';
@@ -19,7 +20,8 @@ const allWorks = Object.keys(works);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
   --quick    a first impression in two minutes, with little warm-up; without --work, peers are measured only in loop,
-             cold and installed. A full run takes 80 minutes, checks the targets and writes bench/RESULTS.md
+             cold and installed. A full run takes 80 minutes, checks the targets and writes bench/RESULTS.md. It may be
+             made in parts: with --work, figures of all contenders are kept in bench/measurements.json
   --install  first installs the peers, each in its own folder; a full run does so by itself
   --work     some of ${allWorks.join(', ')}
   --only     some of ${allContenders.join(', ')}`,
@@ -37,8 +39,6 @@ const quickWithPeers = ['loop', 'cold', 'installed'];
 const effort: Effort = isQuick
   ? { warmMs: 50, measureMs: 50, moments: 1, agents: 50, registered: 2_000, starts: 1 }
   : { warmMs: 1_500, measureMs: 700, moments: 7, agents: 1_000, registered: 100_000, starts: 5 };
-const roundsOf = (work: string) => (isQuick ? 1 : (works[work]?.rounds ?? ROUNDS));
-const rounds = Math.max(...chosen.names('work').map(roundsOf));
 
 const results = new Results();
 const names = chosen.names('only').filter((name) => {
@@ -51,25 +51,14 @@ if (!isAnyMeasured) {
   console.error('None of these contenders takes part in the chosen work.');
   process.exit(2);
 }
+const here = fileURLToPath(new URL('.', import.meta.url));
+const isKept = !isQuick && names.length === allContenders.length;
+const measurements = isKept ? new Measurements(`${here}measurements.json`, conditionsOf(effort)) : undefined;
 const begun = performance.now();
-const stolen = stolenSince();
-for (let round = 0; round < rounds; round++) {
-  for (const work of chosen.names('work')) {
-    if (round >= roundsOf(work)) continue;
-    const isTooLong = isQuickWhole && !quickWithPeers.includes(work);
-    // additional rounds are only for contenders that are judged
-    const withPeers = !isTooLong && round < ROUNDS;
-    const doing = names.filter(
-      (name) => works[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
-    );
-    process.stderr.write(`\r\u001b[K${round + 1} of ${rounds}: ${work}`);
-    for (const measured of await measureInTurns({ work, names: orderOf(doing, round), effort })) {
-      const { name, figures: values, revision, failure = '' } = measured;
-      if (values) results.add({ name, round, measured: values });
-      else results.addFailure({ name, round, work, failure });
-      if (revision) results.revisions.set(name, revision);
-    }
-  }
+for (const work of chosen.names('work')) {
+  const measurement = await measure(work);
+  for (const measured of measurement.measured) results.add(work, measured);
+  measurements?.add(work, measurement);
 }
 process.stderr.write('\r\u001b[K');
 
@@ -84,15 +73,37 @@ const isJudged = ({ base, target }: Figure) => {
 console.log(table(results, { names, figures: shown, isJudged }));
 for (const note of results.notes) console.log(note);
 
-const minutes = (performance.now() - begun) / 60_000;
-console.log(`\n${minutes.toFixed(1)} minutes`);
-const here = fileURLToPath(new URL('.', import.meta.url));
-// only the figures of a full run are written
-if (isOfAll && !isQuick) {
-  writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, stolen: stolen() }));
-  writeFileSync(`${here}results.svg`, chart(results));
+console.log(`\n${minutesSince(begun).toFixed(1)} minutes`);
+if (measurements?.missing.length === 0) {
+  writeFileSync(`${here}RESULTS.md`, report(measurements, effort));
+  writeFileSync(`${here}results.svg`, chart(Results.of(measurements)));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');
+} else if (measurements) {
+  console.log(`\nwritten: bench/measurements.json. For RESULTS.md measure also: ${measurements.missing.join(',')}`);
 }
 if (isQuick)
   console.log('\nA quick run checks no targets. `npm run bench` checks all, `npm run bench -- --work NAMES` some.');
 if (results.hasFailures) process.exitCode = 1;
+
+async function measure(work: string): Promise<Measurement> {
+  const start = performance.now();
+  const stolen = stolenSince();
+  const isTooLong = isQuickWhole && !quickWithPeers.includes(work);
+  const measured: MeasuredInRound[] = [];
+  const rounds = isQuick ? 1 : (works[work]?.rounds ?? ROUNDS);
+  for (let round = 0; round < rounds; round++) {
+    // additional rounds are only for contenders that are judged
+    const withPeers = !isTooLong && round < ROUNDS;
+    const doing = names.filter(
+      (name) => works[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
+    );
+    process.stderr.write(`\r\u001b[K${work}: ${round + 1} of ${rounds}`);
+    const ofRound = await measureInTurns({ work, names: orderOf(doing, round), effort });
+    measured.push(...ofRound.map((each) => ({ round, ...each })));
+  }
+  return { commit: commit(), minutes: minutesSince(start), stolen: stolen(), measured };
+}
+
+function minutesSince(start: number): number {
+  return (performance.now() - start) / 60_000;
+}

@@ -7,19 +7,14 @@ import { median, WARM_RUNS } from '../measuring/timing.ts';
 import { ROUNDS, works } from '../tasks/tasks.ts';
 import { WARM_CALLS } from '../tasks/wire.ts';
 import { type Figure, figures, meets, more, targetText, titleOf } from './figures.ts';
-import { type Results, spreadOf } from './results.ts';
-import { contendersTable } from './versions.ts';
-
-interface ReportParts {
-  effort: Effort;
-  minutes: number;
-  /** Share of CPU time taken by other virtual machines; undefined if unknown. */
-  stolen: number | undefined;
-}
+import type { Conditions, Measurements } from './measurements.ts';
+import { Results, spreadOf } from './results.ts';
+import { contendersTable, versionsOf } from './versions.ts';
 
 const decision = '../docs/decisions/016-public-mcp-api.md';
 
-export function report(results: Results, { effort, minutes, stolen }: ReportParts): string {
+export function report(measurements: Measurements, effort: Effort): string {
+  const results = Results.of(measurements);
   const shown = allContenders.filter(isInstalled);
   const rows = figures.map((figure) => [
     `${figure.item}`,
@@ -49,11 +44,9 @@ ${table}
 
 | | |
 |---|---|
-| command | \`npm run bench\`, in ${minutes.toFixed(0)} minutes |
-| commit | ${commit()} |
+${partsOf(measurements)}
 | machine | ${machine()} |
 | Node | ${process.version} |
-| CPU time taken by other virtual machines | ${stolen === undefined ? 'unknown' : percent(stolen)} |
 | repeats | ${ROUNDS} (${otherRounds()}), each in its own process; each is the median of ${effort.moments} parts, ${effort.measureMs} ms in total; ${effort.starts} cold starts each |
 | warm-up | ${effort.warmMs} ms, up to four times that for ${WARM_RUNS.toLocaleString('en')} runs (runs of 200 steps: at least one), up to ten times that for ${WARM_CALLS.toLocaleString('en')} server calls; a contender that is warm continues until all are |
 | spread | half the distance between the lowest and the highest repeat, relative to the median, shown as ±. Typical: ±${percent(results.noise)} |
@@ -66,8 +59,27 @@ The revision is the one used with the server in process: linked in memory that s
 ${notes ? `\nNot measured:\n\n${notes}\n` : ''}`;
 }
 
+/** What must be the same for all figures of one table. */
+export function conditionsOf(effort: Effort): Conditions {
+  const versions = Object.fromEntries(allContenders.map((name) => [name, versionsOf(name)]));
+  return { machine: machine(), node: process.version, effort, versions };
+}
+
+/** A line for each commit that works were measured at. */
+function partsOf(measurements: Measurements): string {
+  const parts = Object.keys(works).flatMap((work) => ({ work, ...measurements.get(work) }));
+  return [...Map.groupBy(parts, ({ commit: at }) => at)]
+    .map(([at, of]) => {
+      const minutes = of.reduce((sum, { minutes: some = 0 }) => sum + some, 0).toFixed(0);
+      const stolen = of.map((part) => part.stolen ?? 0);
+      const taken = `${percent(Math.max(...stolen))} of the CPU time taken by other virtual machines`;
+      return `| commit ${at} | ${of.map(({ work }) => work).join(', ')}: ${minutes} minutes, at most ${taken} |`;
+    })
+    .join('\n');
+}
+
 /** Ends in -dirty if there are uncommitted changes. */
-function commit(): string {
+export function commit(): string {
   return execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
 }
 

@@ -1,7 +1,9 @@
 // The measured values: every repeat of every figure of every contender.
 
 import { median } from '../measuring/timing.ts';
+import { works } from '../tasks/tasks.ts';
 import { figures } from './figures.ts';
+import type { MeasuredInRound, Measurements } from './measurements.ts';
 
 export class Results {
   /** By round; rounds in which the contender failed are missing. */
@@ -12,16 +14,24 @@ export class Results {
   /** Which contenders could not be measured, and why. */
   readonly notes: string[] = [];
 
-  add({ name, round, measured }: { name: string; round: number; measured: Record<string, number> }): void {
-    for (const [id, value] of Object.entries(measured)) {
+  static of(measurements: Measurements): Results {
+    const results = new Results();
+    for (const work of Object.keys(works))
+      for (const measured of measurements.get(work)?.measured ?? []) results.add(work, measured);
+    return results;
+  }
+
+  add(work: string, { name, round, figures: values, revision, failure = '' }: MeasuredInRound): void {
+    if (revision) this.revisions.set(name, revision);
+    if (!values) {
+      this.#failed.add(`${name}\0${work}`);
+      this.notes.push(`${name}, ${work}, round ${round + 1}: ${failure}`);
+      return;
+    }
+    for (const [id, value] of Object.entries(values)) {
       const key = `${name}\0${id}`;
       this.#values.set(key, (this.#values.get(key) ?? new Map()).set(round, value));
     }
-  }
-
-  addFailure({ name, round, work, failure }: { name: string; round: number; work: string; failure: string }): void {
-    this.#failed.add(`${name}\0${work}`);
-    this.notes.push(`${name}, ${work}, round ${round + 1}: ${failure}`);
   }
 
   get hasFailures(): boolean {

@@ -10,7 +10,7 @@ import { table } from '../report/table.ts';
 function judged(id: string, measured: Record<string, number[]>): { verdict: string; cell: string } {
   const results = new Results();
   for (const [name, values] of Object.entries(measured))
-    for (const [round, value] of values.entries()) results.add({ name, round, measured: { [id]: value } });
+    for (const [round, value] of values.entries()) results.add('loop', { name, round, figures: { [id]: value } });
   const figure = figures.find((each) => each.id === id);
   if (!figure) throw new Error(`There is no figure "${id}".`);
   return { verdict: verdictText(results, figure), cell: cell(results, 'pocket-agent', figure) };
@@ -53,9 +53,9 @@ test('a target relative to all peers is not judged while a peer has no value', (
 
 test('a failed round means that a target was not met in every round', () => {
   const results = new Results();
-  results.add({ name: 'floor', round: 0, measured: { step: 2 } });
-  results.add({ name: 'pocket-agent', round: 0, measured: { step: 8 } });
-  results.addFailure({ name: 'pocket-agent', round: 1, work: 'loop', failure: 'exit 1' });
+  results.add('loop', { name: 'floor', round: 0, figures: { step: 2 } });
+  results.add('loop', { name: 'pocket-agent', round: 0, figures: { step: 8 } });
+  results.add('loop', { name: 'pocket-agent', round: 1, failure: 'exit 1' });
   const [step] = figures;
   expect(step && verdictText(results, step)).toBe('met, not in every round');
 });
@@ -63,7 +63,7 @@ test('a failed round means that a target was not met in every round', () => {
 test('the console table shows ratios, and values for the base and for Pocket Agent', () => {
   const results = new Results();
   for (const [name, values] of Object.entries({ floor: [2, 2], 'pocket-agent': [8, 9], ai: [200, 200] }))
-    for (const [round, step] of values.entries()) results.add({ name, round, measured: { step } });
+    for (const [round, step] of values.entries()) results.add('loop', { name, round, figures: { step } });
   const lines = table(results, {
     names: ['floor', 'pocket-agent', 'ai'],
     figures: figures.slice(0, 1),
