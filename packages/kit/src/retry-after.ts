@@ -11,7 +11,10 @@ export function retryAfterHeader(headers: Readonly<Record<string, string | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** Doubles with every attempt. Half of it is random, so that clients do not all retry at the same moment. */
+/**
+ * Doubles with every attempt, of which the first is 0. Half of it is random, so that clients do not all retry at the same
+ * moment.
+ */
 export function backoffMs(attempt: number, { firstMs, maxMs }: { firstMs: number; maxMs: number }): number {
   const full = Math.min(firstMs * 2 ** attempt, maxMs);
   return full * (0.5 + Math.random() / 2);

@@ -24,7 +24,7 @@ import {
   stringRule,
   VERSION,
 } from '@pocket-agent/kit';
-import { type Judgement, judge } from '../access/capabilities.ts';
+import { type Judgement, judge as judgeTool } from '../access/capabilities.ts';
 import { warnOfCapabilities } from '../access/capability-warnings.ts';
 import { type Exposure, exposureIn } from '../access/exposure.ts';
 import type { ServerStatus } from '../run/events.ts';
@@ -49,9 +49,8 @@ const METHOD_NOT_FOUND = -32_601;
 
 type WithServer<Item> = Item & { server: string };
 
-/** Defaults of `maxCallers` and `idleMs`. */
-const MAX_CALLERS = 100;
-const IDLE_MS = 600_000;
+const DEFAULT_MAX_CALLERS = 100;
+const DEFAULT_IDLE_MS = 600_000;
 
 type Server = ServerConnections<McpConnection>;
 
@@ -69,7 +68,8 @@ export class PocketAgentClient implements ToolSource {
   /** Tools under the names that they have here. */
   readonly #renamed = new WeakMap<Tool, Tool>();
   #loading: Promise<Server[]> | undefined;
-  #open: Server[] = [];
+  /** Empty until they are loaded. */
+  #servers: Server[] = [];
   /** Whether callers have their own connections to a server. */
   #isPersonal = false;
   #isClosed = false;
@@ -82,8 +82,8 @@ export class PocketAgentClient implements ToolSource {
   }
 
   get revision(): number {
-    if (this.#isPersonal) return revisionOf(this.#open.map(({ stamp }) => stamp));
-    return this.#open.reduce((sum, { known }) => sum + (known?.tools.revision ?? 0), 0);
+    if (this.#isPersonal) return revisionOf(this.#servers.map(({ stamp }) => stamp));
+    return this.#servers.reduce((sum, { known }) => sum + (known?.tools.revision ?? 0), 0);
   }
 
   get serverNames(): string[] {
@@ -92,16 +92,16 @@ export class PocketAgentClient implements ToolSource {
 
   /** The current status of every server that was used so far: for the current caller, or the one that used it last. */
   get status(): ReadonlyMap<string, { status: ServerStatus; reason?: string }> {
-    return new Map(this.#open.flatMap(({ name, latest }) => (latest?.status ? [[name, latest.status]] : [])));
+    return new Map(this.#servers.flatMap(({ name, latest }) => (latest?.status ? [[name, latest.status]] : [])));
   }
 
   refresh(isRunStart = false): void {
-    for (const { known } of this.#open) known?.refresh(isRunStart);
+    for (const { known } of this.#servers) known?.refresh(isRunStart);
   }
 
   /** The tools of all servers that are available, frozen. */
   async listTools(signal: AbortSignal = neverAborted(), wait: ListWait = 'all'): Promise<Tool[]> {
-    const servers = await this.#servers();
+    const servers = await this.#load();
     const lists = await Promise.all(
       servers.map(async (server) => ({ server, list: await this.#listOf(server, signal, wait) })),
     );
@@ -129,9 +129,9 @@ export class PocketAgentClient implements ToolSource {
     args: Record<string, unknown>,
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
-    const { server, tool } = this.#find(name) ?? (await this.#seek(name, context.signal));
+    const { server, tool } = await this.#tool(name, 'callTool', context.signal);
     const whole = {
-      toolCallId: context.toolCallId ?? tool.name,
+      toolCallId: context.toolCallId ?? crypto.randomUUID(),
       signal: context.signal ?? neverAborted(),
       progress: context.progress ?? (() => {}),
       meta: context.meta ?? {},
@@ -151,15 +151,17 @@ export class PocketAgentClient implements ToolSource {
 
   /** Whether a server is called by runs with an `elicit` of their own. */
   isCalledWithElicit(server: string): boolean {
-    return this.#open.some(({ name, all }) => name === server && all.some(({ pending }) => pending.someRunHasElicit));
+    return this.#servers.some(
+      ({ name, all }) => name === server && all.some(({ pending }) => pending.someRunHasElicit),
+    );
   }
 
   judge(tool: Tool): Judgement {
     const named = this.#names.find(tool.name);
     if (!named) return { capability: 'delete', from: 'nothing' };
     const entry = this.#entries.get(named.owner.name);
-    if (named.tool === tool.name) return judge(tool, entry);
-    return { ...judge({ ...tool, name: named.tool }, entry), ownName: named.tool };
+    if (named.tool === tool.name) return judgeTool(tool, entry);
+    return { ...judgeTool({ ...tool, name: named.tool }, entry), ownName: named.tool };
   }
 
   exposure(tool: Tool): Exposure | undefined {
@@ -172,9 +174,9 @@ export class PocketAgentClient implements ToolSource {
     return owner && { name: owner.name, description: owner.known?.description };
   }
 
-  /** The JSON Schema of a tool's arguments; as a string, `${format}`, it is JSON. */
+  /** The JSON Schema of a tool's arguments. Its `toString()` returns it as JSON. */
   async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
-    return inputFormatOf((this.#find(name) ?? (await this.#seek(name))).tool);
+    return inputFormatOf((await this.#tool(name, 'getToolInputFormat')).tool);
   }
 
   async listResources(server?: string): Promise<WithServer<Resource>[]> {
@@ -198,6 +200,11 @@ export class PocketAgentClient implements ToolSource {
     return this.#request(await this.#server(server), (client) => client.getPrompt({ name, arguments: args }));
   }
 
+  /** Sends a request for which there is no method here. It may be repeated after a loss, so it must only read. */
+  async request<Result>(server: string, send: SendRequest<Result>): Promise<Result> {
+    return this.#request(await this.#server(server), send);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     const servers = (await this.#loading?.catch(() => undefined)) ?? [];
@@ -219,7 +226,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** Undefined if its server is unavailable or does not list it. */
-  #find(name: string): FoundTool | undefined {
+  #known(name: string): FoundTool | undefined {
     const named = this.#names.find(name);
     const connection = named?.owner.known;
     if (!named || !connection || connection.isUnavailable) return undefined;
@@ -227,19 +234,18 @@ export class PocketAgentClient implements ToolSource {
     return tool && { server: named.owner, tool };
   }
 
-  /** Looks for a tool that is not known yet, also on servers that were unavailable. */
-  async #seek(name: string, signal: AbortSignal = neverAborted()): Promise<FoundTool> {
-    checkValue('The first argument of callTool', name, {
-      ...stringRule,
-      expected: "the name of a tool: callTool('add', { a: 1 })",
-    });
-    let tools = await this.listTools(signal);
-    let found = this.#find(name);
-    if (!found) {
-      await abortable(Promise.all(this.#open.map(({ known }) => known?.retry())), signal);
-      tools = await this.listTools(signal);
-      found = this.#find(name);
-    }
+  /** The tool that `method` was called with. One that is not known yet is also looked for on servers that were unavailable. */
+  async #tool(name: string, method: string, signal: AbortSignal = neverAborted()): Promise<FoundTool> {
+    const known = this.#known(name);
+    if (known) return known;
+    const expected = `the name of a tool, such as ${method}('add')`;
+    checkValue(`The first argument of ${method}`, name, { ...stringRule, expected });
+    await this.listTools(signal);
+    const listed = this.#known(name);
+    if (listed) return listed;
+    await abortable(Promise.all(this.#servers.map((server) => server.known?.retry())), signal);
+    const tools = await this.listTools(signal);
+    const found = this.#known(name);
     if (!found) throw this.#unknown(name, tools);
     return found;
   }
@@ -256,7 +262,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** Loads the MCP SDK when a server is first used, because that takes long. */
-  #servers(): Promise<Server[]> {
+  #load(): Promise<Server[]> {
     if (this.#isClosed) return Promise.reject(new PocketError('AGENT_CLOSED', 'This client was closed.'));
     this.#loading ??= this.#entries.size === 0 ? Promise.resolve([]) : this.#makeServers();
     return this.#loading;
@@ -279,10 +285,10 @@ export class PocketAgentClient implements ToolSource {
       queryParams: mcpServerQueryParams,
       onLog: (log: ServerLog) => this.#log(log),
     };
-    this.#open = [...this.#entries].map(([name, entry]) => {
+    this.#servers = [...this.#entries].map(([name, entry]) => {
       const onStatus = (status: ServerStatus, reason?: string) =>
         callListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
-      const { maxCallers = MAX_CALLERS, idleMs = IDLE_MS } = entry;
+      const { maxCallers = DEFAULT_MAX_CALLERS, idleMs = DEFAULT_IDLE_MS } = entry;
       const logins = new Logins(name);
       const make = (owner: CallerContext) => {
         const headers = 'url' in entry ? entry.headers : undefined;
@@ -294,8 +300,8 @@ export class PocketAgentClient implements ToolSource {
       const logger = this.#logger;
       return new ServerConnections({ name, isPersonal: isPersonal(entry), make, maxCallers, idleMs, logger });
     });
-    this.#isPersonal = this.#open.some((server) => server.isPersonal);
-    return this.#open;
+    this.#isPersonal = this.#servers.some((server) => server.isPersonal);
+    return this.#servers;
   }
 
   /** Without tools if the current caller cannot have a connection. */
@@ -310,23 +316,18 @@ export class PocketAgentClient implements ToolSource {
     }
   }
 
-  /** Sends a request for which there is no method here. It may be repeated after a loss, so it must only read. */
-  async request<Result>(server: string, send: SendRequest<Result>): Promise<Result> {
-    return this.#request(await this.#server(server), send);
-  }
-
   #request<Result>(server: Server, send: SendRequest<Result>): Promise<Result> {
     return server.use((connection) => connection.request(send));
   }
 
   #log(log: ServerLog): void {
-    const { onServerLog, logHandler = (log) => logTo(this.#logger, log) } = this.#options;
+    const { onServerLog, logHandler = (entry) => logTo(this.#logger, entry) } = this.#options;
     callListener(this.#logger, 'onServerLog', () => onServerLog?.(log));
     callListener(this.#logger, 'logHandler', () => logHandler(log));
   }
 
   async #server(name: string): Promise<Server> {
-    const found = (await this.#servers()).find((server) => server.name === name);
+    const found = (await this.#load()).find((server) => server.name === name);
     if (found) return found;
     const text = `There is no MCP server "${name}". ${describeAvailable(name, this.serverNames)}`;
     throw configError(text);
@@ -339,16 +340,16 @@ export class PocketAgentClient implements ToolSource {
     list: (client: Client) => Promise<Item[]>,
   ): Promise<WithServer<Item>[]> {
     const capability = what === 'prompts' ? 'prompts' : 'resources';
-    const listFrom = async (from: Server) => {
+    const listOne = async (from: Server) => {
       // the SDK would print to stdout when it lists something that the server does not support
       const items = await this.#request(from, async (client) =>
         client.getServerCapabilities()?.[capability] ? list(client) : [],
       );
       return items.map((item) => ({ ...item, server: from.name }));
     };
-    if (server !== undefined) return listFrom(await this.#server(server));
-    const lists = (await this.#servers()).map((from) =>
-      listFrom(from).catch((error) => {
+    if (server !== undefined) return listOne(await this.#server(server));
+    const lists = (await this.#load()).map((from) =>
+      listOne(from).catch((error) => {
         // some servers declare capabilities that they lack
         if (error?.code !== METHOD_NOT_FOUND)
           this.#logger.warn(`MCP server "${from.name}" did not list its ${what}: ${errorText(error)}`);

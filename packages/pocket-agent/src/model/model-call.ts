@@ -5,7 +5,7 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
-import { abortable, delay, errorText, onAbort, PocketError, redactError } from '@pocket-agent/kit';
+import { abortable, backoffMs, delay, errorText, onAbort, PocketError, redactError } from '@pocket-agent/kit';
 import { adviceAfterRejection, modelName } from '../providers/model-names.ts';
 import { inModelSpan, type TracedModelCall } from '../tracing/model-span.ts';
 import { tagPart, untagPart } from './account-parts.ts';
@@ -54,8 +54,8 @@ export interface ModelCall extends TracedModelCall {
   onToolInput?: (part: ToolInputPart) => void;
 }
 
+const FIRST_RETRY_DELAY_MS = 500;
 const MAX_RETRY_DELAY_MS = 60_000;
-const MIN_RETRY_DELAY_MS = 500;
 /** How long to wait for the usage of a stream that has failed. */
 const USAGE_WAIT_MS = 1_000;
 const ENDED_EARLY = 'The stream of the model ended before the answer was complete.';
@@ -180,8 +180,7 @@ function retryDelay(error: unknown, attempt: number): number | undefined {
   if (!isRetryable(error, attempt)) return undefined;
   const requested = retryAfterMs(error);
   if (requested !== undefined) return requested <= MAX_RETRY_DELAY_MS ? requested : undefined;
-  const exponential = MIN_RETRY_DELAY_MS * 2 ** (attempt - 1);
-  return Math.min(exponential, MAX_RETRY_DELAY_MS) * (0.75 + Math.random() / 2);
+  return backoffMs(attempt - 1, { firstMs: FIRST_RETRY_DELAY_MS, maxMs: MAX_RETRY_DELAY_MS });
 }
 
 /** Retried only once: a server that restarts is back soon. */

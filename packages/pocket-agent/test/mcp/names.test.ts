@@ -135,7 +135,7 @@ test('a call with the argument object of the SDK is an error that shows the righ
   const asSdk = client.callTool as unknown as (call: object) => Promise<unknown>;
   await expect(asSdk.call(client, { name: 'now', arguments: {} })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
-    message: "The first argument of callTool must be the name of a tool: callTool('add', { a: 1 }), got an object.",
+    message: "The first argument of callTool must be the name of a tool, such as callTool('add'), got an object.",
   });
 });
 

@@ -114,8 +114,8 @@ test.each(['immediately', 'midway'] as const)('a connection cut %s is retried wi
   const { agent, retries } = watched('openai/gpt-5.1');
   expect(await agent.run('Hello')).toBe('At last.');
   expect(retries).toHaveLength(1);
-  expect(retries[0]?.delayMs).toBeGreaterThan(300);
-  expect(retries[0]?.delayMs).toBeLessThan(700);
+  expect(retries[0]?.delayMs).toBeGreaterThanOrEqual(250);
+  expect(retries[0]?.delayMs).toBeLessThanOrEqual(500);
 });
 
 test('a stream whose connection is cut is retried before its first delta, and not after', async () => {
