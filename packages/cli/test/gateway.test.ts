@@ -33,10 +33,10 @@ test('serves servers and tool folders on stdin and stdout, under a profile', asy
   for (const { annotations } of tools) expect(annotations?.destructiveHint).not.toBe(true);
 });
 
-test('serves HTTP to callers with tokens, which can be added and revoked while it runs', async () => {
-  const state = `${folder.path}/state.sqlite`;
-  const child: ChildProcess = spawn(node, [...start, 'gateway', await gatewayFile(), '--http', '--state', state], {
-    env: folder.env,
+async function listening(file: string, state: string) {
+  const args = [...start, 'gateway', file, '--http', '--state', state];
+  const child: ChildProcess = spawn(node, args, {
+    env: { ...folder.env, CHAT_TOKEN: 'secret' },
     cwd: folder.path,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -54,7 +54,53 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
       if (address) resolve(address);
     });
   });
-  expect(told).toContain('There are no callers yet: pocket-agent gateway token add NAME');
+  return { child, ended, url, told: () => told };
+}
+
+test('lists calls that wait for approval, and answers them; money of a caller is limited', async () => {
+  const state = `${folder.path}/approvals.sqlite`;
+  const more = {
+    tools: [],
+    access: { confirm: 'always' },
+    approvals: { endpoint: true },
+    prices: { 'plain__*': 0.6 },
+  };
+  const { url, told } = await listening(await gatewayFile(more), state);
+  const run = (...args: string[]) => folder.command(['gateway', ...args, '--state', state]);
+  const { stdout } = await run('token', 'add', 'ann', '--profile', 'admin', '--usd-per-day', '2');
+  expect((await run('token', 'add', 'chief', '--approver')).code).toBe(0);
+  expect((await run('token', 'list')).stdout).toMatch(/^ann .*\$2\/day .*\nchief {2}reader {2}no servers {2}approves /);
+  const client = new Client({ name: 'tests', version: '1' });
+  ends.push(() => client.close());
+  const requestInit = { headers: { authorization: `Bearer ${stdout.trim()}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  const call = async () => {
+    const { content } = await client.callTool({ name: 'plain__echo', arguments: { text: 'a' } });
+    return JSON.stringify(content);
+  };
+  const answered = async (...answer: [string, ...string[]]) => {
+    const result = call();
+    await expect.poll(async () => (await run('approvals')).stdout, { timeout: 20_000 }).not.toBe('');
+    const { stdout: line } = await run('approvals', 'list');
+    expect(line).toMatch(/^\S{36} {2}ann {2}plain__echo \(\w+\) {2}\{"text":"a"\}\n$/);
+    const [action, ...others] = answer;
+    expect((await run('approvals', action, line.slice(0, 36), ...others)).code).toBe(0);
+    return result;
+  };
+  expect(await answered('deny', 'not', 'today')).toContain('was not called: not today');
+  expect(await answered('allow', '--arguments', '{"text":"b"}')).toContain('b');
+  // the file is read again, with its approvals
+  await gatewayFile({ ...more, names: 'prefixed' });
+  await expect.poll(told).toContain('gateway.json was read again.');
+  expect(await answered('allow', '--always')).toContain('a');
+  expect(await call()).toContain('your limit of $2 for this day does not allow it');
+  expect(await run('approvals', 'allow', 'x')).toMatchObject({ code: 1, stderr: 'There is no open question "x".\n' });
+});
+
+test('serves HTTP to callers with tokens, which can be added and revoked while it runs', async () => {
+  const state = `${folder.path}/state.sqlite`;
+  const { child, ended, url, told } = await listening(await gatewayFile(), state);
+  expect(told()).toContain('There are no callers yet: pocket-agent gateway token add NAME');
 
   const run = (...args: string[]) => folder.command(['gateway', 'token', ...args, '--state', state]);
   const added = await run('add', 'ann', '--profile', 'reader', '--server', 'pl*', '--per-day', '5');
@@ -82,10 +128,10 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
 
   // the file is read again when it changes; a broken one changes nothing
   await folder.file('gateway.json', '{ "mcpServers": ');
-  await expect.poll(() => told).toContain('gateway.json was not used:');
+  await expect.poll(told).toContain('gateway.json was not used:');
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
   await gatewayFile({ mcpServers: { plain2: { command: process.execPath, args: [stdioServer] } }, tools: [] });
-  await expect.poll(() => told).toContain('gateway.json was read again.');
+  await expect.poll(told).toContain('gateway.json was read again.');
   await expect
     .poll(async () => (await client.listTools()).tools.map(({ name }) => name))
     .toEqual(names.map((name) => name.replace('plain__', 'plain2__')));
@@ -101,6 +147,11 @@ test.each([
   [['gateway'], 'Give one file with "mcpServers": pocket-agent gateway FILE'],
   [['gateway', 'a.json', '--per-day', '5'], '--per-day belongs to pocket-agent gateway token add.'],
   [['gateway', 'a.json', '--http', '--profile', 'reader'], 'over HTTP each token has its own'],
+  [['gateway', 'a.json', '--always'], '--always belongs to pocket-agent gateway approvals allow.'],
+  [['gateway', 'token', 'add', 'local', '--profile', 'reader', '--state', ':memory:'], 'on stdin and stdout'],
+  [['gateway', 'token', 'add', 'ann', '--profile', 'reader', '--usd-per-day', '-1'], '--usd-per-day'],
+  [['gateway', 'approvals', 'allow'], 'pocket-agent gateway approvals allow ID'],
+  [['gateway', 'approvals', 'allow', 'x', '--arguments', '5'], '--arguments must be a JSON object.'],
   [['gateway', 'token', 'add', 'ann'], 'Give --profile reader, writer, manager, admin'],
   [['gateway', 'token', 'remove', 'ann'], 'takes add NAME, list or revoke NAME'],
   [['gateway', 'token', 'add', 'Ann B', '--profile', 'reader', '--state', ':memory:'], 'lower-case letters'],

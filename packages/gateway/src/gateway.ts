@@ -14,12 +14,16 @@ import {
 import type { Profile, ServerList } from 'pocket-agent';
 import { readProfile } from 'pocket-agent/internal';
 import type { RunAgent } from 'pocket-agent/internal/gate';
+import { type ApprovalDesk, askedDesks } from './approvals/desk.ts';
+import { OpenQuestions } from './approvals/open-questions.ts';
+import { chatDesks } from './approvals/options.ts';
 import { authorizeCallers, metadataUrl, resourceMetadata } from './callers/authorize.ts';
-import { type Caller, type CallerSettings, profileNamed } from './callers/caller.ts';
+import { type Caller, type CallerSettings, LOCAL, profileNamed } from './callers/caller.ts';
 import type { CallerSpace } from './callers/caller-space.ts';
 import { CallerSpaces } from './callers/caller-spaces.ts';
 import { watchResource } from './calls/resources.ts';
 import { checkExposure, checkGatewayOptions, type GatewayOptions } from './options.ts';
+import { APPROVALS_PATH, answerApprovals } from './serving/approvals-endpoint.ts';
 import { RelayServers } from './serving/relay-server.ts';
 import { GatewaySources } from './sources/gateway-sources.ts';
 
@@ -38,7 +42,7 @@ export interface GatewayStdioOptions {
   expose?: CallerSettings['expose'];
 }
 
-const LOCAL = 'local';
+const APPROVAL_TIMEOUT_MS = 300_000;
 /** Resources that one stream of a client watches. */
 const MAX_WATCHED = 1_000;
 const announcements = {
@@ -54,6 +58,9 @@ export class Gateway {
   readonly #sources: GatewaySources;
   readonly #spaces: CallerSpaces;
   readonly #relays: RelayServers;
+  /** Of the endpoint for approvers. */
+  readonly #questions: OpenQuestions | undefined;
+  readonly #desks: readonly ApprovalDesk[];
   /** Server objects on stdin and stdout. */
   readonly #connected = new Set<Server>();
   readonly #listening = new Set<HttpServer>();
@@ -61,7 +68,7 @@ export class Gateway {
 
   constructor(options: GatewayOptions = {}) {
     checkGatewayOptions(options);
-    const { name = 'gateway', state, logger = stderrLogger() } = options;
+    const { name = 'gateway', state, approvals = {}, logger = stderrLogger() } = options;
     this.name = name;
     this.#options = { ...options };
     this.#logger = logger;
@@ -73,16 +80,32 @@ export class Gateway {
       onResource: (uri, caller) => this.#tellWatchers(uri, caller),
     });
     this.#sources.use(options);
+    const access = () => ({ approvalTimeoutMs: APPROVAL_TIMEOUT_MS, ...this.#options.access });
+    if (approvals.endpoint && state)
+      this.#questions = new OpenQuestions({ state, logger, timeoutMs: () => access().approvalTimeoutMs });
+    const desks = [...(this.#questions ? [this.#questions] : []), ...chatDesks(approvals, logger)];
+    this.#desks = desks;
     this.#spaces = new CallerSpaces({
       agent,
-      access: () => this.#options.access ?? {},
+      access,
+      approvers: {
+        of: (caller) => (desks.length > 0 ? askedDesks(desks, { caller, logger }) : undefined),
+        always: approvals.always ?? false,
+      },
       logger,
       servers: () => this.#sources.all,
       codeMode: options.codeMode,
       onChange: (caller, list) => this.#tellClients(caller, list),
     });
+    const prices = () => this.#options.prices ?? {};
     const serverInfo = { name, version: VERSION };
-    this.#relays = new RelayServers({ serverInfo, state, logger, spaceOf: (context) => this.#spaceOf(context) });
+    this.#relays = new RelayServers({
+      serverInfo,
+      state,
+      prices,
+      logger,
+      spaceOf: (context) => this.#spaceOf(context),
+    });
   }
 
   /** Serves HTTP until `close()`. Every client needs the token of a caller. */
@@ -98,7 +121,17 @@ export class Gateway {
       check: (settings) => checkExposure(settings, this.#options.codeMode),
       logger: this.#logger,
     });
-    const routes = (request: Request) => this.#otherPath(request, metricsToken);
+    const callerOf = async (request: Request) => {
+      const auth = await authorize(request);
+      return auth instanceof Response ? auth : (this.#callerIn(auth) ?? new Response('No caller', { status: 401 }));
+    };
+    const routes = (request: Request) => {
+      const { pathname } = new URL(request.url);
+      const questions = this.#questions;
+      const isOfApprovals = pathname === APPROVALS_PATH || pathname.startsWith(`${APPROVALS_PATH}/`);
+      if (questions && isOfApprovals) return answerApprovals(request, { questions, callerOf });
+      return this.#otherPath(request, metricsToken);
+    };
     const watchResources: McpHttpOptions['watchResources'] = (uris, auth) => this.#watch(uris, this.#callerIn(auth));
     const served = { onError: this.#logError, ...address, authorize, routes, watchResources };
     const server = await serveHttp(() => this.#relays.make(true), served).catch((error) => {
@@ -127,11 +160,12 @@ export class Gateway {
    * Uses other servers, profiles and access rules from now on. Calls in progress go on; servers that have not changed keep
    * their connections. Throws for options that are wrong, and changes nothing.
    */
-  update(options: Pick<GatewayOptions, 'mcpServers' | 'sources' | 'names' | 'profiles' | 'access'>): void {
-    checkGatewayOptions(options);
-    const { mcpServers, sources, names, profiles, access } = options;
+  update(options: Pick<GatewayOptions, 'mcpServers' | 'sources' | 'names' | 'profiles' | 'access' | 'prices'>): void {
+    const { mcpServers, sources, names, profiles, access, prices } = options;
+    const next = { ...this.#options, mcpServers, sources, names, profiles, access, prices };
+    checkGatewayOptions({ ...options, ...next });
     this.#sources.use({ mcpServers, sources, names });
-    this.#options = { ...this.#options, mcpServers, sources, names, profiles, access };
+    this.#options = next;
     this.#spaces.renew();
   }
 
@@ -144,6 +178,7 @@ export class Gateway {
   async close(): Promise<void> {
     this.#relays.close();
     await Promise.all([...this.#listening].map((server) => server.close()));
+    await Promise.all(this.#desks.map((desk) => desk.close()));
     await this.#spaces.close();
     await this.#sources.close();
   }

@@ -1,8 +1,18 @@
 // The options of a gateway.
-import { configError, isRecord, type Logger, nullable, OptionSet, oneOf, stringRule } from '@pocket-agent/kit';
+import {
+  configError,
+  isRecord,
+  type Logger,
+  nullable,
+  type OptionRule,
+  OptionSet,
+  oneOf,
+  stringRule,
+} from '@pocket-agent/kit';
 import type { AccessOptions, Profile, ToolSource } from 'pocket-agent';
 import { readProfile } from 'pocket-agent/internal';
 import { accessOptions } from 'pocket-agent/internal/gate';
+import { checkApprovals, type GatewayApprovals } from './approvals/options.ts';
 import { type CallerSettings, checkSettings, profileNamed } from './callers/caller.ts';
 import { checkOAuthOptions, type GatewayOAuthOptions } from './callers/oauth.ts';
 import type { GatewayState } from './callers/state.ts';
@@ -21,6 +31,10 @@ export interface GatewayOptions {
   profiles?: Readonly<Record<string, Profile>>;
   /** Which calls need approval, how long approvals last, where the audit is written. Profiles belong to callers. */
   access?: Omit<AccessOptions, 'profile' | 'filter' | 'independent'>;
+  /** Who is asked for approvals, if a client cannot ask its user. Default: such calls are denied. */
+  approvals?: GatewayApprovals;
+  /** US dollars for a call of a tool, by name; `*` matches any characters, and the first that fits counts. For `usdPerDay`. */
+  prices?: Readonly<Record<string, number>>;
   /** prefixed: `server__tool`. plain: tools keep their names, with one server only. Default prefixed. */
   names?: 'prefixed' | 'plain';
   /** For callers with `expose: 'code'`: `codeMode()` of `@pocket-agent/code-mode`. */
@@ -32,12 +46,19 @@ export interface GatewayOptions {
   logger?: Logger;
 }
 
+const dollars: OptionRule = {
+  expected: 'a number of US dollars, 0 or more',
+  accepts: (value) => typeof value === 'number' && value >= 0 && Number.isFinite(value),
+};
+
 const gatewayOptions = new OptionSet<GatewayOptions>('A gateway', {
   name: stringRule,
   mcpServers: nullable('an object of servers by name', isRecord),
   sources: nullable('an object of sources by name', isRecord),
   profiles: nullable('an object of profiles by name', isRecord),
   access: nullable('an object', isRecord),
+  approvals: nullable('an object with endpoint, mattermost or discord', isRecord),
+  prices: { expected: 'an object of US dollars by tool', accepts: isRecord, part: dollars },
   names: oneOf('prefixed', 'plain'),
   oauth: nullable('an object with issuer, audience and scopes', isRecord),
   codeMode: true,
@@ -52,13 +73,15 @@ export function checkGatewayOptions(options: GatewayOptions): void {
   const { mcpServers = {}, sources = {}, profiles = {}, access = {}, names } = options;
   accessRules.check(access);
   for (const profile of Object.values(profiles)) readProfile(profile);
-  const { oauth, state, codeMode } = options;
+  const { oauth, state, codeMode, approvals } = options;
+  if (approvals) checkApprovals(approvals, state !== undefined);
   if (oauth) checkOAuthOptions(oauth);
   for (const settings of Object.values(oauth?.scopes ?? {})) {
     checkSettings(settings);
     profileNamed(settings.profile, profiles);
     checkExposure(settings, codeMode);
-    if (!state && (settings.callsPerDay ?? settings.callsPerMinute) !== undefined)
+    const { callsPerDay, callsPerMinute, usdPerDay } = settings;
+    if (!state && (callsPerDay ?? callsPerMinute ?? usdPerDay) !== undefined)
       throw configError('Limits of callers need state, from openGatewayState(): calls are counted there.');
   }
   for (const key of ['profile', 'filter', 'independent'])

@@ -141,6 +141,7 @@ ${http}      --profile NAME   what clients may call: reader, writer, manager or 
       'pocket-agent gateway token add NAME --profile NAME [options]',
       'pocket-agent gateway token list [--json]',
       'pocket-agent gateway token revoke NAME',
+      'pocket-agent gateway approvals [list [--json] | allow ID [options] | deny ID [REASON]]',
     ],
     about: `Serves all MCP servers, tool folders and remote agents of FILE (JSON with "mcpServers") over MCP on stdin and
 stdout, or over HTTP. Over HTTP each client needs a token; token add prints a new one. FILE is read again when it
@@ -152,7 +153,7 @@ Options:
       --port NUMBER    default: any free port
       --allow-host NAME    a host name under which clients reach it; may be repeated; default: those of this machine
       --allow-origin NAME  a host name of web pages that may call it; may be repeated
-      --state DATABASE the callers and their limits: a SQLite file or postgres:// URL; default:
+      --state DATABASE callers, limits, open questions: a SQLite file, postgres:// or redis:// URL; default:
                        POCKET_AGENT_GATEWAY_STATE, if set, else a file of this user
       --profile NAME   what a caller may do: reader, writer, manager, admin or a profile of FILE
       --expose WORD    direct (default); search: clients see find_tools and call_tool in place of all tools; or
@@ -163,6 +164,14 @@ Options of token add, besides --profile, --expose and --state:
       --server NAME    a server that the caller may use; may be repeated; * matches any characters; default: all
       --per-minute N   the most calls in a minute
       --per-day N      the most calls on a day (UTC)
+      --usd-per-day N  the most US dollars on a day (UTC), by the prices in FILE
+      --approver       answers questions about calls of others; without --profile, nothing else
+
+approvals lists and answers calls that wait for a person, if FILE has "approvals": { "endpoint": true }.
+
+Options of approvals allow:
+      --arguments JSON     make the call with these arguments instead
+      --always         also allow later calls of this tool by this caller
 `,
   },
   studio: {

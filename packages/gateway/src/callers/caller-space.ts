@@ -25,8 +25,17 @@ interface SpaceOptions {
   codeMode: ToolSource | undefined;
   access: AccessOptions;
   logger: Logger;
+  approvers: Approvers;
   /** The space of this caller under other settings: its versions of tools stay known. */
   before?: CallerSpace | undefined;
+}
+
+/** People besides the users of clients. */
+export interface Approvers {
+  /** Undefined if there are none. */
+  of(caller: string): Approve | undefined;
+  /** They are asked also where a client can ask its user. */
+  always: boolean;
 }
 
 interface RequestOptions {
@@ -45,13 +54,15 @@ export class CallerSpace {
   version = 0;
   /** Listeners for what servers log during calls, the newest last. */
   readonly logs = new Set<(log: ServerLog) => void>();
+  readonly #people: Approve | undefined;
+  readonly #asksPeopleAlways: boolean;
   readonly #agent: RunAgent;
   readonly #logger: Logger;
   readonly #toolbox: Toolbox;
   /** By list of visible tools: the names of the others. */
   readonly #hidden = new WeakMap<ToolTable, ReadonlySet<string>>();
 
-  constructor({ agent, caller, servers, codeMode, access, logger, before }: SpaceOptions) {
+  constructor({ agent, caller, servers, codeMode, access, logger, approvers, before }: SpaceOptions) {
     this.caller = caller;
     this.servers = servers;
     // of this caller only: a question for one agent is never put to another
@@ -59,6 +70,8 @@ export class CallerSpace {
     this.#logger = logger;
     // of this caller only: it knows its own versions of tools, and its approvals count only here
     this.rules = new AccessRules({ ...access, profile: caller.profile }, { logger, forkOf: before?.rules });
+    this.#people = approvers.of(caller.name);
+    this.#asksPeopleAlways = approvers.always;
     const { expose } = caller.settings;
     this.#toolbox = new Toolbox(expose === 'code' && codeMode ? [...servers, codeMode] : servers);
   }
@@ -102,6 +115,11 @@ export class CallerSpace {
       onAllClosed: undefined,
       finished: false,
     };
+  }
+
+  /** Who approves a call: the user of the client, if the client can ask, or else other people. */
+  approver(user: Approve | undefined): Approve | undefined {
+    return this.#asksPeopleAlways ? this.#people : (user ?? this.#people);
   }
 
   /** The tools as they were collected last; undefined if a source has changed since. */

@@ -3,7 +3,7 @@ import type { Logger } from '@pocket-agent/kit';
 import type { AccessOptions, ServerList, ServerLog, ToolSource } from 'pocket-agent';
 import type { RunAgent } from 'pocket-agent/internal/gate';
 import { type Caller, mayUse } from './caller.ts';
-import { CallerSpace } from './caller-space.ts';
+import { type Approvers, CallerSpace } from './caller-space.ts';
 import type { GatewayServer } from './server.ts';
 
 const lists: readonly ServerList[] = ['tools', 'prompts', 'resources'];
@@ -19,6 +19,7 @@ interface SpacesOptions {
   logger: Logger;
   servers(): readonly GatewayServer[];
   codeMode: ToolSource | undefined;
+  approvers: Approvers;
   /** A list of a caller may have changed. */
   onChange(caller: string, list: ServerList): void;
 }
@@ -77,9 +78,9 @@ export class CallerSpaces {
   }
 
   #make(caller: Caller, before?: CallerSpace): CallerSpace {
-    const { agent, access, logger, servers, codeMode } = this.#options;
+    const { agent, access, logger, servers, codeMode, approvers } = this.#options;
     const own = servers().filter(({ name }) => mayUse(caller, name));
-    return new CallerSpace({ agent, access: access(), logger, caller, servers: own, codeMode, before });
+    return new CallerSpace({ agent, access: access(), logger, caller, servers: own, codeMode, approvers, before });
   }
 
   #refresh(): void {

@@ -1,5 +1,15 @@
 // Callers of a gateway: who they are and what they may do.
-import { configError, isRecord, OptionSet, oneOf, positiveInteger, stringList, stringRule } from '@pocket-agent/kit';
+import {
+  configError,
+  isRecord,
+  nullableBoolean,
+  OptionSet,
+  oneOf,
+  positiveInteger,
+  positiveNumber,
+  stringList,
+  stringRule,
+} from '@pocket-agent/kit';
 import type { Profile } from 'pocket-agent';
 import { matchesName, readProfile } from 'pocket-agent/internal';
 
@@ -18,6 +28,10 @@ export interface CallerSettings {
   callsPerMinute?: number | undefined;
   /** The same for one day (UTC). */
   callsPerDay?: number | undefined;
+  /** Most US dollars that the caller's calls may cost on one day (UTC), by `prices` of the gateway. */
+  usdPerDay?: number | undefined;
+  /** True: a person who answers the questions about calls of other callers, at `/approvals`. Default false. */
+  approves?: boolean | undefined;
 }
 
 const settingsOptions = new OptionSet<CallerSettings>('A caller', {
@@ -26,6 +40,8 @@ const settingsOptions = new OptionSet<CallerSettings>('A caller', {
   expose: oneOf('direct', 'search', 'code'),
   callsPerMinute: positiveInteger,
   callsPerDay: positiveInteger,
+  usdPerDay: positiveNumber,
+  approves: nullableBoolean,
 });
 
 /** A caller whose token was accepted. */
@@ -35,10 +51,14 @@ export interface Caller {
   readonly profile: Profile;
 }
 
+/** The caller on stdin and stdout. */
+export const LOCAL = 'local';
+
 /** Only these characters, so that a variable of the environment can belong to one caller. */
 const validName = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
 
 export function checkCallerName(name: string): void {
+  if (name === LOCAL) throw configError(`"${LOCAL}" is the caller on stdin and stdout: give this one another name.`);
   if (validName.test(name)) return;
   throw configError(`The name of a caller has 1 to 64 lower-case letters, digits and hyphens, not "${name}".`);
 }

@@ -1,32 +1,7 @@
-// What all processes of a gateway share, in a SQLite file or PostgreSQL: callers with the hashes of their tokens, and counts.
-import { randomBytes } from 'node:crypto';
-import { configError, sha256 } from '@pocket-agent/kit';
-import { type MigrationSet, openStore, type Store } from '@pocket-agent/store';
-import { type CallerSettings, checkCallerName, checkSettings } from './caller.ts';
-
-const TOKEN_PREFIX = 'pgw_';
-const TOKEN_BYTES = 32;
-
-interface Tables {
-  gateway_callers: { name: string; token_hash: string; settings: string; created_at: number };
-  gateway_counts: { caller: string; period: string; count: number; ends_at: number };
-}
-
-const tables: MigrationSet = {
-  name: 'gateway',
-  migrations: [
-    {
-      name: 'callers and counts',
-      async up(run) {
-        await run(`create table gateway_callers (
-          name text primary key, token_hash text not null unique, settings text not null, created_at bigint not null)`);
-        await run(`create table gateway_counts (
-          caller text not null, period text not null, count integer not null, ends_at bigint not null,
-          primary key (caller, period))`);
-      },
-    },
-  ],
-};
+// What all processes of a gateway share: callers with the hashes of their tokens, counts, and questions for approvers.
+import { configError, isRecord } from '@pocket-agent/kit';
+import type { ApprovalAnswer } from 'pocket-agent';
+import { type CallerSettings, checkSettings } from './caller.ts';
 
 /** A caller with a token in the state of the gateway. */
 export interface KnownCaller {
@@ -35,85 +10,76 @@ export interface KnownCaller {
   createdAt: Date;
 }
 
+/** Something that is counted for one caller in one period. */
+export interface Count {
+  caller: string;
+  /** Such as `day 20000`. */
+  period: string;
+  /** When it may be forgotten. */
+  endsAt: number;
+  /** A whole number; negative to take something back. */
+  amount: number;
+}
+
+/** A call that waits for the approval of a person. */
+export interface OpenQuestion {
+  id: string;
+  caller: string;
+  tool: string;
+  capability: string;
+  description?: string;
+  arguments: Record<string, unknown>;
+  /** Whether the definition of the tool has changed since the caller first saw it. */
+  changed: boolean;
+  /** Of caller, tool and arguments. */
+  hash: string;
+  /** Milliseconds since 1970. */
+  askedAt: number;
+  expiresAt: number;
+}
+
+/** What a person has decided. */
+export interface GivenAnswer {
+  answer: Exclude<ApprovalAnswer, string>;
+  /** Who it was, for the log. */
+  by: string;
+}
+
 /** The callers of a gateway and what they have used. Any number of processes may open the same state. */
-export class GatewayState {
-  readonly #store: Store<Tables>;
-
-  constructor(store: Store<Tables>) {
-    this.#store = store;
-  }
-
+export interface GatewayState {
   /** Returns the token, which is not kept. */
-  async addCaller(name: string, settings: CallerSettings): Promise<string> {
-    checkCallerName(name);
-    checkSettings(settings);
-    const token = `${TOKEN_PREFIX}${randomBytes(TOKEN_BYTES).toString('base64url')}`;
-    const row = { name, token_hash: sha256(token), settings: JSON.stringify(settings), created_at: Date.now() };
-    const { numInsertedOrUpdatedRows = 0n } = await this.#store.db
-      .insertInto('gateway_callers')
-      .values(row)
-      .onConflict((conflict) => conflict.column('name').doNothing())
-      .executeTakeFirstOrThrow();
-    if (numInsertedOrUpdatedRows === 0n) throw configError(`There is a caller "${name}" already: revoke it first.`);
-    return token;
-  }
-
-  async callers(): Promise<KnownCaller[]> {
-    const rows = await this.#store.db.selectFrom('gateway_callers').selectAll().orderBy('name').execute();
-    return rows.map(({ name, settings, created_at: at }) => ({
-      name,
-      settings: read(settings),
-      createdAt: new Date(at),
-    }));
-  }
-
+  addCaller(name: string, settings: CallerSettings): Promise<string>;
+  callers(): Promise<KnownCaller[]>;
   /** False if there is no such caller. */
-  async removeCaller(name: string): Promise<boolean> {
-    const { numDeletedRows } = await this.#store.db
-      .deleteFrom('gateway_callers')
-      .where('name', '=', name)
-      .executeTakeFirstOrThrow();
-    return numDeletedRows > 0n;
-  }
-
+  removeCaller(name: string): Promise<boolean>;
   /** Undefined for a token that is unknown or revoked. */
-  async callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined> {
-    const row = await this.#store.db
-      .selectFrom('gateway_callers')
-      .select(['name', 'settings'])
-      .where('token_hash', '=', sha256(token))
-      .executeTakeFirst();
-    return row && { name: row.name, settings: read(row.settings) };
-  }
-
-  /** Counts one more in a period that ends at a time, and returns the count. */
-  async count(caller: string, period: string, endsAt: number): Promise<number> {
-    const { count } = await this.#store.db
-      .insertInto('gateway_counts')
-      .values({ caller, period, count: 1, ends_at: endsAt })
-      .onConflict((conflict) =>
-        conflict.columns(['caller', 'period']).doUpdateSet(({ eb }) => ({ count: eb('gateway_counts.count', '+', 1) })),
-      )
-      .returning('count')
-      .executeTakeFirstOrThrow();
-    // the first of a period tidies up after the ones before
-    if (count === 1) await this.#store.db.deleteFrom('gateway_counts').where('ends_at', '<', Date.now()).execute();
-    return count;
-  }
-
-  close(): Promise<void> {
-    return this.#store.close();
-  }
+  callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined>;
+  /** Adds to a count, and returns the sum. */
+  count(count: Count): Promise<number>;
+  ask(question: OpenQuestion): Promise<void>;
+  /** Questions without an answer, the oldest first. */
+  questions(): Promise<OpenQuestion[]>;
+  /** The first answer counts. False if the question is not open. */
+  answer(id: string, given: GivenAnswer): Promise<boolean>;
+  /** Those of these questions that were answered. */
+  answers(ids: readonly string[]): Promise<Map<string, GivenAnswer>>;
+  withdraw(id: string): Promise<void>;
+  close(): Promise<void>;
 }
 
-/** Opens the state of a gateway: a SQLite file, `:memory:`, or PostgreSQL by its URL. */
-export async function openGatewayState(location: string): Promise<GatewayState> {
-  const where = /^postgres(ql)?:\/\//.test(location) ? { url: location } : { file: location };
-  return new GatewayState(await openStore<Tables>({ ...where, ...tables }));
-}
-
-function read(settings: string): CallerSettings {
-  const value: unknown = JSON.parse(settings);
+export function readSettings(text: string): CallerSettings {
+  const value: unknown = JSON.parse(text);
   checkSettings(value);
   return value;
+}
+
+export function alreadyThere(name: string): Error {
+  return configError(`There is a caller "${name}" already: revoke it first.`);
+}
+
+/** Only what `answer` has written is read. */
+export function readAnswer(text: string): GivenAnswer {
+  const value: unknown = JSON.parse(text);
+  if (!isRecord(value)) throw new Error('The answer to a question is not an object.');
+  return value as unknown as GivenAnswer;
 }

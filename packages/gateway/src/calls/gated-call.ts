@@ -5,7 +5,7 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcon
 import { errorText, isPocketError, isPublicError, type Logger, PocketError, publicErrorText } from '@pocket-agent/kit';
 import { returnedIn } from 'pocket-agent/internal';
 import { type CallRecord, runToolCalls } from 'pocket-agent/internal/gate';
-import { overLimit } from '../callers/limits.ts';
+import { overLimit, type Prices, priceOf } from '../callers/limits.ts';
 import type { GatewayState } from '../callers/state.ts';
 import type { GatewayRequest } from './request.ts';
 
@@ -14,6 +14,7 @@ interface GatedCall {
   args: Record<string, unknown>;
   /** Counts the calls of callers with limits. */
   state: GatewayState | undefined;
+  prices: Prices;
   logger: Logger;
   metrics: { called(server: string, record: CallRecord): void };
 }
@@ -22,13 +23,13 @@ const settings = { allowImages: true, maxToolResultBytes: 1_000_000, maxParallel
 
 /** Counts a read. Throws if the caller has reached a limit. */
 export async function countCall({ space }: GatewayRequest, state: GatewayState | undefined): Promise<void> {
-  const reason = state && (await overLimit(space.caller, state));
+  const reason = state && (await overLimit(space.caller, { state, price: 0 }));
   if (reason !== undefined) throw new PocketError('ACCESS_DENIED', `This was not read: ${reason}.`);
 }
 
 export async function gatedCall(
   request: GatewayRequest,
-  { name, args, state, logger, metrics }: GatedCall,
+  { name, args, state, prices, logger, metrics }: GatedCall,
 ): Promise<CallToolResult> {
   const { space, run: context } = request;
   const { policy } = context;
@@ -43,8 +44,8 @@ export async function gatedCall(
     {
       context,
       hooks: {
-        preToolCall: async () => {
-          const reason = state && (await overLimit(space.caller, state));
+        preToolCall: async (_context, { name: tool }) => {
+          const reason = state && (await overLimit(space.caller, { state, price: priceOf(tool, prices) }));
           return reason === undefined ? undefined : { deny: reason };
         },
       },

@@ -44,7 +44,7 @@ export class GatewayRequest {
     const canElicit = 'elicitation' in this.#canAsk;
     this.run = space.context({
       signal: options.signal,
-      approve: canElicit ? askedClient(options.ask) : undefined,
+      approve: space.approver(canElicit ? askedClient(options.ask) : undefined),
       elicit: canElicit ? this.#elicit : undefined,
     });
     requests.set(this.run.shared, this);

@@ -16,6 +16,7 @@ import { FIND_TOOLS } from 'pocket-agent/internal';
 import { errorResult, inRun, isContinued, SuspendedCalls, type ToolEntry } from 'pocket-agent/internal/gate';
 import { type ResourceService, RunLimit, serveResources } from 'pocket-agent/internal/serve';
 import type { CallerSpace } from '../callers/caller-space.ts';
+import type { Prices } from '../callers/limits.ts';
 import type { GatewayState } from '../callers/state.ts';
 import { countCall, gatedCall } from '../calls/gated-call.ts';
 import { complete, getPrompt, listPrompts } from '../calls/prompts.ts';
@@ -31,6 +32,7 @@ const PAGE_SIZE = 1_000;
 interface RelayOptions {
   serverInfo: { name: string; version: string };
   state: GatewayState | undefined;
+  prices(): Prices;
   logger: Logger;
   spaceOf(context: ServerContext): CallerSpace;
 }
@@ -202,7 +204,7 @@ export class RelayServers {
   }
 
   #startCall(from: FromClient, call: RequestedTool) {
-    const { state, logger } = this.#options;
+    const { state, prices, logger } = this.#options;
     return this.#asking(this.#calls, from, async (request) => {
       const { space } = request;
       const log = request.log.bind(request);
@@ -211,7 +213,7 @@ export class RelayServers {
         if (space.expose !== 'direct' && call.name === FIND_TOOLS) return await findFor(request, call.args);
         const called = space.expose === 'search' && call.name === CALL_TOOL ? calledBy(call.args) : call;
         if (!called) return errorResult(`${CALL_TOOL} takes the name of a tool, and its arguments as an object.`);
-        return await gatedCall(request, { ...called, state, logger, metrics: this.metrics });
+        return await gatedCall(request, { ...called, state, prices: prices(), logger, metrics: this.metrics });
       } finally {
         space.logs.delete(log);
       }

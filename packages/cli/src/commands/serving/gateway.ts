@@ -12,9 +12,10 @@ import {
   readAddress,
 } from '../../command-line/http-options.ts';
 import type { Interrupts } from '../../command-line/interrupts.ts';
+import { type ApprovalsRequest, approvalsCommand } from '../../gateway/gateway-approvals.ts';
+import { GatewayFile } from '../../gateway/gateway-file.ts';
+import { gatewayState, type TokenRequest, tokenCommand } from '../../gateway/gateway-tokens.ts';
 import { accessFlags } from '../../setup/agent-request.ts';
-import { GatewayFile } from '../../setup/gateway-file.ts';
-import { gatewayState, type TokenRequest, tokenCommand } from '../../setup/gateway-tokens.ts';
 import { screenLogger } from '../../terminal/screen-logger.ts';
 
 /** How often the file is looked at for changes. */
@@ -34,17 +35,27 @@ const gatewayOptions = {
   server: { type: 'string', multiple: true },
   'per-minute': { type: 'string' },
   'per-day': { type: 'string' },
+  'usd-per-day': { type: 'string' },
+  approver: { type: 'boolean' },
+  arguments: { type: 'string' },
+  always: { type: 'boolean' },
   json: { type: 'boolean', default: false },
 } as const;
+
+const tokenOptions = ['server', 'per-minute', 'per-day', 'usd-per-day', 'approver'] as const;
+const answerOptions = ['arguments', 'always'] as const;
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, gatewayOptions);
   const [first, ...others] = positionals;
   if (first === 'token') return tokenCommand(tokenRequest(others, values));
+  if (first === 'approvals') return approvalsCommand(approvalsRequest(others, values));
   if (first === undefined || others.length > 0)
     throw new PocketError('CONFIG_INVALID', 'Give one file with "mcpServers": pocket-agent gateway FILE');
-  const unused = (['server', 'per-minute', 'per-day'] as const).find((name) => values[name] !== undefined);
+  const unused = tokenOptions.find((name) => values[name] !== undefined);
   if (unused) throw new PocketError('CONFIG_INVALID', `--${unused} belongs to pocket-agent gateway token add.`);
+  const other = answerOptions.find((name) => values[name] !== undefined);
+  if (other) throw new PocketError('CONFIG_INVALID', `--${other} belongs to pocket-agent gateway approvals allow.`);
   return serve(first, values, interrupts);
 }
 
@@ -70,7 +81,7 @@ async function serve(file: string, values: Values, interrupts: Interrupts): Prom
   try {
     const options = await read();
     const { Gateway } = await import('@pocket-agent/gateway');
-    state = address ? await gatewayState(values.state) : undefined;
+    state = address || options.approvals?.endpoint ? await gatewayState(values.state) : undefined;
     const open = new Gateway({ ...options, ...(await forCode()), logger, ...(state ? { state } : {}) });
     gateway = open;
     const reread = async () => {
@@ -132,7 +143,28 @@ function tokenRequest([action, name, ...more]: readonly string[], values: Values
   const expose = readExpose(values.expose);
   const callsPerMinute = wholeNumber('per-minute', values['per-minute']);
   const callsPerDay = wholeNumber('per-day', values['per-day']);
-  return { action, name: name ?? '', state, profile, settings: { servers, expose, callsPerMinute, callsPerDay }, json };
+  const usdPerDay = dollars('usd-per-day', values['usd-per-day']);
+  const settings = { servers, expose, callsPerMinute, callsPerDay, usdPerDay, approves: values.approver };
+  return { action, name: name ?? '', state, profile, settings, json };
+}
+
+function dollars(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() !== '' && value > 0 && Number.isFinite(value)) return value;
+  throw new PocketError('CONFIG_INVALID', `--${option} must be a number of US dollars above 0, not "${text}".`);
+}
+
+function approvalsRequest([action = 'list', id, ...words]: readonly string[], values: Values): ApprovalsRequest {
+  if (action !== 'list' && action !== 'allow' && action !== 'deny')
+    throw new PocketError('CONFIG_INVALID', 'pocket-agent gateway approvals takes list, allow ID or deny ID [REASON].');
+  if ((action === 'list') !== (id === undefined) || (action === 'allow' && words.length > 0))
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `pocket-agent gateway approvals ${action}${action === 'list' ? '' : ' ID'}`,
+    );
+  const { state, json, always = false } = values;
+  return { action, id: id ?? '', reason: words.join(' '), args: values.arguments, always, state, json };
 }
 
 /** The sandbox for callers with `--expose code`, if its engine is installed: others do without. */

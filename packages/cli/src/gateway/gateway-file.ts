@@ -22,9 +22,9 @@ import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import type { AccessOptions, McpServerEntry, ToolSource } from 'pocket-agent';
 import { expandVariables } from 'pocket-agent/internal';
 import { readJsonFile } from '../files/json-file.ts';
-import { accessFrom, entryFrom, pathFrom } from './agent-file.ts';
-import { readServers } from './servers.ts';
-import { closeFolders, loadFolders, toolFolderPath } from './tool-sources.ts';
+import { accessFrom, entryFrom, pathFrom } from '../setup/agent-file.ts';
+import { readServers } from '../setup/servers.ts';
+import { closeFolders, loadFolders, toolFolderPath } from '../setup/tool-sources.ts';
 
 interface FileContent {
   $schema?: string;
@@ -36,6 +36,8 @@ interface FileContent {
   access?: Omit<AccessOptions, 'redact'> & { redact?: readonly string[] };
   names?: GatewayOptions['names'];
   oauth?: GatewayOptions['oauth'];
+  approvals?: GatewayOptions['approvals'];
+  prices?: GatewayOptions['prices'];
 }
 
 const fileOptions = new OptionSet<FileContent>('A gateway file', {
@@ -48,6 +50,8 @@ const fileOptions = new OptionSet<FileContent>('A gateway file', {
   access: nullable('an object', isRecord),
   names: true,
   oauth: nullable('an object with issuer, audience and scopes', isRecord),
+  approvals: nullable('an object with endpoint, mattermost or discord', isRecord),
+  prices: nullable('an object of US dollars by tool', isRecord),
 });
 
 const agentRule: OptionRule = { expected: 'an object such as { "url": "https://…" }', accepts: isRecord };
@@ -79,14 +83,26 @@ export class GatewayFile {
     if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
     // files of other hosts have keys of their own beside mcpServers
     fileOptions.checkSpelling(content, `The gateway file ${file}`);
-    const { name, mcpServers, tools = [], agents = {}, profiles, access, names, oauth } = content as FileContent;
+    const {
+      name,
+      mcpServers,
+      tools = [],
+      agents = {},
+      profiles,
+      access,
+      names,
+      oauth,
+      approvals,
+      prices,
+    } = content as FileContent;
     const folder = dirname(resolve(file));
     const servers = mcpServers === undefined ? new Map<string, McpServerEntry>() : readServers(file, { mcpServers });
     const paths = tools.map((entry) => (bundledFolderPath(entry) ? entry : toolFolderPath(pathFrom(folder, entry))));
     const folders = await this.#loadFolders(paths);
     const remote = await this.#remoteAgents(agents);
     return {
-      ...withoutUndefined({ name, names, profiles, oauth }),
+      ...withoutUndefined({ name, names, profiles, oauth, prices }),
+      ...(approvals ? { approvals: withTokens(approvals) } : {}),
       mcpServers: Object.fromEntries([...servers].map(([key, entry]) => [key, entryFrom(folder, entry)])),
       sources: { ...Object.fromEntries(folders.map((each) => [each.name, each])), ...remote },
       access: readAccess(file, accessFrom(folder, access ?? {})),
@@ -130,6 +146,15 @@ export class GatewayFile {
     });
     return Object.fromEntries(sources);
   }
+}
+
+/** Tokens of chats come from the environment. */
+function withTokens({ mattermost, discord, ...others }: NonNullable<FileContent['approvals']>): typeof others {
+  const filled = <Chat extends { token: string }>(name: string, chat: Chat | undefined) => {
+    if (!isRecord(chat) || typeof chat.token !== 'string') return { [name]: chat };
+    return { [name]: { ...chat, token: expandVariables(`approvals.${name}`, chat.token) } };
+  };
+  return withoutUndefined({ ...others, ...filled('mattermost', mattermost), ...filled('discord', discord) });
 }
 
 function readAccess(file: string, { redact, ...access }: NonNullable<FileContent['access']>): GatewayOptions['access'] {

@@ -31,7 +31,9 @@ export async function tokenCommand({
   settings,
   json,
 }: TokenRequest): Promise<number> {
-  if (action === 'add' && profile === undefined)
+  // an approver without a profile only answers questions
+  const onlyApproves = profile === undefined && settings.approves;
+  if (action === 'add' && profile === undefined && !onlyApproves)
     throw new PocketError(
       'CONFIG_INVALID',
       'What may the caller do? Give --profile reader, writer, manager, admin or one of your file.',
@@ -39,7 +41,8 @@ export async function tokenCommand({
   const state = await gatewayState(location);
   try {
     if (action === 'add') {
-      const token = await state.addCaller(name, { profile: profile ?? '', ...withoutUndefined(settings) });
+      const rights = onlyApproves ? { profile: 'reader', servers: [] } : { profile: profile ?? '' };
+      const token = await state.addCaller(name, { ...withoutUndefined(settings), ...rights });
       process.stdout.write(`${token}\n`);
       process.stderr.write('This is the only time that the token is shown.\n');
       return exitCodes.answered;
@@ -55,11 +58,13 @@ export async function tokenCommand({
 
 async function list(state: GatewayState, json: boolean): Promise<number> {
   for (const { name, settings, createdAt } of await state.callers()) {
-    const { profile, servers = ['*'], expose, callsPerMinute, callsPerDay } = settings;
-    const parts = [name, profile, servers.join(',')];
+    const { profile, servers = ['*'], expose, callsPerMinute, callsPerDay, usdPerDay, approves } = settings;
+    const parts = [name, profile, servers.join(',') || 'no servers'];
     if (expose !== undefined) parts.push(expose);
     if (callsPerMinute !== undefined) parts.push(`${callsPerMinute}/minute`);
     if (callsPerDay !== undefined) parts.push(`${callsPerDay}/day`);
+    if (usdPerDay !== undefined) parts.push(`$${usdPerDay}/day`);
+    if (approves) parts.push('approves');
     const row = [...parts, createdAt.toISOString().slice(0, 10)].map((part) => printable(part)).join('  ');
     process.stdout.write(`${json ? printableJson({ name, ...settings, createdAt }) : row}\n`);
   }

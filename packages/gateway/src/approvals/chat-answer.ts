@@ -1,0 +1,49 @@
+// Questions and answers as text of a chat.
+import { isRecord, printable, printableJson } from '@pocket-agent/kit';
+import type { GivenAnswer } from '../callers/state.ts';
+import type { DeskQuestion } from './desk.ts';
+
+export const ANSWERS =
+  'Reply to this message with `allow`, `allow always` (this tool, for this caller), `allow {…}` (with other arguments, as JSON), `deny`, or `deny` and the reason.';
+export const UNREADABLE = `I could not read that. ${ANSWERS}`;
+
+const MAX_DESCRIPTION = 300;
+const MAX_REASON = 500;
+
+/** The whole call: people must see what they approve. */
+export function questionText({ caller, request }: DeskQuestion): string {
+  const { tool, capability, description, arguments: args, changed, hash } = request;
+  const lines = [
+    // names and descriptions come from third parties: each on one line, so that they cannot imitate the other lines
+    `Caller: ${caller}`,
+    `Tool: ${printable(tool, 200)} (${capability})`,
+    ...(description ? [`Its description: ${printable(description, MAX_DESCRIPTION)}`] : []),
+    ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
+    `Arguments: ${printableJson(args)}`,
+    `Call ${hash.slice(0, 16)}`,
+  ];
+  // in a block of code nothing is a mention, a link or markup; JSON may have \u0060 for a backtick
+  const block = lines.map((line) => line.replaceAll('`', line.startsWith('Arguments: ') ? '\\u0060' : "'")).join('\n');
+  return `May this call be made?\n\`\`\`\n${block}\n\`\`\`\n${ANSWERS}`;
+}
+
+/** Undefined if the text is no answer. */
+export function readAnswerText(text: string): GivenAnswer['answer'] | undefined {
+  const said = text.replace(/^\s*(?:<@!?\d+>|@[\w.-]+)\s*/, '').trim();
+  const [, word = '', rest = ''] = /^(allow|deny)\b[\s:,.]*([\s\S]*)$/i.exec(said) ?? [];
+  if (word.toLowerCase() === 'deny') return { deny: rest.slice(0, MAX_REASON) || 'it was not approved' };
+  if (word === '') return undefined;
+  if (rest === '') return { allow: true };
+  if (/^always[.!]?$/i.test(rest)) return { allow: true, remember: 'conversation' };
+  const args = readJson(rest.replace(/^```(?:json)?\s*|\s*```$/g, '').replace(/^`|`$/g, ''));
+  return args && { allow: args };
+}
+
+function readJson(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined; // the person is told
+  }
+}

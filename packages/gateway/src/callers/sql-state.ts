@@ -1,0 +1,164 @@
+// The state of a gateway in a SQLite file or PostgreSQL.
+import { sha256 } from '@pocket-agent/kit';
+import { type MigrationSet, openStore, type Store } from '@pocket-agent/store';
+import { type CallerSettings, checkCallerName, checkSettings } from './caller.ts';
+import {
+  alreadyThere,
+  type Count,
+  type GatewayState,
+  type GivenAnswer,
+  type KnownCaller,
+  type OpenQuestion,
+  readAnswer,
+  readSettings,
+} from './state.ts';
+import { newToken } from './tokens.ts';
+
+interface Tables {
+  gateway_callers: { name: string; token_hash: string; settings: string; created_at: number };
+  gateway_counts: { caller: string; period: string; count: number; ends_at: number };
+  gateway_questions: { id: string; question: string; answer: string | null; asked_at: number; expires_at: number };
+}
+
+const tables: MigrationSet = {
+  name: 'gateway',
+  migrations: [
+    {
+      name: 'callers and counts',
+      async up(run) {
+        await run(`create table gateway_callers (
+          name text primary key, token_hash text not null unique, settings text not null, created_at bigint not null)`);
+        await run(`create table gateway_counts (
+          caller text not null, period text not null, count integer not null, ends_at bigint not null,
+          primary key (caller, period))`);
+      },
+    },
+    {
+      name: 'amounts of money, and questions',
+      async up(run, kind) {
+        // integers of SQLite have 64 bits
+        if (kind === 'postgres') await run('alter table gateway_counts alter column count type bigint');
+        await run(`create table gateway_questions (
+          id text primary key, question text not null, answer text, asked_at bigint not null, expires_at bigint not null)`);
+      },
+    },
+  ],
+};
+
+export async function openSqlState(location: string): Promise<GatewayState> {
+  const where = /^postgres(ql)?:\/\//.test(location) ? { url: location } : { file: location };
+  return new SqlState(await openStore<Tables>({ ...where, ...tables }));
+}
+
+class SqlState implements GatewayState {
+  readonly #store: Store<Tables>;
+
+  constructor(store: Store<Tables>) {
+    this.#store = store;
+  }
+
+  async addCaller(name: string, settings: CallerSettings): Promise<string> {
+    checkCallerName(name);
+    checkSettings(settings);
+    const { token, hash } = newToken();
+    const row = { name, token_hash: hash, settings: JSON.stringify(settings), created_at: Date.now() };
+    const { numInsertedOrUpdatedRows = 0n } = await this.#store.db
+      .insertInto('gateway_callers')
+      .values(row)
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .executeTakeFirstOrThrow();
+    if (numInsertedOrUpdatedRows === 0n) throw alreadyThere(name);
+    return token;
+  }
+
+  async callers(): Promise<KnownCaller[]> {
+    const rows = await this.#store.db.selectFrom('gateway_callers').selectAll().orderBy('name').execute();
+    return rows.map(({ name, settings, created_at: at }) => ({
+      name,
+      settings: readSettings(settings),
+      createdAt: new Date(at),
+    }));
+  }
+
+  async removeCaller(name: string): Promise<boolean> {
+    const { numDeletedRows } = await this.#store.db
+      .deleteFrom('gateway_callers')
+      .where('name', '=', name)
+      .executeTakeFirstOrThrow();
+    return numDeletedRows > 0n;
+  }
+
+  async callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined> {
+    const row = await this.#store.db
+      .selectFrom('gateway_callers')
+      .select(['name', 'settings'])
+      .where('token_hash', '=', sha256(token))
+      .executeTakeFirst();
+    return row && { name: row.name, settings: readSettings(row.settings) };
+  }
+
+  async count({ caller, period, endsAt, amount }: Count): Promise<number> {
+    const { count } = await this.#store.db
+      .insertInto('gateway_counts')
+      .values({ caller, period, count: amount, ends_at: endsAt })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['caller', 'period'])
+          .doUpdateSet(({ eb }) => ({ count: eb('gateway_counts.count', '+', amount) })),
+      )
+      .returning('count')
+      .executeTakeFirstOrThrow();
+    // the first of a period tidies up after the ones before
+    if (count === amount) await this.#store.db.deleteFrom('gateway_counts').where('ends_at', '<', Date.now()).execute();
+    return count;
+  }
+
+  async ask(question: OpenQuestion): Promise<void> {
+    const { id, askedAt, expiresAt } = question;
+    // processes that were killed have left theirs
+    await this.#store.db.deleteFrom('gateway_questions').where('expires_at', '<', Date.now()).execute();
+    const row = { id, question: JSON.stringify(question), answer: null, asked_at: askedAt, expires_at: expiresAt };
+    await this.#store.db.insertInto('gateway_questions').values(row).execute();
+  }
+
+  async questions(): Promise<OpenQuestion[]> {
+    const rows = await this.#store.db
+      .selectFrom('gateway_questions')
+      .select('question')
+      .where('answer', 'is', null)
+      .where('expires_at', '>', Date.now())
+      .orderBy('asked_at')
+      .orderBy('id')
+      .execute();
+    return rows.map(({ question }) => JSON.parse(question) as OpenQuestion);
+  }
+
+  async answer(id: string, given: GivenAnswer): Promise<boolean> {
+    const { numUpdatedRows } = await this.#store.db
+      .updateTable('gateway_questions')
+      .set({ answer: JSON.stringify(given) })
+      .where('id', '=', id)
+      .where('answer', 'is', null)
+      .where('expires_at', '>', Date.now())
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  }
+
+  async answers(ids: readonly string[]): Promise<Map<string, GivenAnswer>> {
+    const rows = await this.#store.db
+      .selectFrom('gateway_questions')
+      .select(['id', 'answer'])
+      .where('id', 'in', ids)
+      .where('answer', 'is not', null)
+      .execute();
+    return new Map(rows.flatMap(({ id, answer }) => (answer === null ? [] : [[id, readAnswer(answer)]])));
+  }
+
+  async withdraw(id: string): Promise<void> {
+    await this.#store.db.deleteFrom('gateway_questions').where('id', '=', id).execute();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+}
