@@ -86,6 +86,36 @@ describe('errors', () => {
   });
 });
 
+test.each([
+  ['--mcp-config', 'Use --mcp FILE.'],
+  ['--mcp-config=servers.json', 'Use --mcp FILE.'],
+  ['--mcpServers', 'Use --mcp FILE.'],
+  ['-p', 'Write the prompt as an argument: pocket-agent "prompt".'],
+  ['--system-prompt', 'Use --agent FILE with "systemPrompt".'],
+  ['--temperature', 'Use --agent FILE with "completionOptions".'],
+  ['--api-key', 'Keys come from the environment; pocket-agent models names the variable of each provider.'],
+  ['--max-turns', 'Use --max-steps N.'],
+  ['--output-format', 'Use --json, which writes events as JSON lines.'],
+  ['--json-schema', 'Use --output FILE.'],
+  ['--dangerously-skip-permissions', 'Use --yes, which approves every call.'],
+  ['--allowedTools', 'Use --profile NAME, or --agent FILE with "access".'],
+  ['--continue', 'Use --session NAME.'],
+  ['--attachment', 'Use --file FILE.'],
+])('%s of other programs is explained', async (option, advice) => {
+  const { code, stderr } = await folder.command([option, 'x', 'Hi']);
+  const [name] = option.split('=');
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining(`Unknown option '${name}'. ${advice}`),
+  });
+});
+
+test('an option of other programs is not explained by one that the command does not have', async () => {
+  const { stderr } = await folder.command(['tools', '--max-turns', '3']);
+  expect(stderr).toContain("Unknown option '--max-turns'.");
+  expect(stderr).not.toContain('--max-steps');
+});
+
 test('npm run examples refuses an unknown example and lists the known ones', () => {
   const script = fileURLToPath(new URL('../../../scripts/run-examples.ts', import.meta.url));
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, '01', '99'], { encoding: 'utf8' });

@@ -1,7 +1,8 @@
 // The tool run_code: scripts call tools as functions, through the one gate.
+import { McpServer } from '@modelcontextprotocol/server';
 import { type AgentEvent, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { add, expectValidHistory, fail, resultText, silent } from '../../pocket-agent/test/helpers.ts';
 import { codingAgent, echo, run } from './helpers.ts';
 
@@ -147,6 +148,76 @@ test('a person is asked for calls of the script, which waits; a denied call thro
   expect(audit.map(({ decision }) => decision)).toEqual(['approved', 'denied', 'allowed']);
 });
 
+describe.concurrent('the clock of a script stands still while a person is asked', () => {
+  const timeoutMs = 2_000;
+  const slowly = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+  };
+
+  test('by a sub-agent that the script calls', async () => {
+    const script = [{ toolCalls: [{ name: 'remove' }] }, 'Removed.'];
+    const helper = new PocketAgent({ llmModel: new ScriptedModel(script), name: 'Helper', tools: [remove] });
+    const { agent } = codingAgent([`await tools['Helper-message']({ message: 'Go' }); return 'done';`], {
+      subAgents: [helper],
+      bounds: { timeoutMs },
+      access: { confirm: 'destructive' },
+      approve: async () => {
+        await slowly();
+        return 'allow' as const;
+      },
+    });
+    await agent.run('Go');
+    expect(resultText(agent)).toBe('done');
+  });
+
+  test('by a tool that the script calls, about a tool that it calls', async () => {
+    const relay = tool({
+      name: 'relay',
+      description: 'Calls remove',
+      capability: 'read',
+      run: async (_, { tools }) => void (await tools?.call('remove', {})),
+    });
+    const { agent } = codingAgent([`await tools.relay({}); return 'done';`], {
+      tools: [remove, relay],
+      bounds: { timeoutMs },
+      access: { confirm: 'destructive' },
+      approve: async () => {
+        await slowly();
+        return 'allow' as const;
+      },
+    });
+    await agent.run('Go');
+    expect(resultText(agent)).toBe('done');
+  });
+
+  test('by an MCP server that the script calls, or that its sub-agent calls', async () => {
+    const form = { type: 'object', properties: { name: { type: 'string' } } } as const;
+    const asking = () => {
+      const server = new McpServer({ name: 'asking', version: '1.0.0' });
+      server.registerTool('whoami', { description: 'Asks' }, async (context) => {
+        const answer = await context.mcpReq.elicitInput({ message: 'Who?', requestedSchema: form });
+        return { content: [{ type: 'text', text: JSON.stringify(answer.content) }] };
+      });
+      return server;
+    };
+    const script = [{ toolCalls: [{ name: 'whoami' }] }, 'Asked.'];
+    const mcpConfig = { mcpServers: { asking: { server: asking } } };
+    const helper = new PocketAgent({ llmModel: new ScriptedModel(script), name: 'Helper', mcpConfig });
+    const { agent } = codingAgent(
+      [`await asking.whoami({}); return 'done';`, `await tools['Helper-message']({ message: 'Go' }); return 'done';`],
+      { subAgents: [helper], bounds: { timeoutMs }, mcpConfig },
+    );
+    const elicit = async () => {
+      await slowly();
+      return { action: 'accept' as const, content: { name: 'Ada' } };
+    };
+    await agent.run('Go', { elicit });
+    expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['done', 'done']);
+    await agent.close();
+    await helper.close();
+  });
+});
+
 test('the root is asked about the calls of code in a sub-agent', async () => {
   const { agent: inner } = codingAgent(['return tools.remove({}).catch((error) => error.code)'], { tools: [remove] });
   const asked: string[] = [];
@@ -222,7 +293,7 @@ test('an abort ends the script and its thread', async () => {
     await expect(running).rejects.toMatchObject({ code: 'ABORTED' });
     expectValidHistory(agent);
   }
-  expect(threads()).toBeLessThanOrEqual(before);
+  await vi.waitFor(() => expect(threads()).toBeLessThanOrEqual(before), { timeout: 10_000 }); // a thread ends by itself
 });
 
 test('errors name the line, and the model reads the console before them', async () => {

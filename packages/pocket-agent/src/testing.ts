@@ -20,8 +20,8 @@ import {
   type OptionRule,
   OptionSet,
 } from '@pocket-agent/kit';
+import { streamOf } from './model/stream-parts.ts';
 import type { AgentEvent } from './run/events.ts';
-import { streamOf } from './testing/stream-parts.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
 export { type RecordOptions, recordModel } from './testing/record-model.ts';

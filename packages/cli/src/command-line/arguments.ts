@@ -1,6 +1,7 @@
 // Parses the arguments of a command with Node's own parser.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { explainArguments, PocketError } from '@pocket-agent/kit';
+import { errorText, explainArguments, PocketError } from '@pocket-agent/kit';
+import { otherSpelling } from './other-spellings.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
@@ -10,7 +11,12 @@ export function readArguments<const Known extends Options>(args: readonly string
   try {
     return parseArgs({ args: [...args], options, allowPositionals, strict: true, tokens: true });
   } catch (error) {
-    throw new PocketError('CONFIG_INVALID', explainArguments(error, { options, allowPositionals }), { cause: error });
+    const [, unknown = ''] = /^Unknown option '(-[^'=]+)/.exec(errorText(error)) ?? [];
+    const advice = otherSpelling(unknown, Object.keys(options));
+    const text = advice
+      ? `Unknown option '${unknown}'. ${advice}`
+      : explainArguments(error, { options, allowPositionals });
+    throw new PocketError('CONFIG_INVALID', text, { cause: error });
   }
 }
 

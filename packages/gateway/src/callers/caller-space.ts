@@ -104,6 +104,7 @@ export class CallerSpace {
       }),
       content: undefined,
       elicit,
+      asking: undefined,
       listener: undefined,
       streaming: false,
       traceparent: undefined,

@@ -28,6 +28,7 @@ interface Refusal {
 interface AskingRun {
   readonly policy: Policy;
   readonly signal: AbortSignal;
+  readonly asking: ((isAsked: boolean) => void) | undefined;
 }
 
 export const notForwarded: Refusal = {
@@ -102,7 +103,8 @@ export async function askRoot(
   if (!call || !run?.policy.approver) return undefined;
   // the remote agent appears under our name for it, whatever path it claims
   const path = [...run.policy.path, from, ...call.path];
-  const decision = await run.policy.ask({ ...call, path }, run.signal);
+  run.asking?.(true);
+  const decision = await run.policy.ask({ ...call, path }, run.signal).finally(() => run.asking?.(false));
   // arguments cannot be edited across a protocol: approving different ones denies these
   if (decision.allowed && decision.edited) return { approve: false, reason: 'the approver wants different arguments' };
   if (decision.allowed) return { approve: true };

@@ -5,7 +5,7 @@ import { PocketAgentClient } from '../mcp/client.ts';
 import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
-import { currentRun, type ElicitationHandler } from '../run/run-context.ts';
+import { currentRun, type ElicitationHandler, whileAsking } from '../run/run-context.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
 import { inputFormatOf } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
@@ -61,11 +61,11 @@ function elicit(agent: PocketAgent<unknown>, options: NestedAgentOptions): Elici
     const isAmbiguous = !run && agent.mcpClient.isCalledWithElicit(from.server);
     const isForwarded = agent.mcpClient.asksApproval(from.server);
     const { answerApproval, notForwardedText, unanswered } = await import('../access/remote-approval.ts');
-    const asking = run && { policy: run.policy, signal: AbortSignal.any([run.signal, from.signal]) };
-    const answer = isForwarded ? await answerApproval(params, from.server, asking) : undefined;
+    const asker = run && { ...run, signal: AbortSignal.any([run.signal, from.signal]) };
+    const answer = isForwarded ? await answerApproval(params, from.server, asker) : undefined;
     if (answer) return answer;
     const ask = run?.elicit ?? (isAmbiguous ? undefined : options.elicitationHandler);
-    if (ask) return ask(params, from);
+    if (ask) return whileAsking(run?.asking, async () => ask(params, from));
     const { isApproval, result } = unanswered(params, isForwarded);
     const who = `MCP server "${from.server}"`;
     const text = isApproval

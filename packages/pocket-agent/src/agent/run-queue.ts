@@ -159,6 +159,7 @@ export class RunQueue {
       policy,
       content: limits.traceContent ? new TracedContent(policy.redactedPatterns) : undefined,
       elicit: entry.elicit ?? around?.elicit,
+      asking: around?.asking,
       listener: onEvent,
       streaming: streaming || (around?.streaming ?? false),
       traceparent: entry.traceparent ?? around?.traceparent,

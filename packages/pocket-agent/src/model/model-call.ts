@@ -12,8 +12,8 @@ import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { withGroundedSearch } from './grounded-search.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from './model-request.ts';
-import { StreamCollector } from './model-stream.ts';
-import { providerErrorText, refuseHtml, rejectionOf, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
+import { generateWhole, StreamCollector, startModelStream } from './model-stream.ts';
+import { providerErrorText, rejectionOf, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
 
 /** The answer of a model, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -59,6 +59,7 @@ const MAX_RETRY_DELAY_MS = 60_000;
 /** How long to wait for the usage of a stream that has failed. */
 const USAGE_WAIT_MS = 1_000;
 const ENDED_EARLY = 'The stream of the model ended before the answer was complete.';
+const EMPTY_STREAM = 'The server sent an empty stream. Check the base URL and the model, or try again later.';
 const MALFORMED_CALL = 'The model wrote a tool call that its provider could not read.';
 
 export function callModel(call: ModelCall): Promise<ModelResponse> {
@@ -79,7 +80,7 @@ async function askModel(call: ModelCall): Promise<ModelResponse> {
     try {
       const response = call.onDelta
         ? await streamed(call, request, shown)
-        : await abortable(call.model.doGenerate(request), call.signal);
+        : await abortable(generateWhole(call.model, request), call.signal);
       if (!isMalformed(response, shown.any) || attempt > call.maxRetries)
         return withTaggedParts(withGroundedSearch(response, request), call.model);
       await call.onFailedAnswer?.(response);
@@ -123,8 +124,7 @@ async function streamed(
   options: LanguageModelV4CallOptions,
   shown: { text: string; any: boolean },
 ): Promise<ModelResponse> {
-  const { stream, response } = await abortable(call.model.doStream(options), call.signal);
-  refuseHtml(response?.headers);
+  const { stream, response } = await abortable(startModelStream(call.model, options), call.signal);
   const reader = stream.getReader();
   const collected = new StreamCollector();
   // cancelling the reader also ends a stream whose model ignores the signal
@@ -166,7 +166,7 @@ async function streamed(
   const result = collected.result(response?.headers);
   if (failure === undefined && (result.finishReason.unified !== 'interrupted' || shown.any)) return result;
   if (shown.any || result.usage.inputTokens.total !== undefined) await call.onFailedAnswer?.(result);
-  throw failure ?? Object.assign(new Error(ENDED_EARLY), { isRetryable: true });
+  throw failure ?? Object.assign(new Error(collected.isEmpty ? EMPTY_STREAM : ENDED_EARLY), { isRetryable: true });
 }
 
 function isExecuted(part: LanguageModelV4StreamPart): part is ExecutedPart {

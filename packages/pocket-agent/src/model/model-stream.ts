@@ -1,13 +1,18 @@
-// Assembles the parts of a stream into the answer that doGenerate would have returned.
+// Starts the stream of a model, and assembles its parts into the answer that doGenerate would have returned.
 import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { streamError } from './provider-errors.ts';
+import { contentTypeOf, refuseHtml, streamError } from './provider-errors.ts';
+import { streamOf } from './stream-parts.ts';
 
 type Part<Type extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: Type }>;
 type BlockPart = Part<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}`>;
+type PartReader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
 type Block = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
 const noUsage: LanguageModelV4GenerateResult['usage'] = {
@@ -67,12 +72,17 @@ export class StreamCollector {
     }
   }
 
+  /** The server has sent nothing. */
+  get isEmpty(): boolean {
+    return this.#content.length === 0 && this.#metadata === undefined;
+  }
+
   result(headers: Record<string, string> | undefined): LanguageModelV4GenerateResult {
     const { finishReason, usage = noUsage, providerMetadata } = this.#finish ?? {};
-    const isWhole = finishReason !== undefined && !this.#endedEarly;
+    const isWhole = this.#finish !== undefined && !isCutOff(this.#finish) && !this.#endedEarly;
     return {
       content: this.#content,
-      finishReason: isWhole ? finishReason : { unified: 'interrupted', raw: undefined },
+      finishReason: isWhole && finishReason ? finishReason : { unified: 'interrupted', raw: undefined },
       usage,
       warnings: this.#warnings,
       ...(providerMetadata ? { providerMetadata } : {}),
@@ -93,4 +103,74 @@ export class StreamCollector {
     if (providerMetadata) block.providerMetadata = providerMetadata;
     return block;
   }
+}
+
+/** The server did not say how its answer ends. Some packages then report `other`. */
+export function isCutOff({
+  finishReason,
+  usage,
+}: Pick<LanguageModelV4GenerateResult, 'finishReason' | 'usage'>): boolean {
+  if (finishReason.unified === 'interrupted') return true;
+  return finishReason.unified === 'other' && finishReason.raw === undefined && usage.outputTokens.total === undefined;
+}
+
+/** Like doGenerate, for servers that answer successfully with nothing. */
+export async function generateWhole(
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+): Promise<LanguageModelV4GenerateResult> {
+  const answer = await model.doGenerate(options);
+  if (answer.content.length > 0 || !isCutOff(answer)) return answer;
+  throw Object.assign(new Error('the server sent an empty answer. Check the base URL.'), { isRetryable: false });
+}
+
+/** Models whose servers answer streaming requests with the whole answer as JSON. */
+const notStreaming = new WeakSet<LanguageModelV4>();
+
+/** Like doStream. A server that does not stream is asked for a whole answer, which then arrives at once. */
+export async function startModelStream(
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+): Promise<LanguageModelV4StreamResult> {
+  if (!notStreaming.has(model)) {
+    const result = await model.doStream(options);
+    refuseHtml(result.response?.headers);
+    // the type may be wrong, so the content decides
+    if (!/^application\/json\b/i.test(contentTypeOf(result.response?.headers))) return result;
+    const reader = result.stream.getReader();
+    const held = await readToContent(reader);
+    if (held) return { ...result, stream: resumedStream(held, reader) };
+    notStreaming.add(model);
+  }
+  const answer = await generateWhole(model, options);
+  const { request, response } = answer;
+  return { stream: streamOf(answer), ...(request && { request }), ...(response && { response }) };
+}
+
+/** The parts up to the first of the answer; undefined if the stream has no such part. */
+async function readToContent(reader: PartReader): Promise<LanguageModelV4StreamPart[] | undefined> {
+  const held: LanguageModelV4StreamPart[] = [];
+  for (;;) {
+    const { value: part, done } = await reader.read();
+    if (done) return undefined;
+    held.push(part);
+    if (!['stream-start', 'response-metadata', 'raw', 'finish', 'error'].includes(part.type)) return held;
+  }
+}
+
+function resumedStream(
+  held: readonly LanguageModelV4StreamPart[],
+  reader: PartReader,
+): LanguageModelV4StreamResult['stream'] {
+  return new ReadableStream<LanguageModelV4StreamPart>({
+    start(controller) {
+      for (const part of held) controller.enqueue(part);
+    },
+    async pull(controller) {
+      const { value, done } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }

@@ -38,6 +38,7 @@ export function providerErrorText(error: unknown): string {
   if (isHtml(error)) return htmlText(statusOf(error), String(fieldOf(error, 'url') ?? ''));
   const text = errorText(error).slice(0, MAX_ERROR_TEXT).trim();
   const said = providerText(error);
+  if (/^Invalid JSON response/.test(text)) return said ?? otherFormatText(error);
   if (said && !text.includes(said)) return STATUS_TEXT.test(text) ? said : `${text}: ${said}`;
   if (text) return text;
   const status = statusOf(error);
@@ -56,7 +57,7 @@ export function rejectionOf(error: unknown): 'key' | 'model' | undefined {
 
 /** The text of an error whose body the provider package could not read. */
 const STATUS_TEXT =
-  /^(|bad request|unauthorized|forbidden|not found|unprocessable \w+|payload too large|request entity too large|too many requests|internal server error|bad gateway|service unavailable|invalid json response)$/i;
+  /^(|bad request|unauthorized|forbidden|not found|unprocessable \w+|payload too large|request entity too large|too many requests|internal server error|bad gateway|service unavailable)$/i;
 
 /** The text in the body of an error, in any of the known shapes, without secrets. */
 function providerText(error: unknown): string | undefined {
@@ -113,15 +114,30 @@ export function isHtml(error: unknown): boolean {
 
 /** Throws if a stream begins with a web page. */
 export function refuseHtml(headers: Record<string, string> | undefined): void {
-  const type = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
-  if (!/^text\/html/i.test(type ?? '')) return;
+  if (!/^text\/html/i.test(contentTypeOf(headers))) return;
   throw Object.assign(new Error(htmlText(200, '')), { isRetryable: false, responseHeaders: headers, statusCode: 200 });
 }
 
+export function contentTypeOf(headers: Record<string, string> | undefined): string {
+  return Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+}
+
+/** In place of the list of problems that the package found. */
+function otherFormatText(error: unknown): string {
+  const body = String(fieldOf(error, 'responseBody') ?? '').slice(0, MAX_BODY_TEXT);
+  const start = redactSecrets(body).replace(/\s+/g, ' ').trim().slice(0, 200);
+  const sent = start === '' ? 'an empty answer' : 'an answer in another format than this provider';
+  const shown = start === '' ? '' : ` It begins with: ${start}`;
+  return `the server${placeOf(String(fieldOf(error, 'url') ?? ''))} sent ${sent}. Check the base URL.${shown}`;
+}
+
 function htmlText(status: number | undefined, url: string): string {
-  const where = URL.canParse(url) ? ` at ${new URL(url).origin}${new URL(url).pathname}` : '';
   const code = status === undefined || status < 400 ? '' : ` (HTTP ${status})`;
-  return `the server${where} sent a web page${code} in place of an answer. Check the base URL`;
+  return `the server${placeOf(url)} sent a web page${code} in place of an answer. Check the base URL`;
+}
+
+function placeOf(url: string): string {
+  return URL.canParse(url) ? ` at ${new URL(url).origin}${new URL(url).pathname}` : '';
 }
 
 /** Errors in streams are often plain objects. */

@@ -11,6 +11,7 @@ import { tagPart } from '../model/account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { refusedTypes } from '../model/file-rules.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from '../model/model-request.ts';
+import { generateWhole, startModelStream } from '../model/model-stream.ts';
 import { providerErrorText, rejectionOf, statusOf, wasSilent } from '../model/provider-errors.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
 import { adviceAfterRejection } from '../providers/model-names.ts';
@@ -231,14 +232,14 @@ async function reasonWithAdvice(error: unknown, deployment: Deployment): Promise
 }
 
 export const generate: Invoke<LanguageModelV4GenerateResult> = async (model, request, call) => {
-  const result = await call.wait(model.doGenerate(request));
+  const result = await call.wait(generateWhole(model, request));
   call.succeed(result);
   const content = result.content.map((part) => tagPart(part, model));
   return { ...result, content, providerMetadata: withRoute(result.providerMetadata, model, call) };
 };
 
 export const stream: Invoke<LanguageModelV4StreamResult> = (model, request, call) =>
-  startStream(model.doStream(request), { call, transform: (part) => transformPart(part, model, call) });
+  startStream(startModelStream(model, request), { call, transform: (part) => transformPart(part, model, call) });
 
 function transformPart(part: LanguageModelV4StreamPart, model: LanguageModelV4, call: DeploymentCall) {
   if (part.type === 'finish') return { ...part, providerMetadata: withRoute(part.providerMetadata, model, call) };

@@ -1,7 +1,8 @@
 // The stream of a deployment, held back until its first visible part: until then another deployment can take over.
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import { MAX_TIMER_MS, PocketError } from '@pocket-agent/kit';
-import { refuseHtml, streamError } from '../model/provider-errors.ts';
+import { isCutOff } from '../model/model-stream.ts';
+import { streamError } from '../model/provider-errors.ts';
 import type { DeploymentCall } from './deployment-call.ts';
 
 type Part = LanguageModelV4StreamPart;
@@ -19,7 +20,6 @@ export async function startStream(
 ): Promise<LanguageModelV4StreamResult> {
   const { call } = options;
   const result = await call.wait(starting);
-  refuseHtml(result.response?.headers);
   call.readHeaders(result.response?.headers);
   const reader = result.stream.getReader();
   const held: Part[] = [];
@@ -104,10 +104,9 @@ function isVisible(part: Part): boolean {
   return ['tool-input-start', 'tool-call', 'file', 'finish'].includes(part.type);
 }
 
-/** Some providers report a stream that was cut off with the finish reason `interrupted`. */
 function failureIn(part: Part): Error | undefined {
   if (part.type === 'error') return streamError(part.error);
-  return part.type === 'finish' && part.finishReason.unified === 'interrupted' ? endedEarly() : undefined;
+  return part.type === 'finish' && isCutOff(part) ? endedEarly() : undefined;
 }
 
 function endedEarly(): PocketError {

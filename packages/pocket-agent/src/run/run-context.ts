@@ -40,6 +40,9 @@ export interface OpenRun {
   endAborted(): void;
 }
 
+/** Called with true when a person is asked something, and with false when the question is settled. */
+export type Asking = (isAsked: boolean) => void;
+
 interface SharedByRun {
   steps: number;
   runId?: string;
@@ -62,6 +65,8 @@ export interface RunContext {
   /** Set if spans of this run may show the conversation. */
   readonly content: TracedContent | undefined;
   readonly elicit: ElicitationHandler | undefined;
+  /** Set if a clock outside this run stands still while a person is asked. */
+  readonly asking: Asking | undefined;
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;
   /** Whether the model is asked to stream. */
@@ -108,6 +113,25 @@ export function inRun<Value>(context: RunContext | undefined, work: () => Value)
 }
 
 /** The context of one tool call. Its events reach the listener once, through the run. */
-export function toolCallContext(run: RunContext, toolCallId: string): RunContext {
-  return { ...run, parent: run, listener: undefined, toolCallId, open: 0, onAllClosed: undefined };
+export function toolCallContext(run: RunContext, toolCallId: string, asking?: Asking): RunContext {
+  const each = bothAsking(asking, run.asking);
+  return { ...run, parent: run, listener: undefined, toolCallId, asking: each, open: 0, onAllClosed: undefined };
+}
+
+export function bothAsking(one: Asking | undefined, other: Asking | undefined): Asking | undefined {
+  if (!one || !other) return one ?? other;
+  return (isAsked) => {
+    one(isAsked);
+    other(isAsked);
+  };
+}
+
+/** Stops the clocks until the answer. */
+export async function whileAsking<Answer>(asking: Asking | undefined, ask: () => Promise<Answer>): Promise<Answer> {
+  asking?.(true);
+  try {
+    return await ask();
+  } finally {
+    asking?.(false);
+  }
 }

@@ -13,6 +13,7 @@ import {
 import type { JudgedTool } from '../access/capabilities.ts';
 import { denied, type Refused, type Verdict } from '../access/policy.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import { bothAsking, whileAsking } from '../run/run-context.ts';
 import { type ActiveCall, maySuspend, note, type StepCalls } from './step-calls.ts';
 import { errorToolResult } from './tool-result.ts';
 import { judgedCall } from './tool-source.ts';
@@ -112,11 +113,9 @@ async function approval({ step, request, record }: ActiveCall, { entry, judged }
   note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
   const { source, tool, name: listedAs } = entry;
   const asked = judged === entry ? entry : { ...judged, source, tool, listedAs };
-  const { asking } = request.from ?? {};
-  asking?.(true);
-  const verdict = await policy
-    .checkApproval(call, asked, { signal, canWait: maySuspend({ step, request }) })
-    .finally(() => asking?.(false));
+  const canWait = maySuspend({ step, request });
+  const asking = bothAsking(request.from?.asking, step.context.asking);
+  const verdict = await whileAsking(asking, () => policy.checkApproval(call, asked, { signal, canWait }));
   if (verdict.decision !== 'approved' && verdict.decision !== 'edited') return verdict;
   if (!(await isUnchanged(step, entry)))
     return denied(call, verdict.by, 'the tool changed while it was being approved');

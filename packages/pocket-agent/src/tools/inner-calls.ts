@@ -7,6 +7,7 @@ import type { CallRecord } from '../access/audit.ts';
 import type { JudgedTool } from '../access/capabilities.ts';
 import { type ToolMessage, toolMessage } from '../base/messages.ts';
 import type { ToolResult } from '../base/tool-call.ts';
+import { bothAsking } from '../run/run-context.ts';
 import type { ActiveCall, RequestedCall, StepCalls } from './step-calls.ts';
 import { resultText, toolOutput } from './tool-result.ts';
 import type { ToolGroup } from './tool-source.ts';
@@ -38,7 +39,7 @@ export interface ToolCaller {
 export interface InnerCallOptions {
   /** Noted in its audit record. Default `tool`. */
   via?: string;
-  /** Called with true when a person is asked about the call, and with false when the question is settled. */
+  /** Called with true when a person is asked during the call, and with false when the question is settled. */
   asking?(isAsked: boolean): void;
 }
 
@@ -110,9 +111,10 @@ export class InnerCalls implements ToolCaller {
     const { id } = this.#outer.record.call;
     const read = jsonObject(args);
     const call = { id: `${id}.${++this.#count}`, name, arguments: read ?? {} };
+    const each = bothAsking(asking, this.#outer.request.from?.asking);
     const request: RequestedCall = {
       call: deepFreeze(call),
-      from: { toolCallId: id, names: this.#callers, via, asking },
+      from: { toolCallId: id, names: this.#callers, via, asking: each },
     };
     const text = `The arguments of "${name}" must be an object of JSON values.`;
     if (!read) request.malformed = new PocketError('TOOL_ARGUMENTS_INVALID', text);

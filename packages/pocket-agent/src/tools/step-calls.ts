@@ -6,7 +6,7 @@ import type { Verdict } from '../access/policy.ts';
 import type { ToolMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { UnsignedEvent } from '../run/events.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Asking, RunContext } from '../run/run-context.ts';
 import type { InnerCalls } from './inner-calls.ts';
 import type { ToolResultOptions } from './tool-result.ts';
 import type { ToolTable } from './tool-table.ts';
@@ -43,8 +43,7 @@ export interface CallingTool {
   /** Its name, and those of the tools that called it: a tool does not call itself. */
   names: readonly string[];
   via: string;
-  /** Called when a person is asked about the call, and when they have answered. */
-  asking?: ((isAsked: boolean) => void) | undefined;
+  asking?: Asking | undefined;
 }
 
 /** What may be called. */

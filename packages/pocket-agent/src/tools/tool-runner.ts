@@ -61,7 +61,7 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
 const gate: Gate = {
   async pass(step, request, stop) {
     const active: ActiveCall = { step, request, record: newRecord(request), stop };
-    const context = toolCallContext(step.context, request.call.id);
+    const context = toolCallContext(step.context, request.call.id, request.from?.asking);
     const result = await inRun(context, () => inToolSpan(traced(active), () => runToolCall(active)));
     context.finished = true;
     return { ...active, result };

@@ -1,7 +1,8 @@
 // What is retried, how often and after what time, and what is not.
-import { type AgentEvent, type PocketAgent, PocketError } from 'pocket-agent';
+import { type AgentEvent, type FunctionTool, PocketAgent, PocketError, Router, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { FakeProviders, models } from '../fixtures/providers/fake-providers.ts';
+import { RecordingEndpoint } from '../fixtures/providers/recording-endpoint.ts';
 
 let fake: FakeProviders;
 beforeAll(async () => {
@@ -25,13 +26,18 @@ async function failureOf(run: Promise<unknown>): Promise<PocketError> {
 type Retry = Extract<AgentEvent, { type: 'model_retry' }>['data'];
 
 /** An agent and the retries that it reports. */
-function watched(model: string, modelRetries?: number, server = fake): { agent: PocketAgent; retries: Retry[] } {
+function watched(
+  model: string,
+  modelRetries?: number,
+  server = fake,
+  tools: FunctionTool[] = [],
+): { agent: PocketAgent; retries: Retry[] } {
   const retries: Retry[] = [];
   const onEvent = (event: AgentEvent) => {
     if (event.type === 'model_retry') retries.push(event.data);
   };
   const limits = modelRetries === undefined ? {} : { modelRetries };
-  return { agent: server.agent(model, { hooks: { onEvent }, limits }), retries };
+  return { agent: server.agent(model, { hooks: { onEvent }, limits, tools }), retries };
 }
 
 async function streamed(agent: PocketAgent): Promise<{ answer: string; text: string }> {
@@ -123,6 +129,79 @@ test('a stream whose connection is cut is retried before its first delta, and no
   const { agent, retries } = watched('anthropic/claude-sonnet-4-5');
   expect(await failureOf(streamed(agent))).toMatchObject({ code: 'MODEL_FAILED', details: { text: 'Half ' } });
   expect(retries).toHaveLength(1);
+});
+
+test.each(models)(
+  '$model: a server that ignores `stream` is asked for a whole answer from then on',
+  async ({ model }) => {
+    const ignoresStream = true;
+    const name = 'add';
+    fake.script(
+      { text: 'Never read.', ignoresStream },
+      { text: 'I add.', toolCalls: [{ name, arguments: { a: 1, b: 2 } }] },
+      { text: 'It is 3.', ignoresStream },
+    );
+    const add = tool({ name, description: 'Adds.', run: () => '3' });
+    const { agent, retries } = watched(model, undefined, fake, [add]);
+    expect(await streamed(agent)).toEqual({ answer: 'It is 3.', text: 'I add.It is 3.' });
+    expect({ retries, requests: fake.requests.length, rejected: fake.rejected }).toEqual({
+      retries: [],
+      requests: 3,
+      rejected: [],
+    });
+  },
+);
+
+test('a router asks a deployment that ignores `stream` for a whole answer', async () => {
+  fake.script({ text: 'Never read.', ignoresStream: true }, 'All at once.');
+  const { llmModel, modelSettings } = fake.modelConfig('openai-compatible/local-model');
+  const params = { ...modelSettings, model: llmModel };
+  const router = new Router({ models: [{ modelName: 'any', params }], retries: 0 });
+  const agent = new PocketAgent({ llmModel: router.languageModel('any'), limits: { modelRetries: 0 } });
+  expect(await streamed(agent)).toEqual({ answer: 'All at once.', text: 'All at once.' });
+  await router.close();
+});
+
+describe('a server that answers with nothing', () => {
+  const endpoint = new RecordingEndpoint();
+  beforeAll(() => endpoint.start());
+  afterAll(() => endpoint.close());
+
+  const names = [
+    'openai/gpt-5',
+    'azure/mine',
+    'openai-compatible/x',
+    'anthropic/claude-sonnet-4-5',
+    'google/gemini-3-pro',
+  ];
+  const bodies = [
+    ['application/json', '{}'],
+    ['application/json', ''],
+    ['text/event-stream', ''],
+    ['text/event-stream', 'data: [DONE]\n\n'],
+  ] as const;
+  test.each(names.flatMap((name) => bodies.map(([type, body]) => [name, type, body] as const)))(
+    '%s, %s %j: is an error, and never an empty answer',
+    async (llmModel, type, body) => {
+      endpoint.answer = { status: 200, type, body };
+      const modelSettings = { baseUrl: `${endpoint.origin}/v1`, apiKey: 'test-key' };
+      const make = () => new PocketAgent({ llmModel, modelSettings, limits: { modelRetries: 0 } });
+      for (const ask of [() => make().run('Hello'), () => streamed(make())]) {
+        const error = await failureOf(ask());
+        expect(error.code).toBe('MODEL_FAILED');
+        expect(error.message).toMatch(/empty (answer|stream)|another format|returned no output/);
+        expect(error.message).not.toMatch(/expected|[\n[]\s*{/);
+      }
+    },
+  );
+
+  test('an error that came with status 200 is quoted', async () => {
+    endpoint.answer = { status: 200, body: '{"error":{"message":"No worker is free."}}' };
+    const modelSettings = { baseUrl: endpoint.origin };
+    const agent = new PocketAgent({ llmModel: 'openai-compatible/x', modelSettings, limits: { modelRetries: 0 } });
+    for (const ask of [() => agent.run('Hello'), () => streamed(agent)])
+      expect((await failureOf(ask())).message).toBe('Model openai-compatible/x failed: No worker is free.');
+  });
 });
 
 test('an unreachable server is an error that says so, after the retries', async () => {
