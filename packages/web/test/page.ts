@@ -57,7 +57,11 @@ export function openPage(
 }
 
 /** Breaks off like a lost connection. */
-function cut(body: ReadableStream<Uint8Array>, events: number): ReadableStream<Uint8Array> {
+export function cut(
+  body: ReadableStream<Uint8Array>,
+  events: number,
+  error: Error = new TypeError('network error'),
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let waiting: string[] = [];
   let seen = 0;
@@ -65,7 +69,7 @@ function cut(body: ReadableStream<Uint8Array>, events: number): ReadableStream<U
     async pull(controller) {
       if (seen === events) {
         await reader.cancel();
-        controller.error(new TypeError('network error'));
+        controller.error(error);
         return;
       }
       if (waiting.length === 0) {

@@ -3,11 +3,19 @@ import { errorText, OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
 import { callerOf, problem, type WebCaller } from '../live/caller.ts';
 import { LiveRuns } from '../live/live-runs.ts';
-import { DEFAULT_MAX_BODY, type WebHandler, type WebOptions, webRules } from '../live/options.ts';
+import {
+  DEFAULT_MAX_BODY,
+  fileTypesOf,
+  showsTool,
+  type WebHandler,
+  type WebOptions,
+  webRules,
+} from '../live/options.ts';
 import { readJson, streamed, traceparentOf } from '../live/responses.ts';
-import { type ChatRequest, readChatRequest, showsTurns, takeBack } from './chat-request.ts';
-import { UiChunks } from './ui-chunks.ts';
-import { answerId, turnsIn, uiMessages } from './ui-messages.ts';
+import { turnsIn } from '../live/turns.ts';
+import { type ChatRequest, readChatRequest } from './chat-request.ts';
+import { UiChunks, uiFrame } from './ui-chunks.ts';
+import { answerId, uiMessages } from './ui-messages.ts';
 
 /** The options of `chatHandler`. */
 export interface ChatHandlerOptions extends WebOptions {}
@@ -35,7 +43,7 @@ class ChatHandler {
     this.#agent = agent;
     this.#options = options;
     this.#runs = new LiveRuns(agent, options);
-    this.#fileTypes = options.files ?? (agent.allowImages ? ['image/*'] : []);
+    this.#fileTypes = fileTypesOf(agent, options);
   }
 
   async handle(request: Request): Promise<Response> {
@@ -68,33 +76,22 @@ class ChatHandler {
   }
 
   async #start(request: Request, caller: WebCaller, { id, input = '', repeats }: ChatRequest): Promise<Response> {
-    const of = { caller, id };
-    const before = this.#runs.find(of);
-    // a question that is not answered is given up when the user writes something else
-    if (before?.isWaiting || (before && !before.isOver && !before.isFollowed)) await before.stop('The user went on.');
-    else if (before && !before.isOver) return problem(409, 'This conversation is still being answered.');
-    const refusal = this.#runs.refusal(of);
-    if (refusal !== undefined) return problem(429, refusal);
-    const messages = (await this.#runs.read(of, (agent) => [...agent.messages])) ?? [];
-    if (repeats && !showsTurns(messages, repeats))
-      return problem(409, 'The page does not show the saved messages of this conversation: load them first.');
-    const turn = (repeats ? repeats.length : turnsIn(messages)) + 1;
-    // two requests at the same time: the second one finds the run of the first
-    if (this.#runs.find(of) !== before) return problem(409, 'This conversation is still being answered.');
-    const run = this.#runs.start({
-      ...of,
+    const run = await this.#runs.startTurn({
+      caller,
+      id,
       input,
+      repeats,
       traceparent: traceparentOf(request),
-      prepare: (agent) => repeats && takeBack(agent, repeats.length),
-      makeEncoder: (emit) => new UiChunks({ emit, messageId: answerId(turn), showsTool: this.#showsTool }),
+      makeEncoder: (emit, before) =>
+        new UiChunks({ emit, messageId: answerId(turnsIn(before) + 1), showsTool: showsTool(this.#options) }),
     });
-    return stream(request, run.replay());
+    return run instanceof Response ? run : stream(request, run.replay(uiFrame));
   }
 
   #answer(request: Request, caller: WebCaller, { id, answers }: ChatRequest): Response {
     const run = this.#runs.find({ caller, id });
     const open = run && !run.isOver ? run : undefined;
-    const body = open?.follow();
+    const body = open?.follow(uiFrame);
     const given = answers.filter((answer) => open?.answer(answer));
     if (body && given.length > 0) return stream(request, body);
     void body?.cancel();
@@ -103,7 +100,7 @@ class ChatHandler {
 
   #resume(request: Request, of: { caller: WebCaller; id: string }): Response {
     const run = this.#runs.find(of);
-    return run?.isResumable ? stream(request, run.replay()) : new Response(null, { status: 204 });
+    return run?.isResumable ? stream(request, run.replay(uiFrame)) : new Response(null, { status: 204 });
   }
 
   async #stop(of: { caller: WebCaller; id: string }): Promise<Response> {
@@ -112,14 +109,9 @@ class ChatHandler {
   }
 
   async #read(of: { caller: WebCaller; id: string }): Promise<Response> {
-    const messages = await this.#runs.read(of, (agent) => uiMessages(agent.messages, this.#showsTool));
+    const messages = await this.#runs.read(of, (agent) => uiMessages(agent.messages, showsTool(this.#options)));
     return Response.json({ messages: messages ?? [] }, { headers: { 'cache-control': 'no-store' } });
   }
-
-  readonly #showsTool = (name: string): boolean => {
-    const { toolDetails = true } = this.#options;
-    return typeof toolDetails === 'function' ? toolDetails(name) : toolDetails;
-  };
 }
 
 function stream(request: Request, body: ReadableStream): Response {

@@ -1,9 +1,10 @@
 // What `useChat` sends: the conversation, its messages, and what to do. Only the last message counts: earlier ones are known
 // here, and a page could have changed them.
 import { configError, isRecord, recordsIn } from '@pocket-agent/kit';
-import type { Message, PocketAgent, UserInput } from 'pocket-agent';
+import type { UserInput } from 'pocket-agent';
 import { inputOf, type SentFile } from 'pocket-agent/internal/serve';
 import type { Answer } from '../live/live-run.ts';
+import { isText } from '../live/responses.ts';
 
 export interface ChatRequest {
   id: string;
@@ -62,29 +63,4 @@ function sentFile({ url, mediaType, filename }: Record<string, unknown>): SentFi
     ...(mimeType ? { mimeType } : {}),
     ...(isText(filename) ? { name: filename } : {}),
   };
-}
-
-/** Whether the page shows the saved turns before the one that it repeats. */
-export function showsTurns(messages: readonly Message[], before: readonly string[]): boolean {
-  const turns = messages.filter(({ role }) => role === 'user').map(userText);
-  return before.every((text, turn) => turns[turn] === text);
-}
-
-/** Takes back the turns after the first ones. */
-export function takeBack(agent: PocketAgent<unknown>, turns: number): void {
-  const { messages } = agent;
-  const first = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []))[turns];
-  if (first === undefined) return;
-  const kept = messages.slice(0, first);
-  agent.resetMessages();
-  for (const message of kept) agent.addMessage(message);
-}
-
-function userText(message: Message): string {
-  if (message.role !== 'user') return '';
-  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

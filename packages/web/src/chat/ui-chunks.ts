@@ -1,7 +1,7 @@
 // The events of a run as chunks of the UI message stream of the AI SDK, which `useChat` reads.
 import { publicErrorText } from '@pocket-agent/kit';
 import type { AgentEvent, Message, ToolResult } from 'pocket-agent';
-import type { Answer, AskedQuestion, Encoder } from '../live/live-run.ts';
+import type { Answer, AskedQuestion, Encoder, Frame } from '../live/live-run.ts';
 import { callKey } from '../live/open-calls.ts';
 import { outputOf, sourceChunk, urlOf } from './ui-parts.ts';
 
@@ -15,12 +15,12 @@ interface UiChunksOptions {
 type Block = 'text' | 'reasoning';
 type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { type: Type }>;
 
-const FINISH_PAUSE = JSON.stringify({ type: 'finish', finishReason: 'tool-calls' });
+const PAUSE = JSON.stringify({ type: 'finish', finishReason: 'tool-calls' });
 const DONE = '[DONE]';
 
+export const uiFrame: Frame = { end: (isOver) => (isOver ? [DONE] : [PAUSE, DONE]) };
+
 export class UiChunks implements Encoder {
-  readonly pause = [FINISH_PAUSE, DONE];
-  readonly end = [DONE];
   readonly #emit: (chunk: object) => void;
   readonly #showsTool: (name: string) => boolean;
   /** Calls that are parts of the message. */

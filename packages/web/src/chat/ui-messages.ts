@@ -11,10 +11,6 @@ export interface UiMessage {
 /** The id of the answer to the turn with this number, counted from 1. */
 export const answerId = (turn: number) => `answer-${turn}`;
 
-export function turnsIn(messages: readonly Message[]): number {
-  return messages.filter(({ role }) => role === 'user').length;
-}
-
 /** All steps of an answer are one UI message. */
 export function uiMessages(messages: readonly Message[], showsTool: (name: string) => boolean): UiMessage[] {
   const shown: UiMessage[] = [];

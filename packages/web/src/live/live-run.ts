@@ -8,13 +8,16 @@ import { callKey, OpenCalls } from './open-calls.ts';
 export interface Encoder {
   event(event: AgentEvent): void;
   asked(question: AskedQuestion): void;
-  answered(answer: Answer & { key: string }): void;
+  answered?(answer: Answer & { key: string }): void;
   failed(error: unknown): void;
   aborted(): void;
-  /** What ends a response while the run goes on after an approval. */
-  readonly pause: readonly string[];
-  /** What ends the last response. */
-  readonly end: readonly string[];
+}
+
+/** How one response begins and ends, in the format of the page. */
+export interface Frame {
+  first?: readonly object[];
+  /** `isOver` is false if the run waits for approvals. */
+  end(isOver: boolean): readonly string[];
 }
 
 /** The call `key` needs an approval. */
@@ -31,18 +34,20 @@ export interface Answer {
   id: string;
   approved: boolean;
   reason: string | undefined;
+  /** The arguments that the user allows instead. */
+  arguments?: Record<string, unknown> | undefined;
 }
 
 interface Question {
-  key: string;
+  asked: AskedQuestion;
   resolve(answer: ApprovalAnswer): void;
 }
 
 type Work = (run: LiveRun) => Promise<unknown>;
 
 export class LiveRun {
+  readonly encoder: Encoder;
   readonly #log: EventLog;
-  readonly #encoder: Encoder;
   readonly #abandonMs: number;
   readonly #calls = new OpenCalls();
   readonly #questions = new Map<string, Question>();
@@ -54,7 +59,7 @@ export class LiveRun {
   constructor(makeEncoder: (emit: (event: object) => void) => Encoder, abandonMs: number) {
     this.#abandonMs = abandonMs;
     this.#log = new EventLog(() => this.#startTimer());
-    this.#encoder = makeEncoder((event) => this.#log.add(event));
+    this.encoder = makeEncoder((event) => this.#log.add(event));
   }
 
   get signal(): AbortSignal {
@@ -86,8 +91,8 @@ export class LiveRun {
     this.#ended = work(this).then(
       () => this.#end(),
       (error: unknown) => {
-        if (this.signal.aborted) this.#encoder.aborted();
-        else this.#encoder.failed(error);
+        if (this.signal.aborted) this.encoder.aborted();
+        else this.encoder.failed(error);
         this.#end();
       },
     );
@@ -101,7 +106,7 @@ export class LiveRun {
   /** For the option `onEvent` of the run. */
   readonly onEvent = (event: AgentEvent): void => {
     this.#calls.note(event);
-    this.#encoder.event(event);
+    this.encoder.event(event);
     this.#updateRest();
   };
 
@@ -110,9 +115,10 @@ export class LiveRun {
     const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
     const id = crypto.randomUUID();
     const key = callKey(request.path, request.toolCallId);
-    this.#questions.set(id, { key, resolve });
+    const asked = { id, key, request, around: this.#calls.around(key) };
+    this.#questions.set(id, { asked, resolve });
     onAbort(request.signal, () => this.#close(id));
-    this.#encoder.asked({ id, key, request, around: this.#calls.around(key) });
+    this.encoder.asked(asked);
     this.#calls.setWaiting(key, true);
     this.#updateRest();
     return promise;
@@ -122,33 +128,38 @@ export class LiveRun {
   answer(answer: Answer): boolean {
     const question = this.#questions.get(answer.id);
     if (!question) return false;
-    const { key, resolve } = question;
-    this.#encoder.answered({ ...answer, key });
+    const { asked, resolve } = question;
+    this.encoder.answered?.({ ...answer, key: asked.key });
     this.#close(answer.id);
-    resolve(answer.approved ? { allow: true } : { deny: answer.reason ?? '' });
+    resolve(answer.approved ? { allow: answer.arguments ?? true } : { deny: answer.reason ?? '' });
     return true;
   }
 
+  /** The questions that are not answered yet. */
+  get questions(): AskedQuestion[] {
+    return [...this.#questions.values()].map(({ asked }) => asked);
+  }
+
   /** The whole answer from its beginning. */
-  replay(): ReadableStream {
-    return this.#read(0);
+  replay(frame: Frame): ReadableStream {
+    return this.#read(0, frame);
   }
 
-  /** What comes from now on, after `first`. */
-  follow(first: readonly object[] = []): ReadableStream {
-    return this.#read(this.#log.length, first);
+  /** What comes from now on. */
+  follow(frame: Frame): ReadableStream {
+    return this.#read(this.#log.length, frame);
   }
 
-  #read(from: number, first: readonly object[] = []): ReadableStream {
+  #read(from: number, { first = [], end }: Frame): ReadableStream {
     clearTimeout(this.#timer);
-    return this.#log.read({ from, first, end: () => (this.#isOver ? this.#encoder.end : this.#encoder.pause) });
+    return this.#log.read({ from, first, end: () => end(this.#isOver) });
   }
 
   #close(id: string): void {
-    const key = this.#questions.get(id)?.key;
-    if (key === undefined) return;
+    const asked = this.#questions.get(id)?.asked;
+    if (!asked) return;
     this.#questions.delete(id);
-    this.#calls.setWaiting(key, false);
+    this.#calls.setWaiting(asked.key, false);
     this.#updateRest();
   }
 

@@ -1,11 +1,12 @@
 // The runs of a handler by caller and conversation. A caller reaches only its own.
 import { errorText, isPublicError } from '@pocket-agent/kit';
-import type { PocketAgent, RunOptions, UserInput } from 'pocket-agent';
+import type { Message, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import { servedApproval } from 'pocket-agent/internal';
 import { ConversationMemory, Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
-import type { WebCaller } from './caller.ts';
+import { problem, type WebCaller } from './caller.ts';
 import { type Encoder, LiveRun } from './live-run.ts';
 import { DEFAULT_ABANDON_MS, type WebOptions } from './options.ts';
+import { firstTurns, showsTurns, takeBack } from './turns.ts';
 
 /** How long the whole answer of a run that has ended can be read again. */
 const KEEP_MS = 60_000;
@@ -15,13 +16,16 @@ export interface ConversationOf {
   id: string;
 }
 
-interface RunRequest extends ConversationOf {
+interface TurnRequest extends ConversationOf {
   input: string | UserInput;
+  /** Set if the page repeats or changes an earlier question: its questions before that one. */
+  repeats: readonly string[] | undefined;
   traceparent: string | undefined;
-  /** Prepares the agent, and returns the number of the turn. */
-  prepare(agent: PocketAgent<unknown>): void;
-  makeEncoder(emit: (event: object) => void): Encoder;
+  /** `before`: the messages of the conversation before this turn. */
+  makeEncoder(emit: (event: object) => void, before: readonly Message[]): Encoder;
 }
+
+const ANSWERING = 'This conversation is still being answered.';
 
 export class LiveRuns {
   readonly #agent: PocketAgent<unknown>;
@@ -53,24 +57,43 @@ export class LiveRuns {
     return this.#runs.get(keyOf(of));
   }
 
+  /** Answers a question of the user, or returns the response that refuses it. */
+  async startTurn(request: TurnRequest): Promise<LiveRun | Response> {
+    const { repeats } = request;
+    const previous = this.find(request);
+    // a question that is not answered is given up when the user writes something else
+    if (previous?.isWaiting || (previous && !previous.isOver && !previous.isFollowed))
+      await previous.stop('The user went on.');
+    else if (previous && !previous.isOver) return problem(409, ANSWERING);
+    const refusal = this.#refusal(request);
+    if (refusal !== undefined) return problem(429, refusal);
+    const messages = (await this.read(request, (agent) => [...agent.messages])) ?? [];
+    if (repeats && !showsTurns(messages, repeats))
+      return problem(409, 'The page does not show the saved messages of this conversation: load them first.');
+    // two requests at the same time: the second one finds the run of the first
+    if (this.find(request) !== previous) return problem(409, ANSWERING);
+    return this.#start(request, messages);
+  }
+
   /** Why a run cannot be started. */
-  refusal({ caller, id }: ConversationOf): string | undefined {
+  #refusal({ caller, id }: ConversationOf): string | undefined {
     if (this.#isClosed) return `${this.#agent.name} is shutting down.`;
     if (id.length > MAX_ID_LENGTH) return `The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`;
     return this.#limit.refusal({ caller: caller.id, isOneOfMany: true });
   }
 
-  start(request: RunRequest): LiveRun {
-    const { caller, id, input, traceparent, prepare } = request;
+  #start(request: TurnRequest, messages: readonly Message[]): LiveRun {
+    const { caller, id, input, repeats, traceparent } = request;
     const { abandonMs = DEFAULT_ABANDON_MS, approvals, timeoutMs } = this.#options;
     const key = keyOf(request);
-    const live = new LiveRun(request.makeEncoder, abandonMs);
+    const before = repeats ? firstTurns(messages, repeats.length) : messages;
+    const live = new LiveRun((emit) => request.makeEncoder(emit, before), abandonMs);
     const done = this.#limit.begin({ caller: caller.id });
     this.#runs.set(key, live);
     live.start((run) =>
       this.#conversations
         .use({ owner: caller.id, id }, async (agent) => {
-          prepare(agent as PocketAgent<unknown>);
+          if (repeats) takeBack(agent as PocketAgent<unknown>, repeats.length);
           const options: RunOptions = {
             signal: run.signal,
             onEvent: run.onEvent,

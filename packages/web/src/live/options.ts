@@ -9,7 +9,7 @@ import {
   positiveNumber,
   stringList,
 } from '@pocket-agent/kit';
-import type { AgentServerOptions, ConversationStore } from 'pocket-agent';
+import type { AgentServerOptions, ConversationStore, PocketAgent } from 'pocket-agent';
 import type { Authorize } from './caller.ts';
 
 /** Answers the requests of a web page. */
@@ -58,3 +58,13 @@ export const webRules: OptionRules<WebOptions> = {
 
 export const DEFAULT_ABANDON_MS = 60_000;
 export const DEFAULT_MAX_BODY = 10_000_000;
+
+/** Whether the page sees arguments and results of a tool. */
+export function showsTool({ toolDetails = true }: WebOptions): (name: string) => boolean {
+  return typeof toolDetails === 'function' ? toolDetails : () => toolDetails;
+}
+
+/** The types of files that a page may send. */
+export function fileTypesOf(agent: PocketAgent<unknown>, { files }: WebOptions): readonly string[] {
+  return files ?? (agent.allowImages ? ['image/*'] : []);
+}

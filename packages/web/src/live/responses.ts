@@ -31,3 +31,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 export function traceparentOf(request: Request): string | undefined {
   return TRACEPARENT.exec(request.headers.get('traceparent') ?? '')?.[0];
 }
+
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

@@ -1,0 +1,113 @@
+// Messages in the format of AG-UI: of saved conversations, and of the run that a page follows.
+import { recordsIn } from '@pocket-agent/kit';
+import type { AssistantMessage, Message, ToolContentPart, UserMessage } from 'pocket-agent';
+import { urlOf } from '../chat/ui-parts.ts';
+
+export type AguiMessage =
+  | { id: string; role: 'user'; content: unknown }
+  | { id: string; role: 'assistant'; content?: string; toolCalls?: AguiToolCall[] }
+  | { id: string; role: 'reasoning'; content: string }
+  | { id: string; role: 'tool'; toolCallId: string; content: unknown; metadata?: { isError: true } }
+  | { id: string; role: 'activity'; activityType: string; content: object };
+
+export interface AguiToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+type ShowsTool = (name: string) => boolean;
+
+export const HIDDEN = { content: '', error: 'The tool failed.' };
+export const resultId = (toolCallId: string) => `result-${toolCallId}`;
+
+export function aguiMessages(messages: readonly Message[], showsTool: ShowsTool): AguiMessage[] {
+  const shown: AguiMessage[] = [];
+  let turn = 0;
+  let step = 0;
+  for (const message of messages) {
+    if (message.role === 'user') {
+      step = 0;
+      shown.push({ id: `question-${++turn}`, role: 'user', content: userContent(message) });
+    } else if (message.role === 'assistant') shown.push(...answerOf(`answer-${turn}-${++step}`, message, showsTool));
+    else
+      for (const part of message.content) {
+        if (part.type !== 'tool-result') continue;
+        const { toolCallId, toolName, output } = part;
+        const isError =
+          output.type === 'error-text' || output.type === 'error-json' || output.type === 'execution-denied';
+        const value = 'value' in output ? output.value : 'reason' in output ? (output.reason ?? '') : '';
+        const text = typeof value === 'string' ? value : JSON.stringify(value);
+        const content = showsTool(toolName) ? text : isError ? HIDDEN.error : HIDDEN.content;
+        const id = resultId(toolCallId);
+        shown.push({ id, role: 'tool', toolCallId, content, ...(isError ? { metadata: { isError } } : {}) });
+      }
+  }
+  return shown;
+}
+
+function answerOf(id: string, { content }: AssistantMessage, showsTool: ShowsTool): AguiMessage[] {
+  const texts = (type: 'text' | 'reasoning') =>
+    content.map((part) => (part.type === type && 'text' in part ? part.text : '')).join('');
+  const text = texts('text');
+  const reasoning = texts('reasoning');
+  const toolCalls = content.flatMap((part) =>
+    part.type === 'tool-call'
+      ? [toolCallOf(part.toolCallId, part.toolName, showsTool(part.toolName) ? part.input : {})]
+      : [],
+  );
+  const files = content.flatMap((part): AguiMessage[] => {
+    const url = part.type === 'file' ? urlOf(part) : undefined;
+    return part.type === 'file' && url ? [fileActivity(`${id}-file`, { mediaType: part.mediaType, url })] : [];
+  });
+  return [
+    ...(reasoning ? [{ id: `${id}-reasoning`, role: 'reasoning' as const, content: reasoning }] : []),
+    { id, role: 'assistant', ...(text ? { content: text } : {}), ...(toolCalls.length > 0 ? { toolCalls } : {}) },
+    ...files,
+  ];
+}
+
+export function toolCallOf(id: string, name: string, input: unknown): AguiToolCall {
+  const written = typeof input === 'string' ? input : JSON.stringify(input);
+  return { id, type: 'function', function: { name, arguments: written } };
+}
+
+export function fileActivity(id: string, content: { mediaType: string; url: string }): AguiMessage {
+  return { id, role: 'activity', activityType: 'FILE', content };
+}
+
+function userContent({ content }: UserMessage): unknown {
+  if (content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('\n');
+  return content.flatMap((part): object[] => {
+    if (part.type === 'text') return [{ type: 'text', text: part.text }];
+    const url = urlOf(part);
+    return url ? [mediaPart(part.mediaType, sourceOf(url, part.mediaType))] : [];
+  });
+}
+
+function sourceOf(url: string, mimeType: string): object {
+  const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1];
+  return data === undefined ? { type: 'url', value: url, mimeType } : { type: 'data', value: data, mimeType };
+}
+
+function mediaPart(mediaType: string, source: object): object {
+  const kind = mediaType.split('/')[0] ?? '';
+  return { type: ['image', 'audio', 'video'].includes(kind) ? kind : 'document', source };
+}
+
+/** Text, or a list of parts if there are files. */
+export function resultContent(parts: readonly ToolContentPart[]): unknown {
+  if (parts.every((part) => part.type === 'text')) return parts.map(({ text }) => text).join('\n');
+  return parts.map((part) =>
+    part.type === 'text'
+      ? { type: 'text', text: part.text }
+      : mediaPart(part.mediaType, { type: 'data', value: part.data.data, mimeType: part.mediaType }),
+  );
+}
+
+/** The text of the content of a message: a string, or parts. */
+export function textOfParts(content: unknown): string {
+  if (typeof content === 'string') return content;
+  const texts = recordsIn(content).map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : ''));
+  return texts.filter(Boolean).join('\n');
+}
