@@ -53,7 +53,7 @@ async function checkNext(folder: string): Promise<void> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
-    run(process.execPath, ['call.mjs', `${await addressOf(server)}/mcp`], folder);
+    run(process.execPath, ['call.mjs', await addressOf(server)], folder);
   } finally {
     const ended = once(server, 'exit');
     server.kill();
@@ -94,9 +94,10 @@ try {
   const tarballs = packTarballs(join(workshop, 'tarballs'));
   const library = tarballs.get('pocket-agent') ?? '';
   const store = tarballs.get('@pocket-agent/store') ?? '';
+  const web = tarballs.get('@pocket-agent/web') ?? '';
   checkRuntimes(install(join(workshop, 'runtimes'), [library, store, BUN, DENO]));
   await checkWorkers(install(join(workshop, 'worker'), [library, store, 'zod@4', MINIFLARE]));
-  await checkNext(install(join(workshop, 'next'), [library, ...NEXT]));
+  await checkNext(install(join(workshop, 'next'), [library, web, ...NEXT]));
 } finally {
   rmSync(workshop, { recursive: true, force: true });
 }
