@@ -13,15 +13,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/test-programs');
 const CONDITION = 'pocket-agent/source';
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Libraries with many modules, which nearly every program loads; not those with files of their own to find. */
-const libraries = ['zod', 'zod/v3', 'zod/v4', 'zod/v4-mini', 'zod/v4/core'].concat(
+/** Libraries with many modules; not those with files of their own to find. */
+const libraries = ['zod', 'zod/v3', 'zod/v4', 'zod/v4-mini', 'zod/v4/core', 'kysely', '@opentelemetry/sdk-node'].concat(
   ['client', 'client/stdio', 'server', 'server/stdio', 'core', 'core/internal'].map(
     (path) => `@modelcontextprotocol/${path}`,
   ),
 );
 const inlined = /^(@pocket-agent|pocket-agent|zod|@modelcontextprotocol\/(client|server|core))(\/|$)/;
 /** Started by path; other modules are reached by the exports of their package. */
-const programs = ['packages/*/src/**/main.ts', 'packages/*/src/**/*-program.ts'];
+const programs = ['main', '*-program', 'schema-checker'].map((name) => `packages/*/src/**/${name}.ts`);
 
 export default async function setup(project: TestProject): Promise<void> {
   await bundle();
@@ -58,7 +58,7 @@ async function build(folder: string): Promise<void> {
     input: Object.fromEntries([...libraries, ...sources()].map((entry) => [entry.replace(/^\.\/|\.ts$/g, ''), entry])),
     platform: 'node',
     resolve: { conditionNames: [CONDITION, 'node', 'import', 'module-sync'] },
-    external: (id) => /^[@a-z]/.test(id) && !inlined.test(id),
+    external: (id, importer) => /^[@a-z]/.test(id) && !inlined.test(id) && importer?.includes('node_modules') === false,
     plugins: [ownUrls],
     treeshake: false,
   });

@@ -1,5 +1,7 @@
 // Preloaded by programs that tests start: resolves our packages and programs to the bundles that test-programs.ts made.
-const { registerHooks } = require('node:module');
+const children = require('node:child_process');
+const { registerHooks, syncBuiltinESMExports } = require('node:module');
+const threads = require('node:worker_threads');
 
 const { modules } = require('../node_modules/.cache/test-programs/current.json');
 
@@ -10,3 +12,15 @@ registerHooks({
     return bundle ? { ...found, url: bundle, format: 'module' } : found;
   },
 });
+
+// Threads and child processes with an environment of their own do not preload this file.
+const bundleOf = (program) =>
+  program instanceof URL && modules[program.href] ? new URL(modules[program.href]) : program;
+const { fork } = children;
+children.fork = (program, ...more) => fork(bundleOf(program), ...more);
+threads.Worker = class Worker extends threads.Worker {
+  constructor(program, options) {
+    super(bundleOf(program), options);
+  }
+};
+syncBuiltinESMExports();

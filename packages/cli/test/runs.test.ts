@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { openRuns, type Runs } from '@pocket-agent/runs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { refunds, silent, waits } from '../../runs/test/agents.ts';
+import { refunds, silent } from '../../runs/test/agents.ts';
+import { waits } from '../../runs/test/waiting.ts';
 import { CommandFolder } from './fixtures/command.ts';
 
 const folder = new CommandFolder();

@@ -20,7 +20,7 @@ function server(name: string | undefined, tools: readonly Listed[]): ToolSource 
 }
 
 async function shownFor(...sources: readonly ToolSource[]): Promise<string> {
-  const { agent, model } = codingAgent(['return 1'], { sources });
+  const { agent, model } = codingAgent([], { sources });
   await agent.run('Go');
   const [shown] = model.calls[0]?.tools ?? [];
   return shown?.type === 'function' ? (shown.description?.split('Functions:\n')[1] ?? '') : '';

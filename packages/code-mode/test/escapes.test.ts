@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { add, expectValidHistory, resultText } from '../../pocket-agent/test/helpers.ts';
 import { codingAgent, echo, run } from './helpers.ts';
 
-const CPU = { maxCpuMs: 100 };
-const OVER_CPU = 'The script used more than 100 ms of CPU time and was ended.';
+const CPU = { maxCpuMs: 20 };
+const OVER_CPU = 'The script used more than 20 ms of CPU time and was ended.';
 
 test('constructor chains end at the globals of the sandbox', async () => {
   const code = `

@@ -1,11 +1,10 @@
-// Agents for tests. The model answers by the history, so that it goes on with a script in any process.
+// Agents for tests and for the programs that they start. The model answers by the history, so that it goes on with a script in any process.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
-import { expect } from 'vitest';
-import type { Question, RunEvent, Runs } from '../src/index.ts';
+import type { RunEvent, Runs } from '../src/index.ts';
 
 export const silent = { debug() {}, info() {}, warn() {}, error() {} };
 export const newFile = () => join(mkdtempSync(join(tmpdir(), 'runs-')), 'runs.db');
@@ -18,7 +17,7 @@ export function modelOf(script: Script): ScriptedModel {
     if (answer === undefined) throw new Error('The script has no more answers.');
     return answer;
   };
-  return new ScriptedModel(Array.from({ length: 20_000 }, () => next));
+  return new ScriptedModel(Array.from({ length: 5_000 }, () => next));
 }
 
 export function agentOf(script: Script, options: Partial<PocketAgentOptions> = {}): PocketAgent {
@@ -37,18 +36,6 @@ export function refunds(options: Partial<PocketAgentOptions> = {}, effects: unkn
   });
   const script = [{ toolCalls: [{ name: 'refund', arguments: { order: 17 } }] }, 'Order 17 is refunded.'];
   return agentOf(script, { tools: [refund], access: { confirm: 'write' }, ...options });
-}
-
-export async function firstQuestion(runs: Runs): Promise<Question> {
-  await expect.poll(() => runs.questions()).toHaveLength(1);
-  const [question] = await runs.questions();
-  if (!question) throw new Error('There is no question.');
-  return question;
-}
-
-/** Resolves when a run waits, with nothing of it left in a process. */
-export async function waits(runs: Runs, id: string): Promise<void> {
-  await expect.poll(async () => (await runs.get(id))?.status).toBe('waiting');
 }
 
 export async function eventsOf(runs: Runs, id: string, after = 0): Promise<RunEvent[]> {

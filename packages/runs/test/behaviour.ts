@@ -3,7 +3,8 @@ import { tool } from 'pocket-agent';
 
 import { afterEach, expect, test } from 'vitest';
 import { openRuns, type Runs, type RunsOptions } from '../src/index.ts';
-import { agentOf, eventsOf, firstQuestion, refunds, silent, waits } from './agents.ts';
+import { agentOf, eventsOf, refunds, silent } from './agents.ts';
+import { firstQuestion, waits } from './waiting.ts';
 
 const opened: Runs[] = [];
 

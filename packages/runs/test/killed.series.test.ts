@@ -26,7 +26,7 @@ function start(options: KilledOptions): Promise<{ killed: boolean; output: strin
 const WRITES = 70;
 const all = Array.from({ length: WRITES }, (_, index) => ((index * 23) % WRITES) + 1);
 
-test.each(series(6, all))(
+test.each(series(4, all))(
   'a process that is killed before write %i leaves a run that the next process ends',
   async (killAt) => {
     const file = newFile();
@@ -39,24 +39,24 @@ test.each(series(6, all))(
   },
 );
 
-test.each(
-  series(
-    1,
-    [1, 2, 3, 4, 5].map((seed) => seed * 7),
-  ),
-)('processes that are killed again and again, about every %i writes, end all runs', async (every) => {
-  const file = newFile();
-  const effects = `${file}.effects`;
-  const options = { url: `sqlite:${file}`, effects, runs: 20 };
-  for (let processes = 1; ; processes++) {
-    const { killed } = await start({ ...options, killAt: 25 + every * processes });
-    if (!killed) break;
-  }
-  const runs = await openRuns({ url: `sqlite:${file}`, logger: silent });
-  expect((await runs.list({ status: 'finished' })).runs).toHaveLength(20);
-  for (const { id } of (await runs.list()).runs) expectWhole(await messagesOf(runs, id));
-  await runs.close();
-});
+const chains = [{ count: 6, every: 14 }, ...[7, 14, 21, 28, 35].map((every) => ({ count: 20, every }))];
+
+test.each(series(1, chains))(
+  'processes that are killed again and again, about every $every writes, end all $count runs',
+  async ({ count, every }) => {
+    const file = newFile();
+    const effects = `${file}.effects`;
+    const options = { url: `sqlite:${file}`, effects, runs: count };
+    for (let processes = 1; ; processes++) {
+      const { killed } = await start({ ...options, killAt: 25 + every * processes });
+      if (!killed) break;
+    }
+    const runs = await openRuns({ url: `sqlite:${file}`, logger: silent });
+    expect((await runs.list({ status: 'finished' })).runs).toHaveLength(count);
+    for (const { id } of (await runs.list()).runs) expectWhole(await messagesOf(runs, id));
+    await runs.close();
+  },
+);
 
 async function expectOneEffect(file: string, effects: string): Promise<void> {
   const runs = await openRuns({ url: `sqlite:${file}`, logger: silent });

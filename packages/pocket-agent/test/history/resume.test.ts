@@ -1,74 +1,15 @@
-// agent.resume(): a run goes on after its process was killed, or when an approval came later.
-import { execFile } from 'node:child_process';
+// agent.resume(): a run goes on from what is saved of it, also when an approval came later.
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type AgentEvent, type Approve, type Message, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { fileLog, readFileLog } from '../fixtures/file-log.ts';
-import type { ResumedOptions } from '../fixtures/programs/resumed.ts';
 import { add, expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
 
-const program = fileURLToPath(new URL('../fixtures/programs/resumed.ts', import.meta.url));
 const newFolder = () => mkdtempSync(join(tmpdir(), 'resume-'));
-
-function start(options: ResumedOptions): Promise<{ killed: boolean; output: string }> {
-  const args = ['-C', 'pocket-agent/source', program, JSON.stringify(options)];
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, (error, output) => {
-      if (error && error.signal !== 'SIGKILL') reject(error);
-      else resolve({ killed: error !== null, output });
-    });
-  });
-}
-
-/** Starts process after process, each killed at the same one of its writes, until one ends the run. */
-async function chain(killAt: number, place: 'before' | 'after') {
-  const folder = newFolder();
-  const files = { file: join(folder, 'log'), effects: join(folder, 'effects') };
-  for (let processes = 1; processes < 30; processes++) {
-    const { killed, output } = await start({ ...files, killAt, place });
-    if (killed) continue;
-    const effects = readFileSync(files.effects, 'utf8').trim().split('\n');
-    return { processes, effects, ...(JSON.parse(output) as { answer: string; messages: Message[] }) };
-  }
-  throw new Error('The run has no end.');
-}
-
-test.each([
-  [1, 'after'],
-  [2, 'before'],
-  [2, 'after'],
-  [3, 'before'],
-] as const)(
-  'a run that is killed again and again, at write %i (%s), ends once and repeats no effect',
-  async (killAt, place) => {
-    const { processes, effects, answer, messages } = await chain(killAt, place);
-    expect(answer).toBe('done');
-    expect(processes).toBeGreaterThan(2);
-    expectValidHistory(new PocketAgent({ llmModel: 'demo', messages }));
-    expect(messages.map(({ role }) => role).join(' ')).toBe('user assistant tool tool tool assistant tool assistant');
-    for (const id of ['a', 'b', 'd']) {
-      const times = effects.filter((effect) => effect === `pay ${id}`).length;
-      const result = textOfResult(messages, id);
-      if (result === 'paid') expect(times).toBe(1);
-      else expect([times <= 1, result]).toEqual([true, expect.stringContaining('may or may not have taken effect')]);
-    }
-    expect(textOfResult(messages, 'c')).toBe('seen');
-    // an answer that was saved is not paid for again
-    if (place === 'after' && killAt === 1)
-      expect(effects.filter((effect) => effect.startsWith('model'))).toEqual(['model 0', 'model 1', 'model 2']);
-  },
-);
-
-function textOfResult(messages: readonly Message[], id: string): unknown {
-  const parts = messages.flatMap((message) => (message.role === 'tool' ? message.content : []));
-  const part = parts.find((each) => each.type === 'tool-result' && each.toolCallId === id);
-  return part?.type === 'tool-result' && 'value' in part.output ? part.output.value : undefined;
-}
 
 const book = tool({ name: 'book', description: 'Books', run: () => 'booked' });
 

@@ -148,7 +148,7 @@ export function testConversations(newDatabase: () => Promise<string>): void {
   test('processes killed at any moment leave a valid history, which the next one continues', async () => {
     const ended: string[] = [];
     for (let round = 0; round < 3; round++) {
-      const writer = startWriter({ location, id: 'x', name: `p${round}`, runs: 100_000, leaseMs: 200 });
+      const writer = startWriter({ location, id: 'x', name: `p${round}`, runs: 5_000, leaseMs: 200 });
       await writer.printed('ended 0');
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
       writer.child.kill('SIGKILL');
