@@ -51,7 +51,7 @@ describe('approvals', () => {
     expect(asked[0]).toMatch(/gateway wants to call "notes__drop" \(delete\)[\s\S]*Call [0-9a-f]{16}/);
   });
 
-  test('that nobody can give deny the call', async () => {
+  test('are denied without an approver', async () => {
     const { url, token } = await asking();
     const client = await connect('SDK v1', url, token);
     expect(textOf(await client.call('notes__drop', { name: 'a' }))).toContain('there is no approver');

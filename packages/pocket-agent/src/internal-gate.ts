@@ -6,7 +6,7 @@ export type { Approve } from './access/approval.ts';
 export type { CallRecord } from './access/audit.ts';
 export { Policy, type Refused } from './access/policy.ts';
 export { Budget } from './cost/budget.ts';
-export { searchTools } from './exposure/find-tools.ts';
+export { MAX_SEARCH_LIMIT, searchInput, searchTools } from './exposure/find-tools.ts';
 export {
   currentRun,
   type ElicitationHandler,

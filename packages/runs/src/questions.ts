@@ -36,7 +36,7 @@ export class Questions {
     this.#expireAfterMs = expireAfterMs;
   }
 
-  /** The answer to a question of a run; undefined if there is none yet. Asks if it was not asked before. */
+  /** The answer to a question of a run; undefined until someone answers. Asks the question if it is new. */
   ask(run: AskingRun, question: NewQuestion): Promise<QuestionAnswer | undefined> {
     const { kind, hash, call_id } = question;
     return inTransaction(this.#store, async (db) => {

@@ -57,7 +57,7 @@ export class Schedules {
     });
   }
 
-  /** False if there is none of this name. */
+  /** False if no schedule has this name. */
   async remove(name: string): Promise<boolean> {
     const deleted = this.#store.db.deleteFrom('pocket_run_schedules').where('name', '=', name);
     return (await deleted.executeTakeFirstOrThrow()).numDeletedRows === 1n;

@@ -4,7 +4,7 @@ import type { A2aClient } from './a2a-client.ts';
 import { A2aError } from './a2a-error.ts';
 import type { TaskCollector } from './task-collector.ts';
 
-/** How to follow a task to its end: by stream, and by polling when there is none. */
+/** How to follow a task to its end: by its stream, or by polling if the agent does not stream. */
 export interface FollowOptions {
   client: A2aClient;
   collected: TaskCollector;

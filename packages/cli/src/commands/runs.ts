@@ -6,7 +6,7 @@ import { messageLines } from '../chat/session-lines.ts';
 import { readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 import { runsUrl } from '../files/runs-url.ts';
-import { columns } from '../terminal/tool-listing.ts';
+import { columns } from '../terminal/text-width.ts';
 
 interface Action {
   /** The arguments in error messages. */

@@ -24,8 +24,6 @@ import {
 } from 'pocket-agent/internal';
 import { columns } from './text-width.ts';
 
-export { columns };
-
 export interface ToolRow extends Judgement {
   tool: string;
   allowed: boolean;

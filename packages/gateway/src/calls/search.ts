@@ -4,13 +4,19 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { isRecord } from '@pocket-agent/kit';
 import type { ShownCaller } from 'pocket-agent';
 import { FIND_TOOLS } from 'pocket-agent/internal';
-import { errorResult, searchTools, type ToolEntry, type ToolTable } from 'pocket-agent/internal/gate';
+import {
+  errorResult,
+  MAX_SEARCH_LIMIT,
+  searchInput,
+  searchTools,
+  type ToolEntry,
+  type ToolTable,
+} from 'pocket-agent/internal/gate';
 import type { GatewayRequest } from './request.ts';
 
 export const CALL_TOOL = 'call_tool';
 
 const DEFAULT_LIMIT = 5;
-const MAX_LIMIT = 20;
 const MAX_QUERY = 1_000;
 const MAX_DESCRIPTION = 1_000;
 /** A longer schema is left out: it would fill the context that is to be saved. */
@@ -20,19 +26,7 @@ const findTools: Tool = {
   name: FIND_TOOLS,
   description: `Finds tools by what they do, with the schema of their arguments. Call them with ${CALL_TOOL}. Search before you say that something cannot be done.`,
   annotations: { readOnlyHint: true },
-  inputSchema: {
-    type: 'object',
-    properties: {
-      query: {
-        type: 'string',
-        minLength: 1,
-        description: 'What the tool should do, in a few words, such as "create calendar event"',
-      },
-      limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: `Default ${DEFAULT_LIMIT}` },
-    },
-    required: ['query'],
-    additionalProperties: false,
-  },
+  inputSchema: searchInput(DEFAULT_LIMIT),
 };
 
 const callTool: Tool = {
@@ -74,9 +68,9 @@ function codeIn(visible: ToolTable): { entry?: ToolEntry | undefined; shown?: Sh
 /** Finds tools that the caller may see. */
 export async function findFor({ space, run }: GatewayRequest, args: Record<string, unknown>): Promise<CallToolResult> {
   const { query, limit = DEFAULT_LIMIT } = args;
-  const isWhole = typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT;
+  const isWhole = typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_SEARCH_LIMIT;
   if (typeof query !== 'string' || query.trim() === '' || !isWhole)
-    return errorResult(`${FIND_TOOLS} takes a query, and a limit from 1 to ${MAX_LIMIT}.`);
+    return errorResult(`${FIND_TOOLS} takes a query, and a limit from 1 to ${MAX_SEARCH_LIMIT}.`);
   const visible = (await space.tools(run, true)).visibleTo(run.policy);
   const { entry: code, shown } = space.expose === 'code' ? codeIn(visible) : {};
   const entries = visible.entries.filter((entry) => entry !== code);

@@ -10,7 +10,8 @@ import type { FoundTool, ToolIndex } from './tool-index.ts';
 import { foundLine } from './used-tools.ts';
 
 const DEFAULT_LIMIT = 8;
-const MAX_LIMIT = 20;
+/** The most tools that one search finds. */
+export const MAX_SEARCH_LIMIT = 20;
 const MAX_LISTED_GROUPS = 30;
 const MAX_NAME = 40;
 const MAX_LINE = 200;
@@ -35,6 +36,17 @@ export function toolSearch(options: ToolSearch): ToolSource & { readonly revisio
   return ownTools([findTools(options)], 'search');
 }
 
+/** The arguments of a tool that finds tools. */
+export function searchInput(defaultLimit: number): Tool['inputSchema'] {
+  const query = {
+    type: 'string',
+    minLength: 1,
+    description: 'What the tool should do, in a few words: the action and the thing, such as "create calendar event"',
+  };
+  const limit = { type: 'integer', minimum: 1, maximum: MAX_SEARCH_LIMIT, description: `Default ${defaultLimit}` };
+  return { type: 'object', properties: { query, limit }, required: ['query'], additionalProperties: false };
+}
+
 /** Its description names the servers whose tools it finds. */
 export function describedSearch(search: Tool, deferred: readonly ToolEntry[]): Tool {
   const groups = groupsOf(deferred);
@@ -53,20 +65,7 @@ function findTools(options: ToolSearch) {
     name: FIND_TOOLS,
     description: DESCRIPTION,
     annotations: { readOnlyHint: true },
-    inputSchema: {
-      type: 'object',
-      properties: {
-        query: {
-          type: 'string',
-          minLength: 1,
-          description:
-            'What the tool should do, in a few words: the action and the thing, such as "create calendar event"',
-        },
-        limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: `Default ${DEFAULT_LIMIT}` },
-      },
-      required: ['query'],
-      additionalProperties: false,
-    },
+    inputSchema: searchInput(DEFAULT_LIMIT),
     run: async ({ query, limit = DEFAULT_LIMIT }, { signal }) => {
       const entries = options.deferred();
       const index = await indexOf(entries);

@@ -120,7 +120,7 @@ export class LiveRuns {
     return live;
   }
 
-  /** Reads a conversation; undefined if there is none. */
+  /** Reads a conversation; undefined if the caller has no conversation with this id. */
   async read<Value>(
     { caller, id }: ConversationOf,
     read: (agent: PocketAgent<unknown>) => Value,
