@@ -103,6 +103,7 @@ export {
   type CurrentSpan,
   currentSpan,
   errorTypeOf,
+  hasTelemetry,
   inSpan,
   isInTrace,
   loadTelemetry,

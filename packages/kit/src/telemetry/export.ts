@@ -2,7 +2,7 @@
 // installed. All settings are environment variables of the SDK.
 import { settlesWithin } from '../abort.ts';
 import { errorText } from '../errors.ts';
-import { isRegistered } from './telemetry.ts';
+import { hasTelemetry } from './telemetry.ts';
 
 const ENDPOINTS = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -24,7 +24,7 @@ export async function withExport<Value>(name: string, program: () => Promise<Val
   const endpoint = ENDPOINTS.find((variable) => process.env[variable]);
   const isOff = process.env.OTEL_SDK_DISABLED?.toLowerCase() === 'true';
   // who preloads an SDK with --import has registered it already
-  const sdk = endpoint && !isOff && !isRegistered() ? await startSdk(name, endpoint) : undefined;
+  const sdk = endpoint && !isOff && !hasTelemetry() ? await startSdk(name, endpoint) : undefined;
   try {
     return await program();
   } finally {

@@ -43,19 +43,19 @@ let api: typeof Api | undefined;
 let loading: Promise<void> | undefined;
 
 /** Whether the application has registered a provider of spans or metrics. */
-export function isRegistered(): boolean {
+export function hasTelemetry(): boolean {
   const registry: unknown = Reflect.get(globalThis, REGISTRY);
   return isRecord(registry) && (registry.trace !== undefined || registry.metrics !== undefined);
 }
 
 /** The API if it is loaded and of use. */
 function loaded(): typeof Api | undefined {
-  return api && isRegistered() ? api : undefined;
+  return api && hasTelemetry() ? api : undefined;
 }
 
 /** Loads the API at first use. Undefined if there is nothing to wait for. */
 export function loadTelemetry(): Promise<void> | undefined {
-  if (api || !isRegistered()) return undefined;
+  if (api || !hasTelemetry()) return undefined;
   loading ??= import('@opentelemetry/api').then(
     (module) => {
       api = module;
@@ -73,7 +73,7 @@ export function inSpan<Value>(
   request: () => SpanRequest,
   work: (span: CurrentSpan | undefined) => Promise<Value>,
 ): Promise<Value> {
-  return isRegistered() ? inNewSpan(request, work) : work(undefined);
+  return hasTelemetry() ? inNewSpan(request, work) : work(undefined);
 }
 
 async function inNewSpan<Value>(

@@ -75,6 +75,7 @@ export class Policy {
   /** Whether a call in this run may need an approval. */
   readonly mayAsk: boolean;
   readonly keepsRecords: boolean;
+  #profilesHere: readonly Profile[] | undefined;
 
   constructor({ rules, parent, path, profiles, approve, approveFallback, caller }: PolicyOptions) {
     this.rules = rules;
@@ -117,8 +118,11 @@ export class Policy {
 
   /** The profiles of this agent, of its parent agents, and of the run. */
   get profilesHere(): readonly Profile[] {
-    const ofAgents = this.#binding().flatMap(({ rules }) => rules.profile ?? []);
-    return [...ofAgents, ...this.#chain().flatMap((each) => each.profiles)];
+    if (!this.#profilesHere) {
+      const ofAgents = this.#binding().flatMap(({ rules }) => rules.profile ?? []);
+      this.#profilesHere = [...ofAgents, ...this.#chain().flatMap((each) => each.profiles)];
+    }
+    return this.#profilesHere;
   }
 
   /**

@@ -6,23 +6,22 @@ import type { Compaction } from '../compaction/compactor.ts';
 import { noUsage, type Usage } from '../cost/usage.ts';
 import type { ExposedTools } from '../exposure/exposed-tools.ts';
 import type { RunProgress } from '../history/conversation-log.ts';
-import { lastAnswer } from '../history/open-answer.ts';
-import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
-import type { ExecutedPart, ModelResponse } from '../model/model-call.ts';
-import { type ExecutedCalls, hasExecutedCalls } from '../provider-tools/executed-calls.ts';
+import { lastAnswer, type OpenAnswer } from '../history/open-answer.ts';
+import type { CompletionOptions } from '../model/completion-options.ts';
+import type { ModelResponse } from '../model/model-call.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
 import { nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { resultMessage } from '../tools/inner-calls.ts';
 import type { RequestedCall } from '../tools/step-calls.ts';
 import { readModelAnswer, requestedIn } from '../tools/tool-calls.ts';
-import { runToolCalls } from '../tools/tool-runner.ts';
+import { runToolCalls, type StepOutcome } from '../tools/tool-runner.ts';
 import type { PocketAgent } from './agent.ts';
-import type { AgentModel } from './agent-model.ts';
+import type { AgentModel, PaidResponse } from './agent-model.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { AgentTools } from './agent-tools.ts';
 import { type HookContext, hookContextOf, postStepAfterFailure } from './hooks.ts';
-import { finalText, needsAnotherStep, type StepResult, sourcesIn, stepResult } from './step-result.ts';
+import { finalText, needsAnotherStep, type StepResult, sourceIn, stepResult } from './step-result.ts';
 
 interface LoopParts extends AgentParts {
   model: AgentModel;
@@ -32,13 +31,16 @@ interface LoopParts extends AgentParts {
   stepOfSubclass(): (() => Promise<StepResult>) | undefined;
 }
 
+/** A run begins with a message, or goes on from the history. */
+type RunStart = { input: string | UserInput } | { resumes: true };
+
 interface StepRequest {
   /** Options of this step; they override those of the agent. */
   completion?: CompletionOptions;
   /** The step waits for listeners called since this mark. One called earlier may have called the step: it would wait for itself. */
   firstListenerCall: number;
   /** The model has answered already. */
-  answer?: SavedAnswer;
+  saved?: SavedAnswer;
 }
 
 interface ToolsRequest {
@@ -59,12 +61,22 @@ interface SavedAnswer {
   finishReason: FinishReason;
 }
 
+/** The step that a response of the model is added to. */
+interface AskedStep {
+  context: RunContext;
+  hookContext: HookContext;
+  exposed: ExposedTools;
+  /** Resets of the history before the model was asked. */
+  resets: number;
+}
+
 interface Answer {
   llmMessage: AssistantMessage;
   requested: readonly RequestedCall[];
-  exposed: ExposedTools;
   finishReason: FinishReason;
   usage: Usage;
+  /** What the journal of the conversation knows of the calls. */
+  known: OpenAnswer | undefined;
   /** Thrown when the results are in the history. */
   budgetError?: unknown;
 }
@@ -78,44 +90,17 @@ export class AgentLoop {
     this.#parts = parts;
   }
 
-  async run(context: RunContext, input: string | UserInput): Promise<unknown> {
-    const { model } = this.#parts;
-    if (context.output) await context.output.checkSchema();
-    const firstListenerCall = nextListenerCall();
-    const { text, images = [], files = [] } = readInput(input);
-    const readFiles = files.length > 0 ? await model.readFiles(files, context.signal) : files;
-    this.#agent.addUserMessage(text, { images, files: readFiles });
-    return this.#untilAnswer(context, firstListenerCall);
-  }
-
-  /** Goes on from the history. */
-  async resume(context: RunContext): Promise<unknown> {
-    const { history } = this.#parts;
-    if (context.output) await context.output.checkSchema();
-    if (history.length === 0)
-      throw configError(`${this.#agent.name} has nothing to resume: its history is empty. Ask it with run().`);
-    const firstListenerCall = nextListenerCall();
-    const last = lastAnswer(history.messages);
-    const progress = history.saved?.progress;
-    if (progress) {
-      context.budget.continueFrom(progress.totals);
-      context.shared.steps = progress.steps - (last?.isOpen ? 1 : 0);
-    }
-    if (!last) return this.#untilAnswer(context, firstListenerCall);
-    const finishReason = progress?.finishReason ?? { unified: last.isOpen ? 'tool-calls' : 'stop', raw: undefined };
-    const answer = { message: last.message, finishReason };
-    const step = last.isOpen
-      ? await this.step(context, { firstListenerCall, answer })
-      : await this.#savedStep(context, answer);
-    return this.#untilAnswer(context, firstListenerCall, step);
-  }
-
-  /** Takes steps until the model calls no more tools. `taken` was taken before. */
-  async #untilAnswer(context: RunContext, firstListenerCall: number, taken?: StepResult): Promise<unknown> {
+  /** Takes steps until the model calls no more tools. */
+  async run(context: RunContext, start: RunStart): Promise<unknown> {
     const { output } = context;
+    if (output) await output.checkSchema();
+    const firstListenerCall = nextListenerCall();
     const ownStep = this.#parts.stepOfSubclass();
-    for (let last = taken; ; last = undefined) {
-      const result = last ?? (await (ownStep ? ownStep() : this.step(context, { firstListenerCall })));
+    let taken: StepResult | undefined;
+    if ('input' in start) await this.#addInput(context, start.input);
+    else taken = await this.#resumedStep(context, firstListenerCall);
+    for (; ; taken = undefined) {
+      const result = taken ?? (await (ownStep ? ownStep() : this.step(context, { firstListenerCall })));
       if (output?.answer) return output.answer.value; // by a call of the answer tool
       if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
       const answer = finalText(result, output?.cutOffText ?? textOf(result.llmMessage)); // throws if the answer was cut off
@@ -126,11 +111,34 @@ export class AgentLoop {
     }
   }
 
-  /** One answer of the model and the tool calls it asks for. */
-  async step(context: RunContext, request: StepRequest): Promise<StepResult> {
+  async #addInput({ signal }: RunContext, input: string | UserInput): Promise<void> {
+    const { text, images = [], files = [] } = readInput(input);
+    const readFiles = files.length > 0 ? await this.#parts.model.readFiles(files, signal) : files;
+    this.#agent.addUserMessage(text, { images, files: readFiles });
+  }
+
+  /** The last step of the history, finished if it was not. Undefined if the history ends with a message of the user. */
+  async #resumedStep(context: RunContext, firstListenerCall: number): Promise<StepResult | undefined> {
     const { history } = this.#parts;
+    if (history.length === 0)
+      throw configError(`${this.#agent.name} has nothing to resume: its history is empty. Ask it with run().`);
+    const last = lastAnswer(history.messages);
+    const progress = history.saved?.progress;
+    if (progress) {
+      context.budget.continueFrom(progress.totals);
+      context.shared.steps = progress.steps - (last?.isOpen ? 1 : 0);
+    }
+    if (!last) return undefined;
+    const finishReason = progress?.finishReason ?? { unified: last.isOpen ? 'tool-calls' : 'stop', raw: undefined };
+    const saved = { message: last.message, finishReason };
+    return last.isOpen ? this.step(context, { firstListenerCall, saved }) : this.#savedStep(context, saved);
+  }
+
+  /** One answer of the model and the tool calls it asks for. */
+  async step(context: RunContext, { completion = {}, firstListenerCall, saved }: StepRequest): Promise<StepResult> {
+    const { settings, history, ledger, tools, model: agentModel } = this.#parts;
     const { hooks, logger } = this.#agent;
-    const { signal } = context;
+    const { signal, budget, output } = context;
     const step = this.#beginStep(context); // a step that cannot begin has no hooks
     const hookContext = hookContextOf(context, await within(signal, this.#parts.createHookContext()));
     let result: StepResult;
@@ -139,16 +147,34 @@ export class AgentLoop {
       if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
       if (history.saved) await history.saved.save();
 
-      const answer = request.answer
-        ? await this.#readAgain(context, request.answer)
-        : await this.#ask(context, { ...request, step, hookContext });
+      const isRunStart = step === 1 || saved !== undefined;
+      const { model, exposed } = await this.#modelAndTools(context, { isRunStart, completion });
+      let answer: Answer;
+      if (saved) answer = this.#readAgain(context, exposed, saved);
+      else {
+        budget.checkModelCall();
+        if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
+        const { resets } = history;
+        const request = { model, context, table: exposed.shown, completion };
+        const asked = await (settings.compaction ? agentModel.askWithinWindow(request) : agentModel.ask(request));
+        answer = await this.#addAnswer(asked, { context, hookContext, exposed, resets });
+      }
+
       const { llmMessage, requested, finishReason, usage } = answer;
-      const toolExecutionResults = requested.length > 0 ? await this.#call(context, hookContext, answer) : undefined;
+      let toolExecutionResults: ToolResult[] | undefined;
+      if (requested.length > 0) {
+        const unanswered = this.#unanswered(context, answer);
+        const calls = tools.stepCalls({ context, hookContext, exposed, llmMessage, requested: unanswered });
+        const outcome = await (output
+          ? output.runCalls(unanswered, { finishReason, signal }, (others) => runToolCalls(calls, others))
+          : runToolCalls(calls, unanswered));
+        toolExecutionResults = this.#addResults(context, answer, outcome);
+      }
       if (history.saved) await history.saved.save(progressOf(context, finishReason));
       if (answer.budgetError !== undefined) throw answer.budgetError;
 
       this.#agent.emit({ type: 'step_finished', data: { step, finishReason: finishReason.unified, usage } });
-      const listeners = pendingListeners(this.#agent, request.firstListenerCall);
+      const listeners = pendingListeners(this.#agent, firstListenerCall);
       if (listeners) await abortable(listeners, signal);
       const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
       result = stepResult({ llmMessage, finishReason, usage, toolCalls, toolExecutionResults });
@@ -161,93 +187,81 @@ export class AgentLoop {
     return result;
   }
 
-  /** Asks the model, and adds its answer to the history. */
-  async #ask(
-    context: RunContext,
-    { step, hookContext, completion = {} }: StepRequest & { step: number; hookContext: HookContext },
+  /** Adds the response of the model to the history. */
+  async #addAnswer(
+    { response, usage, executed }: PaidResponse,
+    { context, hookContext, exposed, resets }: AskedStep,
   ): Promise<Answer> {
-    const { settings, history, ledger, tools, model: agentModel } = this.#parts;
-    const { hooks, logger } = this.#agent;
-    const { signal, budget } = context;
-    const { model, exposed } = await this.#modelAndTools(context, { isRunStart: step === 1, completion });
-    const shownTools = exposed.shown;
-    budget.checkModelCall();
-    if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
-    const resetsBefore = history.resets;
-    let providerCalls: ExecutedCalls | undefined;
-    const onExecuted = (part: ExecutedPart) => {
-      providerCalls ??= tools.executedCalls({ context, table: shownTools });
-      providerCalls.show(part);
-    };
-    const request = { model, context, table: shownTools, completion, onExecuted };
-    const response = await (settings.compaction ? agentModel.askWithinWindow(request) : agentModel.ask(request));
-    logWarnings(model, response.warnings, logger);
-    const usage = await ledger.record({ run: context, model, answer: response });
-    ledger.attributeInputToResults({ run: context, answer: response, usage, historyLength: history.length });
-    if (hooks.onLlmResponse) await within(signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
-
-    const { finishReason } = response;
+    const { history } = this.#parts;
+    const { hooks } = this.#agent;
+    const { content, finishReason } = response;
+    if (hooks.onLlmResponse) await within(context.signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
     const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, exposed.callable);
     // after a reset the answer is dropped, and with it the results of its calls
-    if (history.resets === resetsBefore) history.add(llmMessage);
-    for (const data of sourcesIn(response.content)) this.#agent.emit({ type: 'source', data });
-    // of answers that were not streamed, the calls are reported here
-    if (hasExecutedCalls(response.content)) providerCalls ??= tools.executedCalls({ context, table: shownTools });
-    const budgetError = providerCalls?.report(llmMessage);
+    if (history.resets === resets) history.add(llmMessage);
+    for (const part of content) {
+      const data = sourceIn(part);
+      if (data) this.#agent.emit({ type: 'source', data });
+    }
+    const budgetError = executed?.report(llmMessage);
     if (requested.length > 0 && history.saved?.hasJournal) await history.saved.save(progressOf(context, finishReason));
-    return { llmMessage, requested, exposed, finishReason, usage, budgetError };
+    const known = history.saved?.openAnswer(llmMessage);
+    return { llmMessage, requested, finishReason, usage, known, budgetError };
   }
 
   /** An answer of the history, with what is not known any more. */
-  async #readAgain(context: RunContext, { message: llmMessage, finishReason }: SavedAnswer): Promise<Answer> {
-    const { exposed } = await this.#modelAndTools(context, { isRunStart: true });
-    context.output?.resume(exposed.shown.entries);
-    const requested = requestedIn(llmMessage, exposed.callable);
-    return { llmMessage, requested, exposed, finishReason, usage: noUsage() };
+  #readAgain({ output }: RunContext, { shown, callable }: ExposedTools, saved: SavedAnswer): Answer {
+    const { message: llmMessage, finishReason } = saved;
+    output?.resume(shown.entries);
+    const requested = requestedIn(llmMessage, callable);
+    const known = this.#parts.history.saved?.openAnswer(llmMessage);
+    return { llmMessage, requested, finishReason, usage: noUsage(), known };
   }
 
   /** A step of the history: only a typed answer among its calls is read again. */
-  async #savedStep(context: RunContext, answer: SavedAnswer): Promise<StepResult> {
-    const { llmMessage, requested, finishReason, usage } = await this.#readAgain(context, answer);
+  async #savedStep(context: RunContext, saved: SavedAnswer): Promise<StepResult> {
+    const { output, signal } = context;
+    const { exposed } = await this.#modelAndTools(context, { isRunStart: true });
+    const { llmMessage, requested, finishReason, usage } = this.#readAgain(context, exposed, saved);
     const isAnswered = async () => ({ results: [], failure: undefined });
-    const { failure } =
-      (await context.output?.runCalls(requested, { finishReason, signal: context.signal }, isAnswered)) ?? {};
+    const { failure } = (await output?.runCalls(requested, { finishReason, signal }, isAnswered)) ?? {};
     if (failure !== undefined) throw failure;
     const called =
       requested.length > 0 ? { toolCalls: requested.map(({ call }) => call), toolExecutionResults: [] } : {};
     return stepResult({ llmMessage, finishReason, usage, ...called });
   }
 
-  /** Makes the calls of an answer, unless their results are known, and adds the results to the history. */
-  async #call(context: RunContext, hookContext: HookContext, answer: Answer): Promise<ToolResult[]> {
-    const { history, ledger, tools } = this.#parts;
-    const { output, budget, pathKey } = context;
-    const { llmMessage, exposed, finishReason } = answer;
-    const known = history.saved?.openAnswer(llmMessage);
-    const messages = new Map<string, Message>();
-    const requested: RequestedCall[] = [];
-    for (const each of answer.requested) {
+  /** The calls of an answer that have no result in the journal of the conversation. */
+  #unanswered({ budget, pathKey }: RunContext, { requested, known }: Answer): readonly RequestedCall[] {
+    if (!known) return requested;
+    const unanswered: RequestedCall[] = [];
+    for (const each of requested) {
       const { id, name } = each.call;
-      const saved = known?.resultOf(id);
-      if (saved) {
-        messages.set(id, saved);
-        budget.takeToolCall(pathKey, name);
-      } else requested.push(known?.isLost(id) ? { ...each, isLost: true } : each);
+      if (known.resultOf(id)) budget.takeToolCall(pathKey, name);
+      else unanswered.push(known.isLost(id) ? { ...each, isLost: true } : each);
     }
-    const calls = tools.stepCalls({ context, hookContext, exposed, llmMessage, requested });
-    const { results, failure, suspended } = await (output
-      ? output.runCalls(requested, { finishReason, signal: context.signal }, (others) => runToolCalls(calls, others))
-      : runToolCalls(calls, requested));
+    return unanswered;
+  }
+
+  /** Adds the results of the calls to the history, those of the journal too. Throws what must end the run. */
+  #addResults(
+    context: RunContext,
+    { llmMessage, requested, known }: Answer,
+    { results, failure, suspended }: StepOutcome,
+  ): ToolResult[] {
     if (suspended && failure === undefined) throw suspended; // its calls stay open
-    ledger.recordToolResults(context, output ? results.filter(({ extra }) => !extra.isAnswer) : results);
-    for (const [index, result] of results.entries()) {
-      const name = requested[index]?.call.name ?? result.toolCallName;
-      messages.set(result.toolCallId, resultMessage(name, result));
-    }
+    const { history, ledger } = this.#parts;
+    ledger.recordToolResults(context, context.output ? results.filter(({ extra }) => !extra.isAnswer) : results);
+    const made = results.values();
+    let result = made.next().value;
     // each result right after the previous one: a message may have been added while the tools ran
     let after: Message = llmMessage;
-    for (const { call } of answer.requested) {
-      const message = messages.get(call.id);
+    for (const { call } of requested) {
+      let message = known?.resultOf(call.id);
+      if (result?.toolCallId === call.id) {
+        message ??= resultMessage(call.name, result);
+        result = made.next().value;
+      }
       if (!message) continue;
       history.add(message, { after });
       after = message;

@@ -5,10 +5,12 @@ import { type FileInput, filePart } from '../base/file-input.ts';
 import { defaultCompaction } from '../compaction/compaction-options.ts';
 import { type Compaction, Compactor, type PromptRequest } from '../compaction/compactor.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
-import type { CompletionOptions } from '../model/completion-options.ts';
+import type { Usage } from '../cost/usage.ts';
+import { type CompletionOptions, logWarnings } from '../model/completion-options.ts';
 import { checkFileTypes } from '../model/file-rules.ts';
 import { callModel, type ExecutedPart, type ModelCall, type ModelResponse } from '../model/model-call.ts';
 import { warnOfProviderTools } from '../model/model-request.ts';
+import { type ExecutedCalls, hasExecutedCalls } from '../provider-tools/executed-calls.ts';
 import { type LanguageModel, providerOf, resolveModel } from '../providers/model-names.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { ToolTable } from '../tools/tool-table.ts';
@@ -23,14 +25,21 @@ interface StepRequest {
   table: ToolTable;
   /** Options of this step; they override those of the agent. */
   completion: CompletionOptions;
-  /** Gets the calls that the provider runs while the model streams. */
-  onExecuted?: (part: ExecutedPart) => void;
+}
+
+export interface PaidResponse {
+  response: ModelResponse;
+  usage: Usage;
+  /** Set if the provider ran tools. */
+  executed: ExecutedCalls | undefined;
 }
 
 /** One prompt, for the loop or for a summary. */
 interface PromptedRequest extends StepRequest {
   prompt: LanguageModelV4Prompt;
   hasUrls: boolean;
+  /** Gets the calls that the provider runs while the model streams. */
+  onExecuted?: (part: ExecutedPart) => void;
 }
 
 const noTools = new ToolTable(new Map());
@@ -70,18 +79,30 @@ export class AgentModel {
     return read;
   }
 
-  /** Asks for the next message of the conversation. */
-  ask(request: StepRequest): Promise<ModelResponse> {
-    const { history } = this.#parts;
-    const { output } = request.context;
+  /** Asks for the next message of the conversation, and records what that costs. */
+  async ask(request: StepRequest): Promise<PaidResponse> {
+    const { history, ledger, tools } = this.#parts;
+    const { context, model, table } = request;
+    const { output } = context;
+    let executed: ExecutedCalls | undefined;
+    const onExecuted = (part: ExecutedPart) => {
+      executed ??= tools.executedCalls({ context, table });
+      executed.show(part);
+    };
     // neutral: callModel adapts it to the provider
     const prompt = history.prompt(this.#agent.systemPrompt);
-    const call = this.#call({ ...request, prompt, hasUrls: history.hasUrls });
-    return output ? output.callModel(call) : callModel(call);
+    const call = this.#call({ ...request, prompt, hasUrls: history.hasUrls, onExecuted });
+    const response = await (output ? output.callModel(call) : callModel(call));
+    logWarnings(model, response.warnings, this.#agent.logger);
+    const usage = await ledger.record({ run: context, model, answer: response });
+    ledger.attributeInputToResults({ run: context, answer: response, usage, historyLength: history.length });
+    // of answers that were not streamed, the calls are reported with the whole answer
+    if (hasExecutedCalls(response.content)) executed ??= tools.executedCalls({ context, table });
+    return { response, usage, executed };
   }
 
   /** The same, with a prompt that is compacted if it would not fit into the context window. */
-  askWithinWindow(request: StepRequest): Promise<ModelResponse> {
+  askWithinWindow(request: StepRequest): Promise<PaidResponse> {
     return this.#compaction().call(this.#promptRequest(request), () => this.ask(request));
   }
 

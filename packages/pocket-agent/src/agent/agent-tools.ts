@@ -199,6 +199,7 @@ export class AgentTools {
     const agent = this.#agent;
     const { signal } = context;
     const stepId = requested[0]?.call.id;
+    const { audit, emit } = this.#reporting(context);
     return {
       context,
       hooks: agent.hooks,
@@ -212,7 +213,8 @@ export class AgentTools {
       collectTools: () => this.collect(signal),
       metaOf: (toolCallId) => this.#metaOf(toolCallId, stepId, context),
       journal: this.#parts.history.saved?.journalOf(llmMessage),
-      ...this.#reporting(context),
+      audit,
+      emit,
     };
   }
 

@@ -187,7 +187,9 @@ export class PocketAgent<Answer = string> {
     if (!isInsideOverridden) refuseMisplaced(options);
     const eventInput = isInsideOverridden ? undefined : textOfInput(input);
     const output = this.#outputRun(options);
-    return this.#queue.enter({ ...options, input: eventInput, output }, (context) => this.#loop.run(context, input));
+    return this.#queue.enter({ ...options, input: eventInput, output }, (context) =>
+      this.#loop.run(context, { input }),
+    );
   }
 
   /**
@@ -205,7 +207,9 @@ export class PocketAgent<Answer = string> {
     if (this.#queue.current) throw configError(`${this.name} cannot be resumed from inside its own run.`);
     const input = textOf(this.messages.findLast(({ role }) => role === 'user') ?? { content: [] });
     const output = this.#outputRun(options);
-    return this.#queue.enter({ ...options, input, output, resumes: true }, (context) => this.#loop.resume(context));
+    return this.#queue.enter({ ...options, input, output, resumes: true }, (context) =>
+      this.#loop.run(context, { resumes: true }),
+    );
   }
 
   /** The same run, with its events as they happen. Leaving the loop early aborts it. */

@@ -23,12 +23,12 @@ export interface StepResult {
   usage: Usage;
 }
 
-type Made = Omit<Partial<StepResult>, 'finishReason'> &
-  Pick<StepResult, 'llmMessage' | 'usage'> & { finishReason: ModelResponse['finishReason'] };
+type Made = Pick<StepResult, 'llmMessage' | 'usage'> &
+  Partial<Pick<StepResult, 'toolCalls' | 'toolExecutionResults'>> & { finishReason: ModelResponse['finishReason'] };
 
-export function stepResult({ finishReason, toolCalls, toolExecutionResults, ...others }: Made): StepResult {
+export function stepResult({ llmMessage, usage, toolCalls, toolExecutionResults, finishReason }: Made): StepResult {
   const { unified, raw } = finishReason;
-  return { ...others, toolCalls, toolExecutionResults, finishReason: unified, rawFinishReason: raw };
+  return { llmMessage, usage, toolCalls, toolExecutionResults, finishReason: unified, rawFinishReason: raw };
 }
 
 /** The text of a complete answer. An answer that was cut off or filtered is an error that carries the partial text. */
@@ -79,14 +79,12 @@ export function needsAnotherStep({ toolExecutionResults, rawFinishReason }: Step
   return toolExecutionResults !== undefined || rawFinishReason === 'pause_turn';
 }
 
-/** The sources that a model names. Only those with a web address can be opened. */
-export function sourcesIn(content: ModelResponse['content']): SourceData[] {
-  return content.flatMap((part): SourceData[] => {
-    if (part.type !== 'source') return [];
-    const { id: sourceId, title } = part;
-    if (part.sourceType === 'url')
-      return /^https?:/i.test(part.url) ? [{ sourceId, url: part.url, ...(title ? { title } : {}) }] : [];
-    const { mediaType, filename } = part;
-    return [{ sourceId, mediaType, ...(title ? { title } : {}), ...(filename ? { filename } : {}) }];
-  });
+/** The source that a part of an answer names. Only one with a web address can be opened. */
+export function sourceIn(part: ModelResponse['content'][number]): SourceData | undefined {
+  if (part.type !== 'source') return undefined;
+  const { id: sourceId, title } = part;
+  if (part.sourceType === 'url')
+    return /^https?:/i.test(part.url) ? { sourceId, url: part.url, ...(title ? { title } : {}) } : undefined;
+  const { mediaType, filename } = part;
+  return { sourceId, mediaType, ...(title ? { title } : {}), ...(filename ? { filename } : {}) };
 }

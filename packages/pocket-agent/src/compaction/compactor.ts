@@ -124,16 +124,19 @@ export class Compactor {
   }
 
   /** Makes a model call: compacts before it if the prompt is too long, and repeats it once if the provider says so. */
-  async call(request: PromptRequest, call: () => Promise<ModelResponse>): Promise<ModelResponse> {
+  async call<Made extends { response: ModelResponse }>(
+    request: PromptRequest,
+    call: () => Promise<Made>,
+  ): Promise<Made> {
     const { model } = request;
     const { at } = this.#thresholds(await this.#windows.window(model));
     const tokens = this.#tokens(request);
     if (at !== undefined && tokens > Math.max(at, this.#nextAbove)) await this.#compact(request, 'threshold');
     const estimated = this.#estimated(request);
     try {
-      const response = await call();
-      this.#windows.learn(model, estimated, response);
-      return response;
+      const made = await call();
+      this.#windows.learn(model, estimated, made.response);
+      return made;
     } catch (error) {
       // text that was shown cannot be taken back
       if (!isContextOverflow(error) || (isPocketError(error) && error.details.text)) throw error;

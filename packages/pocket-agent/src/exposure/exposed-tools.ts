@@ -1,5 +1,6 @@
 // Which tools the model sees at a step. Short lists of tools are shown as they are; of longer ones, the model finds the rest.
 import { configError, inSlices, type Logger } from '@pocket-agent/kit';
+import type { Profile } from '../access/capabilities.ts';
 import type { Exposure, ExposureOption } from '../access/exposure.ts';
 import type { Policy } from '../access/policy.ts';
 import type { Message } from '../base/messages.ts';
@@ -83,7 +84,7 @@ export class ToolExposure {
   #reported: string | undefined;
   #shown: { plan: Plan; names: string; exposed: ExposedTools } | undefined;
   /** Whether tables are shown as they are. */
-  readonly #plain = new WeakMap<ToolTable, { options: Plan['options']; exposed: ExposedTools | undefined }>();
+  readonly #plain = new WeakMap<ToolTable, { profiles: readonly Profile[]; exposed: ExposedTools | undefined }>();
   readonly #limits = new WeakMap<LanguageModel, { name: string; tokens: number }>();
 
   constructor(options: ExposureOptions) {
@@ -99,16 +100,17 @@ export class ToolExposure {
 
   /** Undefined if the tools are not simply all shown. */
   plain(table: ToolTable, policy: Policy): ExposedTools | undefined {
-    const options = this.#optionsFor(policy);
+    const { profilesHere: profiles } = policy;
     const known = this.#plain.get(table);
-    if (known && isSame(known.options, options)) return known.exposed;
+    if (known && isSame(known.profiles, profiles)) return known.exposed;
+    const options = this.#optionsFor(policy);
     const { entries } = table;
     const isPlain =
       entries.length <= MAX_TOOLS &&
       entries.every((entry) => this.#isPlain(entry, options)) &&
       isWithin(entries, ALWAYS_SHOWN);
     const exposed = isPlain ? { shown: table, callable: table, hidden: NONE, reach: undefined } : undefined;
-    this.#plain.set(table, { options, exposed });
+    this.#plain.set(table, { profiles, exposed });
     return exposed;
   }
 

@@ -8,7 +8,7 @@ import type { JudgedTool } from '../access/capabilities.ts';
 import { type ToolMessage, toolMessage } from '../base/messages.ts';
 import type { ToolResult } from '../base/tool-call.ts';
 import { bothAsking } from '../run/run-context.ts';
-import type { ActiveCall, RequestedCall, StepCalls } from './step-calls.ts';
+import { type ActiveCall, newCall, type RequestedCall, type StepCalls } from './step-calls.ts';
 import { resultText, toolOutput } from './tool-result.ts';
 import type { ToolGroup } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
@@ -45,14 +45,9 @@ export interface InnerCallOptions {
 
 /** How calls are made. Neither function rejects. */
 export interface Gate {
-  pass(step: StepCalls, request: RequestedCall, stop: ActiveCall['stop']): Promise<PassedCall>;
+  pass(call: ActiveCall): Promise<ToolResult>;
   /** For a call that was still waiting at the end. */
   skip(step: StepCalls, request: RequestedCall): ToolResult;
-}
-
-/** `answer`: what the tool returned, unless a hook changed it. */
-interface PassedCall extends Pick<ActiveCall, 'record' | 'answer'> {
-  result: ToolResult;
 }
 
 /** More calls of one tool call are counted in the history. */
@@ -77,30 +72,33 @@ function innerStepOf(outer: StepCalls): InnerStep {
   return inner;
 }
 
+/** What the calls of one tool call share. */
+interface OpenCalls extends InnerStep {
+  ending: AbortController;
+  stopListening: readonly (() => void)[];
+  pending: Set<Promise<unknown>>;
+  log: InnerCall[];
+  count: number;
+}
+
 export class InnerCalls implements ToolCaller {
   readonly #outer: ActiveCall;
   readonly #gate: Gate;
-  readonly #inner: InnerStep;
-  readonly #ending = new AbortController();
-  readonly #stopListening: (() => void)[];
-  readonly #pending = new Set<Promise<unknown>>();
-  readonly #log: InnerCall[] = [];
-  #count = 0;
+  /** Made at first use: most tools call no others. */
+  #open: OpenCalls | undefined;
+  #hasEnded = false;
 
   constructor(outer: ActiveCall, gate: Gate) {
     this.#outer = outer;
     this.#gate = gate;
-    this.#inner = innerStepOf(outer.step);
-    const end = (reason: unknown) => this.#ending.abort(reason);
-    this.#stopListening = [outer.step.context.signal, outer.stop.signal].map((signal) => onAbort(signal, end));
   }
 
   get signal(): AbortSignal {
-    return this.#ending.signal;
+    return this.#opened.ending.signal;
   }
 
   list(): readonly ReachableTool[] {
-    return reachable(this.#inner.step.table.entries, this.#callers);
+    return reachable(this.#opened.step.table.entries, this.#callers);
   }
 
   call(
@@ -109,8 +107,9 @@ export class InnerCalls implements ToolCaller {
     { via = 'tool', asking }: InnerCallOptions = {},
   ): Promise<CallToolResult> {
     const { id } = this.#outer.record.call;
+    const open = this.#opened;
     const read = jsonObject(args);
-    const call = { id: `${id}.${++this.#count}`, name, arguments: read ?? {} };
+    const call = { id: `${id}.${++open.count}`, name, arguments: read ?? {} };
     const each = bothAsking(asking, this.#outer.request.from?.asking);
     const request: RequestedCall = {
       call: deepFreeze(call),
@@ -118,44 +117,65 @@ export class InnerCalls implements ToolCaller {
     };
     const text = `The arguments of "${name}" must be an object of JSON values.`;
     if (!read) request.malformed = new PocketError('TOOL_ARGUMENTS_INVALID', text);
-    const calling = this.#call(request);
-    this.#pending.add(calling);
-    const settled = () => void this.#pending.delete(calling);
+    const calling = this.#call(request, open);
+    open.pending.add(calling);
+    const settled = () => void open.pending.delete(calling);
     calling.then(settled, settled); // also: a tool that does not wait for a call cannot end the process
     return calling;
   }
 
-  /** Makes no more calls, waits for those that have begun, and returns the log. */
-  async end(): Promise<readonly InnerCall[]> {
-    for (const stopListening of this.#stopListening) stopListening();
-    const text = `The call of "${this.#outer.record.call.name}" has ended, so it makes no more calls.`;
-    this.#ending.abort(new PocketError('ABORTED', text));
-    await Promise.allSettled(this.#pending);
-    return this.#log;
+  /** Makes no more calls. Resolves with the log when those that have begun have ended; undefined if the tool used none of this. */
+  end(): Promise<readonly InnerCall[]> | undefined {
+    this.#hasEnded = true;
+    const open = this.#open;
+    if (!open) return undefined;
+    for (const stopListening of open.stopListening) stopListening();
+    open.ending.abort(this.#endError());
+    return Promise.allSettled(open.pending).then(() => open.log);
   }
 
-  async #call(request: RequestedCall): Promise<CallToolResult> {
-    const { step, slots } = this.#inner;
-    this.signal.throwIfAborted();
+  get #opened(): OpenCalls {
+    this.#open ??= this.#start();
+    return this.#open;
+  }
+
+  #start(): OpenCalls {
+    const { step, stop } = this.#outer;
+    const ending = new AbortController();
+    const end = (reason: unknown) => ending.abort(reason);
+    const ends = this.#hasEnded ? [] : [step.context.signal, stop.signal];
+    if (this.#hasEnded) end(this.#endError());
+    const stopListening = ends.map((signal) => onAbort(signal, end));
+    return { ...innerStepOf(step), ending, stopListening, pending: new Set(), log: [], count: 0 };
+  }
+
+  #endError(): PocketError {
+    const text = `The call of "${this.#outer.record.call.name}" has ended, so it makes no more calls.`;
+    return new PocketError('ABORTED', text);
+  }
+
+  async #call(request: RequestedCall, { step, slots, ending, log }: OpenCalls): Promise<CallToolResult> {
+    ending.signal.throwIfAborted();
     const { id: toolCallId, name: toolName } = request.call;
     let release: () => void;
     try {
-      release = await slots.acquire(this.signal);
+      release = await slots.acquire(ending.signal);
     } catch (error) {
       this.#gate.skip(step, request);
-      this.#log.push({ toolCallId, toolName, outcome: 'not run', durationMs: 0 });
+      log.push({ toolCallId, toolName, outcome: 'not run', durationMs: 0 });
       throw error;
     }
     try {
-      const { record, answer, result } = await this.#gate.pass(step, request, this.#outer.stop);
-      const { outcome, durationMs } = record;
-      this.#log.push({
+      const call = newCall(step, request, this.#outer.stop);
+      const result = await this.#gate.pass(call);
+      const { outcome, durationMs } = call.record;
+      log.push({
         toolCallId,
         toolName,
         outcome: result.isError && outcome === 'done' ? 'failed' : outcome,
         durationMs,
       });
-      return readAnswer(result, answer);
+      return readAnswer(result, call.answer);
     } finally {
       release();
     }

@@ -137,6 +137,20 @@ export interface ActiveCall {
   inner?: InnerCalls;
 }
 
+export function newCall(step: StepCalls, request: RequestedCall, stop: RunStop): ActiveCall {
+  const record: CallRecord = {
+    call: request.call,
+    decision: 'refused',
+    by: 'policy',
+    reason: 'the call ended before it was decided',
+    capability: undefined,
+    outcome: 'not run',
+    durationMs: 0,
+  };
+  if (request.from) record.via = request.from.via;
+  return { step, request, record, stop };
+}
+
 /** Notes in the record what was decided. */
 export function note(record: CallRecord, { decision, by, reason }: Pick<Verdict, 'decision' | 'by' | 'reason'>): void {
   record.decision = decision;

@@ -2,17 +2,17 @@
 // result hooks, and is recorded. Each has exactly one result.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, within } from '@pocket-agent/kit';
-import type { CallRecord } from '../access/audit.ts';
 import { isHarmlessTwice } from '../access/capabilities.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import { inRun, toolCallContext } from '../run/run-context.ts';
-import { inToolSpan, type TracedToolCall } from '../tracing/tool-span.ts';
+import { inToolSpan } from '../tracing/tool-span.ts';
 import { permit, preToolCall } from './call-permission.ts';
 import { type Gate, InnerCalls, resultMessage } from './inner-calls.ts';
 import {
   type ActiveCall,
   type KeptResult,
   maySuspend,
+  newCall,
   note,
   type RequestedCall,
   RunStop,
@@ -22,7 +22,7 @@ import { checkedResult, errorToolResult, resultText, toToolResult } from './tool
 import { allowedTool, type ToolCallContext } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
-interface StepOutcome {
+export interface StepOutcome {
   /** In the order of the calls. */
   results: ToolResult[];
   /** Why the run must stop, after the results are in the history. */
@@ -47,8 +47,7 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
         results[index] = notRun(step, request);
         continue;
       }
-      const { result } = await gate.pass(step, request, stop);
-      results[index] = result;
+      results[index] = await gate.pass(newCall(step, request, stop));
     }
   };
   const parallel = Math.min(requested.length, step.settings.maxParallelToolCalls);
@@ -59,12 +58,12 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
 
 /** What every call passes, those of the model and those that tools make. */
 const gate: Gate = {
-  async pass(step, request, stop) {
-    const active: ActiveCall = { step, request, record: newRecord(request), stop };
+  async pass(active) {
+    const { step, request } = active;
     const context = toolCallContext(step.context, request.call.id, request.from?.asking);
-    const result = await inRun(context, () => inToolSpan(traced(active), () => runToolCall(active)));
+    const result = await inRun(context, () => inToolSpan(active, () => runToolCall(active)));
     context.finished = true;
-    return { ...active, result };
+    return result;
   },
   skip: notRun,
 };
@@ -88,7 +87,8 @@ async function runToolCall(active: ActiveCall): Promise<ToolResult> {
     }
     stop.stop(signal.aborted ? signal.reason : error);
   }
-  if (active.inner) result.extra.toolCalls = await active.inner.end();
+  const innerCalls = active.inner?.end();
+  if (innerCalls) result.extra.toolCalls = await innerCalls;
   record.durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
   if (step.journal && !request.from)
     await step.journal.end(resultMessage(request.call.name, result)).catch((error) => stop.stop(error));
@@ -136,25 +136,8 @@ function notRun(step: StepCalls, request: RequestedCall): ToolResult {
   const result = errorToolResult(call, { error, settings: step.settings });
   emitCall(step, request);
   emitResult(step, request, result);
-  step.audit?.({ ...newRecord(request), reason: error.message });
+  step.audit?.({ ...newCall(step, request, new RunStop()).record, reason: error.message });
   return result;
-}
-
-function newRecord({ call, from }: RequestedCall): CallRecord {
-  return {
-    call,
-    ...(from ? { via: from.via } : {}),
-    decision: 'refused',
-    by: 'policy',
-    reason: 'the call ended before it was decided',
-    capability: undefined,
-    outcome: 'not run',
-    durationMs: 0,
-  };
-}
-
-function traced({ step: { context }, request: { call }, record }: ActiveCall): TracedToolCall {
-  return { agentName: context.agent.name, call, record, content: context.content };
 }
 
 function emitCall(step: StepCalls, { call, from }: RequestedCall): void {
@@ -170,6 +153,7 @@ function parentOf(from: RequestedCall['from']): { parentToolCallId?: string } {
 }
 
 function callContext(active: ActiveCall): ToolCallContext {
+  active.inner = new InnerCalls(active, gate);
   const { step, request, record } = active;
   const { id: toolCallId, name: toolName } = record.call;
   const { signal, policy, metadata } = step.context;
@@ -181,10 +165,7 @@ function callContext(active: ActiveCall): ToolCallContext {
     progress: (update) =>
       step.emit?.({ type: 'tool_progress', data: { toolCallId, toolName, ...parentOf(request.from), ...update } }),
     meta: step.metaOf(toolCallId),
-    get tools() {
-      active.inner ??= new InnerCalls(active, gate);
-      return active.inner;
-    },
+    tools: active.inner,
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type CurrentSpan,
   currentSpan,
   errorTypeOf,
+  hasTelemetry,
   inSpan,
   recordValue,
   type SpanAttributes,
@@ -60,6 +61,7 @@ export function inModelSpan<Call extends TracedModelCall, Result extends Answer>
   call: Call,
   work: (call: Call) => Promise<Result>,
 ): Promise<Result> {
+  if (!hasTelemetry()) return work(call);
   return inSpan(
     () => ({
       name: `chat ${call.model.modelId}`,

@@ -1,5 +1,5 @@
 // The span of one run of an agent.
-import { errorTypeOf, inSpan, isInTrace, recordValue } from '@pocket-agent/kit';
+import { errorTypeOf, hasTelemetry, inSpan, isInTrace, recordValue } from '@pocket-agent/kit';
 import type { TracedContent } from './content.ts';
 import { providerName } from './names.ts';
 
@@ -28,7 +28,7 @@ export function inRunSpan<Answer>(
   describe: (() => TracedRun) | undefined,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  if (!describe) return work();
+  if (!describe || !hasTelemetry()) return work();
   let run: TracedRun;
   const request = () => {
     run = describe();

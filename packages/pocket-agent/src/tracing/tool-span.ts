@@ -1,15 +1,14 @@
 // The span of one tool call, and the events of its approval.
-import { currentSpan, errorTypeOf, inSpan, recordValue } from '@pocket-agent/kit';
+import { currentSpan, errorTypeOf, hasTelemetry, inSpan, recordValue } from '@pocket-agent/kit';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { TracedContent } from './content.ts';
 
 /** The part of a tool call that its span shows. */
 export interface TracedToolCall {
-  agentName: string;
-  call: ToolCall;
+  step: { context: { agent: { readonly name: string }; content: TracedContent | undefined } };
+  request: { call: ToolCall };
   /** Filled while the call is decided and made. */
   record: { decision: string; by: string; capability: string | undefined };
-  content: TracedContent | undefined;
 }
 
 /** Models may write long names. */
@@ -23,12 +22,17 @@ const duration = {
 };
 
 /** A call that failed or was refused has a result too, so `work` does not reject. */
-export function inToolSpan(
-  { agentName, call, record, content }: TracedToolCall,
+export function inToolSpan(traced: TracedToolCall, work: () => Promise<ToolResult>): Promise<ToolResult> {
+  return hasTelemetry() ? inNewSpan(traced, work) : work();
+}
+
+function inNewSpan(
+  { step: { context }, request: { call }, record }: TracedToolCall,
   work: () => Promise<ToolResult>,
 ): Promise<ToolResult> {
+  const { agent, content } = context;
   const tool = call.name.slice(0, MAX_NAME);
-  const about = { 'gen_ai.tool.name': tool, 'gen_ai.tool.type': 'function', 'gen_ai.agent.name': agentName };
+  const about = { 'gen_ai.tool.name': tool, 'gen_ai.tool.type': 'function', 'gen_ai.agent.name': agent.name };
   const request = () => ({
     name: `execute_tool ${tool}`,
     attributes: {

@@ -1,5 +1,13 @@
 // Calls that a tool makes with context.tools: ordinary calls of the run, whose results go to the tool.
-import { type AgentEvent, AgentHooks, type AuditRecord, PocketAgent, type ToolCall, tool } from 'pocket-agent';
+import {
+  type AgentEvent,
+  AgentHooks,
+  type AuditRecord,
+  PocketAgent,
+  type ToolCall,
+  type ToolCaller,
+  tool,
+} from 'pocket-agent';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { add, expectValidHistory, fail, resultText, scriptedAgent } from '../helpers.ts';
 
@@ -250,6 +258,23 @@ test('a call that is still waiting when its tool returns is not made; one that h
   await expect(late?.()).rejects.toThrow('The call of "relay" has ended, so it makes no more calls.');
   expect(made).toEqual([0, 1]);
   expect(unhandled).not.toHaveBeenCalled();
+});
+
+test('a tool that made no calls cannot make its first one after it has returned', async () => {
+  let kept: ToolCaller | undefined;
+  const keeper = tool({
+    name: 'relay',
+    description: 'Keeps what it was given',
+    run: (_, { tools }) => {
+      kept = tools;
+      return 'returned';
+    },
+  });
+  const { agent, audit } = relayAgent([], { tools: [keeper, add] });
+  await agent.run('Go');
+  await expect(kept?.call('add', { a: 1, b: 2 })).rejects.toThrow('The call of "relay" has ended, so it makes no');
+  expect(kept?.signal.aborted).toBe(true);
+  expect(audit.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual(['relay done']);
 });
 
 test('a tool may list what it may call', async () => {
