@@ -141,7 +141,7 @@ export class AgentTools {
   /** What the model is shown at a step, and what it may call. */
   expose(table: ToolTable, step: ExposingStep): ExposedTools | Promise<ExposedTools> {
     const visible = table.visibleTo(step.context.policy);
-    return this.#exposure.plain(visible, step.context.policy) ?? this.#expose(visible, step);
+    return this.#exposure.settled(visible, step.context.policy, step.model) ?? this.#expose(visible, step);
   }
 
   async #expose(table: ToolTable, { context, model, toolChoice }: ExposingStep): Promise<ExposedTools> {

@@ -72,6 +72,15 @@ interface Plan extends ToolPlan {
   reach: Reach | undefined;
 }
 
+/** How a table is exposed to every run with these profiles. */
+interface Settled {
+  profiles: readonly Profile[];
+  /** Undefined if it is so for every limit. */
+  limit: number | undefined;
+  /** Undefined if it depends on the model, or on what was found so far. */
+  exposed: ExposedTools | undefined;
+}
+
 export class ToolExposure {
   readonly #options: ExposureOptions;
   #search: ReturnType<typeof toolSearch> | undefined;
@@ -83,8 +92,7 @@ export class ToolExposure {
   /** What the last event said. */
   #reported: string | undefined;
   #shown: { plan: Plan; names: string; exposed: ExposedTools } | undefined;
-  /** Whether tables are shown as they are. */
-  readonly #plain = new WeakMap<ToolTable, { profiles: readonly Profile[]; exposed: ExposedTools | undefined }>();
+  readonly #settled = new WeakMap<ToolTable, Settled>();
   readonly #limits = new WeakMap<LanguageModel, { name: string; tokens: number }>();
 
   constructor(options: ExposureOptions) {
@@ -98,20 +106,16 @@ export class ToolExposure {
     return this.#search;
   }
 
-  /** Undefined if the tools are not simply all shown. */
-  plain(table: ToolTable, policy: Policy): ExposedTools | undefined {
+  /** What is known without a plan for this step; undefined if it takes one. */
+  settled(table: ToolTable, policy: Policy, model: LanguageModel): ExposedTools | undefined {
     const { profilesHere: profiles } = policy;
-    const known = this.#plain.get(table);
-    if (known && isSame(known.profiles, profiles)) return known.exposed;
-    const options = this.#optionsFor(policy);
-    const { entries } = table;
-    const isPlain =
-      entries.length <= MAX_TOOLS &&
-      entries.every((entry) => this.#isPlain(entry, options)) &&
-      isWithin(entries, ALWAYS_SHOWN);
-    const exposed = isPlain ? { shown: table, callable: table, hidden: NONE, reach: undefined } : undefined;
-    this.#plain.set(table, { profiles, exposed });
-    return exposed;
+    let settled = this.#settled.get(table);
+    if (!settled || !isSame(settled.profiles, profiles)) {
+      const exposed = this.#isPlain(table, this.#optionsFor(policy)) ? asItIs(table) : undefined;
+      settled = { profiles, limit: undefined, exposed };
+      this.#settled.set(table, settled);
+    }
+    return settled.limit === undefined || settled.limit === this.#knownLimit(model) ? settled.exposed : undefined;
   }
 
   /** Undefined if `find_tools` has to be offered first. */
@@ -135,7 +139,10 @@ export class ToolExposure {
       await this.#report(plan);
     }
     this.#planOf.set(step.policy, plan);
-    return this.#exposedBy(plan, step.required);
+    const exposed = this.#exposedBy(plan, step.required);
+    if (plan.searched.length === 0)
+      this.#settled.set(step.table, { profiles: step.policy.profilesHere, limit, exposed });
+    return exposed;
   }
 
   /** What the run that calls `find_tools` may call. */
@@ -149,7 +156,16 @@ export class ToolExposure {
     return [...policy.profilesHere.map(({ exposure }) => exposure), this.#options.option];
   }
 
-  #isPlain(entry: ToolEntry, options: Plan['options']): boolean {
+  /** Whether all tools are shown to every model. */
+  #isPlain({ entries }: ToolTable, options: Plan['options']): boolean {
+    return (
+      entries.length <= MAX_TOOLS &&
+      entries.every((entry) => this.#isShown(entry, options)) &&
+      isWithin(entries, ALWAYS_SHOWN)
+    );
+  }
+
+  #isShown(entry: ToolEntry, options: Plan['options']): boolean {
     const word = this.#wordFor(entry, options);
     return (word === 'auto' || word === 'direct') && entry.source !== this.#search && !entry.source.showCaller;
   }
@@ -234,14 +250,23 @@ export class ToolExposure {
 
   /** A router may pass a call on, or fall back, to the model with the smallest window. */
   async #limitOf(model: LanguageModel): Promise<number> {
+    const known = this.#knownLimit(model);
+    if (known !== undefined) return known;
     const name = modelName(model);
-    const known = this.#limits.get(model);
-    if (known?.name === name) return known.tokens;
     const models = [...(await modelsOf(model)), ...(await fallbacksOf(model))];
     const tokens = limitFor(await Promise.all(models.map(contextWindowOf)));
     this.#limits.set(model, { name, tokens });
     return tokens;
   }
+
+  #knownLimit(model: LanguageModel): number | undefined {
+    const known = this.#limits.get(model);
+    return known?.name === modelName(model) ? known.tokens : undefined;
+  }
+}
+
+function asItIs(table: ToolTable): ExposedTools {
+  return { shown: table, callable: table, hidden: NONE, reach: undefined };
 }
 
 async function totalOf(entries: readonly ToolEntry[]): Promise<number> {
