@@ -38,13 +38,14 @@ export interface OpenSpan extends CurrentSpan {
 const SCOPE = 'pocket-agent';
 /** Where every copy of the API finds what the application registered. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1');
+const globals: { [REGISTRY]?: unknown } = globalThis;
 
 let api: typeof Api | undefined;
 let loading: Promise<void> | undefined;
 
 /** Whether the application has registered a provider of spans or metrics. */
 export function hasTelemetry(): boolean {
-  const registry: unknown = Reflect.get(globalThis, REGISTRY);
+  const registry = globals[REGISTRY];
   return isRecord(registry) && (registry.trace !== undefined || registry.metrics !== undefined);
 }
 
