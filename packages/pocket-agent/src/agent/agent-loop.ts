@@ -61,22 +61,11 @@ interface SavedAnswer {
   finishReason: FinishReason;
 }
 
-/** The step that a response of the model is added to. */
-interface AskedStep {
-  context: RunContext;
-  hookContext: HookContext;
-  exposed: ExposedTools;
-  /** Resets of the history before the model was asked. */
-  resets: number;
-}
-
 interface Answer {
   llmMessage: AssistantMessage;
   requested: readonly RequestedCall[];
   finishReason: FinishReason;
   usage: Usage;
-  /** What the journal of the conversation knows of the calls. */
-  known: OpenAnswer | undefined;
   /** Thrown when the results are in the history. */
   budgetError?: unknown;
 }
@@ -157,18 +146,21 @@ export class AgentLoop {
         const { resets } = history;
         const request = { model, context, table: exposed.shown, completion };
         const asked = await (settings.compaction ? agentModel.askWithinWindow(request) : agentModel.ask(request));
-        answer = await this.#addAnswer(asked, { context, hookContext, exposed, resets });
+        if (hooks.onLlmResponse) await within(signal, hooks.onLlmResponse(hookContext, deepCopy(asked.response)));
+        answer = this.#addAnswer(asked, { exposed, resets });
       }
 
       const { llmMessage, requested, finishReason, usage } = answer;
       let toolExecutionResults: ToolResult[] | undefined;
       if (requested.length > 0) {
-        const unanswered = this.#unanswered(context, answer);
+        if (history.saved?.hasJournal) await history.saved.save(progressOf(context, finishReason));
+        const known = history.saved?.openAnswer(llmMessage);
+        const unanswered = known ? withoutAnswered(requested, known, context) : requested;
         const calls = tools.stepCalls({ context, hookContext, exposed, llmMessage, requested: unanswered });
         const outcome = await (output
           ? output.runCalls(unanswered, { finishReason, signal }, (others) => runToolCalls(calls, others))
           : runToolCalls(calls, unanswered));
-        toolExecutionResults = this.#addResults(context, answer, outcome);
+        toolExecutionResults = this.#addResults(context, { llmMessage, requested, known }, outcome);
       }
       if (history.saved) await history.saved.save(progressOf(context, finishReason));
       if (answer.budgetError !== undefined) throw answer.budgetError;
@@ -187,15 +179,13 @@ export class AgentLoop {
     return result;
   }
 
-  /** Adds the response of the model to the history. */
-  async #addAnswer(
+  /** Adds the response of the model to the history. `resets`: of the history before the model was asked. */
+  #addAnswer(
     { response, usage, executed }: PaidResponse,
-    { context, hookContext, exposed, resets }: AskedStep,
-  ): Promise<Answer> {
+    { exposed, resets }: { exposed: ExposedTools; resets: number },
+  ): Answer {
     const { history } = this.#parts;
-    const { hooks } = this.#agent;
     const { content, finishReason } = response;
-    if (hooks.onLlmResponse) await within(context.signal, hooks.onLlmResponse(hookContext, deepCopy(response)));
     const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, exposed.callable);
     // after a reset the answer is dropped, and with it the results of its calls
     if (history.resets === resets) history.add(llmMessage);
@@ -203,19 +193,14 @@ export class AgentLoop {
       const data = sourceIn(part);
       if (data) this.#agent.emit({ type: 'source', data });
     }
-    const budgetError = executed?.report(llmMessage);
-    if (requested.length > 0 && history.saved?.hasJournal) await history.saved.save(progressOf(context, finishReason));
-    const known = history.saved?.openAnswer(llmMessage);
-    return { llmMessage, requested, finishReason, usage, known, budgetError };
+    return { llmMessage, requested, finishReason, usage, budgetError: executed?.report(llmMessage) };
   }
 
   /** An answer of the history, with what is not known any more. */
   #readAgain({ output }: RunContext, { shown, callable }: ExposedTools, saved: SavedAnswer): Answer {
     const { message: llmMessage, finishReason } = saved;
     output?.resume(shown.entries);
-    const requested = requestedIn(llmMessage, callable);
-    const known = this.#parts.history.saved?.openAnswer(llmMessage);
-    return { llmMessage, requested, finishReason, usage: noUsage(), known };
+    return { llmMessage, requested: requestedIn(llmMessage, callable), finishReason, usage: noUsage() };
   }
 
   /** A step of the history: only a typed answer among its calls is read again. */
@@ -231,22 +216,10 @@ export class AgentLoop {
     return stepResult({ llmMessage, finishReason, usage, ...called });
   }
 
-  /** The calls of an answer that have no result in the journal of the conversation. */
-  #unanswered({ budget, pathKey }: RunContext, { requested, known }: Answer): readonly RequestedCall[] {
-    if (!known) return requested;
-    const unanswered: RequestedCall[] = [];
-    for (const each of requested) {
-      const { id, name } = each.call;
-      if (known.resultOf(id)) budget.takeToolCall(pathKey, name);
-      else unanswered.push(known.isLost(id) ? { ...each, isLost: true } : each);
-    }
-    return unanswered;
-  }
-
   /** Adds the results of the calls to the history, those of the journal too. Throws what must end the run. */
   #addResults(
     context: RunContext,
-    { llmMessage, requested, known }: Answer,
+    { llmMessage, requested, known }: Pick<Answer, 'llmMessage' | 'requested'> & { known: OpenAnswer | undefined },
     { results, failure, suspended }: StepOutcome,
   ): ToolResult[] {
     if (suspended && failure === undefined) throw suspended; // its calls stay open
@@ -301,6 +274,21 @@ export class AgentLoop {
     this.#agent.emit({ type: 'step_started', data: { step: shared.steps } });
     return shared.steps;
   }
+}
+
+/** The calls that have no result in the journal of the conversation. */
+function withoutAnswered(
+  requested: readonly RequestedCall[],
+  known: OpenAnswer,
+  { budget, pathKey }: RunContext,
+): readonly RequestedCall[] {
+  const unanswered: RequestedCall[] = [];
+  for (const each of requested) {
+    const { id, name } = each.call;
+    if (known.resultOf(id)) budget.takeToolCall(pathKey, name);
+    else unanswered.push(known.isLost(id) ? { ...each, isLost: true } : each);
+  }
+  return unanswered;
 }
 
 function progressOf({ shared, budget }: RunContext, finishReason: FinishReason): RunProgress {

@@ -4,7 +4,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, within } from '@pocket-agent/kit';
 import { isHarmlessTwice } from '../access/capabilities.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
-import { inRun, toolCallContext } from '../run/run-context.ts';
+import { inRun, type RunContext, toolCallContext } from '../run/run-context.ts';
 import { inToolSpan } from '../tracing/tool-span.ts';
 import { permit, preToolCall } from './call-permission.ts';
 import { type Gate, InnerCalls, resultMessage } from './inner-calls.ts';
@@ -58,18 +58,16 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
 
 /** What every call passes, those of the model and those that tools make. */
 const gate: Gate = {
-  async pass(active) {
+  pass(active) {
     const { step, request } = active;
     const context = toolCallContext(step.context, request.call.id, request.from?.asking);
-    const result = await inRun(context, () => inToolSpan(active, () => runToolCall(active)));
-    context.finished = true;
-    return result;
+    return inRun(context, () => inToolSpan(active, () => runToolCall(active, context)));
   },
   skip: notRun,
 };
 
 /** Never rejects: also after an abort, or an error in a hook, the call has a result. */
-async function runToolCall(active: ActiveCall): Promise<ToolResult> {
+async function runToolCall(active: ActiveCall, context: RunContext): Promise<ToolResult> {
   const { step, request, record, stop } = active;
   const { signal } = step.context;
   const startedAt = performance.now();
@@ -83,6 +81,7 @@ async function runToolCall(active: ActiveCall): Promise<ToolResult> {
     result = errorToolResult(request.call, { error: asError(error), settings: step.settings });
     if (!signal.aborted && isPocketError(error, 'RUN_SUSPENDED') && maySuspend(active)) {
       stop.suspended ??= error;
+      context.finished = true;
       return result; // never shown: the call is made when the run goes on
     }
     stop.stop(signal.aborted ? signal.reason : error);
@@ -94,6 +93,7 @@ async function runToolCall(active: ActiveCall): Promise<ToolResult> {
     await step.journal.end(resultMessage(request.call.name, result)).catch((error) => stop.stop(error));
   emitResult(step, request, result);
   step.audit?.(record);
+  context.finished = true;
   return result;
 }
 
