@@ -13,7 +13,7 @@ interface RunEventData {
   /** The result of a call, while other calls of the step still run. The message of the step contains it again. */
   result: ToolMessage;
   question: Question;
-  /** `by`: who answered, if that was said. */
+  /** `by`: who answered, if `answer()` was told. */
   answer: { question: string; answer: QuestionAnswer; by?: string };
   finished: { answer: unknown };
   failed: { code: string; message: string };
@@ -40,10 +40,10 @@ export interface Question {
   agent: string;
   caller?: string;
   kind: 'approval' | 'elicitation';
-  /** Of path, tool and arguments, or of the server and what it asks. */
+  /** Hash of path, tool and arguments, or of the server and what it asks. */
   hash: string;
   askedAt: string;
-  /** Without an answer until then, it is denied or cancelled. */
+  /** If unanswered by then, it is denied or cancelled. */
   expiresAt?: string;
   /** Of an approval: the call. */
   call?: ApprovalCall;

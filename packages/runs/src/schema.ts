@@ -43,7 +43,7 @@ export interface QuestionTable {
   agent: string;
   caller: string | null;
   kind: 'approval' | 'elicitation';
-  /** Of the call that it is about. */
+  /** Hash of the call that it is about. */
   hash: string;
   /** Empty for an elicitation. */
   call_id: string;
@@ -95,7 +95,7 @@ const createTables: Migration = {
   },
 };
 
-/** What is late is found without reading all that waits. */
+/** Finds what is overdue without reading everything that waits. */
 const indexLate: Migration = {
   name: 'late questions and runs',
   async up(run) {

@@ -27,7 +27,7 @@ export function questionText({ caller, request }: DeskQuestion): string {
   return `May this call be made?\n\`\`\`\n${block}\n\`\`\`\n${ANSWERS}`;
 }
 
-/** Undefined if the text is no answer. */
+/** Undefined if the text is not an answer. */
 export function readAnswerText(text: string): GivenAnswer['answer'] | undefined {
   const said = text.replace(/^\s*(?:<@!?\d+>|@[\w.-]+)\s*/, '').trim();
   const [, word = '', rest = ''] = /^(allow|deny)\b[\s:,.]*([\s\S]*)$/i.exec(said) ?? [];

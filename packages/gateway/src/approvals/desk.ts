@@ -15,7 +15,7 @@ export interface DeskQuestion {
 export interface ApprovalDesk {
   /** Where it is, for the log. */
   readonly name: string;
-  /** Resolves with the answer of a person. Rejects if nobody can be asked here, and when the signal of the request aborts. */
+  /** Resolves with the answer of a person. Rejects if no person can be asked here, and when the signal of the request aborts. */
   ask(question: DeskQuestion): Promise<GivenAnswer>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A channel of Discord in which people approve calls. Messages of bots and webhooks are no answers.
+// A channel of Discord in which people approve calls. Messages by bots and webhooks do not count as answers.
 import type { Chat, SentMessage } from './chat-desk.ts';
 import { RestApi } from './rest.ts';
 
@@ -30,7 +30,7 @@ const PAGE = 100;
 export function discordChat({ token, channel, url = 'https://discord.com/api/v10' }: DiscordApprovals): Chat {
   const api = new RestApi(url, `Bot ${token}`);
   const path = `/channels/${encodeURIComponent(channel)}/messages`;
-  // nothing that a question quotes mentions anybody
+  // mentions inside a quoted call must not notify people
   const quietly = (content: string) => ({ content, allowed_mentions: { parse: [] } });
   /** The newest message that was read. */
   let read = 0n;

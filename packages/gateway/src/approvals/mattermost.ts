@@ -1,4 +1,4 @@
-// A channel of Mattermost in which people approve calls. Posts of bots and webhooks are no answers.
+// A channel of Mattermost in which people approve calls. Posts by bots and webhooks do not count as answers.
 import type { Chat, ChatReply, SentMessage } from './chat-desk.ts';
 import { RestApi } from './rest.ts';
 

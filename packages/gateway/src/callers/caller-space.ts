@@ -32,7 +32,7 @@ interface SpaceOptions {
 
 /** People besides the users of clients. */
 export interface Approvers {
-  /** Undefined if there are none. */
+  /** Undefined if only the client can ask its user. */
   of(caller: string): Approve | undefined;
   /** They are asked also where a client can ask its user. */
   always: boolean;

@@ -51,7 +51,7 @@ export class CallerSpaces {
     return space;
   }
 
-  /** The servers or the rules are others now. */
+  /** The servers or the rules were replaced. */
   renew(): void {
     this.#version++;
     for (const name of this.#spaces.keys()) for (const list of lists) this.#tell(name, list);

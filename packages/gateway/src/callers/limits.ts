@@ -40,7 +40,7 @@ export async function overLimit(
   const spent = { caller: name, period: `usd ${number}`, endsAt };
   const amount = Math.ceil(price * PER_USD);
   if ((await state.count({ ...spent, amount })) <= usdPerDay * PER_USD) return undefined;
-  await state.count({ ...spent, amount: -amount }); // a call that costs less may still be made
+  await state.count({ ...spent, amount: -amount }); // taken back: a cheaper call may still fit
   return `it costs $${price}, and your limit of $${usdPerDay} for this day does not allow it; try again in ${seconds} seconds`;
 }
 

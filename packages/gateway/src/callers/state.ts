@@ -31,7 +31,7 @@ export interface OpenQuestion {
   arguments: Record<string, unknown>;
   /** Whether the definition of the tool has changed since the caller first saw it. */
   changed: boolean;
-  /** Of caller, tool and arguments. */
+  /** Hash of caller, tool and arguments. */
   hash: string;
   /** Milliseconds since 1970. */
   askedAt: number;

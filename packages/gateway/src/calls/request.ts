@@ -24,13 +24,13 @@ import type { CallerSpace } from '../callers/caller-space.ts';
 /** What servers may ask a client, if the client supports it. */
 const RELAYED = ['elicitation', 'sampling', 'roots'];
 
-/** Requests in progress, by the run that they are. */
+/** Requests in progress, by the context of their run. */
 const requests = new WeakMap<object, GatewayRequest>();
 
 export class GatewayRequest {
   readonly space: CallerSpace;
   readonly run: RunContext;
-  /** The tool call that it is; tools may make others inside. */
+  /** The id of the client's own tool call; tools may make others inside it. */
   callId: string | undefined;
   /** What the server answered to that call. */
   answer: CallToolResult | undefined;

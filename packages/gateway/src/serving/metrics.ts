@@ -6,7 +6,7 @@ const BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60];
 interface ServerCounts {
   /** By decision and outcome. */
   calls: Map<string, number>;
-  /** Calls that took at most so long, by bucket. */
+  /** Calls by duration: how many took at most the time of each bucket. */
   buckets: number[];
   seconds: number;
   count: number;

@@ -26,7 +26,7 @@ export class ConnectedServer {
   readonly #options: ConnectedOptions;
   readonly #client: PocketAgentClient;
   readonly #relay: ServerRelay;
-  /** It is not available, or slow. */
+  /** Whether the server is unavailable or slow. */
   isMissing = false;
 
   constructor(options: ConnectedOptions) {

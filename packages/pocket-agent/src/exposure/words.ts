@@ -29,7 +29,7 @@ const MAX_LETTERS = 40;
 /** In lower case, without the endings of English plurals and verbs: `Queries`, `query` and `querying` have one stem. */
 export function stemOf(word: string): string {
   let stem = word.slice(0, MAX_LETTERS).toLowerCase();
-  // news is no plural of new
+  // "news" is not the plural of "new"
   if (stem.length < 4 || stem === 'news' || !/^[a-z]+$/.test(stem)) return stem;
   if (stem.endsWith('ies') && stem.length > 4) stem = `${stem.slice(0, -3)}y`;
   else if (/(ss|sh|ch|x|z)es$/.test(stem)) stem = stem.slice(0, -2);

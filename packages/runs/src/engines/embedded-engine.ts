@@ -6,7 +6,7 @@ import type { Engine } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 import { tryWorkerLock } from './worker-lock.ts';
 
-/** How often it looks for what other processes have changed, and for what is late. */
+/** How often to look for changes by other processes, and for what is overdue. */
 const TICK_MS = 1_000;
 
 export class EmbeddedEngine implements Engine {
@@ -16,7 +16,7 @@ export class EmbeddedEngine implements Engine {
   #timer: NodeJS.Timeout | undefined;
   #tickedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
-  /** One look for runs at a time. */
+  /** One search for runs at a time. */
   #looking: Promise<void> = Promise.resolve();
 
   constructor(file: string, options: WorkerOptions) {
@@ -24,7 +24,7 @@ export class EmbeddedEngine implements Engine {
     this.#worker = new Worker(options);
   }
 
-  /** The row says it. */
+  /** Nothing to do: the row of the run is the queue. */
   async queued(): Promise<void> {}
 
   async start(): Promise<void> {

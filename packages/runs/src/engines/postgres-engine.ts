@@ -14,9 +14,9 @@ const TICK_MS = 1_000;
 /** The run of a process that sent no heartbeat for this long is given to another one. */
 const HEARTBEAT_S = 15;
 const SUPERVISE_S = 5;
-/** Without a notification of a new job. */
+/** How often to look for jobs, should a notification be lost. */
 const POLL_S = 5;
-/** pg-boss takes no longer one. A run that works for a day without waiting is taken over. */
+/** The longest that pg-boss allows. A run that works for a day without waiting is taken over. */
 const MAX_JOB_S = 86_400;
 const RETENTION_S = 365 * 86_400;
 const KEPT_S = 3_600;

@@ -54,7 +54,7 @@ export class Worker {
     this.#held.get(run)?.run.stop('The run was cancelled.');
   }
 
-  /** What no run has a timer for: answers and runs that are late, and runs that other processes took or cancelled. */
+  /** Handles what no timer covers: overdue questions and runs, and runs that other processes took over or cancelled. */
   async tick(): Promise<void> {
     await this.options.schedules.startDue(Date.now());
     await this.options.questions.expire();

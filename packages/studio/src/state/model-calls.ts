@@ -15,14 +15,14 @@ export class ModelCalls {
     }
   }
 
-  /** JSON. Undefined if the call is no longer kept. */
+  /** The call as JSON; undefined if it is no longer kept. */
   find(id: string): string | undefined {
     const call = this.#calls.get(id);
     return call && JSON.stringify(call, shortBytes);
   }
 }
 
-/** A file would be larger than all the rest. */
+/** Leaves out the bytes of files, which would be larger than everything else. */
 function shortBytes(_key: string, value: unknown): unknown {
   return value instanceof Uint8Array ? `[${value.length} bytes]` : value;
 }

@@ -30,7 +30,7 @@ export interface AskedQuestion {
 }
 
 export interface Answer {
-  /** Of the question. */
+  /** Id of the question. */
   id: string;
   approved: boolean;
   reason: string | undefined;
