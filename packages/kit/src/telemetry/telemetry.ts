@@ -38,7 +38,7 @@ export interface OpenSpan extends CurrentSpan {
 const SCOPE = 'pocket-agent';
 /** Where every copy of the API finds what the application registered. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1');
-const globals: { [REGISTRY]?: unknown } = globalThis;
+const globals: typeof globalThis & { [REGISTRY]?: unknown } = globalThis;
 
 let api: typeof Api | undefined;
 let loading: Promise<void> | undefined;

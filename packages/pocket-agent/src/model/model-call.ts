@@ -12,7 +12,7 @@ import { tagPart, untagPart } from './account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { withGroundedSearch } from './grounded-search.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from './model-request.ts';
-import { generateWhole, StreamCollector, startModelStream } from './model-stream.ts';
+import { refuseEmpty, StreamCollector, startModelStream } from './model-stream.ts';
 import { providerErrorText, rejectionOf, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
 
 /** The answer of a model, before it becomes a message. */
@@ -80,7 +80,7 @@ async function askModel(call: ModelCall): Promise<ModelResponse> {
     try {
       const response = call.onDelta
         ? await streamed(call, request, shown)
-        : await abortable(generateWhole(call.model, request), call.signal);
+        : refuseEmpty(await abortable(call.model.doGenerate(request), call.signal));
       if (!isMalformed(response, shown.any) || attempt > call.maxRetries)
         return withTaggedParts(withGroundedSearch(response, request), call.model);
       await call.onFailedAnswer?.(response);

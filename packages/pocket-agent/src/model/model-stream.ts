@@ -114,12 +114,8 @@ export function isCutOff({
   return finishReason.unified === 'other' && finishReason.raw === undefined && usage.outputTokens.total === undefined;
 }
 
-/** Like doGenerate, for servers that answer successfully with nothing. */
-export async function generateWhole(
-  model: LanguageModelV4,
-  options: LanguageModelV4CallOptions,
-): Promise<LanguageModelV4GenerateResult> {
-  const answer = await model.doGenerate(options);
+/** The answer, unless the server answered successfully with nothing. */
+export function refuseEmpty(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
   if (answer.content.length > 0 || !isCutOff(answer)) return answer;
   throw Object.assign(new Error('the server sent an empty answer. Check the base URL.'), { isRetryable: false });
 }
@@ -142,7 +138,7 @@ export async function startModelStream(
     if (held) return { ...result, stream: resumedStream(held, reader) };
     notStreaming.add(model);
   }
-  const answer = await generateWhole(model, options);
+  const answer = refuseEmpty(await model.doGenerate(options));
   const { request, response } = answer;
   return { stream: streamOf(answer), ...(request && { request }), ...(response && { response }) };
 }

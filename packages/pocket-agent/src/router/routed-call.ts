@@ -11,7 +11,7 @@ import { tagPart } from '../model/account-parts.ts';
 import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
 import { refusedTypes } from '../model/file-rules.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from '../model/model-request.ts';
-import { generateWhole, startModelStream } from '../model/model-stream.ts';
+import { refuseEmpty, startModelStream } from '../model/model-stream.ts';
 import { providerErrorText, rejectionOf, statusOf, wasSilent } from '../model/provider-errors.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
 import { adviceAfterRejection } from '../providers/model-names.ts';
@@ -232,7 +232,7 @@ async function reasonWithAdvice(error: unknown, deployment: Deployment): Promise
 }
 
 export const generate: Invoke<LanguageModelV4GenerateResult> = async (model, request, call) => {
-  const result = await call.wait(generateWhole(model, request));
+  const result = refuseEmpty(await call.wait(model.doGenerate(request)));
   call.succeed(result);
   const content = result.content.map((part) => tagPart(part, model));
   return { ...result, content, providerMetadata: withRoute(result.providerMetadata, model, call) };
