@@ -1,11 +1,10 @@
 // Keeps the prompts of one agent within the context window of its model. The history itself stays whole.
-import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { abortable, errorText, isPocketError, type Logger, PocketError, type PocketErrorCode } from '@pocket-agent/kit';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { errorText, isPocketError, PocketError } from '@pocket-agent/kit';
 import type { Message } from '../base/messages.ts';
-import type { Ledger } from '../cost/ledger.ts';
-import { callModel, type ModelCall, type ModelResponse } from '../model/model-call.ts';
+import type { ModelResponse } from '../model/model-call.ts';
 import type { PromptStart } from '../model/prompt.ts';
-import { BYTES_PER_TOKEN, estimateInputTokens, estimateTokens } from '../model/token-estimate.ts';
+import { BYTES_PER_TOKEN, estimateTokens } from '../model/token-estimate.ts';
 import { modelName } from '../providers/model-names.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -23,7 +22,7 @@ import {
   resultsIn,
   startOf,
 } from './history-view.ts';
-import { summarize } from './summary.ts';
+import { MIN_SUMMARY_TOKENS, SummaryWriter, type SummaryWriterOptions } from './summary-writer.ts';
 
 /** The history that a compactor shortens for the model. */
 interface CompactableHistory {
@@ -34,20 +33,14 @@ interface CompactableHistory {
   startPromptWith(start: PromptStart | undefined): void;
 }
 
-interface CompactorOptions {
+interface CompactorOptions extends Omit<SummaryWriterOptions, 'windows'> {
   settings: CompactionSettings;
   history: CompactableHistory;
-  ledger: Ledger;
-  logger: Logger;
   /** The line in place of an old result. */
   reference: Reference;
   /** Whether results of this tool are instructions, which stay whole. */
   returnsInstructions(toolName: string): boolean;
   emit(event: UnsignedEvent): void;
-  /** The model that writes summaries; `model` is the model of the agent. */
-  summaryModel(model: LanguageModelV4): Promise<LanguageModelV4>;
-  /** A call of that model, without tools. */
-  summaryCall(call: { model: LanguageModelV4; context: RunContext; prompt: LanguageModelV4Prompt }): ModelCall;
 }
 
 /** A prompt, as far as its length depends on more than the history. */
@@ -86,20 +79,12 @@ interface Plan {
 
 /** Of the window, where the option gives no part of it. */
 const DEFAULT_AT = 0.8;
-/** A summary of less would not be shorter. */
-const MIN_SUMMARY_TOKENS = 150;
-const MAX_SUMMARY_TOKENS = 4_000;
-const WORDS_PER_TOKEN = 0.6;
-/** Part of the context window that a transcript may take. */
-const TRANSCRIPT_PART = 0.75;
-const MIN_PIECE_TOKENS = 200;
 const MIN_RESULT_BYTES = 500;
-/** Without a summary the run goes on; other errors are for the program to fix, or end the run. */
-const tolerated: readonly PocketErrorCode[] = ['MODEL_FAILED', 'ANSWER_FILTERED', 'ANSWER_CUT_OFF', 'RATE_LIMITED'];
 
 export class Compactor {
   readonly #options: CompactorOptions;
   readonly #windows = new ContextWindows();
+  readonly #summaries: SummaryWriter;
   #view: CompactedHistory = { from: 0, resultsFrom: 0 };
   #start: PromptStart = { before: [], from: 0 };
   #resets: number;
@@ -108,6 +93,7 @@ export class Compactor {
 
   constructor(options: CompactorOptions) {
     this.#options = options;
+    this.#summaries = new SummaryWriter({ ...options, windows: this.#windows });
     this.#resets = options.history.resets;
   }
 
@@ -187,7 +173,16 @@ export class Compactor {
     const older = messages.slice(from, cut);
     const isShort = older.reduce((sum, message) => sum + this.#tokensOf(plan, message), 0) < MIN_SUMMARY_TOKENS;
     if (isShort) return { view: this.#withShortResults(plan, messages, withoutResults) };
-    const summary = await this.#summaryOrNothing(plan, older, old.summary);
+    const { request, room, at, window } = plan;
+    const summary = await this.#summaries.write({
+      messages: older,
+      earlier: old.summary,
+      context: request.context,
+      own: request.model,
+      room,
+      window: window ?? at / DEFAULT_AT,
+      isRequired: occasion === 'command',
+    });
     if (summary !== undefined) {
       const view = { from: cut, summary, resultsFrom: cut, ...instructions, ...this.#requestLimit(plan) };
       return { view: this.#withShortResults(plan, messages, view), summary };
@@ -225,55 +220,6 @@ export class Compactor {
     const { at, keep } = this.#options.settings;
     const inTokens = (amount: number) => (amount > 1 ? amount : window && amount * window);
     return { at: inTokens(at), keep: inTokens(keep) };
-  }
-
-  /** Undefined if the model failed: then only old results are left out, and the run goes on. */
-  async #summaryOrNothing(
-    plan: Plan,
-    messages: readonly Message[],
-    earlier: string | undefined,
-  ): Promise<string | undefined> {
-    const { request, occasion } = plan;
-    try {
-      return await this.#summary(plan, messages, earlier);
-    } catch (error) {
-      request.context.signal.throwIfAborted();
-      const isTolerated = tolerated.some((code) => isPocketError(error, code));
-      if (occasion === 'command' || !isTolerated) throw error;
-      this.#options.logger.warn(
-        `The conversation could not be summarised; the run continues without a summary: ${errorText(error)}`,
-      );
-      return undefined;
-    }
-  }
-
-  async #summary(plan: Plan, messages: readonly Message[], earlier: string | undefined): Promise<string> {
-    const { ledger, summaryModel, summaryCall } = this.#options;
-    const { context, model: own } = plan.request;
-    const { budget, signal } = context;
-    const model = await abortable(summaryModel(own), signal);
-    const factor = this.#windows.factor(model);
-    const window = (await this.#windows.window(model)) ?? plan.window ?? plan.at / DEFAULT_AT;
-    const summaryTokens = Math.min(Math.max(plan.room / 10, MIN_SUMMARY_TOKENS), MAX_SUMMARY_TOKENS);
-    const pieceTokens = Math.max(window * TRANSCRIPT_PART - 2 * summaryTokens, MIN_PIECE_TOKENS);
-    return summarize({
-      messages,
-      earlier,
-      pieceBytes: Math.floor((pieceTokens * BYTES_PER_TOKEN) / factor),
-      maxWords: Math.floor(summaryTokens * WORDS_PER_TOKEN),
-      ask: async (prompt) => {
-        budget.checkModelCall();
-        if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
-        try {
-          const answer = await callModel(summaryCall({ model, context, prompt }));
-          await ledger.record({ run: context, model, answer });
-          return answer;
-        } catch (error) {
-          if (isContextOverflow(error)) this.#windows.learnOverflow(model, estimateInputTokens({ prompt }), error);
-          throw error;
-        }
-      },
-    });
   }
 
   #requestLimit({ room, request }: Plan): { maxRequestBytes: number } {
