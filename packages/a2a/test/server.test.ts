@@ -482,6 +482,20 @@ test('files reach an agent that is served with their types, and others are refus
   );
 });
 
+test('a message may have 20 files', async () => {
+  const model = new ScriptedModel(['many reports']);
+  const agent = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Reader', allowImages: true } }));
+  const client = await clientOf((await world.serve(agent, { files: ['application/pdf'] })).url);
+  const pdf = { raw: Buffer.from('%PDF-1.7').toString('base64'), mediaType: 'application/pdf' };
+  const image = { url: 'http://169.254.169.254/a.png', mediaType: 'image/png' };
+  const twenty = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? pdf : image));
+  await expect(send(client, message([...twenty, pdf]))).rejects.toThrow('A message may have at most 20 files.');
+  expect(answerOf(await send(client, message(twenty)))).toBe('many reports');
+  const sent = JSON.stringify(model.calls[0]?.prompt);
+  expect(sent.match(/its address is private/g)).toHaveLength(10);
+  expect(sent.match(/application\/pdf/g)).toHaveLength(10);
+});
+
 test('JSON and text files are read as text', async () => {
   const model = new ScriptedModel(['read']);
   const agent = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Reader' } }));

@@ -1,12 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type FetchOptions, type HttpFetch, makeFetch } from '../src/fetch/fetch.ts';
 
 const servers: Server[] = [];
@@ -244,6 +246,28 @@ test('refuses private addresses, also those that a name resolves to', async () =
   const fetch = open({ guard: 'public' });
   for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '169.254.1.1'])
     await expect(fetch(`http://${host}:${port}`)).rejects.toMatchObject({ code: 'PRIVATE_ADDRESS' });
+});
+
+test('a name is looked up once, so that its second address is never connected to', async () => {
+  const base = await serve(echoing);
+  const cancelled = new AbortController();
+  let lookups = 0;
+  const rebinding = (_name: string, _options: object, done: (error: null, found: object[]) => void) => {
+    const address = lookups++ === 0 ? '192.0.2.1' : '127.0.0.1'; // no machine has the first one
+    done(null, [{ address, family: 4 }]);
+    setTimeout(() => cancelled.abort(), 300);
+  };
+  vi.spyOn(dns, 'lookup').mockImplementation(rebinding as typeof dns.lookup);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  const { port } = new URL(base);
+  await expect(
+    open({ guard: 'public' })(`http://rebinding.example:${port}`, { signal: cancelled.signal }),
+  ).rejects.toThrow();
+  expect(lookups).toBe(1);
 });
 
 const notCalled = new Error('it would be called');

@@ -10,7 +10,7 @@ import {
 import { dropOldest, errorText, estimateBytes, isTextual, matchesType, sha256 } from '@pocket-agent/kit';
 import type { FileInput, ImageInput, PocketAgent, UserInput } from 'pocket-agent';
 import { agentResult, servedApproval } from 'pocket-agent/internal';
-import { type Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
+import { type Conversations, MAX_FILES, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
 import { isOver, type Message, type Part, type PushConfig, type Task, type Update } from '../wire/task.ts';
 import type { PushNotifications } from './push.ts';
 import { ServedTask } from './served-task.ts';
@@ -187,6 +187,8 @@ export class Tasks {
     if (!messageId) throw new RequestMalformedError('message.messageId is required.');
     if (role !== 'ROLE_USER') throw new RequestMalformedError('message.role must be ROLE_USER.');
     if (parts.length === 0) throw new RequestMalformedError('message.parts must not be empty.');
+    const files = parts.filter(({ raw, url }) => raw !== undefined || url !== undefined);
+    if (files.length > MAX_FILES) throw new RequestMalformedError(`A message may have at most ${MAX_FILES} files.`);
     for (const part of parts) this.#checkPart(part);
   }
 

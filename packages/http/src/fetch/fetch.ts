@@ -14,7 +14,7 @@ export { FetchError, type FetchErrorCode } from './fetch-error.ts';
 export { isHost } from './host-pattern.ts';
 export { withCutStrings } from './json-cutter.ts';
 export { isEventStream, limitedResponse, type ResponseLimits } from './limited-response.ts';
-export { isPublicHost } from './public-address.ts';
+export { isPrivateHost, isPublicHost } from './public-address.ts';
 
 export interface FetchOptions {
   /** public (default): refuses private addresses, so that URLs from strangers reach nothing inside. */

@@ -69,6 +69,16 @@ export async function isPublicHost(hostname: string): Promise<boolean> {
   }
 }
 
+/** Whether a host of a URL has a private address. Only for requests that others make: they may look it up differently. */
+export async function isPrivateHost(hostname: string): Promise<boolean> {
+  try {
+    const found = await lookupAll(hostname.replace(/^\[|\]$/g, ''), { all: true });
+    return found.some(({ address }) => isPrivateAddress(address));
+  } catch {
+    return false; // a name that is not known here
+  }
+}
+
 export function privateAddress(host: string): FetchError {
   return new FetchError('PRIVATE_ADDRESS', `The address of ${host} is private`);
 }

@@ -61,7 +61,7 @@ export function filePart(file: FileInput): FilePart {
   checkFile(file);
   if (typeof file.path === 'string')
     throw configError('addUserMessage() does not read files: pass { path } to run() or stream(), or { data } here.');
-  return file.url ? urlPart(file, file.url) : dataPart(file);
+  return (file.url ?? undefined) === undefined ? dataPart(file) : urlPart(file, file.url ?? '');
 }
 
 function urlPart({ mediaType, name }: FileInput, given: string | URL): FilePart {
@@ -79,8 +79,9 @@ function urlPart({ mediaType, name }: FileInput, given: string | URL): FilePart 
 }
 
 function dataPart({ data = '', mediaType, name }: FileInput): FilePart {
+  refuseLarge(fileName(name), data);
   const { bytes, declared } = readData(data);
-  if (bytes.byteLength > MAX_FILE_BYTES) throw tooLarge(name, bytes.byteLength);
+  if (bytes.byteLength > MAX_FILE_BYTES) throw tooLarge(fileName(name), bytes.byteLength);
   const given = mediaType ?? declared;
   const type = given ?? typeOfBytes(bytes) ?? typeOfName(name) ?? (isPlainText(bytes) ? 'text/plain' : undefined);
   if (type === undefined) throw unknownType(name);
@@ -89,6 +90,14 @@ function dataPart({ data = '', mediaType, name }: FileInput): FilePart {
   const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
   const filename = name ? { filename: name } : {};
   return { type: 'file', mediaType: baseType(type), ...filename, data: { type: 'data', data: base64 } };
+}
+
+/** Before base64 text is read, which takes time. */
+export function refuseLarge(what: string, data: Uint8Array | string): void {
+  const bytes = typeof data === 'string' ? Math.floor((data.length * 3) / 4) : data.byteLength;
+  // text may have a header, line breaks and padding
+  const allowed = typeof data === 'string' ? MAX_FILE_BYTES * 1.05 : MAX_FILE_BYTES;
+  if (bytes > allowed) throw tooLarge(what, bytes);
 }
 
 export function isImagePart(part: FilePart): boolean {
@@ -136,15 +145,15 @@ function singleLine(name: string | undefined): string | undefined {
   return name?.replace(/[\p{Cc}[\]]+/gu, ' ').trim() || undefined;
 }
 
-export function tooLarge(name: string | undefined, bytes: number): PocketError {
+export function tooLarge(what: string, bytes: number): PocketError {
   const megabytes = (bytes / 1024 / 1024).toFixed(1);
-  return configError(`${fileName(name)} is too large: it has ${megabytes} MB, and a file may have at most 20 MB.`);
+  return configError(`${what} is too large: it has ${megabytes} MB, and a file may have at most 20 MB.`);
 }
 
 function unknownType(name: string | undefined): PocketError {
   return configError(`The type of ${name === undefined ? 'a file' : `"${name}"`} is unknown: give its mediaType.`);
 }
 
-function fileName(name: string | undefined): string {
+export function fileName(name: string | undefined): string {
   return name === undefined ? 'A file' : `The file "${name}"`;
 }

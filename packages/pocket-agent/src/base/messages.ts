@@ -16,7 +16,7 @@ import {
   snapshot,
   standardBase64,
 } from '@pocket-agent/kit';
-import type { FileInput, FilePart } from './file-input.ts';
+import { type FileInput, type FilePart, refuseLarge } from './file-input.ts';
 
 /** One message of a history, as plain JSON; the system prompt is not part of it. */
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
@@ -240,6 +240,7 @@ export function imagePart(image: ImageInput): LanguageModelV4FilePart {
     const url = new URL(image).href as unknown as URL;
     return { type: 'file', mediaType: 'image/*', data: { type: 'url', url } };
   }
+  refuseLarge('An image', image);
   if (image instanceof Uint8Array) return base64Image(toBase64(image));
   const header = /^data:([^;,]+);base64,/.exec(image);
   const data = header ? image.slice(header[0].length) : image;

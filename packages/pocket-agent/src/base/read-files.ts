@@ -1,8 +1,10 @@
 // Reads the files of a run from disk. Loaded when a run has files.
-import { readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { configError, errorText } from '@pocket-agent/kit';
-import { checkFile, type FileInput, MAX_FILE_BYTES, tooLarge } from './file-input.ts';
+import { checkFile, type FileInput, fileName, MAX_FILE_BYTES, tooLarge } from './file-input.ts';
 
 /** The files with `data` in place of `path`. */
 export function readFiles(files: readonly FileInput[]): Promise<FileInput[]> {
@@ -23,9 +25,14 @@ async function readBytes(path: string): Promise<Buffer> {
     size = found.size;
     // reading a pipe or a device may never end
     if (!found.isFile()) throw new Error('it is not a regular file');
-    if (size <= MAX_FILE_BYTES) return await readFile(path);
+    if (size <= MAX_FILE_BYTES) {
+      // a log may grow while it is read, and a file of the system may have more than its size says
+      const bytes = await buffer(createReadStream(path, { end: MAX_FILE_BYTES }));
+      size = bytes.byteLength;
+      if (size <= MAX_FILE_BYTES) return bytes;
+    }
   } catch (error) {
     throw configError(`Cannot read ${path}: ${errorText(error)}`, error);
   }
-  throw tooLarge(path, size);
+  throw tooLarge(fileName(path), size);
 }

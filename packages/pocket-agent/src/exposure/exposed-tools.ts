@@ -15,7 +15,7 @@ import type { Reach } from '../tools/step-calls.ts';
 import { type ToolEntry, ToolTable } from '../tools/tool-table.ts';
 import { MAX_TOOLS, warnOfVolume } from '../tools/tool-volume.ts';
 import type { Embed } from './embedder.ts';
-import { describedSearch, type FoundEntry, toolSearch } from './find-tools.ts';
+import { describedSearch, type FoundEntry, prepareSearch, toolSearch } from './find-tools.ts';
 import { byName, exposureOf, isWithin, limitFor, MAX_FOUND, planTools, type ToolPlan, tokensOf } from './tool-plan.ts';
 import { type UsedTool, usedTools } from './used-tools.ts';
 
@@ -135,6 +135,7 @@ export class ToolExposure {
         return undefined;
       }
       this.#plan = plan;
+      prepareSearch(plan.searched);
       warnOfVolume({ ...this.#options, tokens: plan.direct.map(tokensOf) });
       await this.#report(plan);
     }

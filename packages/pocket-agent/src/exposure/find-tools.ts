@@ -81,6 +81,18 @@ function findTools(options: ToolSearch) {
   });
 }
 
+/** The index of so many tools takes a time that a person notices. */
+const PREPARED_FROM = 1_000;
+/** The request to the model goes out first. */
+const PREPARE_AFTER_MS = 20;
+
+/** Builds the index of a long list while the model writes its answer; that of a short list is built by the first search. */
+export function prepareSearch(entries: readonly FoundEntry[]): void {
+  if (entries.length < PREPARED_FROM) return;
+  const prepare = () => void indexOf(entries).catch(() => {}); // a search reports the error
+  setTimeout(prepare, PREPARE_AFTER_MS).unref();
+}
+
 /** The tools that fit a query best, for programs that show them in their own way. */
 export async function searchTools<Entry extends ToolEntry>(
   entries: readonly Entry[],

@@ -6,7 +6,7 @@ import type {
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider';
 import type { HttpFetch } from '@pocket-agent/http/fetch';
-import { errorText, isTextual } from '@pocket-agent/kit';
+import { errorText, isTextual, Semaphore } from '@pocket-agent/kit';
 import { MAX_FILE_BYTES, textPart } from '../base/file-input.ts';
 
 interface InlineOptions {
@@ -14,6 +14,10 @@ interface InlineOptions {
   /** Allows addresses of this machine and its network. Users who may pass URLs to an agent could read from there. */
   allowPrivate: boolean;
 }
+
+/** Of one prompt. A person may name any number of large files. */
+const MAX_PARALLEL = 4;
+const MAX_TOTAL_BYTES = 5 * MAX_FILE_BYTES;
 
 interface Download {
   mediaType: string;
@@ -37,15 +41,18 @@ export async function inlineFiles(
   model: LanguageModelV4,
   options: InlineOptions,
 ): Promise<LanguageModelV4Prompt> {
+  const downloads: Downloads = { ...options, slots: new Semaphore(MAX_PARALLEL), bytes: 0 };
   const done = inlined.get(model) ?? new WeakMap<UserMessage, UserMessage>();
   inlined.set(model, done);
   const open = prompt.filter((message) => message.role === 'user').filter((message) => !done.has(message));
   const supported = await model.supportedUrls;
   await Promise.all(
     open.map(async (message) => {
-      const isMissing = (part: UserMessage['content'][number]) => isRemote(part) && !takesUrl(supported, part);
-      if (!message.content.some(isMissing)) return done.set(message, message);
-      const content = message.content.map((part) => (isRemote(part) && isMissing(part) ? inline(part, options) : part));
+      if (!message.content.some(isRemote)) return done.set(message, message);
+      const content = message.content.map(async (part) => {
+        if (!isRemote(part)) return part;
+        return (await mayPass(part, supported, options)) ? part : inline(part, downloads);
+      });
       return done.set(message, { ...message, content: await Promise.all(content) });
     }),
   );
@@ -54,6 +61,18 @@ export async function inlineFiles(
 
 function isRemote(part: { type: string; data?: { type: string } }): part is RemotePart {
   return part.type === 'file' && part.data?.type === 'url';
+}
+
+/** The server of a model may be in our network too, so it does not get private addresses either. */
+async function mayPass(
+  part: RemotePart,
+  supported: Record<string, RegExp[]>,
+  { allowPrivate }: InlineOptions,
+): Promise<boolean> {
+  if (!takesUrl(supported, part)) return false;
+  if (allowPrivate) return true;
+  const { isPrivateHost } = await import('@pocket-agent/http/fetch');
+  return !(await isPrivateHost(part.data.url.hostname));
 }
 
 function takesUrl(supported: Record<string, RegExp[]>, part: RemotePart): boolean {
@@ -65,18 +84,24 @@ function takesUrl(supported: Record<string, RegExp[]>, part: RemotePart): boolea
   });
 }
 
-async function inline(part: RemotePart, options: InlineOptions): Promise<InlinedPart> {
+interface Downloads extends InlineOptions {
+  slots: Semaphore;
+  /** Downloaded so far. */
+  bytes: number;
+}
+
+async function inline(part: RemotePart, downloads: Downloads): Promise<InlinedPart> {
   const known = fetched.get(part);
   if (known) return known;
   const { url } = part.data;
   let result: InlinedPart;
   try {
-    const { mediaType, bytes } = await download(part, options);
+    const { mediaType, bytes } = await download(part, downloads);
     result = isTextual(mediaType)
       ? textPart(bytes, mediaType, part.filename)
       : { ...part, mediaType, data: { type: 'data', data: bytes.toString('base64') } };
   } catch (error) {
-    options.signal.throwIfAborted();
+    downloads.signal.throwIfAborted();
     // a dead link does not end the conversation; the query may contain a signature, so it is left out
     const reason = reasonOf(error).replaceAll(url.href, url.host);
     result = {
@@ -88,7 +113,19 @@ async function inline(part: RemotePart, options: InlineOptions): Promise<Inlined
   return result;
 }
 
-async function download(part: RemotePart, { signal, allowPrivate }: InlineOptions): Promise<Download> {
+async function download(part: RemotePart, downloads: Downloads): Promise<Download> {
+  const release = await downloads.slots.acquire(downloads.signal);
+  try {
+    if (downloads.bytes >= MAX_TOTAL_BYTES) throw new Error('the files of a message may have 100 MB together');
+    const found = await downloadOne(part, downloads);
+    downloads.bytes += found.bytes.byteLength;
+    return found;
+  } finally {
+    release();
+  }
+}
+
+async function downloadOne(part: RemotePart, { signal, allowPrivate }: InlineOptions): Promise<Download> {
   const { makeFetch } = await import('@pocket-agent/http/fetch');
   const guard = allowPrivate ? 'none' : 'public';
   fetches[guard] ??= makeFetch({ ...bounds, guard });

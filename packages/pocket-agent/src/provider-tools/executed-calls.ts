@@ -1,7 +1,7 @@
 // Tool calls of one answer that the provider ran: shown as events, as the stream reports them or with the whole answer, then
 // audited and counted like other calls.
 import type { LanguageModelV4Content } from '@ai-sdk/provider';
-import { deepCopy, isRecord } from '@pocket-agent/kit';
+import { deepCopy, isRecord, printable, warnOnce } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
 import { type AssistantMessage, providerResultPart } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
@@ -68,12 +68,15 @@ export class ExecutedCalls {
       const call = callOf(part);
       if (!this.#shownCalls.has(call.id)) this.#emitCall(call);
       const result = results.find(({ toolCallId }) => toolCallId === part.toolCallId);
+      const entry = table.find(part.toolName);
+      const isOffered = entry?.source.providerTool?.(entry.tool) !== undefined;
+      if (!isOffered) this.#warn(part.toolName);
       audit?.({
         call,
         decision: 'allowed',
         by: 'policy',
-        reason: 'the provider of the model ran it',
-        capability: table.find(part.toolName)?.capability,
+        reason: `the provider of the model ran it${isOffered ? '' : ', although it was not offered'}`,
+        capability: entry?.capability,
         outcome: result && isFailed(result) ? 'failed' : 'done',
         durationMs: 0,
       });
@@ -84,6 +87,13 @@ export class ExecutedCalls {
       }
     }
     return overBudget;
+  }
+
+  /** Nothing here can stop a provider that searches anyway. */
+  #warn(name: string): void {
+    const { agent } = this.#options.context;
+    const text = `The provider of the model ran "${printable(name, 100)}", which was not offered: profiles do not apply to it.`;
+    warnOnce({ logger: agent.logger, about: agent, key: name, text });
   }
 
   #emitCall(call: ToolCall): void {

@@ -3,7 +3,8 @@ import { errorText, matchesType, PocketError, shownFile } from '@pocket-agent/ki
 import { type FileInput, filePart } from '../base/file-input.ts';
 import type { UserInput } from '../base/messages.ts';
 
-const MAX_FILES = 20;
+/** Of one message. */
+export const MAX_FILES = 20;
 
 /** One file as a client sends it. */
 export interface SentFile {
@@ -36,6 +37,11 @@ export function filesSchema(types: readonly string[]): object {
 /** What the agent is run with. Throws for a file that cannot be read, or whose type is not one of `types`. */
 export function inputOf(text: string, files: readonly SentFile[], types: readonly string[]): string | UserInput {
   if (files.length === 0) return text;
+  if (files.length > MAX_FILES)
+    throw new PocketError(
+      'TOOL_ARGUMENTS_INVALID',
+      `A message may have at most ${MAX_FILES} files, not ${files.length}.`,
+    );
   return { text, files: files.map((file) => readFile(file, types)) };
 }
 

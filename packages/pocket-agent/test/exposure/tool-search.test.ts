@@ -71,6 +71,43 @@ test('a prompt has no more tools than OpenAI accepts, however short they are', a
   expect(shown.map(({ length }) => length)).toEqual([100, 101, 127, 127]);
 });
 
+test('the index of thousands of tools is built while the model writes its first answer', async () => {
+  /** Processor time of the search, in microseconds. */
+  const searchAfter = async (waiting: () => Promise<void>): Promise<number> => {
+    const tools = Array.from({ length: 3_000 }, (_, index) => {
+      const description = Array.from({ length: 60 }, (__, word) => `word${(index * 7 + word * 31) % 5_000}`).join(' ');
+      return tool({ name: `thing_${index}`, description, capability: 'read', run: () => 'done' });
+    });
+    let [began, used] = [process.threadCpuUsage(), 0];
+    const onEvent = ({ type }: AgentEvent) => {
+      if (type === 'tool_call') began = process.threadCpuUsage();
+      if (type === 'tool_result') used = process.threadCpuUsage(began).user;
+    };
+    const { agent, model } = scriptedAgent([find('thing 7'), 'done'], {
+      tools,
+      exposure: 'deferred',
+      hooks: { onEvent },
+    });
+    const answer = model.doGenerate.bind(model);
+    model.doGenerate = async (options) => {
+      if (model.calls.length === 0) await waiting();
+      return answer(options);
+    };
+    await agent.run('go');
+    return used;
+  };
+  const atOnce = await searchAfter(async () => {});
+  const later = await searchAfter(async () => {
+    // until this thread has nothing more to do
+    for (let quiet = 0; quiet < 10; ) {
+      const before = process.threadCpuUsage();
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      quiet = process.threadCpuUsage(before).user < 1_000 ? quiet + 1 : 0;
+    }
+  });
+  expect(later).toBeLessThan(atOnce / 3);
+});
+
 test('the description of find_tools names the servers', async () => {
   const { agent, model } = await searching(['done']);
   await agent.run('go');

@@ -2,12 +2,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { PocketAgent, Router } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { everyModel, FakeProviders, PIXEL } from '../fixtures/providers/fake-providers.ts';
 import { type Host, listen } from '../fixtures/servers/http-hosts.ts';
-import { silent } from '../helpers.ts';
+import { expectLittleWork, silent } from '../helpers.ts';
 
 const PDF = Buffer.from('%PDF-1.7\n1 0 obj <<>> endobj\n%%EOF\n');
 const PDF_BASE64 = PDF.toString('base64');
@@ -49,6 +50,11 @@ async function onDisk(name: string, content: Buffer | string): Promise<string> {
   const path = join(folder, name);
   await writeFile(path, content);
   return path;
+}
+
+/** Unlike that of ScriptedModel, its provider fetches no URLs. */
+function downloadingModel(script: ConstructorParameters<typeof ScriptedModel>[0]): ScriptedModel {
+  return Object.assign(new ScriptedModel(script), { supportedUrls: {} });
 }
 
 const urlOf = (path: string) => `${new URL(host.url).origin}${path}`;
@@ -286,6 +292,52 @@ describe('a URL', () => {
     expect(`${fake.lastBody}`).toContain(PDF_BASE64);
   });
 
+  test('that expands without end is read up to its limit', async () => {
+    const bomb = gzipSync(Buffer.alloc(200_000_000));
+    const packed = await listen(undefined, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/pdf', 'content-encoding': 'gzip' }).end(bomb);
+    });
+    onTestFinished(() => packed.close());
+    const before = process.memoryUsage.rss();
+    expect(await read(`${new URL(packed.url).origin}/bomb.pdf`)).toContain('The answer is larger than 20971520 bytes');
+    expect(process.memoryUsage.rss() - before).toBeLessThan(150_000_000);
+  });
+
+  test('of many large files: four are downloaded at a time, and 100 MB of one prompt', async () => {
+    let [open, most] = [0, 0];
+    const many = await listen(undefined, (_request, response) => {
+      most = Math.max(most, ++open);
+      response.on('close', () => open--);
+      response.writeHead(200, { 'content-type': 'application/pdf' }).end(Buffer.alloc(19_000_000));
+    });
+    onTestFinished(() => many.close());
+    const { origin } = new URL(many.url);
+    const model = downloadingModel(['Read.']);
+    const files = Array.from({ length: 40 }, (_, index) => ({ url: `${origin}/${index}.pdf` }));
+    await new PocketAgent({ llmModel: model, logger: silent }).run({ text: 'Read.', files });
+    const content = model.calls[0]?.prompt.at(-1)?.content ?? [];
+    const kept = typeof content === 'string' ? [] : content.filter(({ type }) => type === 'file');
+    expect(kept.length).toBeGreaterThanOrEqual(5);
+    expect(kept.length).toBeLessThanOrEqual(9);
+    expect(JSON.stringify(content.slice(-1))).toContain('the files of a message may have 100 MB together');
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
+  test.each([
+    'http://169.254.169.254/a.pdf',
+    'http://[::ffff:10.0.0.1]/a.pdf',
+    'http://localhost/a.pdf',
+    'http://127.1/a.pdf',
+  ])('with the private address %s does not reach a model server that fetches URLs itself', async (url) => {
+    vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '');
+    const model = new ScriptedModel(['Nothing to read.']);
+    const agent = new PocketAgent({ llmModel: model, allowImages: true, logger: silent });
+    await agent.run({ text: 'Read.', files: [{ url }], images: [url] });
+    const sent = JSON.stringify(model.calls[0]?.prompt);
+    expect(sent.match(/its address is private/g)).toHaveLength(2);
+    expect(sent).not.toContain('"type":"url"');
+  });
+
   test('with a private address is refused, and no request is sent', async () => {
     vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '');
     expect(await read(urlOf('/report.pdf'))).toContain('its address is private');
@@ -312,12 +364,35 @@ describe('an invalid file is refused:', () => {
     ['a type with a line break', { data: PDF, mediaType: 'application/pdf\r\nX: y' }, 'must be a type such as'],
     ['an empty path', { path: '' }, 'path must be a path'],
     ['no bytes', { data: new Uint8Array(), mediaType: 'application/pdf' }, 'A file is empty'],
+    ['an empty URL', { url: '' }, 'The url of a file must begin with http:// or https://'],
+    ['base64 text of too many bytes', { data: 'A'.repeat(1.5 * TOO_LARGE) }, 'at most 20 MB'],
+    ['a data: URL of too many bytes', { data: `data:application/pdf;base64,${'A'.repeat(1.5 * TOO_LARGE)}` }, '20 MB'],
     ['too many bytes', { data: Buffer.alloc(TOO_LARGE), mediaType: 'application/pdf' }, 'at most 20 MB'],
   ])('%s', async (_what, file, message) => {
     await expect(agent().run({ text: 'Read.', files: [file as object] })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(message),
     });
+  });
+
+  test('text of 120 MB without a look at it', async () => {
+    const data = 'A'.repeat(120_000_000);
+    const before = process.threadCpuUsage();
+    for (const each of [{ data, mediaType: 'application/pdf' }, { data: `data:application/pdf;base64,${data}` }])
+      await expect(agent().run({ text: 'Read.', files: [each] })).rejects.toThrow('is too large');
+    const seeing = new PocketAgent({ llmModel: new ScriptedModel([]), allowImages: true, logger: silent });
+    await expect(seeing.run({ text: 'Look.', images: [data] })).rejects.toThrow(
+      'An image is too large: it has 85.8 MB',
+    );
+    expectLittleWork(before);
+  });
+
+  test('a file of the system that has more than its size says', async () => {
+    const path = '/proc/self/mountinfo'; // its size is 0
+    const model = new ScriptedModel(['Read.']);
+    const reader = new PocketAgent({ llmModel: model, logger: silent });
+    await reader.run({ text: 'Read.', files: [{ path, mediaType: 'text/plain' }] });
+    expect(JSON.stringify(model.calls[0]?.prompt)).toContain(' / ');
   });
 
   test('too large a file on disk, before it is read', async () => {

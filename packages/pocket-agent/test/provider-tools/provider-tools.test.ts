@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAnthropic } from '@ai-sdk/anthropic';
-import { type AgentEvent, PocketAgent, type PocketAgentOptions, type ProviderTool, Router } from 'pocket-agent';
+import { type AgentEvent, PocketAgent, type PocketAgentOptions, type ProviderTool, Router, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { FakeAnswer, Json } from '../fixtures/providers/fake-dialect.ts';
@@ -247,6 +247,67 @@ test('forks offer it, and listTools() lists it', async () => {
   await agent.fork().run('Hi.');
   expect(offered()).toEqual(['web_search']);
   expect(await agent.listTools()).toMatchObject([{ name: 'web_search', capability: 'read', from: 'config' }]);
+});
+
+describe('a profile that may do less than a reader', () => {
+  const nothing = { capabilities: [] } as const;
+
+  test('is offered no tool of the provider, wherever the profile is set', async () => {
+    const options = { providerTools: [gptSearch], tools: [add] };
+    fake.script('One.', 'Two.', 'Three.', 'Four.');
+    await fake.agent('gpt-5.1', { ...options, access: { profile: nothing } }).run('Hi.');
+    await fake.agent('gpt-5.1', options).run('Hi.', { profile: nothing });
+    await fake.agent('gpt-5.1', { ...options, access: { profile: nothing } }).run('Hi.', { profile: 'admin' });
+    await fake
+      .agent('gpt-5.1', { ...options, access: { profile: nothing }, exposure: 'direct' })
+      .fork()
+      .run('Hi.');
+    expect(fake.requests.map(({ body }) => offered(body))).toEqual([[], [], [], []]);
+  });
+
+  test('cannot get it through a choice, a hook or another tool', async () => {
+    const call = (name: string) => ({ toolCalls: [{ name, arguments: {} }] });
+    fake.script(call('web_search'), call('relay'), 'Done.');
+    const audit: unknown[] = [];
+    const relay = tool({
+      name: 'relay',
+      description: 'Calls the search',
+      capability: 'read',
+      run: async (_, { tools }) => String(await tools?.call('web_search', {}).catch((error: Error) => error.message)),
+    });
+    const agent = fake.agent('gpt-5.1', {
+      providerTools: [gptSearch],
+      tools: [relay],
+      access: { profile: { ...nothing, allow: ['relay'] } },
+      hooks: {
+        onEvent: ({ type, data }) => void (type === 'audit' && audit.push(data)),
+        preToolCall: (_context, made) => (made.name === 'relay' ? undefined : { ...made, name: 'web_search' }),
+      },
+    });
+    await agent.run('Hi.');
+    expect(fake.requests.flatMap(({ body }) => offered(body))).toEqual(['function', 'function', 'function']);
+    expect(audit).toMatchObject([
+      { tool: 'web_search', outcome: 'not run' },
+      { tool: 'web_search', outcome: 'not run', via: 'tool' },
+      { tool: 'relay', outcome: 'done' },
+    ]);
+  });
+
+  test('reads in the audit and the log what a provider ran although it was not offered', async () => {
+    fake.script(claudeSearched);
+    const audit: unknown[] = [];
+    const warnings: string[] = [];
+    const agent = fake.agent('anthropic/claude-sonnet-4-5', {
+      providerTools: [claudeSearch],
+      access: { profile: nothing },
+      logger: { ...silent, warn: (text: string) => void warnings.push(text) },
+      hooks: { onEvent: ({ type, data }) => void (type === 'audit' && audit.push(data)) },
+    });
+    await agent.run('Search.');
+    const reason = 'the provider of the model ran it, although it was not offered';
+    expect(audit).toMatchObject([{ tool: 'web_search', outcome: 'done', reason }]);
+    expect(warnings).toEqual([expect.stringContaining('ran "web_search", which was not offered')]);
+  });
 });
 
 test('a sub-agent does not offer what its parent agent may not use', async () => {
