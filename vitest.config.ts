@@ -28,7 +28,7 @@ const common = {
 
 export default defineConfig({
   test: {
-    maxWorkers: Math.max(4, availableParallelism()), // many tests wait for a clock or a child, and hardly work
+    maxWorkers: Math.max(3, availableParallelism()), // many tests wait for a clock or a child, and hardly work
     // programs that tests start load the bundles of scripts/test-programs.ts, and share what Node has compiled, as in
     // scripts/run-tests.ts
     env: {

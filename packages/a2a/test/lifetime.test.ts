@@ -6,7 +6,7 @@ function run(args: readonly string[]) {
   return spawnSync(process.execPath, ['-C', 'pocket-agent/source', ...args], {
     cwd: fileURLToPath(new URL('.', import.meta.url)),
     encoding: 'utf8',
-    timeout: 55_000,
+    timeout: 20_000 * Number(process.env.TEST_PATIENCE),
   });
 }
 

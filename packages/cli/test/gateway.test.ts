@@ -80,7 +80,7 @@ test('lists calls that wait for approval, and answers them; money of a caller is
   };
   const answered = async (...answer: [string, ...string[]]) => {
     const result = call();
-    await expect.poll(async () => (await run('approvals')).stdout, { timeout: 20_000 }).not.toBe('');
+    await expect.poll(async () => (await run('approvals')).stdout).not.toBe('');
     const { stdout: line } = await run('approvals', 'list');
     expect(line).toMatch(/^\S{36} {2}ann {2}plain__echo \(\w+\) {2}\{"text":"a"\}\n$/);
     const [action, ...others] = answer;

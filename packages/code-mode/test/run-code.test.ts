@@ -2,7 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { type AgentEvent, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { add, expectValidHistory, fail, resultText, silent } from '../../pocket-agent/test/helpers.ts';
 import { codingAgent, echo, run } from './helpers.ts';
 
@@ -288,12 +288,12 @@ test('an abort ends the script and its thread', async () => {
     const running = agent.run('Go', { signal: controller.signal });
     running.catch(() => {});
     const isInside = ({ type, data }: AgentEvent) => type === 'tool_call' && 'parentToolCallId' in data;
-    await vi.waitFor(() => expect(events.some(isInside)).toBe(true), 10_000);
+    await expect.poll(() => events.some(isInside)).toBe(true);
     controller.abort();
     await expect(running).rejects.toMatchObject({ code: 'ABORTED' });
     expectValidHistory(agent);
   }
-  await vi.waitFor(() => expect(threads()).toBeLessThanOrEqual(before), { timeout: 10_000 }); // a thread ends by itself
+  await expect.poll(threads).toBeLessThanOrEqual(before); // a thread ends by itself
 });
 
 test('errors name the line, and the model reads the console before them', async () => {

@@ -25,7 +25,7 @@ async function drop({ url, caller }: Served, name = 'ann', note = 'a'): Promise<
   return async () => textOf(await client.call('notes__drop', { name: note }));
 }
 
-const patience = { timeout: 20_000, interval: 10 };
+const often = { interval: 10 };
 
 describe('at the endpoint', () => {
   const started2 = async (options?: GatewayOptions) => {
@@ -45,7 +45,7 @@ describe('at the endpoint', () => {
     const answer = (id: string, body: object) =>
       request(`/approvals/${id}`, { method: 'POST', body: JSON.stringify(body) });
     const next = async (): Promise<OpenQuestion> => {
-      await expect.poll(async () => (await list()).questions.length, patience).toBe(1);
+      await expect.poll(async () => (await list()).questions.length, often).toBe(1);
       return (await list()).questions[0] as OpenQuestion;
     };
     return { request, list, answer, next };
@@ -122,7 +122,7 @@ describe('at the endpoint', () => {
     await patient.next();
     gone.abort();
     await expect(result).rejects.toThrow();
-    await expect.poll(async () => (await patient.list()).questions, patience).toEqual([]);
+    await expect.poll(async () => (await patient.list()).questions, often).toEqual([]);
   });
 
   test('an approver can wait for news', async () => {
@@ -176,7 +176,7 @@ describe('on Mattermost', () => {
     const world = await started({ mattermost: { ...mattermost, ...approvals } });
     const posts = () => [...fake.world.posts.values()].filter(({ user_id: user }) => user === fake.user('helper').id);
     const asked = async (count: number) => {
-      await expect.poll(() => posts().filter(({ root_id: root }) => root === '').length, patience).toBe(count);
+      await expect.poll(() => posts().filter(({ root_id: root }) => root === '').length, often).toBe(count);
       return posts().filter(({ root_id: root }) => root === '')[count - 1]?.id ?? '';
     };
     return { fake, world, posts, asked, message: (id: string) => fake.world.post(id).message };
@@ -198,7 +198,7 @@ describe('on Mattermost', () => {
     // the block of code is not left
     expect(question.match(/```/g)).toHaveLength(2);
     expect(question).toContain(String.raw`"\u0060\u0060\u0060 @all`);
-    await expect.poll(() => message(root), patience).toContain('Allowed by bob.');
+    await expect.poll(() => message(root), often).toContain('Allowed by bob.');
     expect((await answered(2, 'deny: not today')).result).toContain('was not called: not today');
     expect((await answered(3, '@helper allow {"name":"b"}')).result).toContain('dropped b');
     expect((await answered(4, 'allow always')).result).toContain('dropped ```');
@@ -212,11 +212,11 @@ describe('on Mattermost', () => {
     const root = await asked(1);
     const replies = () => posts().filter((post) => post.root_id === root);
     fake.say('bob', room, 'allow', { root });
-    await expect.poll(replies, patience).toHaveLength(1);
+    await expect.poll(replies, often).toHaveLength(1);
     fake.say('helper', room, 'allow', { root });
     fake.say('alice', room, 'hm, maybe', { root });
     await expect
-      .poll(() => replies().map(({ message }) => message.slice(0, 30)), patience)
+      .poll(() => replies().map(({ message }) => message.slice(0, 30)), often)
       .toEqual(['Only the approvers of the gate', 'allow', 'I could not read that. Reply t']);
     fake.say('alice', room, 'allow', { root });
     expect(await result).toBe('dropped a');
@@ -231,7 +231,7 @@ describe('on Mattermost', () => {
     const call = await drop(world);
     expect(await call()).toContain('it was not approved within 500 ms');
     const root = await asked(1);
-    await expect.poll(() => message(root), patience).toContain('This question is closed');
+    await expect.poll(() => message(root), often).toContain('This question is closed');
     await fake.close();
     expect(await call()).toContain('nobody could be asked to approve it');
   });
@@ -247,7 +247,7 @@ describe('on Discord', () => {
     const answered = async (count: number, reply: string) => {
       const result = call();
       const asked = () => discord.botMessages('general').filter(({ content }) => content.startsWith('May this'));
-      await expect.poll(() => asked().length, patience).toBe(count);
+      await expect.poll(() => asked().length, often).toBe(count);
       const replyTo = asked()[count - 1];
       discord.user('otherbot').say('general', 'allow', { replyTo });
       discord.user('ann').say('general', 'allow'); // is no reply
@@ -256,7 +256,7 @@ describe('on Discord', () => {
     };
     const { replyTo, result } = await answered(1, 'deny');
     expect(result).toContain('it was not approved');
-    await expect.poll(() => replyTo?.content, patience).toContain(`Denied by ${discord.user('bob').id}.`);
+    await expect.poll(() => replyTo?.content, often).toContain(`Denied by ${discord.user('bob').id}.`);
     expect(replyTo?.pinged).toMatchObject({ users: [], everyone: false });
     expect((await answered(2, 'allow ```json\n{"name":"b"}\n```')).result).toContain('dropped b');
     expect(discord.unknownRequests).toEqual([]);

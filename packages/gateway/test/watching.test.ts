@@ -98,15 +98,11 @@ describe.each(['2025', '2026'] as const)('a server of %s', (era) => {
     const port = Number(new URL(host.url).port);
     const again = await servers[era](new Set(), port);
     atEnd(() => again.close());
-    await expect
-      .poll(
-        async () => {
-          await client.callTool({ name: 'wiki__edit', arguments: {} }).catch(() => {});
-          return told;
-        },
-        { timeout: 20_000 },
-      )
-      .toContain('wiki://page');
+    const toldAfterEdit = async () => {
+      await client.callTool({ name: 'wiki__edit', arguments: {} }).catch(() => {});
+      return told;
+    };
+    await expect.poll(toldAfterEdit).toContain('wiki://page');
   });
 });
 

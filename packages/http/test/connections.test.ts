@@ -273,7 +273,7 @@ test('an idle connection does not keep the process alive', async () => {
     import { makeFetch } from ${JSON.stringify(new URL('../src/fetch/fetch.ts', import.meta.url))};
     console.log(await (await makeFetch({ guard: 'none' })(${JSON.stringify(url)})).text());`;
   const args = ['-C', 'pocket-agent/source', '--input-type=module', '--eval', program];
-  const child = spawn(process.execPath, args, { timeout: 25_000 });
+  const child = spawn(process.execPath, args, { timeout: 20_000 * Number(process.env.TEST_PATIENCE) });
   expect(await text(child.stdout)).toBe('ok\n');
   expect(await once(child, 'exit')).toEqual([0, null]);
 });

@@ -655,7 +655,7 @@ describe('the end of conversations and servers', () => {
   test('a program ends by itself after close()', async () => {
     const script = fileURLToPath(new URL('../fixtures/programs/served-over-http.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, ['-C', 'pocket-agent/source', script], {
-      timeout: 55_000,
+      timeout: 20_000 * Number(process.env.TEST_PATIENCE),
     });
     expect(stdout).toBe('closed\n');
   });
