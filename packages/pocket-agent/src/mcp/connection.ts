@@ -1,7 +1,15 @@
 // The connection to one MCP server: opens a session at first use, and replaces one that is lost. A server whose session
 // or list of tools failed is unavailable: it has no tools, and is retried with growing pauses and at each run start.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { abortable, errorText, isPocketError, MAX_TIMER_MS, neverAborted, PocketError } from '@pocket-agent/kit';
+import {
+  abortable,
+  errorText,
+  inToolCallSpan,
+  isPocketError,
+  MAX_TIMER_MS,
+  neverAborted,
+  PocketError,
+} from '@pocket-agent/kit';
 import type { ServerStatus } from '../run/events.ts';
 import { inRun } from '../run/run-context.ts';
 import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/tool-source.ts';
@@ -131,7 +139,10 @@ export class McpConnection {
     for (;;) {
       const session = await attempts.holdSession();
       try {
-        return await session.callTool({ tool, args, context, attempts });
+        return await inToolCallSpan(
+          () => session.sentCall(tool),
+          () => session.callTool({ tool, args, context, attempts }),
+        );
       } catch (error) {
         await attempts.recover(session, error);
       } finally {

@@ -11,7 +11,6 @@ import {
   abortable,
   callListener,
   errorText,
-  inToolCallSpan,
   MAX_TIMER_MS,
   neverAborted,
   type SentCall,
@@ -78,14 +77,7 @@ export class Session {
   }
 
   /** One attempt at a call. */
-  callTool(attempt: ToolCallAttempt): Promise<CallToolResult> {
-    return inToolCallSpan(
-      () => this.#traced(attempt),
-      () => this.#callTool(attempt),
-    );
-  }
-
-  async #callTool({ tool, args, context, attempts }: ToolCallAttempt): Promise<CallToolResult> {
+  async callTool({ tool, args, context, attempts }: ToolCallAttempt): Promise<CallToolResult> {
     const { name: server, entry, pending } = this.#options;
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = entry;
     attempts.startedAt ??= performance.now();
@@ -172,7 +164,8 @@ export class Session {
     return `${errorText(error)}${this.transport instanceof ChildTransport ? childHint(this.transport) : ''}`;
   }
 
-  #traced({ tool }: ToolCallAttempt): SentCall {
+  /** What the span of a call shows. */
+  sentCall(tool: Tool): SentCall {
     const { entry } = this.#options;
     const { sessionId } = this.transport;
     const server = 'url' in entry && entry.url ? new URL(entry.url) : 'command' in entry ? 'pipe' : undefined;
