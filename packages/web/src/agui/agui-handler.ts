@@ -1,18 +1,12 @@
 // A handler for clients of AG-UI: questions, answers to interrupts, coming back, and stopping.
-import { errorText, OptionSet } from '@pocket-agent/kit';
+import { OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
-import { callerOf, problem, type WebCaller } from '../live/caller.ts';
+import { problem, type WebCaller } from '../live/caller.ts';
+import { readRequest, webHandler } from '../live/handler.ts';
 import type { LiveRun } from '../live/live-run.ts';
 import { LiveRuns } from '../live/live-runs.ts';
-import {
-  DEFAULT_MAX_BODY,
-  fileTypesOf,
-  showsTool,
-  type WebHandler,
-  type WebOptions,
-  webRules,
-} from '../live/options.ts';
-import { readJson, streamed, traceparentOf } from '../live/responses.ts';
+import { fileTypesOf, showsTool, type WebHandler, type WebOptions, webRules } from '../live/options.ts';
+import { streamed, traceparentOf } from '../live/responses.ts';
 import { AguiEvents, runStarted } from './agui-events.ts';
 import { aguiMessages } from './agui-messages.ts';
 import { type AguiRequest, readAguiRequest } from './agui-request.ts';
@@ -30,44 +24,29 @@ const aguiOptions = new OptionSet<AguiHandlerOptions>('aguiHandler()', webRules)
 export function aguiHandler(agent: PocketAgent<unknown>, options: AguiHandlerOptions): WebHandler {
   aguiOptions.check(options ?? {});
   const handler = new AguiHandler(agent, options);
-  return (request) => handler.handle(request);
+  return webHandler(agent, options, (request, caller) => handler.answer(request, caller));
 }
 
 class AguiHandler {
-  readonly #agent: PocketAgent<unknown>;
   readonly #options: AguiHandlerOptions;
   readonly #runs: LiveRuns;
   readonly #fileTypes: readonly string[];
 
   constructor(agent: PocketAgent<unknown>, options: AguiHandlerOptions) {
-    this.#agent = agent;
     this.#options = options;
     this.#runs = new LiveRuns(agent, options);
     this.#fileTypes = fileTypesOf(agent, options);
   }
 
-  async handle(request: Request): Promise<Response> {
-    try {
-      const caller = await callerOf(request, this.#options.authorize);
-      if (caller instanceof Response) return caller;
-      if (request.method === 'POST') return await this.#post(request, caller);
-      if (request.method === 'DELETE') return await this.#stop(request, caller);
-      return problem(405, 'Use POST or DELETE.');
-    } catch (error) {
-      this.#agent.logger.error(`A request to ${this.#agent.name} failed: ${errorText(error)}`);
-      return problem(500, 'The request failed; the log of the server says why.');
-    }
+  async answer(request: Request, caller: WebCaller): Promise<Response> {
+    if (request.method === 'POST') return this.#post(request, caller);
+    if (request.method === 'DELETE') return this.#stop(request, caller);
+    return problem(405, 'Use POST or DELETE.');
   }
 
   async #post(request: Request, caller: WebCaller): Promise<Response> {
-    const body = await readJson(request, this.#options.maxBodyBytes ?? DEFAULT_MAX_BODY);
-    if (body instanceof Response) return body;
-    let asked: AguiRequest;
-    try {
-      asked = readAguiRequest(body, this.#fileTypes);
-    } catch (error) {
-      return problem(400, errorText(error));
-    }
+    const asked = await readRequest(request, this.#options, (body) => readAguiRequest(body, this.#fileTypes));
+    if (asked instanceof Response) return asked;
     const { threadId, runId, question, answers } = asked;
     const run = this.#runs.find({ caller, id: threadId });
     const isKnown = run && eventsOf(run).runIds.has(runId);

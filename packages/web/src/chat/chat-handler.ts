@@ -1,17 +1,11 @@
 // A handler for `useChat` of the AI SDK: questions, answers to approvals, resuming, stopping, and saved messages.
-import { errorText, OptionSet } from '@pocket-agent/kit';
+import { OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
-import { callerOf, problem, type WebCaller } from '../live/caller.ts';
+import { problem, type WebCaller } from '../live/caller.ts';
+import { readRequest, webHandler } from '../live/handler.ts';
 import { LiveRuns } from '../live/live-runs.ts';
-import {
-  DEFAULT_MAX_BODY,
-  fileTypesOf,
-  showsTool,
-  type WebHandler,
-  type WebOptions,
-  webRules,
-} from '../live/options.ts';
-import { readJson, streamed, traceparentOf } from '../live/responses.ts';
+import { fileTypesOf, showsTool, type WebHandler, type WebOptions, webRules } from '../live/options.ts';
+import { streamed, traceparentOf } from '../live/responses.ts';
 import { turnsIn } from '../live/turns.ts';
 import { type ChatRequest, readChatRequest } from './chat-request.ts';
 import { UiChunks, uiFrame } from './ui-chunks.ts';
@@ -30,48 +24,32 @@ const UI_HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 export function chatHandler(agent: PocketAgent<unknown>, options: ChatHandlerOptions): WebHandler {
   chatOptions.check(options ?? {});
   const handler = new ChatHandler(agent, options);
-  return (request) => handler.handle(request);
+  return webHandler(agent, options, (request, caller) => handler.answer(request, caller));
 }
 
 class ChatHandler {
-  readonly #agent: PocketAgent<unknown>;
   readonly #options: ChatHandlerOptions;
   readonly #runs: LiveRuns;
   readonly #fileTypes: readonly string[];
 
   constructor(agent: PocketAgent<unknown>, options: ChatHandlerOptions) {
-    this.#agent = agent;
     this.#options = options;
     this.#runs = new LiveRuns(agent, options);
     this.#fileTypes = fileTypesOf(agent, options);
   }
 
-  async handle(request: Request): Promise<Response> {
-    try {
-      const caller = await callerOf(request, this.#options.authorize);
-      if (caller instanceof Response) return caller;
-      if (request.method === 'POST') return await this.#post(request, caller);
-      const { id, isStream } = placeOf(request);
-      if (id === undefined) return problem(404, 'There is nothing at this address.');
-      if (request.method === 'GET')
-        return await (isStream ? this.#resume(request, { caller, id }) : this.#read({ caller, id }));
-      if (request.method === 'DELETE' && isStream) return await this.#stop({ caller, id });
-      return problem(405, 'Use POST, GET or DELETE.');
-    } catch (error) {
-      this.#agent.logger.error(`A request to ${this.#agent.name} failed: ${errorText(error)}`);
-      return problem(500, 'The request failed; the log of the server says why.');
-    }
+  async answer(request: Request, caller: WebCaller): Promise<Response> {
+    if (request.method === 'POST') return this.#post(request, caller);
+    const { id, isStream } = placeOf(request);
+    if (id === undefined) return problem(404, 'There is nothing at this address.');
+    if (request.method === 'GET') return isStream ? this.#resume(request, { caller, id }) : this.#read({ caller, id });
+    if (request.method === 'DELETE' && isStream) return this.#stop({ caller, id });
+    return problem(405, 'Use POST, GET or DELETE.');
   }
 
   async #post(request: Request, caller: WebCaller): Promise<Response> {
-    const body = await readJson(request, this.#options.maxBodyBytes ?? DEFAULT_MAX_BODY);
-    if (body instanceof Response) return body;
-    let chat: ChatRequest;
-    try {
-      chat = readChatRequest(body, this.#fileTypes);
-    } catch (error) {
-      return problem(400, errorText(error));
-    }
+    const chat = await readRequest(request, this.#options, (body) => readChatRequest(body, this.#fileTypes));
+    if (chat instanceof Response) return chat;
     return chat.input === undefined ? this.#answer(request, caller, chat) : this.#start(request, caller, chat);
   }
 
