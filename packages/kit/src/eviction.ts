@@ -31,6 +31,7 @@ export function fairEvictionKey<Key>(
 export function estimateBytes(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
+  if (ArrayBuffer.isView(value)) return value.byteLength;
   let bytes = BYTES_PER_VALUE;
   for (const [key, item] of Object.entries(value)) bytes += BYTES_PER_VALUE + key.length + estimateBytes(item);
   return bytes;

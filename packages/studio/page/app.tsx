@@ -20,7 +20,8 @@ export function App(): VNode {
   return (
     <div class="frame">
       <Navigation view={view} />
-      <main>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
+      <main tabIndex={0}>
         {connection === 'reconnecting' && (
           <p class="banner" role="status">
             The studio does not answer. Connecting again…

@@ -1,7 +1,8 @@
 // The views and the conversations.
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
-import { address, useKnown } from './parts/hooks.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { SavedChat } from '../src/wire.ts';
+import { address, useConnection, useKnown } from './parts/hooks.ts';
 
 const views = [
   ['chat', 'Chat'],
@@ -42,6 +43,7 @@ function Conversations(): VNode {
   const found = [...chats.values()]
     .filter(({ info }) => info.title !== '' && info.title.toLowerCase().includes(words.toLowerCase()))
     .reverse();
+  const saved = useSaved(words, chats.size).filter(({ id }) => !chats.has(id));
   return (
     <section class="conversations" aria-label="Conversations">
       <input
@@ -60,7 +62,37 @@ function Conversations(): VNode {
             </a>
           </li>
         ))}
+        {saved.map(({ id, title }) => (
+          <li key={id}>
+            <a href={address('chat', id)}>{title || 'Conversation'}</a>
+          </li>
+        ))}
       </ul>
     </section>
   );
+}
+
+/** Typing is over when it has paused for this long. */
+const PAUSE_MS = 200;
+
+/** Conversations in the database, asked again when others are opened or closed. */
+function useSaved(words: string, open: number): readonly SavedChat[] {
+  const connection = useConnection();
+  const { connection: state } = useKnown();
+  const [saved, setSaved] = useState<readonly SavedChat[]>([]);
+  useEffect(() => {
+    if (state !== 'live') return;
+    let isOld = false;
+    const ask = () =>
+      connection.get<SavedChat[]>(`/saved?words=${encodeURIComponent(words)}`).then(
+        (found) => isOld || setSaved(found),
+        () => {}, // the page says that the studio does not answer
+      );
+    const timer = setTimeout(ask, words === '' ? 0 : PAUSE_MS);
+    return () => {
+      isOld = true;
+      clearTimeout(timer);
+    };
+  }, [connection, state, words, open]);
+  return saved;
 }

@@ -7,12 +7,14 @@ import { requestGuard, startListening } from '@pocket-agent/http/mcp';
 import {
   configError,
   errorText,
+  hasMethods,
   nonEmptyRule,
   nullable,
   nullableString,
   OptionSet,
   objectRule,
 } from '@pocket-agent/kit';
+import type { Conversations } from '@pocket-agent/store';
 import { PocketAgent } from 'pocket-agent';
 import { makeApi } from './server/api.ts';
 import { readPage } from './server/page.ts';
@@ -22,6 +24,8 @@ import { Workspace } from './state/workspace.ts';
 export interface StudioOptions {
   /** By the name that the page shows. Chats work on forks of them, so their own history stays as it is. */
   agents: Readonly<Record<string, PocketAgent<unknown>>>;
+  /** Where conversations are saved, from `openConversations()` of `@pocket-agent/store`. Default: in memory. */
+  conversations?: Conversations;
   /** Default 127.0.0.1: only this machine. */
   host?: string;
   /** Default 0: any free port, see `url`. */
@@ -40,6 +44,7 @@ export interface Studio {
 
 const studioOptions = new OptionSet<StudioOptions>('openStudio', {
   agents: objectRule,
+  conversations: nullable('what openConversations() returns', (value) => hasMethods(value, 'forOwner')),
   host: nullableString,
   port: nullable('a number', (value) => typeof value === 'number'),
   token: nullable('a string that is not empty', nonEmptyRule.accepts),
@@ -54,7 +59,7 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
   for (const [name, agent] of agents)
     if (!(agent instanceof PocketAgent)) throw configError(`agents.${name} of openStudio must be a PocketAgent.`);
   const page = await readPage();
-  const workspace = new Workspace(agents);
+  const workspace = new Workspace(agents, options.conversations);
   const api = makeApi(workspace, token);
   const shownHost = host.includes(':') ? `[${host}]` : host;
   const guard = requestGuard({ ownHosts: [shownHost] });

@@ -1,5 +1,5 @@
 // What the server and the page say to each other. Types only: the page is a program of its own.
-import type { AgentEvent, Capability, Message } from 'pocket-agent';
+import type { AgentEvent, Capability, Exposure, Message } from 'pocket-agent';
 
 export interface AgentInfo {
   name: string;
@@ -15,14 +15,29 @@ export interface ChatInfo {
   title: string;
   model: string;
   profile?: string;
+  /** How the model gets to know the tools; absent: as the agent says. */
+  exposure?: Exposure;
   createdAt: number;
   isRunning: boolean;
 }
 
-/** A tool call that waits for a person. */
-export interface Question {
+/** A conversation in the database. */
+export interface SavedChat {
+  id: string;
+  agent: string;
+  title: string;
+  updatedAt: number;
+}
+
+interface Asked {
   id: string;
   chatId: string;
+  askedAt: number;
+}
+
+/** A tool call that waits for a person. */
+export interface ApprovalQuestion extends Asked {
+  kind: 'approval';
   tool: string;
   capability: Capability;
   description?: string;
@@ -32,8 +47,30 @@ export interface Question {
   path: readonly string[];
   /** Whether the tool has changed since it was first seen. */
   changed: boolean;
-  askedAt: number;
 }
+
+/** What an MCP server asks during a call: the fields of a form, or to visit an address. */
+export interface FormQuestion extends Asked {
+  kind: 'form';
+  server: string;
+  message: string;
+  /** JSON Schema of the fields. */
+  schema?: unknown;
+  url?: string;
+}
+
+export type Question = ApprovalQuestion | FormQuestion;
+
+/** A file that a person adds to a message. */
+export interface SentFile {
+  name: string;
+  mediaType: string;
+  /** Base64. */
+  data: string;
+}
+
+export type FormAnswer = { action: 'accept'; content?: Record<string, FormValue> } | { action: 'decline' | 'cancel' };
+export type FormValue = string | number | boolean | string[];
 
 export type Answer =
   | { allow: true | Record<string, unknown>; remember?: 'call' | 'conversation' }
@@ -59,8 +96,18 @@ export interface ModelCallDetails extends ModelCallInfo {
   answer: unknown;
 }
 
+/** Another answer to a request that was made before. */
+export interface Replay {
+  model: string;
+  answer: unknown;
+  durationMs: number;
+}
+
 export interface ToolInfo {
   name: string;
+  /** The MCP server or tool folder that it is from. */
+  group: string | undefined;
+  exposure: Exposure | undefined;
   capability: Capability;
   description: string | undefined;
   inputSchema: unknown;
@@ -72,11 +119,25 @@ export interface ToolList {
   servers: { name: string; status: string; reason: string | undefined }[];
 }
 
+/** What servers offer beside tools. */
+export interface ServerOffers {
+  resources: { server: string; uri: string; name: string; description: string | undefined }[];
+  prompts: { server: string; name: string; description: string | undefined; arguments: PromptArgument[] }[];
+  /** Servers that could not be asked. */
+  problems: string[];
+}
+
+export interface PromptArgument {
+  name: string;
+  description?: string | undefined;
+  required?: boolean | undefined;
+}
+
 /** An entry of the journal. */
 export type Entry =
   | { type: 'chat'; chat: ChatInfo }
-  | { type: 'chat_deleted'; chatId: string }
-  /** The messages that a branch begins with. */
+  | { type: 'chat_closed'; chatId: string }
+  /** The messages that a branch or a saved conversation begins with. */
   | { type: 'history'; chatId: string; messages: readonly Message[] }
   | { type: 'event'; chatId: string; event: AgentEvent }
   | { type: 'question'; question: Question }

@@ -1,53 +1,16 @@
 // The page in a real browser: Debian's chromium, driven by playwright-core.
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { BrowserContextOptions } from 'playwright-core';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openStudio } from '../src/index.ts';
-import { type Client, makeShop, refundCall, startStudio } from './world.ts';
+import { message, useBrowser } from './browser.ts';
+import { makeShop, refundCall, startStudio } from './world.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
-});
-afterAll(() => browser.close());
-
-interface Visit {
-  page: Page;
-  /** Errors of the browser: refused scripts and styles, missing files, exceptions, requests to elsewhere. */
-  complaints: string[];
-}
-
-async function visit(client: Client, options: BrowserContextOptions = {}): Promise<Visit> {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-  });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('dialog', (dialog) => {
-    complaints.push(`dialog ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on('request', (request) => {
-    const url = request.url();
-    if (!url.startsWith(client.origin) && !url.startsWith('data:')) complaints.push(`asked ${url}`);
-  });
-  await page.goto(client.studio.url);
-  return { page, complaints };
-}
-
-const message = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
-
-async function say(page: Page, text: string): Promise<void> {
-  await message(page).fill(text);
-  await page.keyboard.press('Enter');
-}
+const { newPage, visit, say } = useBrowser();
 
 test('a person chats, allows a call, and looks at what happened', async () => {
   const { agent, refunds } = makeShop([refundCall, 'Order **17** was refunded.\n\n```js\nconst x = 1;\n```']);
@@ -189,9 +152,7 @@ test('a studio that is killed and started again is found by the page', async () 
 test('an address without a token explains itself', async () => {
   const { agent } = makeShop([]);
   const client = await startStudio({ shop: agent });
-  const context = await browser.newContext();
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
+  const page = await newPage();
   await page.goto(client.origin);
   await page.getByRole('heading', { name: 'This address has no valid token' }).waitFor();
 });

@@ -8,7 +8,7 @@ import { type Client, hasEnded, isEvent, isQuestion, makeShop, refundCall, start
 
 function questionIn(lines: readonly Line[]) {
   const line = lines.findLast((each) => each.type === 'question');
-  if (line?.type !== 'question') throw new Error('There is no question.');
+  if (line?.type !== 'question' || line.question.kind !== 'approval') throw new Error('There is no question.');
   return line.question;
 }
 

@@ -1,6 +1,7 @@
 // All questions that wait, of all conversations.
 import type { VNode } from 'preact';
 import { address, useKnown } from '../parts/hooks.ts';
+import { FormCard } from './form-card.tsx';
 import { QuestionCard } from './question-card.tsx';
 
 export function ApprovalsView(): VNode {
@@ -19,7 +20,7 @@ export function ApprovalsView(): VNode {
             <p>
               <a href={address('chat', question.chatId)}>{chats.get(question.chatId)?.info.title ?? 'Conversation'}</a>
             </p>
-            <QuestionCard question={question} />
+            {question.kind === 'form' ? <FormCard question={question} /> : <QuestionCard question={question} />}
           </li>
         ))}
       </ul>

@@ -1,14 +1,14 @@
 // A tool call that waits for an answer: what will happen, who wants it, and the buttons.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer, Question } from '../../src/wire.ts';
+import type { Answer, ApprovalQuestion } from '../../src/wire.ts';
 import { clock } from '../parts/format.ts';
 import { useAction, useConnection } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
 
 const effects = { read: 'reads', write: 'changes things', create: 'creates things', delete: 'may delete things' };
 
-export function QuestionCard({ question }: { question: Question }): VNode {
+export function QuestionCard({ question }: { question: ApprovalQuestion }): VNode {
   const { id, tool, capability, description, path, changed, askedAt } = question;
   const connection = useConnection();
   const { error, isBusy, act } = useAction();

@@ -5,6 +5,7 @@ import type { ChatInfo } from '../../src/wire.ts';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
 
 const profiles = ['reader', 'writer', 'manager', 'admin'];
+const exposures = { auto: 'tools: automatic', direct: 'tools: all in the prompt', deferred: 'tools: found by search' };
 
 interface Header {
   chat: ChatInfo | undefined;
@@ -44,7 +45,7 @@ function Settings({ chat }: { chat: ChatInfo }): VNode {
   const connection = useConnection();
   const { error, act } = useAction();
   const [model, setModel] = useState(chat.model);
-  const change = (settings: { model?: string; profile?: string }) =>
+  const change = (settings: { model?: string; profile?: string; exposure?: string }) =>
     act(() => connection.post(`/chats/${chat.id}/settings`, settings));
   const remove = () =>
     act(async () => {
@@ -76,6 +77,18 @@ function Settings({ chat }: { chat: ChatInfo }): VNode {
         {profiles.map((name) => (
           <option key={name} value={name}>
             at most {name}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Exposure of tools"
+        value={chat.exposure ?? ''}
+        onChange={(event) => change({ exposure: event.currentTarget.value })}
+      >
+        <option value="">tools: as the agent says</option>
+        {Object.entries(exposures).map(([name, label]) => (
+          <option key={name} value={name}>
+            {label}
           </option>
         ))}
       </select>

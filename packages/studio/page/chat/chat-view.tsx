@@ -1,10 +1,12 @@
 // A conversation with an agent, and the trace of its last run beside it.
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ChatInfo } from '../../src/wire.ts';
+import type { ChatInfo, SentFile } from '../../src/wire.ts';
+import { FormCard } from '../approvals/form-card.tsx';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
 import { RunTrace } from '../runs/run-trace.tsx';
 import type { ChatState, Item } from '../state/model.ts';
+import { approvals, formsOf } from '../state/questions.ts';
 import { toolsOf } from '../state/trace.ts';
 import { ChatHeader } from './chat-header.tsx';
 import { Composer } from './composer.tsx';
@@ -20,27 +22,32 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
   const connection = useConnection();
   const { error, isBusy, act } = useAction();
   const [draft, setDraft] = useState('');
+  const [files, setFiles] = useState<readonly SentFile[]>([]);
   const agentName = chat?.info.agent ?? (agent || known.agents[0]?.name || '');
   const run = chat?.lastRunId === undefined ? undefined : known.runs.get(chat.lastRunId);
 
   const openChat = async (from?: { chatId: string; count: number }): Promise<ChatInfo> =>
     connection.post<ChatInfo>('/chats', { agent: agentName, ...(from ? { from } : {}) });
-  const send = (text: string) =>
+  const send = (text: string, files: readonly SentFile[]) =>
     act(async () => {
       const { id } = chat?.info ?? (await openChat());
-      await connection.post(`/chats/${id}/messages`, { text });
+      await connection.post(`/chats/${id}/messages`, { text, files });
       setDraft('');
+      setFiles([]);
       if (!chat) location.hash = address('chat', id);
     });
   const branch = (item: Extract<Item, { kind: 'user' }>, text: string) =>
     act(async () => {
       const { id } = await openChat({ chatId: chat?.info.id ?? '', count: item.index });
-      await connection.post(`/chats/${id}/messages`, { text });
+      await connection.post(`/chats/${id}/messages`, { text, files: item.files.filter(({ data }) => data !== '') });
       location.hash = address('chat', id);
     });
   const stop = () => act(() => connection.post(`/chats/${chat?.info.id}/stop`, {}));
 
-  if (chatId && !chat && known.connection === 'live' && known.agents.length > 0)
+  const isUnknown = chatId !== undefined && !chat && known.connection === 'live' && known.agents.length > 0;
+  const isGone = useReopened(isUnknown ? chatId : undefined);
+  if (isUnknown && !isGone) return <p class="empty">Opening…</p>;
+  if (isUnknown)
     return (
       <section class="empty">
         <h1>This conversation is gone</h1>
@@ -66,6 +73,8 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
         <Composer
           draft={draft}
           onDraft={setDraft}
+          files={files}
+          onFiles={setFiles}
           isRunning={chat?.info.isRunning === true}
           isBusy={isBusy}
           onSend={send}
@@ -80,6 +89,16 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
       )}
     </div>
   );
+}
+
+/** Opens a conversation that is saved but not open. True if there is none. */
+function useReopened(chatId: string | undefined): boolean {
+  const connection = useConnection();
+  const [gone, setGone] = useState<string>();
+  useEffect(() => {
+    if (chatId !== undefined) connection.post(`/chats/${chatId}/open`, {}).catch(() => setGone(chatId));
+  }, [connection, chatId]);
+  return chatId !== undefined && gone === chatId;
 }
 
 function Items({
@@ -97,7 +116,7 @@ function Items({
   const { runs, questions, answers } = useKnown();
   const [count, setCount] = useState(SHOWN_ITEMS);
   const tools = useMemo(() => toolsOf(runs.values(), chat.info.id), [runs, chat.info.id]);
-  const asked = new Map([...questions.values()].map((question) => [question.toolCallId, question]));
+  const asked = new Map(approvals(questions).map((question) => [question.toolCallId, question]));
   const earlier = Math.max(0, chat.items.length - count);
   const last = chat.items.at(-1);
   const finished = last?.kind === 'answer' && !last.isStreaming ? last.text : '';
@@ -128,6 +147,9 @@ function Items({
             />
           );
         })}
+        {formsOf(questions, chat.info.id).map((form) => (
+          <FormCard key={form.id} question={form} />
+        ))}
         {chat.info.isRunning && <p class="working">working…</p>}
       </div>
       <p class="hidden" aria-live="polite">

@@ -1,21 +1,33 @@
 // The field for the next message.
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { SentFile } from '../../src/wire.ts';
+import { useAction } from '../parts/hooks.ts';
+import { FileList } from './file-list.tsx';
+import { readFiles } from './files.ts';
 
 interface ComposerProps {
   draft: string;
   onDraft(text: string): void;
+  files: readonly SentFile[];
+  onFiles(files: readonly SentFile[]): void;
   isRunning: boolean;
   isBusy: boolean;
-  onSend(text: string): void;
+  onSend(text: string, files: readonly SentFile[]): void;
   onStop(): void;
   /** The last message of the person, which the arrow up brings back. */
   lastText: string;
 }
 
-export function Composer({ draft, onDraft, isRunning, isBusy, onSend, onStop, lastText }: ComposerProps): VNode {
+export function Composer(props: ComposerProps): VNode {
+  const { draft, onDraft, files, onFiles, isRunning, isBusy, onSend, onStop, lastText } = props;
   const field = useRef<HTMLTextAreaElement>(null);
-  const canSend = draft.trim() !== '' && !isRunning && !isBusy;
+  const picker = useRef<HTMLInputElement>(null);
+  const { error, act } = useAction();
+  const canSend = (draft.trim() !== '' || files.length > 0) && !isRunning && !isBusy;
+  const add = (given: globalThis.FileList | null | undefined) => {
+    if (given && given.length > 0) act(async () => onFiles([...files, ...(await readFiles(given))]));
+  };
   useEffect(() => field.current?.focus(), []);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -29,16 +41,27 @@ export function Composer({ draft, onDraft, isRunning, isBusy, onSend, onStop, la
     // Enter also ends the input of a character in Japanese or Chinese
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     event.preventDefault();
-    if (canSend) onSend(draft);
+    if (canSend) onSend(draft, files);
   };
   return (
     <form
       class="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        if (canSend) onSend(draft);
+        if (canSend) onSend(draft, files);
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        add(event.dataTransfer?.files);
       }}
     >
+      <FileList files={files} onRemove={(file) => onFiles(files.filter((each) => each !== file))} />
+      {error && (
+        <p class="problem" role="alert">
+          {error}
+        </p>
+      )}
       <textarea
         ref={field}
         aria-label="Message"
@@ -47,7 +70,22 @@ export function Composer({ draft, onDraft, isRunning, isBusy, onSend, onStop, la
         value={draft}
         onInput={(event) => onDraft(event.currentTarget.value)}
         onKeyDown={onKeyDown}
+        onPaste={(event) => add(event.clipboardData?.files)}
       />
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files"
+        onChange={(event) => {
+          add(event.currentTarget.files);
+          event.currentTarget.value = '';
+        }}
+      />
+      <button type="button" class="quiet" onClick={() => picker.current?.click()}>
+        Add files
+      </button>
       {isRunning ? (
         <button type="button" class="stop" onClick={onStop}>
           Stop

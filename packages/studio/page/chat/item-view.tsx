@@ -2,9 +2,10 @@
 import type { VNode } from 'preact';
 import { memo } from 'preact/compat';
 import { useState } from 'preact/hooks';
-import type { Question } from '../../src/wire.ts';
+import type { ApprovalQuestion } from '../../src/wire.ts';
 import { Markdown } from '../parts/markdown.tsx';
 import type { Item, ToolState } from '../state/model.ts';
+import { FileList } from './file-list.tsx';
 import { ToolCallView } from './tool-call-view.tsx';
 
 type UserItem = Extract<Item, { kind: 'user' }>;
@@ -14,7 +15,7 @@ interface ItemProps {
   /** Of an item that is a tool call. */
   tool: ToolState | undefined;
   /** Of a tool call that waits for an answer, or how it was answered. */
-  question: Question | undefined;
+  question: ApprovalQuestion | undefined;
   answer: string | undefined;
   onEdit(item: UserItem, text: string): void;
 }
@@ -61,6 +62,7 @@ function UserMessage({ item, onEdit }: { item: UserItem; onEdit: ItemProps['onEd
   if (draft === undefined)
     return (
       <article class="user" aria-label="Message of yours">
+        <FileList files={item.files} />
         <p>{item.text}</p>
         <span class="actions">
           <button type="button" class="quiet" onClick={() => setDraft(item.text)}>

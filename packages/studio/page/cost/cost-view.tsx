@@ -1,48 +1,20 @@
-// Tokens and dollars since the studio was started, by agent and by tool.
+// Tokens and dollars since the studio was started, by agent, model, day and tool.
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { dollars, duration } from '../parts/format.ts';
 import { useKnown } from '../parts/hooks.ts';
-import { costByAgent, timeByTool } from '../state/totals.ts';
+import { byAgent, byDay, byModel, costBy, timeByTool } from '../state/totals.ts';
 
 export function CostView(): VNode {
   const { runs } = useKnown();
-  const agents = useMemo(() => costByAgent(runs.values()), [runs]);
   const tools = useMemo(() => timeByTool(runs.values()), [runs]);
   return (
     <section class="page">
       <h1>Cost</h1>
-      {agents.length === 0 && <p class="empty">No agent has run yet.</p>}
-      {agents.length > 0 && (
-        <div class="wide">
-          <table>
-            <thead>
-              <tr>
-                <th>Agent</th>
-                <th>Runs</th>
-                <th>Model calls</th>
-                <th>Tokens in</th>
-                <th>from the cache</th>
-                <th>Tokens out</th>
-                <th>Cost</th>
-              </tr>
-            </thead>
-            <tbody>
-              {agents.map((each) => (
-                <tr key={each.name}>
-                  <td>{each.name}</td>
-                  <td>{each.runs}</td>
-                  <td>{each.modelCalls}</td>
-                  <td>{each.inputTokens.toLocaleString('en')}</td>
-                  <td>{each.cachedInputTokens.toLocaleString('en')}</td>
-                  <td>{each.outputTokens.toLocaleString('en')}</td>
-                  <td>{dollars(each.costUsd)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      {runs.size === 0 && <p class="empty">No agent has run yet.</p>}
+      {groups.map(([title, name, nameOf]) => (
+        <CostTable key={title} title={title} name={name} rows={costBy(runs.values(), nameOf)} />
+      ))}
       {tools.length > 0 && (
         <>
           <h2>Tools</h2>
@@ -73,5 +45,54 @@ export function CostView(): VNode {
         </>
       )}
     </section>
+  );
+}
+
+const groups = [
+  ['By agent', 'Agent', byAgent],
+  ['By model', 'Model', byModel],
+  ['By day', 'Day', byDay],
+] as const;
+
+interface CostTableProps {
+  title: string;
+  name: string;
+  rows: ReturnType<typeof costBy>;
+}
+
+function CostTable({ title, name, rows }: CostTableProps): VNode | null {
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <h2>{title}</h2>
+      <div class="wide">
+        <table>
+          <thead>
+            <tr>
+              <th>{name}</th>
+              <th>Runs</th>
+              <th>Model calls</th>
+              <th>Tokens in</th>
+              <th>from the cache</th>
+              <th>Tokens out</th>
+              <th>Cost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((each) => (
+              <tr key={each.name}>
+                <td>{each.name}</td>
+                <td>{each.runs}</td>
+                <td>{each.modelCalls}</td>
+                <td>{each.inputTokens.toLocaleString('en')}</td>
+                <td>{each.cachedInputTokens.toLocaleString('en')}</td>
+                <td>{each.outputTokens.toLocaleString('en')}</td>
+                <td>{dollars(each.costUsd)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }

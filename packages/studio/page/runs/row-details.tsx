@@ -7,6 +7,7 @@ import { JsonTree } from '../parts/json-tree.tsx';
 import { ToolResultView } from '../parts/tool-result-view.tsx';
 import type { Row } from '../state/trace.ts';
 import { Prompt } from './prompt.tsx';
+import { ReplayForm } from './replay.tsx';
 
 export function RowDetails({ row }: { row: Row }): VNode {
   const { kind, tool, call, step, run } = row;
@@ -39,7 +40,7 @@ export function RowDetails({ row }: { row: Row }): VNode {
   );
 }
 
-const parts = ['prompt', 'tools', 'answer', 'settings'] as const;
+const parts = ['prompt', 'tools', 'answer', 'settings', 'ask again'] as const;
 
 function ModelCall({ id, isDone }: { id: string; isDone: boolean }): VNode {
   const connection = useConnection();
@@ -61,7 +62,13 @@ function ModelCall({ id, isDone }: { id: string; isDone: boolean }): VNode {
           </button>
         ))}
       </div>
-      {part === 'prompt' ? <Prompt prompt={details.prompt} /> : <JsonTree key={part} value={details[part]} />}
+      <Part part={part} call={details} />
     </>
   );
+}
+
+function Part({ part, call }: { part: (typeof parts)[number]; call: ModelCallDetails }): VNode {
+  if (part === 'prompt') return <Prompt prompt={call.prompt} />;
+  if (part === 'ask again') return <ReplayForm call={call} />;
+  return <JsonTree key={part} value={call[part]} />;
 }

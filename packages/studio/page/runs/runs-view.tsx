@@ -1,14 +1,18 @@
 // The runs since the studio was started, and the trace of one of them.
 import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
 import { clock, dollars, duration } from '../parts/format.ts';
 import { address, useKnown } from '../parts/hooks.ts';
 import { rootRuns, usageOf } from '../state/trace.ts';
+import { CompareView } from './compare-view.tsx';
 import { RunTrace } from './run-trace.tsx';
 
 const SHOWN = 200;
 
 export function RunsView({ runId, selected }: { runId: string | undefined; selected: string | undefined }): VNode {
   const known = useKnown();
+  const [marked, setMarked] = useState<readonly string[]>([]);
+  if (runId === 'compare' && selected) return <CompareView ids={selected.split(' ')} />;
   const run = runId ? known.runs.get(runId) : undefined;
   if (run)
     return (
@@ -25,11 +29,23 @@ export function RunsView({ runId, selected }: { runId: string | undefined; selec
       <h1>Runs</h1>
       {runId && <p class="problem">This run is no longer kept.</p>}
       {runs.length === 0 && <p class="empty">No agent has run yet. Send a message in Chat.</p>}
+      {marked.length > 0 && (
+        <p class="actions">
+          {marked.length === 2 ? (
+            <a href={address('runs', 'compare', marked.join(' '))}>Compare the two runs</a>
+          ) : (
+            <span class="soft">Mark a second run to compare them.</span>
+          )}
+        </p>
+      )}
       {runs.length > 0 && (
         <div class="wide">
           <table>
             <thead>
               <tr>
+                <th>
+                  <span class="hidden">Compare</span>
+                </th>
                 <th>Started</th>
                 <th>Agent</th>
                 <th>Input</th>
@@ -43,6 +59,17 @@ export function RunsView({ runId, selected }: { runId: string | undefined; selec
                 const usage = usageOf(each, known);
                 return (
                   <tr key={each.id}>
+                    <td>
+                      <input
+                        type="checkbox"
+                        aria-label={`Compare the run ${each.input || 'run'}`}
+                        checked={marked.includes(each.id)}
+                        onChange={({ currentTarget: { checked } }) => {
+                          const others = marked.filter((id) => id !== each.id);
+                          setMarked(checked ? [...others, each.id].slice(-2) : others);
+                        }}
+                      />
+                    </td>
                     <td>{clock(each.startedAt)}</td>
                     <td>{each.agentName}</td>
                     <td class="cut">

@@ -1,7 +1,7 @@
 // Events of agents, as the conversation and the trace show them.
 import type { AgentEvent } from 'pocket-agent';
 import { changeChat, withEntry } from './change.ts';
-import { textIn } from './history.ts';
+import { filesIn, textIn } from './history.ts';
 import type { ChatState, Item, ResultPart, RunState, State, StepState, ToolState } from './model.ts';
 
 export function withEvent(state: State, chatId: string, event: AgentEvent): State {
@@ -101,7 +101,8 @@ function changedChat(chat: ChatState, runId: string, { type, data, meta }: Agent
       const counted = { ...chat, messageCount: chat.messageCount + 1 };
       const text = textIn(data);
       const key = `message ${chat.messageCount}`;
-      if (data.role === 'user') return withItem(counted, { kind: 'user', key, text, index: chat.messageCount });
+      if (data.role === 'user')
+        return withItem(counted, { kind: 'user', key, text, files: filesIn(data), index: chat.messageCount });
       if (data.role !== 'assistant') return counted;
       const reasoning = data.content.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
       return withItem(

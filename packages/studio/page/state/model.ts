@@ -1,5 +1,5 @@
 // What the page knows. Changed objects are replaced, so a view draws only what has changed.
-import type { AgentInfo, ChatInfo, ModelCallInfo, Question } from '../../src/wire.ts';
+import type { AgentInfo, ChatInfo, ModelCallInfo, Question, SentFile } from '../../src/wire.ts';
 
 export interface ToolState {
   id: string;
@@ -51,7 +51,13 @@ export interface RunState {
 
 /** One thing in a conversation, in order. */
 export type Item =
-  | { kind: 'user'; key: string; text: string /** Its place in the history. */; index: number }
+  | {
+      kind: 'user';
+      key: string;
+      text: string;
+      files: readonly SentFile[] /** Its place in the history. */;
+      index: number;
+    }
   | { kind: 'answer'; key: string; text: string; reasoning: string; isStreaming: boolean }
   | { kind: 'tool'; key: string; runId: string; toolCallId: string }
   | { kind: 'problem'; key: string; text: string }

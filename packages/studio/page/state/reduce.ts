@@ -11,7 +11,7 @@ export function reduce(state: State, line: Line): State {
       return withSnapshot(line.isReset ? emptyState : state, line);
     case 'chat':
       return withChat(state, line.chat);
-    case 'chat_deleted':
+    case 'chat_closed':
       return { ...state, chats: without(state.chats, line.chatId) };
     case 'history':
       return changeChat(state, line.chatId, (chat) => withHistory(chat, line.messages));
@@ -49,6 +49,6 @@ function withChat(state: State, info: ChatInfo): State {
 
 function withAnswer(state: State, questionId: string, text: string): State {
   const question = state.questions.get(questionId);
-  const answers = question ? withEntry(state.answers, question.toolCallId, text) : state.answers;
+  const answers = question?.kind === 'approval' ? withEntry(state.answers, question.toolCallId, text) : state.answers;
   return { ...state, answers, questions: without(state.questions, questionId) };
 }

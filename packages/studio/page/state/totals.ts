@@ -1,8 +1,20 @@
 // Sums over all runs that the page knows.
-import type { RunState } from './model.ts';
+import type { ToolInfo } from '../../src/wire.ts';
+import type { RunState, ToolState } from './model.ts';
 
-export function costByAgent(runs: Iterable<RunState>) {
-  return [...Map.groupBy(runs, ({ agentName }) => agentName)].map(([name, own]) => {
+type NameOf = (run: RunState) => string;
+
+export const byAgent: NameOf = ({ agentName }) => agentName;
+
+/** The day on which it began, here. */
+export const byDay: NameOf = ({ startedAt }) =>
+  new Date(startedAt).toLocaleDateString([], { year: 'numeric', month: 'short', day: 'numeric' });
+
+/** The model that answered last. */
+export const byModel: NameOf = ({ calls }) => calls.at(-1)?.model ?? 'of sub-agents';
+
+export function costBy(runs: Iterable<RunState>, nameOf: NameOf) {
+  return [...Map.groupBy(runs, nameOf)].map(([name, own]) => {
     const steps = own.flatMap((run) => run.steps).filter(({ endedAt }) => endedAt !== undefined);
     const sum = (values: readonly (number | undefined)[]) => values.reduce<number>((a, b) => a + (b ?? 0), 0);
     const costs = steps.map(({ costUsd }) => costUsd);
@@ -19,18 +31,28 @@ export function costByAgent(runs: Iterable<RunState>) {
 }
 
 export function timeByTool(runs: Iterable<RunState>) {
-  const calls = [...runs].flatMap((run) => run.steps.flatMap((step) => step.tools));
-  return [...Map.groupBy(calls, ({ name }) => name)]
-    .map(([name, own]) => {
-      const times = own.flatMap(({ startedAt, endedAt }) => (endedAt === undefined ? [] : [endedAt - startedAt]));
-      times.sort((a, b) => a - b);
-      return {
-        name,
-        calls: own.length,
-        failed: own.filter(({ isError }) => isError).length,
-        medianMs: times[Math.floor(times.length / 2)] ?? 0,
-        longestMs: times.at(-1) ?? 0,
-      };
-    })
+  return [...Map.groupBy(callsIn(runs), ({ name }) => name)]
+    .map(([name, own]) => ({ name, ...figures(own) }))
     .sort((a, b) => b.calls - a.calls);
+}
+
+/** Of the tools that are from a server. */
+export function callsByServer(runs: Iterable<RunState>, tools: readonly ToolInfo[], server: string) {
+  const own = new Set(tools.flatMap(({ name, group }) => (group === server ? [name] : [])));
+  return figures(callsIn(runs).filter(({ name }) => own.has(name)));
+}
+
+function callsIn(runs: Iterable<RunState>): ToolState[] {
+  return [...runs].flatMap((run) => run.steps.flatMap((step) => step.tools));
+}
+
+function figures(calls: readonly ToolState[]) {
+  const times = calls.flatMap(({ startedAt, endedAt }) => (endedAt === undefined ? [] : [endedAt - startedAt]));
+  times.sort((a, b) => a - b);
+  return {
+    calls: calls.length,
+    failed: calls.filter(({ isError }) => isError).length,
+    medianMs: times[Math.floor(times.length / 2)] ?? 0,
+    longestMs: times.at(-1) ?? 0,
+  };
 }

@@ -24,7 +24,7 @@ export function traceRows(run: RunState, state: Pick<State, 'runs' | 'questions'
     [...state.runs.values()].filter(({ parentRunId }) => parentRunId !== undefined),
     ({ parentToolCallId, parentRunId }) => parentToolCallId ?? parentRunId,
   );
-  const waiting = new Set([...state.questions.values()].map(({ toolCallId }) => toolCallId));
+  const waiting = new Set([...state.questions.values()].map((asked) => asked.kind === 'approval' && asked.toolCallId));
   const runRows = (each: RunState, depth: number): Row[] => [
     {
       ...{ key: each.id, depth, label: each.agentName, start: each.startedAt, end: each.endedAt, kind: 'run' },

@@ -2,12 +2,15 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ToolList } from '../../src/wire.ts';
+import { duration } from '../parts/format.ts';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
+import { callsByServer } from '../state/totals.ts';
+import { Offers } from './offers.tsx';
 import { ToolForm } from './tool-form.tsx';
 
 export function ToolsView({ agent, tool: name }: { agent: string | undefined; tool: string | undefined }): VNode {
-  const { agents } = useKnown();
+  const { agents, runs } = useKnown();
   const chosen = agent || agents[0]?.name;
   const connection = useConnection();
   const { error, act } = useAction();
@@ -55,12 +58,20 @@ export function ToolsView({ agent, tool: name }: { agent: string | undefined; to
       {!list && !error && <p class="note">Asking the servers…</p>}
       {list && list.servers.length > 0 && (
         <ul class="servers">
-          {list.servers.map(({ name: server, status, reason }) => (
-            <li key={server}>
-              <strong>{server}</strong> <span class={status === 'connected' ? 'good' : 'bad'}>{status}</span>{' '}
-              {reason && <span class="soft">{reason}</span>}
-            </li>
-          ))}
+          {list.servers.map(({ name: server, status, reason }) => {
+            const { calls, failed, medianMs } = callsByServer(runs.values(), list.tools, server);
+            return (
+              <li key={server}>
+                <strong>{server}</strong> <span class={status === 'connected' ? 'good' : 'bad'}>{status}</span>{' '}
+                {calls > 0 && (
+                  <span class="soft">
+                    {calls} calls, median {duration(medianMs)}, {failed} failed
+                  </span>
+                )}{' '}
+                {reason && <span class="soft">{reason}</span>}
+              </li>
+            );
+          })}
         </ul>
       )}
       {list?.tools.length === 0 && <NoTools />}
@@ -70,7 +81,8 @@ export function ToolsView({ agent, tool: name }: { agent: string | undefined; to
             <a href={address('tools', chosen ?? '', each.name)} aria-current={each === tool ? 'true' : undefined}>
               {each.name}
             </a>{' '}
-            <span class={`capability ${each.capability}`}>{each.capability}</span>
+            <span class={`capability ${each.capability}`}>{each.capability}</span>{' '}
+            {each.exposure && <span class="soft">{each.exposure}</span>}
             <p class="soft cut">{each.description}</p>
             {each === tool && (
               <>
@@ -88,6 +100,7 @@ export function ToolsView({ agent, tool: name }: { agent: string | undefined; to
           </li>
         ))}
       </ul>
+      {list && list.servers.length > 0 && chosen !== undefined && <Offers key={chosen} agent={chosen} />}
     </section>
   );
 }

@@ -1,13 +1,17 @@
 // What the page can ask for. Every request carries the token of the studio.
-import { errorText, isPocketError, isRecord, isSameSecret } from '@pocket-agent/kit';
+import { errorText, isPocketError, isRecord, isSameSecret, recordsIn } from '@pocket-agent/kit';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { type ProfileName, profiles } from 'pocket-agent';
-import { Refusal, type Workspace } from '../state/workspace.ts';
-import type { Answer } from '../wire.ts';
+import { type Exposure, type ProfileName, profiles } from 'pocket-agent';
+import { Refusal } from '../state/refusal.ts';
+import type { Workspace } from '../state/workspace.ts';
+import type { Answer, FormAnswer, FormValue, SentFile } from '../wire.ts';
 import { eventStream } from './event-stream.ts';
 
-const MAX_BODY_BYTES = 4_000_000;
+/** Files included. */
+const MAX_BODY_BYTES = 28_000_000;
+const MAX_FILES = 10;
+const exposures: readonly (Exposure | '')[] = ['', 'auto', 'direct', 'deferred'];
 
 export function makeApi(workspace: Workspace, token: string): Hono {
   const api = new Hono().basePath('/api');
@@ -32,6 +36,24 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     if (call === undefined) throw new Refusal(404, 'This request is no longer kept.');
     return context.body(call, 200, { 'content-type': 'application/json' });
   });
+  api.post('/calls/:id/replay', async (context) => {
+    const { model, prompt } = await readBody(context);
+    const { signal } = context.req.raw;
+    const other = typeof model === 'string' && model !== '' ? model : undefined;
+    return context.json(await workspace.replay(context.req.param('id'), { model: other, prompt, signal }));
+  });
+  api.get('/agents/:name/offers', async (context) => context.json(await workspace.offers(context.req.param('name'))));
+  api.post('/agents/:name/resource', async (context) => {
+    const { server, uri } = await readBody(context);
+    const { mcpClient } = workspace.agent(context.req.param('name'));
+    return context.json(await mcpClient.readResource(String(server), String(uri)));
+  });
+  api.post('/agents/:name/prompt', async (context) => {
+    const { server, prompt, arguments: given } = await readBody(context);
+    const { mcpClient } = workspace.agent(context.req.param('name'));
+    const fields = Object.entries(isRecord(given) ? given : {}).map(([key, value]) => [key, String(value)]);
+    return context.json(await mcpClient.getPrompt(String(server), String(prompt), Object.fromEntries(fields)));
+  });
   api.get('/agents/:name/tools', async (context) => {
     const { req } = context;
     return context.json(await workspace.tools(req.param('name'), req.raw.signal));
@@ -48,16 +70,22 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     if (typeof agent !== 'string') throw new Refusal(400, 'Name an agent.');
     return context.json((await workspace.openChat(agent, readBranch(from))).info);
   });
+  api.get('/saved', async (context) => context.json(await workspace.savedChats(context.req.query('words') ?? '')));
+  api.post('/chats/:id/open', async (context) =>
+    context.json((await workspace.reopenChat(context.req.param('id'))).info),
+  );
   api.delete('/chats/:id', async (context) => {
     await workspace.deleteChat(context.req.param('id'));
     return context.json({});
   });
   api.post('/chats/:id/messages', async (context) => {
-    const { text } = await readBody(context);
+    const { text, files: given } = await readBody(context);
+    const files = readFiles(given);
     const chat = workspace.chat(context.req.param('id'));
-    if (typeof text !== 'string' || text.trim() === '') throw new Refusal(400, 'The message is empty.');
+    if (typeof text !== 'string' || (text.trim() === '' && files.length === 0))
+      throw new Refusal(400, 'The message is empty.');
     if (chat.isRunning) throw new Refusal(409, 'The agent is still at work. Stop it first, or wait.');
-    chat.send(text);
+    chat.send(text, files);
     return context.json(chat.info);
   });
   api.post('/chats/:id/stop', (context) => {
@@ -65,11 +93,13 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     return context.json({});
   });
   api.post('/chats/:id/settings', async (context) => {
-    const { model, profile } = await readBody(context);
+    const { model, profile, exposure } = await readBody(context);
+    const chosen = exposures.find((each) => each === exposure);
     const chat = workspace.chat(context.req.param('id'));
     await chat.choose({
       ...(typeof model === 'string' ? { model } : {}),
       ...(isProfileName(profile) ? { profile } : {}),
+      ...(chosen === undefined ? {} : { exposure: chosen }),
     });
     return context.json(chat.info);
   });
@@ -100,8 +130,32 @@ function isProfileName(value: unknown): value is ProfileName | '' {
   return value === '' || (typeof value === 'string' && Object.hasOwn(profiles, value));
 }
 
-function readAnswer({ allow, deny, remember }: Record<string, unknown>): Answer {
+function readFiles(given: unknown): SentFile[] {
+  if (given === undefined) return [];
+  const files = recordsIn(given);
+  if (files.length > MAX_FILES) throw new Refusal(400, `A message has at most ${MAX_FILES} files.`);
+  return files.map(({ name, mediaType, data }) => {
+    if (typeof name === 'string' && typeof mediaType === 'string' && typeof data === 'string')
+      return { name, mediaType, data };
+    throw new Refusal(400, 'A file needs name, mediaType and data.');
+  });
+}
+
+function readAnswer({ allow, deny, remember, action, content }: Record<string, unknown>): Answer | FormAnswer {
+  if (action === 'accept') return { action, ...(isRecord(content) ? { content: readFields(content) } : {}) };
+  if (action === 'decline' || action === 'cancel') return { action };
   if (typeof deny === 'string') return { deny };
   if (allow !== true && !isRecord(allow)) throw new Refusal(400, 'An answer has "allow" or "deny".');
   return { allow, ...(remember === 'call' || remember === 'conversation' ? { remember } : {}) };
+}
+
+function readFields(content: Record<string, unknown>): Record<string, FormValue> {
+  const isValue = (value: unknown): value is FormValue =>
+    ['string', 'number', 'boolean'].includes(typeof value) ||
+    (Array.isArray(value) && value.every((each) => typeof each === 'string'));
+  const fields = Object.entries(content).map(([name, value]): [string, FormValue] => {
+    if (isValue(value)) return [name, value];
+    throw new Refusal(400, `${name} must be a string, a number, true, false or a list of strings.`);
+  });
+  return Object.fromEntries(fields);
 }

@@ -1,29 +1,50 @@
 // One conversation of the page with a fork of one of its agents.
 import { randomUUID } from 'node:crypto';
 import { errorText, isPocketError } from '@pocket-agent/kit';
-import { type Message, type PocketAgent, type ProfileName, type RunOptions, resolveModel } from 'pocket-agent';
+import {
+  type Exposure,
+  type LanguageModel,
+  type Message,
+  type PocketAgent,
+  type ProfileName,
+  profiles,
+  type RunOptions,
+  resolveModel,
+} from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import type { ChatInfo, ModelCallDetails } from '../wire.ts';
+import type { ChatInfo, ModelCallDetails, SentFile } from '../wire.ts';
 import type { Journal } from './journal.ts';
 import type { Questions } from './questions.ts';
+import type { SavedChats } from './saved-chats.ts';
 import { WatchedModel } from './watched-model.ts';
 
 /** Longer titles are cut. */
 const TITLE_LENGTH = 80;
+const ALL = { capabilities: profiles.admin };
 
 export interface ChatOptions {
+  /** Of a saved conversation. */
+  id?: string;
   agentName: string;
   agent: PocketAgent<unknown>;
   /** The messages that the conversation begins with. */
   messages?: readonly Message[] | undefined;
   title?: string;
+  saved: SavedChats | undefined;
   journal: Journal;
   questions: Questions;
   onModelCall(call: ModelCallDetails): void;
 }
 
+interface Choices {
+  model?: string;
+  /** Empty: that of the agent. */
+  profile?: ProfileName | '';
+  exposure?: Exposure | '';
+}
+
 export class Chat {
-  readonly id = randomUUID();
+  readonly id: string;
   readonly #options: ChatOptions;
   readonly #agent: PocketAgent<unknown>;
   readonly #model: WatchedModel;
@@ -31,15 +52,19 @@ export class Chat {
   #title: string;
   #modelName: string;
   #profile: ProfileName | undefined;
+  #exposure: Exposure | undefined;
   #run: { stop: AbortController; ended: Promise<void> } | undefined;
 
   /** Resolves the model, so the first message does not wait for it. */
   static async open(options: ChatOptions): Promise<Chat> {
-    return new Chat(options, await options.agent.languageModel());
+    const chat = new Chat(options, await options.agent.languageModel());
+    await options.saved?.attach(chat.id, chat.#agent, options.agentName);
+    return chat;
   }
 
   private constructor(options: ChatOptions, model: Awaited<ReturnType<PocketAgent['languageModel']>>) {
-    const { agent, messages, title = '', onModelCall } = options;
+    const { id = randomUUID(), agent, messages, title = '', onModelCall } = options;
+    this.id = id;
     this.#options = options;
     this.#title = title;
     this.#model = new WatchedModel({ chatId: this.id, model, onCall: onModelCall });
@@ -51,6 +76,7 @@ export class Chat {
     return {
       ...{ id: this.id, agent: this.#options.agentName, title: this.#title, model: this.#modelName },
       ...(this.#profile === undefined ? {} : { profile: this.#profile }),
+      ...(this.#exposure === undefined ? {} : { exposure: this.#exposure }),
       ...{ createdAt: this.#createdAt, isRunning: this.#run !== undefined },
     };
   }
@@ -59,16 +85,24 @@ export class Chat {
     return this.#agent.messages;
   }
 
+  get model(): LanguageModel {
+    return this.#model.current;
+  }
+
   get isRunning(): boolean {
     return this.#run !== undefined;
   }
 
   /** Begins a run; what happens in it goes to the journal. */
-  send(text: string): void {
-    if (this.#title === '') this.#title = text.slice(0, TITLE_LENGTH);
-    const profile = this.#profile;
-    const narrowed = profile === undefined ? {} : { profile };
-    this.#begin((options) => this.#agent.run(text, { ...options, ...narrowed }));
+  send(text: string, files: readonly SentFile[] = []): void {
+    if (this.#title === '') this.#title = (text || (files[0]?.name ?? '')).slice(0, TITLE_LENGTH);
+    const profile = [
+      ...(this.#profile === undefined ? [] : [this.#profile]),
+      ...(this.#exposure === undefined ? [] : [{ ...ALL, exposure: this.#exposure }]),
+    ];
+    const narrowed = profile.length === 0 ? {} : { profile };
+    const input = files.length === 0 ? text : { text, files };
+    this.#begin((options) => this.#agent.run(input, { ...options, ...narrowed }));
   }
 
   /** Calls a tool as the model would: with the same rules, approval and audit. */
@@ -91,12 +125,13 @@ export class Chat {
   }
 
   /** For the runs that begin after this. Throws for a name that no provider knows. */
-  async choose({ model, profile }: { model?: string; profile?: ProfileName | '' }): Promise<void> {
+  async choose({ model, profile, exposure }: Choices): Promise<void> {
     if (model !== undefined && model !== this.#modelName) {
       this.#model.current = await resolveModel(model);
       this.#modelName = model;
     }
     if (profile !== undefined) this.#profile = profile === '' ? undefined : profile;
+    if (exposure !== undefined) this.#exposure = exposure === '' ? undefined : exposure;
     this.#changed();
   }
 
@@ -116,7 +151,8 @@ export class Chat {
         hasFailed ||= event.type === 'run_failed';
         journal.add({ type: 'event', chatId: this.id, event });
       },
-      approve: (request) => questions.ask(this.id, request),
+      approve: (request) => questions.approve(this.id, request),
+      elicit: (params, from) => questions.elicit(this.id, params, from),
       streaming: true,
     };
     const ended = work(handlers)

@@ -1,12 +1,18 @@
-// Tool calls that wait for a person. The first answer counts, whichever page it comes from.
+// What waits for a person: tool calls, and forms of MCP servers. The first answer counts, whichever page it comes from.
 import { randomUUID } from 'node:crypto';
-import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
-import type { Answer, Question } from '../wire.ts';
+import { withoutUndefined } from '@pocket-agent/kit';
+import type { ApprovalAnswer, ApprovalRequest, RunOptions } from 'pocket-agent';
+import type { Answer, FormAnswer, Question } from '../wire.ts';
 import type { Journal } from './journal.ts';
+
+type Elicit = NonNullable<RunOptions['elicit']>;
+type Asked = Parameters<Elicit>[0];
+type Origin = Parameters<Elicit>[1];
+type Given = Answer | FormAnswer;
 
 interface Waiting {
   question: Question;
-  answer(given: Answer | undefined, text?: string): void;
+  answer(given: Given, text: string): void;
 }
 
 export class Questions {
@@ -21,37 +27,61 @@ export class Questions {
     return [...this.#waiting.values()].map(({ question }) => question);
   }
 
-  ask(chatId: string, request: ApprovalRequest): Promise<ApprovalAnswer> {
+  /** Whether a call may be made. */
+  async approve(chatId: string, request: ApprovalRequest): Promise<ApprovalAnswer> {
     const { tool, capability, description, toolCallId, path, changed, hash, signal } = request;
     const question: Question = {
-      ...{ id: randomUUID(), chatId, tool, capability, arguments: request.arguments, toolCallId, path, changed },
+      ...{ kind: 'approval', id: randomUUID(), chatId, askedAt: Date.now() },
+      ...{ tool, capability, arguments: request.arguments, toolCallId, path, changed },
       ...(description === undefined ? {} : { description }),
-      askedAt: Date.now(),
     };
-    const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
-    const answer = (given: Answer | undefined, text?: string) => {
-      if (!this.#waiting.delete(question.id)) return;
+    const given = await this.#ask(question, signal);
+    if (!given || 'action' in given) return { deny: 'it was not answered in time' };
+    return { ...given, hash };
+  }
+
+  /** What an MCP server asks. */
+  async elicit(chatId: string, params: Asked, { server, signal }: Origin): Promise<FormAnswer> {
+    const question: Question = {
+      ...{ kind: 'form', id: randomUUID(), chatId, askedAt: Date.now(), server, message: params.message },
+      ...withoutUndefined({
+        schema: 'requestedSchema' in params ? params.requestedSchema : undefined,
+        url: 'url' in params ? params.url : undefined,
+      }),
+    };
+    const given = await this.#ask(question, signal);
+    return given && 'action' in given ? given : { action: 'cancel' };
+  }
+
+  /** Returns whether the question was still waiting for an answer of this kind. */
+  answer(id: string, given: Given): boolean {
+    const waiting = this.#waiting.get(id);
+    if (!waiting || (waiting.question.kind === 'form') !== 'action' in given) return false;
+    waiting.answer(given, describe(given));
+    return true;
+  }
+
+  /** Undefined if no answer is needed any more. */
+  #ask(question: Question, signal: AbortSignal): Promise<Given | undefined> {
+    const { id } = question;
+    const { promise, resolve } = Promise.withResolvers<Given | undefined>();
+    const close = (given: Given | undefined, text?: string) => {
+      if (!this.#waiting.delete(id)) return;
       signal.removeEventListener('abort', withdraw);
-      this.#journal.add({ type: 'question_closed', questionId: question.id, ...(text === undefined ? {} : { text }) });
-      resolve(given === undefined ? { deny: 'it was not answered in time' } : { ...given, hash });
+      this.#journal.add({ type: 'question_closed', questionId: id, ...(text === undefined ? {} : { text }) });
+      resolve(given);
     };
-    const withdraw = () => answer(undefined);
-    this.#waiting.set(question.id, { question, answer });
+    const withdraw = () => close(undefined);
+    this.#waiting.set(id, { question, answer: close });
     this.#journal.add({ type: 'question', question });
     if (signal.aborted) withdraw();
     else signal.addEventListener('abort', withdraw, { once: true });
     return promise;
   }
-
-  /** Returns whether the question was still waiting. */
-  answer(id: string, given: Answer): boolean {
-    const waiting = this.#waiting.get(id);
-    waiting?.answer(given, describe(given));
-    return waiting !== undefined;
-  }
 }
 
-function describe(answer: Answer): string {
+function describe(answer: Given): string {
+  if ('action' in answer) return { accept: 'answered', decline: 'declined', cancel: 'cancelled' }[answer.action];
   if ('deny' in answer) return answer.deny === '' ? 'denied' : `denied: ${answer.deny}`;
   const remembered = answer.remember === 'conversation' ? ', for the rest of the conversation' : '';
   return `${answer.allow === true ? 'allowed' : 'allowed with other arguments'}${remembered}`;

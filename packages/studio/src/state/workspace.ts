@@ -1,23 +1,31 @@
 // The state of one studio: agents, chats, questions and model calls.
-import type { PocketAgent } from 'pocket-agent';
-import type { AgentInfo, ChatInfo, ToolList } from '../wire.ts';
+import { errorText } from '@pocket-agent/kit';
+import type { Conversations } from '@pocket-agent/store';
+import type { Message, PocketAgent } from 'pocket-agent';
+import type { AgentInfo, ChatInfo, Replay, SavedChat, ServerOffers, ToolList } from '../wire.ts';
 import { Chat } from './chat.ts';
 import { Journal } from './journal.ts';
 import { ModelCalls } from './model-calls.ts';
 import { Questions } from './questions.ts';
+import { Refusal } from './refusal.ts';
+import { replay } from './replay.ts';
+import { SavedChats } from './saved-chats.ts';
 import { infoOf } from './watched-model.ts';
 
 /** The oldest chats that are not running are closed beyond this. */
 const MAX_CHATS = 500;
+const GONE = 'This chat does not exist any more. Start a new one.';
 
-/** A request that cannot be fulfilled, with its HTTP status. */
-export class Refusal extends Error {
-  readonly status: 400 | 404 | 409;
+interface Beginning {
+  id?: string;
+  title?: string;
+  messages?: readonly Message[] | undefined;
+}
 
-  constructor(status: Refusal['status'], message: string) {
-    super(message);
-    this.status = status;
-  }
+interface ReplayRequest {
+  model: string | undefined;
+  prompt: unknown;
+  signal: AbortSignal;
 }
 
 export class Workspace {
@@ -26,9 +34,13 @@ export class Workspace {
   readonly modelCalls = new ModelCalls();
   readonly #agents: ReadonlyMap<string, PocketAgent<unknown>>;
   readonly #chats = new Map<string, Chat>();
+  readonly #saved: SavedChats | undefined;
+  /** Saved conversations that are being opened. */
+  readonly #opening = new Map<string, Promise<Chat>>();
 
-  constructor(agents: ReadonlyMap<string, PocketAgent<unknown>>) {
+  constructor(agents: ReadonlyMap<string, PocketAgent<unknown>>, conversations: Conversations | undefined) {
     this.#agents = agents;
+    this.#saved = conversations && new SavedChats(conversations, [...agents.keys()]);
   }
 
   agents(): AgentInfo[] {
@@ -43,54 +55,69 @@ export class Workspace {
     return [...this.#chats.values()].map(({ info }) => info);
   }
 
+  async savedChats(words: string): Promise<SavedChat[]> {
+    return (await this.#saved?.list(words)) ?? [];
+  }
+
   chat(id: string): Chat {
     const chat = this.#chats.get(id);
-    if (!chat) throw new Refusal(404, 'This chat does not exist any more. Start a new one.');
+    if (!chat) throw new Refusal(404, GONE);
     return chat;
   }
 
   /** A new conversation, or a branch of another: its first `count` messages. */
   async openChat(agentName: string, from?: { chatId: string; count: number }): Promise<Chat> {
-    const messages = from && this.chat(from.chatId).messages.slice(0, from.count);
-    const chat = await Chat.open({
-      agentName,
-      agent: this.agent(agentName),
-      messages,
-      journal: this.journal,
-      questions: this.questions,
-      onModelCall: (call) => {
-        this.modelCalls.keep(call);
-        this.journal.add({ type: 'model_call', call: infoOf(call) });
-      },
-    });
-    this.#chats.set(chat.id, chat);
-    this.journal.add({ type: 'chat', chat: chat.info });
-    if (messages) this.journal.add({ type: 'history', chatId: chat.id, messages });
-    const idle = [...this.#chats.values()].filter(({ isRunning }) => !isRunning);
-    if (this.#chats.size > MAX_CHATS && idle[0]) await this.deleteChat(idle[0].id);
-    return chat;
+    return this.#open(agentName, { messages: from && this.chat(from.chatId).messages.slice(0, from.count) });
+  }
+
+  /** A saved conversation. */
+  async reopenChat(id: string): Promise<Chat> {
+    const open = this.#chats.get(id) ?? this.#opening.get(id);
+    if (open) return open;
+    const opening = this.#reopen(id).finally(() => this.#opening.delete(id));
+    this.#opening.set(id, opening);
+    return opening;
   }
 
   async deleteChat(id: string): Promise<void> {
-    const chat = this.chat(id);
-    this.#chats.delete(id);
-    this.journal.add({ type: 'chat_deleted', chatId: id });
-    await chat.close();
+    const isOpen = this.#chats.has(id);
+    if (isOpen) await this.#closeChat(this.chat(id));
+    if (!(await this.#saved?.delete(id)) && !isOpen) throw new Refusal(404, GONE);
   }
 
   async tools(agentName: string, signal: AbortSignal): Promise<ToolList> {
     const agent = this.agent(agentName);
-    const tools = (await agent.listTools(signal)).map(
-      ({ name, capability, tool: { description, inputSchema, outputSchema } }) => ({
-        name,
-        capability,
-        description,
-        inputSchema,
-        outputSchema,
-      }),
-    );
+    const tools = (await agent.listTools(signal)).map(({ name, capability, tool }) => ({
+      ...{ name, capability, description: tool.description },
+      ...{ inputSchema: tool.inputSchema, outputSchema: tool.outputSchema },
+      ...{ group: agent.mcpClient.group(tool)?.name, exposure: agent.mcpClient.exposure(tool) },
+    }));
     const servers = [...agent.mcpClient.status].map(([name, { status, reason }]) => ({ name, status, reason }));
     return { tools, servers };
+  }
+
+  /** Resources and prompts of the servers of an agent. */
+  async offers(agentName: string): Promise<ServerOffers> {
+    const { mcpClient } = this.agent(agentName);
+    const found: ServerOffers = { resources: [], prompts: [], problems: [] };
+    const ask = async (work: () => Promise<void>) =>
+      work().catch((error: unknown) => void found.problems.push(errorText(error)));
+    await ask(async () => {
+      for (const { server, uri, name, description } of await mcpClient.listResources())
+        found.resources.push({ server, uri, name, description });
+    });
+    await ask(async () => {
+      for (const { server, name, description, arguments: fields = [] } of await mcpClient.listPrompts())
+        found.prompts.push({ server, name, description, arguments: fields });
+    });
+    return found;
+  }
+
+  /** Another answer to a request that is kept. */
+  async replay(callId: string, { model, prompt, signal }: ReplayRequest): Promise<Replay> {
+    const call = this.modelCalls.get(callId);
+    if (!call) throw new Refusal(404, 'This request is no longer kept.');
+    return replay({ call, model: model ?? this.chat(call.chatId).model, prompt, signal });
   }
 
   agent(name: string): PocketAgent<unknown> {
@@ -102,5 +129,40 @@ export class Workspace {
   async close(): Promise<void> {
     await Promise.all([...this.#chats.values()].map((chat) => chat.close()));
     this.#chats.clear();
+  }
+
+  async #reopen(id: string): Promise<Chat> {
+    const found = await this.#saved?.find(id);
+    if (!found) throw new Refusal(404, GONE);
+    return this.#open(found.agent, { id, title: found.title });
+  }
+
+  async #open(agentName: string, { id, title, messages }: Beginning): Promise<Chat> {
+    const chat = await Chat.open({
+      ...(id === undefined ? {} : { id }),
+      ...(title === undefined ? {} : { title }),
+      agentName,
+      agent: this.agent(agentName),
+      messages,
+      saved: this.#saved,
+      journal: this.journal,
+      questions: this.questions,
+      onModelCall: (call) => {
+        this.modelCalls.keep(call);
+        this.journal.add({ type: 'model_call', call: infoOf(call) });
+      },
+    });
+    this.#chats.set(chat.id, chat);
+    this.journal.add({ type: 'chat', chat: chat.info });
+    if (chat.messages.length > 0) this.journal.add({ type: 'history', chatId: chat.id, messages: chat.messages });
+    const idle = [...this.#chats.values()].filter((each) => !each.isRunning);
+    if (this.#chats.size > MAX_CHATS && idle[0]) await this.#closeChat(idle[0]);
+    return chat;
+  }
+
+  async #closeChat(chat: Chat): Promise<void> {
+    this.#chats.delete(chat.id);
+    this.journal.add({ type: 'chat_closed', chatId: chat.id });
+    await chat.close();
   }
 }

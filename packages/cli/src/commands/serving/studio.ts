@@ -1,10 +1,12 @@
 // The command `pocket-agent studio`: opens a page on this machine to chat with agents and see what they do.
 import { basename, extname } from 'node:path';
 import { onAbort, PocketError, printable } from '@pocket-agent/kit';
+import type { Conversations } from '@pocket-agent/store';
 import type { PocketAgent } from 'pocket-agent';
 import { readArguments } from '../../command-line/arguments.ts';
 import { readAddress } from '../../command-line/http-options.ts';
 import type { Interrupts } from '../../command-line/interrupts.ts';
+import { openServedConversations } from '../../files/served-conversations.ts';
 import { accessFlags, readAgentRequest, sourceFlags } from '../../setup/agent-request.ts';
 import { chooseModel } from '../../setup/choose-model.ts';
 import { makeAgent } from '../../setup/make-agent.ts';
@@ -17,6 +19,7 @@ const studioOptions = {
   ...otherSources,
   ...accessFlags,
   model: { type: 'string', short: 'm' },
+  conversations: { type: 'string' },
   host: { type: 'string' },
   port: { type: 'string' },
 } as const;
@@ -29,45 +32,58 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const { host, port } = readAddress({ http: true, host: values.host, port: values.port }) ?? {};
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
   const agents = new Map<string, PocketAgent<unknown>>();
+  const chats = values.conversations
+    ? await openServedConversations(values.conversations, { scope: 'studio' })
+    : undefined;
   try {
     const given = files.length === 0 ? [undefined] : files;
     for (const file of given) {
-      const [name, agent] = await openAgent(file, values, { signal, tell });
+      const [name, agent] = await openAgent(file, values, { signal, tell, chats });
       if (agents.has(name))
         throw new PocketError('CONFIG_INVALID', `Two agents have the name "${name}": give each file a "name".`);
       agents.set(name, agent);
     }
     const { openStudio } = await import('@pocket-agent/studio');
-    const address = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
-    const studio = await openStudio({ agents: Object.fromEntries(agents), ...address });
+    const place = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
+    const kept = chats ? { conversations: chats } : {};
+    const studio = await openStudio({ agents: Object.fromEntries(agents), ...kept, ...place });
     tell(`studio: ${studio.url}`);
     await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
     await studio.close();
     return interrupts.exitCode ?? 0;
   } finally {
     await Promise.all([...agents.values()].map((agent) => agent.close()));
+    await chats?.close();
   }
 }
 
 interface Surroundings {
   signal: AbortSignal;
   tell(line: string): void;
+  chats: Conversations | undefined;
 }
 
 /** The agent of a file, or the one that the options describe. */
 async function openAgent(
   file: string | undefined,
   values: Values,
-  { signal, tell }: Surroundings,
+  { signal, tell, chats }: Surroundings,
 ): Promise<[string, PocketAgent<unknown>]> {
   const request = await readAgentRequest({ ...values, ...(file === undefined ? {} : { agent: file }) });
-  if (request.memory)
-    throw new PocketError('CONFIG_INVALID', `${file}: the studio has no database for "memory" yet. Leave it out.`);
+  if (request.memory && !chats)
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `${file}: memory needs a database: pocket-agent studio --conversations FILE`,
+    );
+  const name = request.config.name ?? (file === undefined ? 'Pocket' : basename(file, extname(file)));
   const logger = screenLogger(tell);
-  const { sources, problems, warnings } = await loadSources(request, { logger, signal });
+  const { sources, problems, warnings } = await loadSources(request, {
+    logger,
+    signal,
+    ...(chats ? { openMemory: async () => chats.forOwner(name).memory } : {}),
+  });
   for (const line of [...problems, ...warnings]) tell(line);
   const { model, because } = await chooseModel(request.model);
-  const name = request.config.name ?? (file === undefined ? 'Pocket' : basename(file, extname(file)));
   tell(`${name}: ${model} (${because})`);
   return [name, makeAgent(request, { model, sources, logger })];
 }

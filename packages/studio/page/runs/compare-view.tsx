@@ -1,0 +1,96 @@
+// Two runs side by side, step by step.
+import type { VNode } from 'preact';
+import { dollars, duration } from '../parts/format.ts';
+import { address, useKnown } from '../parts/hooks.ts';
+import type { RunState, StepState } from '../state/model.ts';
+import { usageOf } from '../state/trace.ts';
+
+export function CompareView({ ids }: { ids: readonly string[] }): VNode {
+  const known = useKnown();
+  const runs = ids.flatMap((id) => known.runs.get(id) ?? []);
+  if (runs.length < 2) return <p class="problem">One of these runs is no longer kept.</p>;
+  const steps = Math.max(...runs.map((run) => run.steps.length));
+  return (
+    <section class="page wide-page">
+      <p>
+        <a href={address('runs')}>All runs</a>
+      </p>
+      <h1>Two runs</h1>
+      <div class="wide">
+        <table class="compare">
+          <thead>
+            <tr>
+              <th>Step</th>
+              {runs.map((run) => (
+                <th key={run.id}>
+                  <a href={address('runs', run.id)}>{run.input || run.agentName}</a>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <th>all</th>
+              {runs.map((run) => (
+                <Whole key={run.id} run={run} />
+              ))}
+            </tr>
+            {Array.from({ length: steps }, (_, index) => (
+              <tr key={index}>
+                <th>{index + 1}</th>
+                {runs.map((run) => (
+                  <Step key={run.id} run={run} step={run.steps[index]} model={run.calls[index]?.model} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Whole({ run }: { run: RunState }): VNode {
+  const known = useKnown();
+  const { inputTokens, outputTokens, costUsd, modelCalls, toolCalls } = usageOf(run, known);
+  return (
+    <td>
+      <strong>{run.endedAt === undefined ? 'running' : duration(run.endedAt - run.startedAt)}</strong> · {modelCalls}{' '}
+      model calls · {toolCalls} tool calls · {inputTokens.toLocaleString('en')} → {outputTokens.toLocaleString('en')}{' '}
+      tokens · {dollars(costUsd)}
+      {run.error !== undefined && <p class="bad">{run.error}</p>}
+    </td>
+  );
+}
+
+interface StepProps {
+  run: RunState;
+  step: StepState | undefined;
+  model: string | undefined;
+}
+
+function Step({ run, step, model }: StepProps): VNode {
+  if (!step) return <td class="soft">–</td>;
+  const time = step.endedAt === undefined ? '…' : duration(step.endedAt - step.startedAt);
+  return (
+    <td>
+      <a href={address('runs', run.id, `${run.id} ${step.number} model`)}>{model?.split('/').at(-1) ?? 'model'}</a>{' '}
+      {time}
+      {step.inputTokens !== undefined && (
+        <span class="soft">
+          {' '}
+          {step.inputTokens.toLocaleString('en')} → {step.outputTokens}
+        </span>
+      )}
+      <ul class="plain">
+        {step.tools.map((tool) => (
+          <li key={tool.id}>
+            <a href={address('runs', run.id, tool.id)}>{tool.name}</a>{' '}
+            <span class={tool.isError ? 'bad' : 'good'}>{tool.isError ? 'failed' : '✓'}</span>{' '}
+            <span class="soft cut">{JSON.stringify(tool.arguments)}</span>
+          </li>
+        ))}
+      </ul>
+    </td>
+  );
+}

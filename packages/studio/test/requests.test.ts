@@ -1,0 +1,62 @@
+// Requests to models: how many are kept, and asking one again.
+import { expect, test } from 'vitest';
+import { ModelCalls } from '../src/state/model-calls.ts';
+import type { ModelCallDetails, Replay } from '../src/wire.ts';
+import { type Client, hasEnded, makeShop, refundCall, startStudio } from './world.ts';
+
+async function lastCall(client: Client): Promise<string> {
+  const line = (await client.lines(hasEnded)).findLast(({ type }) => type === 'model_call');
+  return line?.type === 'model_call' ? line.call.id : '';
+}
+
+test('a request is asked again with another prompt; no tool is called', async () => {
+  const asked = ({ prompt }: { prompt: unknown }) => ({ ...refundCall, text: JSON.stringify(prompt) });
+  const { agent, refunds } = makeShop(['Hello.', asked]);
+  const client = await startStudio({ shop: agent });
+  await client.chat('shop', 'Hi');
+  const id = await lastCall(client);
+  const prompt = [{ role: 'user', content: [{ type: 'text', text: 'Good evening' }] }];
+  const replay = await client.post<Replay>(`/api/calls/${id}/replay`, { prompt });
+  expect(JSON.stringify(replay.answer)).toContain('Good evening');
+  expect(refunds).toEqual([]);
+  expect(replay.durationMs).toBeGreaterThanOrEqual(0);
+});
+
+test('a request is asked again of another model', async () => {
+  const { agent } = makeShop(['Hello.']);
+  const client = await startStudio({ shop: agent });
+  await client.chat('shop', 'What is 6 * 7?');
+  const replay = await client.post<Replay>(`/api/calls/${await lastCall(client)}/replay`, { model: 'demo' });
+  expect(replay.model).toContain('demo');
+});
+
+test('what cannot be asked again says why', async () => {
+  const { agent } = makeShop(['Hello.']);
+  const client = await startStudio({ shop: agent });
+  await client.chat('shop', 'Hi');
+  const path = `/api/calls/${await lastCall(client)}/replay`;
+  await expect(client.post('/api/calls/none/replay', {})).rejects.toThrow('no longer kept');
+  await expect(client.post(path, { prompt: 'Hi' })).rejects.toThrow('A prompt is a list');
+  await expect(client.post(path, { model: 'unknown/model' })).rejects.toThrow('unknown');
+  await expect(client.post(path, {})).rejects.toThrow('The model did not answer'); // its script is over
+});
+
+test('kept requests have a bound in bytes, and messages that they share count once', () => {
+  const calls = new ModelCalls(100_000);
+  const message = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
+  const long = message('x'.repeat(40_000));
+  const call = (id: string, prompt: object[]): ModelCallDetails => ({
+    ...{ id, chatId: 'c', model: 'm', startedAt: 0, prompt, tools: [], settings: {}, answer: undefined },
+  });
+  calls.keep(call('one', [long]));
+  const alone = calls.bytes;
+  calls.keep(call('two', [long, message('more')]));
+  expect(calls.bytes - alone).toBeLessThan(1_000);
+  calls.keep({ ...call('two', [long, message('more')]), answer: message('y'.repeat(10_000)) });
+  expect(calls.find('one')).toBeDefined();
+  calls.keep(call('three', [message('z'.repeat(80_000))]));
+  expect(calls.find('one')).toBeUndefined();
+  expect(calls.find('two')).toBeUndefined();
+  expect(calls.find('three')).toBeDefined();
+  expect(calls.bytes).toBeLessThanOrEqual(100_000);
+});
