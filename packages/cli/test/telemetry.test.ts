@@ -1,6 +1,7 @@
 // Programs that export their own spans and metrics, to an OTLP receiver over HTTP.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -20,11 +21,18 @@ interface Exported {
 /** Takes what a program sends, as JSON. */
 async function receiver() {
   const bodies: Record<string, Record<string, unknown>[]> = {};
+  const binary: Record<string, Buffer> = {};
   const server = createServer(async (request, response) => {
-    let text = '';
-    for await (const chunk of request.setEncoding('utf8')) text += chunk;
-    bodies[request.url ?? ''] ??= [];
-    bodies[request.url ?? '']?.push(JSON.parse(text));
+    const { url = '', headers } = request;
+    const bytes = await buffer(request);
+    const type = headers['content-type'] ?? '';
+    if (type === 'application/x-protobuf') {
+      binary[url] = Buffer.concat([binary[url] ?? Buffer.alloc(0), bytes]);
+      response.setHeader('content-type', type).end();
+      return;
+    }
+    bodies[url] ??= [];
+    bodies[url]?.push(JSON.parse(bytes.toString()));
     response.setHeader('content-type', 'application/json').end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -39,6 +47,7 @@ async function receiver() {
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     },
     text: () => JSON.stringify(bodies),
+    binary,
     spans: () => exported(bodies['/v1/traces'], 'spans'),
     metrics: () => exported(bodies['/v1/metrics'], 'metrics'),
     resource: () => exported(bodies['/v1/traces'], 'resource')[0]?.attributes ?? {},
@@ -73,6 +82,21 @@ describe('pocket-agent', () => {
     expect(collector.resource()).toMatchObject({ 'service.name': 'pocket-agent' });
     expect(collector.metrics().map(({ name }) => name)).toContain('gen_ai.client.operation.duration');
     expect(collector.text()).not.toMatch(/17%|404\.6/);
+  });
+
+  test.each(['http/protobuf', undefined])('exports as protobuf, with the protocol %s', async (protocol) => {
+    const { env, binary, spans } = await receiver();
+    const { OTEL_EXPORTER_OTLP_PROTOCOL: _json, ...others } = env;
+    const outcome = await folder.spawned(['What is 17% of 2380?', '-m', 'demo'], {
+      env: { ...others, ...(protocol ? { OTEL_EXPORTER_OTLP_PROTOCOL: protocol } : {}) },
+    });
+    expect(outcome.code).toBe(0);
+    expect(Object.keys(binary).sort()).toEqual(['/v1/metrics', '/v1/traces']);
+    expect(binary['/v1/traces']?.toString('latin1')).toMatch(
+      /invoke_agent[\s\S]*execute_tool|execute_tool[\s\S]*invoke_agent/,
+    );
+    expect(binary['/v1/metrics']?.includes('gen_ai.client.operation.duration')).toBe(true);
+    expect(spans()).toEqual([]);
   });
 
   test('shows the question if the agent file has traceContent', async () => {

@@ -37,7 +37,7 @@ export function Navigation({ view }: { view: string }): VNode {
   );
 }
 
-function Conversations(): VNode {
+export function Conversations(): VNode {
   const { chats } = useKnown();
   const [words, setWords] = useState('');
   const found = [...chats.values()]

@@ -14,7 +14,7 @@ test('an image is added, sent, and shown in the message', async () => {
   const { agent } = makeShop([({ prompt }) => `${prompt.at(-1)?.content.length} parts`], { allowImages: true });
   const { page, complaints } = await visit(await startStudio({ shop: agent }));
   const dot = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') };
-  await page.getByLabel('Files').setInputFiles([dot, { ...dot, name: 'other.png' }]);
+  await page.getByLabel('Files', { exact: true }).setInputFiles([dot, { ...dot, name: 'other.png' }]);
   await page.getByRole('button', { name: 'Remove other.png' }).click();
   await say(page, 'What is this?');
   await page.getByRole('article', { name: 'Answer' }).getByText('2 parts').waitFor();
@@ -39,7 +39,7 @@ test('a form of an MCP server is filled in where it is asked', async () => {
   await page.locator('details.tool summary').click();
   await page.getByText('One large pizza.').waitFor();
   await page.getByRole('link', { name: 'Tools' }).click();
-  await page.getByText('1 calls').waitFor();
+  await page.getByText('1 call,').waitFor();
   await page.getByText('menu', { exact: false }).first().click();
   await page.getByRole('button', { name: 'Read' }).click();
   await page.getByText('Margherita').waitFor();
@@ -58,9 +58,9 @@ test('a saved conversation is listed, found by its words, and opened', async () 
     await startStudio({ shop: makeShop(['Tuesday.']).agent }, { conversations }),
   );
   const list = page.getByRole('region', { name: 'Conversations' });
-  await page.getByLabel('Search conversations').fill('nothing like it');
+  await list.getByLabel('Search conversations').fill('nothing like it');
   await list.getByRole('link').waitFor({ state: 'detached' });
-  await page.getByLabel('Search conversations').fill('monday');
+  await list.getByLabel('Search conversations').fill('monday');
   await list.getByRole('link', { name: 'Where is order 17?' }).click();
   await page.getByRole('article', { name: 'Answer' }).getByText('It left on Monday.').waitFor();
   await say(page, 'And when does it arrive?');

@@ -11,7 +11,9 @@ export function ApprovalsView(): VNode {
       <h1>Approvals</h1>
       {questions.size === 0 && (
         <p class="empty">
-          Nothing waits for you. Agents ask here before calls that their <code>access.confirm</code> names.
+          <span>
+            Nothing waits for you. Agents ask here before calls that their <code>access.confirm</code> names.
+          </span>
         </p>
       )}
       <ul class="plain">

@@ -31,12 +31,12 @@ export function ChatHeader({ chat, agentName, runId, onAgent }: Header): VNode {
           ))}
         </select>
       )}
-      {chat ? <Settings key={chat.id} chat={chat} /> : <span class="soft">{model}</span>}
       {runId !== undefined && (
         <a class="to-trace" href={address('runs', runId)}>
           Trace
         </a>
       )}
+      {chat ? <Settings key={chat.id} chat={chat} /> : <span class="soft">{model}</span>}
     </header>
   );
 }

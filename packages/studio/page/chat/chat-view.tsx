@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ChatInfo, SentFile } from '../../src/wire.ts';
 import { FormCard } from '../approvals/form-card.tsx';
+import { Conversations } from '../navigation.tsx';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
 import { RunTrace } from '../runs/run-trace.tsx';
 import type { ChatState, Item } from '../state/model.ts';
@@ -108,12 +109,12 @@ function Items({
   chat: ChatState;
   onEdit(item: Extract<Item, { kind: 'user' }>, text: string): void;
 }): VNode {
+  const { runs, questions, answers } = useKnown();
   const list = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   useEffect(() => {
     if (isAtEnd.current && list.current) list.current.scrollTop = list.current.scrollHeight;
-  }, [chat.items]);
-  const { runs, questions, answers } = useKnown();
+  }, [chat.items, questions]);
   const [count, setCount] = useState(SHOWN_ITEMS);
   const tools = useMemo(() => toolsOf(runs.values(), chat.info.id), [runs, chat.info.id]);
   const asked = new Map(approvals(questions).map((question) => [question.toolCallId, question]));
@@ -180,6 +181,9 @@ function Welcome({ agentName, onPick }: { agentName: string; onPick(text: string
           </button>
         ))}
       </p>
+      <div class="on-phone">
+        <Conversations />
+      </div>
     </div>
   );
 }

@@ -83,8 +83,14 @@ export function Composer(props: ComposerProps): VNode {
           event.currentTarget.value = '';
         }}
       />
-      <button type="button" class="quiet" onClick={() => picker.current?.click()}>
-        Add files
+      <button
+        type="button"
+        class="quiet add-files"
+        aria-label="Add files"
+        title="Add files"
+        onClick={() => picker.current?.click()}
+      >
+        +
       </button>
       {isRunning ? (
         <button type="button" class="stop" onClick={onStop}>

@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { dollars, duration } from '../parts/format.ts';
 import { useKnown } from '../parts/hooks.ts';
+import { Wide } from '../parts/wide.tsx';
 import { byAgent, byDay, byModel, costBy, timeByTool } from '../state/totals.ts';
 
 export function CostView(): VNode {
@@ -18,7 +19,7 @@ export function CostView(): VNode {
       {tools.length > 0 && (
         <>
           <h2>Tools</h2>
-          <div class="wide">
+          <Wide label="Times of tools">
             <table>
               <thead>
                 <tr>
@@ -41,7 +42,7 @@ export function CostView(): VNode {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Wide>
         </>
       )}
     </section>
@@ -65,7 +66,7 @@ function CostTable({ title, name, rows }: CostTableProps): VNode | null {
   return (
     <>
       <h2>{title}</h2>
-      <div class="wide">
+      <Wide label={title}>
         <table>
           <thead>
             <tr>
@@ -92,7 +93,7 @@ function CostTable({ title, name, rows }: CostTableProps): VNode | null {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </>
   );
 }

@@ -6,6 +6,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { memo } from 'preact/compat';
 import { useMemo, useRef } from 'preact/hooks';
 import { Code } from './code.tsx';
+import { Wide } from './wide.tsx';
 
 type Root = ReturnType<typeof fromMarkdown>;
 type Block = Root['children'][number];
@@ -75,12 +76,12 @@ function draw(node: MdNode): ComponentChildren {
       );
     case 'table':
       return (
-        <div class="wide">
+        <Wide label="Table">
           <table>
             <thead>{all(node.children.slice(0, 1))}</thead>
             <tbody>{all(node.children.slice(1))}</tbody>
           </table>
-        </div>
+        </Wide>
       );
     case 'tableRow':
       return <tr>{all(node.children)}</tr>;

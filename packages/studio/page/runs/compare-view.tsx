@@ -2,6 +2,7 @@
 import type { VNode } from 'preact';
 import { dollars, duration } from '../parts/format.ts';
 import { address, useKnown } from '../parts/hooks.ts';
+import { Wide } from '../parts/wide.tsx';
 import type { RunState, StepState } from '../state/model.ts';
 import { usageOf } from '../state/trace.ts';
 
@@ -16,7 +17,7 @@ export function CompareView({ ids }: { ids: readonly string[] }): VNode {
         <a href={address('runs')}>All runs</a>
       </p>
       <h1>Two runs</h1>
-      <div class="wide">
+      <Wide label="Two runs">
         <table class="compare">
           <thead>
             <tr>
@@ -45,7 +46,7 @@ export function CompareView({ ids }: { ids: readonly string[] }): VNode {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </section>
   );
 }

@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { clock, dollars, duration } from '../parts/format.ts';
 import { address, useKnown } from '../parts/hooks.ts';
+import { Wide } from '../parts/wide.tsx';
 import { rootRuns, usageOf } from '../state/trace.ts';
 import { CompareView } from './compare-view.tsx';
 import { RunTrace } from './run-trace.tsx';
@@ -39,7 +40,7 @@ export function RunsView({ runId, selected }: { runId: string | undefined; selec
         </p>
       )}
       {runs.length > 0 && (
-        <div class="wide">
+        <Wide label="Runs">
           <table>
             <thead>
               <tr>
@@ -84,7 +85,7 @@ export function RunsView({ runId, selected }: { runId: string | undefined; selec
               })}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
     </section>
   );

@@ -65,7 +65,7 @@ export function ToolsView({ agent, tool: name }: { agent: string | undefined; to
                 <strong>{server}</strong> <span class={status === 'connected' ? 'good' : 'bad'}>{status}</span>{' '}
                 {calls > 0 && (
                   <span class="soft">
-                    {calls} calls, median {duration(medianMs)}, {failed} failed
+                    {calls === 1 ? '1 call' : `${calls} calls`}, median {duration(medianMs)}, {failed} failed
                   </span>
                 )}{' '}
                 {reason && <span class="soft">{reason}</span>}
