@@ -13,12 +13,13 @@ const views = [
 ] as const;
 
 export function Navigation({ view }: { view: string }): VNode {
-  const { questions } = useKnown();
+  const { questions, hasDurableRuns } = useKnown();
+  const shown = hasDurableRuns ? [...views, ['durable', 'Durable'] as const] : views;
   return (
     <nav aria-label="Views">
       <p class="brand">Studio</p>
       <ul class="views">
-        {views.map(([name, label]) => (
+        {shown.map(([name, label]) => (
           <li key={name}>
             <a href={address(name)} aria-current={(view || 'chat') === name ? 'page' : undefined}>
               {label}

@@ -13,7 +13,9 @@ import {
   nullableString,
   OptionSet,
   objectRule,
+  stderrLogger,
 } from '@pocket-agent/kit';
+import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
 import { PocketAgent } from 'pocket-agent';
 import { makeApi } from './server/api.ts';
@@ -26,6 +28,8 @@ export interface StudioOptions {
   agents: Readonly<Record<string, PocketAgent<unknown>>>;
   /** Where conversations are saved, from `openConversations()` of `@pocket-agent/store`. Default: in memory. */
   conversations?: Conversations;
+  /** Runs of other processes, such as workers, from `openRuns()` of `@pocket-agent/runs`: to see them and answer their questions. */
+  runs?: Runs;
   /** Default 127.0.0.1: only this machine. */
   host?: string;
   /** Default 0: any free port, see `url`. */
@@ -45,6 +49,7 @@ export interface Studio {
 const studioOptions = new OptionSet<StudioOptions>('openStudio', {
   agents: objectRule,
   conversations: nullable('what openConversations() returns', (value) => hasMethods(value, 'forOwner')),
+  runs: nullable('what openRuns() returns', (value) => hasMethods(value, 'questions', 'answer')),
   host: nullableString,
   port: nullable('a number', (value) => typeof value === 'number'),
   token: nullable('a string that is not empty', nonEmptyRule.accepts),
@@ -59,7 +64,12 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
   for (const [name, agent] of agents)
     if (!(agent instanceof PocketAgent)) throw configError(`agents.${name} of openStudio must be a PocketAgent.`);
   const page = await readPage();
-  const workspace = new Workspace(agents, options.conversations);
+  const workspace = new Workspace({
+    agents,
+    conversations: options.conversations,
+    runs: options.runs,
+    logger: stderrLogger(),
+  });
   const api = makeApi(workspace, token);
   const shownHost = host.includes(':') ? `[${host}]` : host;
   const guard = requestGuard({ ownHosts: [shownHost] });

@@ -1,4 +1,5 @@
 // What the server and the page say to each other. Types only: the page is a program of its own.
+import type { RunEvent, RunStatus } from '@pocket-agent/runs';
 import type { AgentEvent, Capability, Exposure, Message } from 'pocket-agent';
 
 export interface AgentInfo {
@@ -31,7 +32,10 @@ export interface SavedChat {
 
 interface Asked {
   id: string;
+  /** Empty if a durable run asks. */
   chatId: string;
+  /** Of a durable run. */
+  runId?: string;
   askedAt: number;
 }
 
@@ -133,6 +137,25 @@ export interface PromptArgument {
   required?: boolean | undefined;
 }
 
+/** A run in a database that other processes share, such as workers. */
+export interface DurableRun {
+  id: string;
+  agent: string;
+  status: RunStatus;
+  input: string;
+  createdAt: number;
+  updatedAt: number;
+  steps: number;
+  costUsd?: number;
+}
+
+export interface DurableRunDetails {
+  id: string;
+  agent: string;
+  status: RunStatus;
+  events: RunEvent[];
+}
+
 /** An entry of the journal. */
 export type Entry =
   | { type: 'chat'; chat: ChatInfo }
@@ -151,6 +174,8 @@ export type Entry =
 export interface Snapshot {
   type: 'snapshot';
   isReset: boolean;
+  /** Whether the studio is attached to durable runs. */
+  hasDurableRuns: boolean;
   agents: AgentInfo[];
   chats: ChatInfo[];
   questions: Question[];

@@ -182,6 +182,7 @@ options describe: it shows each step, call, token and dollar, and asks for appro
 Options:
   -m, --model NAME     use this model instead of those in the files
 ${sourceWithoutAgent}${access}      --conversations DATABASE  save conversations in this SQLite file or postgres:// URL; default: in memory
+      --runs DATABASE  show the durable runs of workers, and answer their questions: a SQLite file or postgres:// URL
       --host NAME      the address to listen on; default: 127.0.0.1, only this machine
       --port NUMBER    default: any free port
 `,

@@ -21,7 +21,7 @@ const packages: Record<string, readonly string[]> = {
   a2a: ['kit', 'http', 'schema', 'pocket-agent'],
   'tool-folder': ['kit', 'http', 'schema', 'pocket-agent'],
   gateway: ['kit', 'http', 'store', 'pocket-agent'],
-  studio: ['kit', 'http', 'store', 'pocket-agent'],
+  studio: ['kit', 'http', 'store', 'pocket-agent', 'runs'],
   cli: ['kit', 'http', 'store', 'pocket-agent', 'runs', 'a2a', 'code-mode', 'tool-folder', 'gateway', 'studio'],
   mattermost: ['kit', 'http', 'store', 'pocket-agent', 'tool-folder'],
   agent3: ['kit', 'http', 'store', 'a2a'],

@@ -20,7 +20,13 @@ export function ApprovalsView(): VNode {
         {[...questions.values()].map((question) => (
           <li key={question.id}>
             <p>
-              <a href={address('chat', question.chatId)}>{chats.get(question.chatId)?.info.title ?? 'Conversation'}</a>
+              {question.runId === undefined ? (
+                <a href={address('chat', question.chatId)}>
+                  {chats.get(question.chatId)?.info.title ?? 'Conversation'}
+                </a>
+              ) : (
+                <a href={address('durable', question.runId)}>Durable run {question.runId}</a>
+              )}
             </p>
             {question.kind === 'form' ? <FormCard question={question} /> : <QuestionCard question={question} />}
           </li>

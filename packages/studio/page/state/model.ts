@@ -72,6 +72,7 @@ export interface ChatState {
 }
 
 export interface State {
+  hasDurableRuns: boolean;
   agents: readonly AgentInfo[];
   chats: ReadonlyMap<string, ChatState>;
   runs: ReadonlyMap<string, RunState>;
@@ -81,6 +82,7 @@ export interface State {
 }
 
 export const emptyState: State = {
+  hasDurableRuns: false,
   agents: [],
   chats: new Map(),
   runs: new Map(),

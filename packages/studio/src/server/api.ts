@@ -70,6 +70,16 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     if (typeof agent !== 'string') throw new Refusal(400, 'Name an agent.');
     return context.json((await workspace.openChat(agent, readBranch(from))).info);
   });
+  const durable = () => {
+    if (workspace.durable) return workspace.durable;
+    throw new Refusal(404, 'The studio is not attached to durable runs. Start it with --runs.');
+  };
+  api.get('/durable', async (context) => context.json(await durable().list()));
+  api.get('/durable/:id', async (context) => context.json(await durable().read(context.req.param('id'))));
+  api.post('/durable/:id/cancel', async (context) => {
+    await durable().cancel(context.req.param('id'));
+    return context.json({});
+  });
   api.get('/saved', async (context) => context.json(await workspace.savedChats(context.req.query('words') ?? '')));
   api.post('/chats/:id/open', async (context) =>
     context.json((await workspace.reopenChat(context.req.param('id'))).info),

@@ -35,7 +35,7 @@ export class Questions {
       ...{ tool, capability, arguments: request.arguments, toolCallId, path, changed },
       ...(description === undefined ? {} : { description }),
     };
-    const given = await this.#ask(question, signal);
+    const given = await this.ask(question, signal);
     if (!given || 'action' in given) return { deny: 'it was not answered in time' };
     return { ...given, hash };
   }
@@ -49,7 +49,7 @@ export class Questions {
         url: 'url' in params ? params.url : undefined,
       }),
     };
-    const given = await this.#ask(question, signal);
+    const given = await this.ask(question, signal);
     return given && 'action' in given ? given : { action: 'cancel' };
   }
 
@@ -61,8 +61,8 @@ export class Questions {
     return true;
   }
 
-  /** Undefined if no answer is needed any more. */
-  #ask(question: Question, signal: AbortSignal): Promise<Given | undefined> {
+  /** Shows a question. Undefined if no answer is needed any more. */
+  ask(question: Question, signal: AbortSignal): Promise<Given | undefined> {
     const { id } = question;
     const { promise, resolve } = Promise.withResolvers<Given | undefined>();
     const close = (given: Given | undefined, text?: string) => {

@@ -1,9 +1,11 @@
 // The state of one studio: agents, chats, questions and model calls.
-import { errorText } from '@pocket-agent/kit';
+import { errorText, type Logger } from '@pocket-agent/kit';
+import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
 import type { Message, PocketAgent } from 'pocket-agent';
 import type { AgentInfo, ChatInfo, Replay, SavedChat, ServerOffers, ToolList } from '../wire.ts';
 import { Chat } from './chat.ts';
+import { DurableRuns } from './durable-runs.ts';
 import { Journal } from './journal.ts';
 import { ModelCalls } from './model-calls.ts';
 import { Questions } from './questions.ts';
@@ -15,6 +17,13 @@ import { infoOf } from './watched-model.ts';
 /** The oldest chats that are not running are closed beyond this. */
 const MAX_CHATS = 500;
 const GONE = 'This chat does not exist any more. Start a new one.';
+
+interface WorkspaceOptions {
+  agents: ReadonlyMap<string, PocketAgent<unknown>>;
+  conversations: Conversations | undefined;
+  runs: Runs | undefined;
+  logger: Logger;
+}
 
 interface Beginning {
   id?: string;
@@ -38,8 +47,12 @@ export class Workspace {
   /** Saved conversations that are being opened. */
   readonly #opening = new Map<string, Promise<Chat>>();
 
-  constructor(agents: ReadonlyMap<string, PocketAgent<unknown>>, conversations: Conversations | undefined) {
+  /** Runs of other processes. */
+  readonly durable: DurableRuns | undefined;
+
+  constructor({ agents, conversations, runs, logger }: WorkspaceOptions) {
     this.#agents = agents;
+    this.durable = runs && new DurableRuns(runs, this.questions, logger);
     this.#saved = conversations && new SavedChats(conversations, [...agents.keys()]);
   }
 
@@ -127,6 +140,7 @@ export class Workspace {
   }
 
   async close(): Promise<void> {
+    this.durable?.close();
     await Promise.all([...this.#chats.values()].map((chat) => chat.close()));
     this.#chats.clear();
   }

@@ -1,11 +1,13 @@
 // The command `pocket-agent studio`: opens a page on this machine to chat with agents and see what they do.
 import { basename, extname } from 'node:path';
 import { onAbort, PocketError, printable } from '@pocket-agent/kit';
+import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
 import type { PocketAgent } from 'pocket-agent';
 import { readArguments } from '../../command-line/arguments.ts';
 import { readAddress } from '../../command-line/http-options.ts';
 import type { Interrupts } from '../../command-line/interrupts.ts';
+import { runsUrl } from '../../files/runs-url.ts';
 import { openServedConversations } from '../../files/served-conversations.ts';
 import { accessFlags, readAgentRequest, sourceFlags } from '../../setup/agent-request.ts';
 import { chooseModel } from '../../setup/choose-model.ts';
@@ -20,6 +22,7 @@ const studioOptions = {
   ...accessFlags,
   model: { type: 'string', short: 'm' },
   conversations: { type: 'string' },
+  runs: { type: 'string' },
   host: { type: 'string' },
   port: { type: 'string' },
 } as const;
@@ -35,6 +38,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const chats = values.conversations
     ? await openServedConversations(values.conversations, { scope: 'studio' })
     : undefined;
+  let runs: Runs | undefined;
   try {
     const given = files.length === 0 ? [undefined] : files;
     for (const file of given) {
@@ -45,7 +49,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     }
     const { openStudio } = await import('@pocket-agent/studio');
     const place = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
-    const kept = chats ? { conversations: chats } : {};
+    runs = values.runs ? await openDurableRuns(values.runs) : undefined;
+    const kept = { ...(chats ? { conversations: chats } : {}), ...(runs ? { runs } : {}) };
     const studio = await openStudio({ agents: Object.fromEntries(agents), ...kept, ...place });
     tell(`studio: ${studio.url}`);
     await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
@@ -53,8 +58,15 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     return interrupts.exitCode ?? 0;
   } finally {
     await Promise.all([...agents.values()].map((agent) => agent.close()));
+    await runs?.close();
     await chats?.close();
   }
+}
+
+/** Of other processes, to see them and answer their questions. */
+async function openDurableRuns(location: string): Promise<Runs> {
+  const { openRuns } = await import('@pocket-agent/runs');
+  return openRuns({ url: runsUrl(location) });
 }
 
 interface Surroundings {

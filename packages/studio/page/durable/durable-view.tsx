@@ -1,0 +1,135 @@
+// Durable runs of other processes, and the journal of one of them.
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { DurableRun, DurableRunDetails } from '../../src/wire.ts';
+import { clock, dollars } from '../parts/format.ts';
+import { address, useAction, useConnection } from '../parts/hooks.ts';
+import { JsonTree } from '../parts/json-tree.tsx';
+import { Wide } from '../parts/wide.tsx';
+
+/** Other processes advance the runs, so the view asks again. */
+const REFRESH_MS = 2_000;
+
+export function DurableView({ runId }: { runId: string | undefined }): VNode {
+  return runId ? <OneRun key={runId} id={runId} /> : <AllRuns />;
+}
+
+/** What an address of the studio answers, again and again. */
+function usePolled<Value>(path: string): { value: Value | undefined; error: string } {
+  const connection = useConnection();
+  const [value, setValue] = useState<Value>();
+  const [error, setError] = useState('');
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const ask = async () => {
+      try {
+        const found = await connection.get<Value>(path);
+        if (isOver) return;
+        setValue(found);
+        setError('');
+      } catch (failure) {
+        if (!isOver) setError(failure instanceof Error ? failure.message : String(failure));
+      }
+      if (!isOver) timer = setTimeout(ask, REFRESH_MS);
+    };
+    void ask();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [connection, path]);
+  return { value, error };
+}
+
+function AllRuns(): VNode {
+  const { value: runs, error } = usePolled<DurableRun[]>('/durable');
+  return (
+    <section class="page">
+      <h1>Durable runs</h1>
+      {error && <p class="problem">{error}</p>}
+      {runs?.length === 0 && <p class="empty">There is no run in this database yet.</p>}
+      {runs !== undefined && runs.length > 0 && (
+        <Wide label="Durable runs">
+          <table>
+            <thead>
+              <tr>
+                <th>Updated</th>
+                <th>Agent</th>
+                <th>Input</th>
+                <th>Status</th>
+                <th>Steps</th>
+                <th>Cost</th>
+              </tr>
+            </thead>
+            <tbody>
+              {runs.map((run) => (
+                <tr key={run.id}>
+                  <td>{clock(run.updatedAt)}</td>
+                  <td>{run.agent}</td>
+                  <td class="cut">
+                    <a href={address('durable', run.id)}>{run.input || run.id}</a>
+                  </td>
+                  <td class={run.status === 'failed' ? 'bad' : ''}>{run.status}</td>
+                  <td>{run.steps}</td>
+                  <td>{run.steps > 0 ? dollars(run.costUsd) : ''}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Wide>
+      )}
+    </section>
+  );
+}
+
+const ended = ['finished', 'failed', 'cancelled'];
+
+function OneRun({ id }: { id: string }): VNode {
+  const connection = useConnection();
+  const path = `/durable/${encodeURIComponent(id)}`;
+  const { value: run, error } = usePolled<DurableRunDetails>(path);
+  const { error: refused, isBusy, act } = useAction();
+  return (
+    <section class="page">
+      <p>
+        <a href={address('durable')}>All durable runs</a>
+      </p>
+      <h1>{id}</h1>
+      {(error || refused) && (
+        <p class="problem" role="alert">
+          {error || refused}
+        </p>
+      )}
+      {run && (
+        <>
+          <p class="actions">
+            <strong>{run.agent}</strong> {run.status}
+            {!ended.includes(run.status) && (
+              <button
+                type="button"
+                class="stop"
+                disabled={isBusy}
+                onClick={() => act(() => connection.post(`${path}/cancel`, {}))}
+              >
+                Cancel the run
+              </button>
+            )}
+          </p>
+          <ol class="plain tools" aria-label="Journal">
+            {run.events.map(({ number, type, time, data }) => (
+              <li key={number}>
+                <details>
+                  <summary>
+                    {number} <strong>{type}</strong> <span class="soft">{clock(Date.parse(time))}</span>
+                  </summary>
+                  <JsonTree value={data} />
+                </details>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+    </section>
+  );
+}
