@@ -5,6 +5,7 @@ import { openConversations } from '@pocket-agent/store';
 import { expect, onTestFinished, test } from 'vitest';
 import { useBrowser } from './browser.ts';
 import { pizzeria } from './pizzeria.ts';
+import { attached } from './worker.ts';
 import { makeShop, refundCall, startStudio } from './world.ts';
 
 const { visit, say } = useBrowser();
@@ -102,6 +103,24 @@ test('a step is asked again with a changed prompt, and two runs are compared', a
   expect(complaints).toEqual([]);
 });
 
+test('the runs of workers are seen, and their questions answered', async () => {
+  const { client, runs, refunds } = await attached();
+  await runs.start('support', 'Refund order 17', { id: 'order-17' });
+  const { page, complaints } = await visit(client, { viewport: { width: 390, height: 800 } });
+  await page.getByRole('link', { name: /Approvals.*1/ }).click();
+  await page.getByRole('link', { name: 'Durable run order-17' }).waitFor();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.getByText('Nothing waits for you.').waitFor();
+  expect(await runs.result('order-17')).toBe('Order 17 is refunded.');
+  expect(refunds).toHaveLength(1);
+  await page.getByRole('link', { name: 'Durable' }).click();
+  await page.getByRole('cell', { name: 'finished' }).waitFor();
+  await page.getByRole('link', { name: 'Refund order 17' }).click();
+  await page.getByRole('list', { name: 'Journal' }).getByText('finished').waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  expect(complaints).toEqual([]);
+});
+
 test('cost is shown by agent, model and day', async () => {
   const { page } = await visit(await startStudio({ shop: makeShop(['Hello.']).agent }));
   await say(page, 'Hi');
@@ -120,10 +139,10 @@ test('the page is small, and painted at once', async () => {
   const paint = async () => {
     await page.reload();
     await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
-    return page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN);
+    const entry = await page.waitForFunction(
+      () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
+    );
+    return entry.jsonValue();
   };
-  // the fastest of ten loads, because other work of the machine may hold up single ones
-  const times: number[] = [];
-  for (let load = 0; load < 10; load++) times.push(await paint());
-  expect(Math.min(...times)).toBeLessThan(300);
+  await expect.poll(paint).toBeLessThan(300); // other work of the machine may hold up single loads
 });
