@@ -393,6 +393,21 @@ test('a tool that the model must call is in the prompt', async () => {
   await agent.close();
 });
 
+test('a model that is replaced by one with a smaller window gets no more tools than fit into that', async () => {
+  const model = new ScriptedModel(['one', 'two', 'three'], { provider: 'openai', modelId: 'gpt-4.1' });
+  const agent = new PocketAgent({ llmModel: model, tools: manyTools(), logger: silent });
+  await agent.run('first');
+  Object.assign(model, { modelId: 'gpt-3.5-turbo' }); // as the command /model does
+  await agent.run('second');
+  Object.assign(model, { modelId: 'gpt-4.1' });
+  await agent.run('third');
+  const [first, second, third] = shownAt(model);
+  expect(first).toHaveLength(56);
+  expect(second).toContain('find_tools');
+  expect(second?.length).toBeLessThan(56);
+  expect(third).toEqual(first);
+});
+
 test('the smallest window behind a router decides', async () => {
   const large = new ScriptedModel(['done', 'done'], { provider: 'openai', modelId: 'gpt-4.1' });
   const small = new ScriptedModel(['done'], { provider: 'openai', modelId: 'gpt-3.5-turbo' });
