@@ -1,5 +1,5 @@
 // `npm run test:runtimes`: installs the tarballs beside Bun, Deno, Next and the runtime of
-// Cloudflare Workers in a temporary folder, and runs agents there.
+// Cloudflare Workers in a temporary folder, and runs agents there, also from a bundle.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -61,6 +61,32 @@ async function checkNext(folder: string): Promise<void> {
   }
 }
 
+/** A bundle without the optional packages: no bundler warns, and it runs in a folder without packages. */
+async function checkBundle(folder: string): Promise<void> {
+  console.log('== bundle');
+  const program = `import { PocketAgent } from 'pocket-agent';
+    const agent = new PocketAgent({ llmModel: 'demo' });
+    if (!(await agent.run('Hello')).includes('demo')) throw new Error('No answer of the demo model');
+    await agent.close();
+    const without = new PocketAgent({ llmModel: 'openai/gpt-5', modelSettings: { apiKey: 'none' } });
+    const { code } = await without.run('Hello').catch((error) => error);
+    if (code !== 'MODEL_PACKAGE_MISSING') throw new Error(\`Not the error of a missing package: \${code}\`);
+    await without.close();`;
+  writeFileSync(join(folder, 'bundled.mjs'), program);
+  const warnings: string[] = [];
+  const bundle = await rolldown({
+    cwd: folder,
+    input: './bundled.mjs',
+    platform: 'node',
+    onLog: (level, { message }) => void warnings.push(`${level}: ${message}`),
+  });
+  const elsewhere = join(folder, '../bundle');
+  await bundle.write({ dir: elsewhere });
+  await bundle.close();
+  if (warnings.length > 0) throw new Error(`The bundler warns:\n${warnings.join('\n')}`);
+  run(process.execPath, ['bundled.js'], elsewhere);
+}
+
 /** Bundles a worker as its tools do: Node's modules stay outside. */
 async function checkWorkers(folder: string): Promise<void> {
   console.log('== workerd');
@@ -69,7 +95,6 @@ async function checkWorkers(folder: string): Promise<void> {
     cwd: folder,
     input: './worker.mjs',
     platform: 'node',
-    external: /^@ai-sdk\/(?!provider$)/,
     resolve: { conditionNames: ['workerd', 'worker', 'browser', 'import', 'default'] },
     plugins: [esmExternalRequirePlugin({ external: builtinModules.flatMap((name) => [name, `node:${name}`]) })],
   });
@@ -95,7 +120,9 @@ try {
   const library = tarballs.get('pocket-agent') ?? '';
   const store = tarballs.get('@pocket-agent/store') ?? '';
   const web = tarballs.get('@pocket-agent/web') ?? '';
-  checkRuntimes(install(join(workshop, 'runtimes'), [library, store, BUN, DENO]));
+  const runtimes = install(join(workshop, 'runtimes'), [library, store, BUN, DENO]);
+  checkRuntimes(runtimes);
+  await checkBundle(runtimes);
   await checkWorkers(install(join(workshop, 'worker'), [library, store, 'zod@4', MINIFLARE]));
   await checkNext(install(join(workshop, 'next'), [library, web, ...NEXT]));
 } finally {

@@ -57,16 +57,17 @@ function loaded(): typeof Api | undefined {
 /** Loads the API at first use. Undefined if there is nothing to wait for. */
 export function loadTelemetry(): Promise<void> | undefined {
   if (api || !hasTelemetry()) return undefined;
-  loading ??= import('@opentelemetry/api').then(
-    (module) => {
-      api = module;
-    },
-    (error: unknown) => {
-      const text = `No spans: the application registered a provider, but @opentelemetry/api cannot be loaded from here`;
-      process.emitWarning(`${text}: ${errorText(error)}. npm install @opentelemetry/api`);
-    },
-  );
+  loading ??= loadApi();
   return loading;
+}
+
+async function loadApi(): Promise<void> {
+  try {
+    api = await import('@opentelemetry/api'); // within `try`: to bundlers, a package that is missing is no error
+  } catch (error) {
+    const text = `No spans: the application registered a provider, but @opentelemetry/api cannot be loaded from here`;
+    process.emitWarning(`${text}: ${errorText(error)}. npm install @opentelemetry/api`);
+  }
 }
 
 /** Calls `work` within a span that ends with it; as it is, with undefined, if there is no provider. */

@@ -75,7 +75,9 @@ async function embedLocally(texts: readonly string[]): Promise<readonly number[]
 }
 
 async function loadLocalModel(): Promise<LocalModel> {
-  const [engine, weights] = await Promise.all(LOCAL.map((name) => import(name))).catch((error: unknown) => {
+  const [engine, weights] = await Promise.all(
+    LOCAL.map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)),
+  ).catch((error: unknown) => {
     throw configError(`toolSearch.embed: 'local' needs two packages: ${installCommand(...LOCAL)}`, error);
   });
   return engine.createEmbedder({ model: weights.default });

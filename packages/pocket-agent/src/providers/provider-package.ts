@@ -3,19 +3,24 @@
 import { PocketError } from '@pocket-agent/kit';
 import { type KnownProvider, knownProviders } from './provider-table.ts';
 
-/** Written out, so that bundlers include the packages that are installed. */
-const bundled: Readonly<Record<string, () => Promise<unknown>>> = {
-  '@ai-sdk/anthropic': () => import('@ai-sdk/anthropic'),
-  '@ai-sdk/azure': () => import('@ai-sdk/azure'),
-  '@ai-sdk/google': () => import('@ai-sdk/google'),
-  '@ai-sdk/openai': () => import('@ai-sdk/openai'),
-  '@ai-sdk/openai-compatible': () => import('@ai-sdk/openai-compatible'),
-};
-
 /** Imports `path`, which is the package or an entry point of it such as `@ai-sdk/google-vertex/anthropic`. */
 export async function importPackage(model: string, { packageName }: KnownProvider, path = packageName) {
   try {
-    return exportsOf(await (bundled[path]?.() ?? import(/* @vite-ignore */ path)));
+    // written out, so that bundlers include the packages that are installed, and within `try`, so that others are no error
+    switch (path) {
+      case '@ai-sdk/anthropic':
+        return exportsOf(await import('@ai-sdk/anthropic'));
+      case '@ai-sdk/azure':
+        return exportsOf(await import('@ai-sdk/azure'));
+      case '@ai-sdk/google':
+        return exportsOf(await import('@ai-sdk/google'));
+      case '@ai-sdk/openai':
+        return exportsOf(await import('@ai-sdk/openai'));
+      case '@ai-sdk/openai-compatible':
+        return exportsOf(await import('@ai-sdk/openai-compatible'));
+      default:
+        return exportsOf(await import(/* webpackIgnore: true */ /* @vite-ignore */ path));
+    }
   } catch (error) {
     const files = filesThatFind(packageName);
     if (files.includes(import.meta.url)) throw error; // it is installed and failed
@@ -23,7 +28,7 @@ export async function importPackage(model: string, { packageName }: KnownProvide
     if (program === undefined) throw notInstalled(model, packageName, error);
     const { pathToFileURL } = process.getBuiltinModule('node:url');
     const file = process.getBuiltinModule('node:module').createRequire(program).resolve(path);
-    return exportsOf(await import(/* @vite-ignore */ pathToFileURL(file).href));
+    return exportsOf(await import(/* webpackIgnore: true */ /* @vite-ignore */ pathToFileURL(file).href));
   }
 }
 

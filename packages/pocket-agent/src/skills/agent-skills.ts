@@ -74,11 +74,13 @@ class AgentSkills implements ToolSource {
   }
 
   async #import(): Promise<LoadedSource> {
-    const { skills }: SkillsModule = await import(PACKAGE).catch((error: unknown) => {
-      if (isInstalled()) throw error;
-      const text = `The option "skills" needs the package ${PACKAGE}: ${installCommand(PACKAGE)}.`;
-      throw configError(text, error);
-    });
+    const { skills }: SkillsModule = await import(/* webpackIgnore: true */ /* @vite-ignore */ PACKAGE).catch(
+      (error: unknown) => {
+        if (isInstalled()) throw error;
+        const text = `The option "skills" needs the package ${PACKAGE}: ${installCommand(PACKAGE)}.`;
+        throw configError(text, error);
+      },
+    );
     return skills(this.#paths, { logger: this.#logger });
   }
 }
