@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { series } from '../../kit/test/series.ts';
 import { CommandFolder } from './fixtures/command.ts';
 
@@ -34,6 +35,76 @@ async function newProject(template: string): Promise<string> {
 const filesIn = (project: string) =>
   globSync('**', { cwd: project, withFileTypes: true }).filter((file) => file.isFile());
 const read = (project: string, file: string) => readFileSync(join(project, file), 'utf8');
+
+interface Service {
+  image?: string;
+  env_file?: string;
+  environment?: Record<string, string>;
+  ports?: string[];
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck?: { test: string[] };
+  volumes?: string[];
+}
+
+describe.each(['agent', 'bot'])('compose.yaml of the template %s', (template) => {
+  const open = async () => {
+    const project = await newProject(template);
+    const compose = parse(read(project, 'compose.yaml')) as { services: Record<string, Service>; volumes: object };
+    const { [template]: app, ...others } = compose.services;
+    if (!app) throw new Error(`There is no service ${template}.`);
+    const sources = globSync('*.ts', { cwd: project }).map((file) => read(project, file));
+    return { project, compose, app, others, dockerfile: read(project, 'Dockerfile'), code: sources.join('\n') };
+  };
+
+  test('gives the program variables that it reads', async () => {
+    const { project, app, code } = await open();
+    const given = read(project, app.env_file ?? '').match(/^(# )?\w+(?==)/gm) ?? [];
+    const names = [...given.map((name) => name.replace('# ', '')), ...Object.keys(app.environment ?? {})];
+    // those of the database belong to compose.yaml, those of Mattermost and of providers to the packages
+    const ours = names.filter((name) => !/^(POSTGRES|MATTERMOST|ANTHROPIC)_/.test(name));
+    expect(ours).toContain('DATABASE_URL');
+    expect(ours.filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
+  });
+
+  test('uses variables that .env sets', async () => {
+    const { project } = await open();
+    const used = read(project, 'compose.yaml').matchAll(/\$\{(\w+)\}/g);
+    const env = read(project, '.env');
+    for (const [, name] of used) expect(env).toMatch(new RegExp(`^${name}=.{16,}$`, 'm'));
+  });
+
+  test('waits for services that exist and say when they are healthy', async () => {
+    const { app, others } = await open();
+    expect(Object.keys(app.depends_on ?? {}).sort()).toEqual(Object.keys(others).sort());
+    for (const { healthcheck } of Object.values(others)) expect(healthcheck?.test[0]).toBe('CMD');
+  });
+
+  test('names the database, its user and its password in the same way on both sides', async () => {
+    const { app, others, compose } = await open();
+    const url = new URL(app.environment?.DATABASE_URL?.replace(/\$\{\w+\}/, 'secret') ?? '');
+    const { environment, healthcheck, volumes = [] } = others.postgres ?? {};
+    expect(environment).toEqual({
+      POSTGRES_USER: url.username,
+      POSTGRES_DB: url.pathname.slice(1),
+      POSTGRES_PASSWORD: /\$\{\w+\}/.exec(app.environment?.DATABASE_URL ?? '')?.[0],
+    });
+    expect([url.protocol, url.hostname, url.port]).toEqual(['postgres:', 'postgres', '5432']);
+    expect(healthcheck?.test).toContain(url.username);
+    expect(volumes.map((volume) => volume.split(':')[0])).toEqual(Object.keys(compose.volumes));
+    const redis = app.environment?.REDIS_URL;
+    if (redis !== undefined) expect(others).toHaveProperty(new URL(redis).hostname);
+  });
+
+  test('publishes the port of the image to this machine only, and the image starts a file that it has', async () => {
+    const { project, app, dockerfile } = await open();
+    const port = /\bPORT=(\d+)/.exec(dockerfile)?.[1];
+    expect(app.ports).toEqual(port === undefined ? undefined : [`127.0.0.1:${port}:${port}`]);
+    expect(/^EXPOSE (\d+)$/m.exec(dockerfile)?.[1]).toBe(port);
+    const [, program = ''] = /^CMD \["node", "([^"]+)"/m.exec(dockerfile) ?? [];
+    expect(existsSync(join(project, program))).toBe(true);
+    expect(dockerfile).toMatch(/^USER node$/m);
+  });
+});
 
 describe.each(templates)('pocket-agent new --template %s', (template) => {
   test('writes the files of a project, with its name in place of that of the template', async () => {
