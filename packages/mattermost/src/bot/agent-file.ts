@@ -1,4 +1,5 @@
 // Reads the agent file, in the format of the command pocket-agent. Relative paths start at the folder of the file.
+// The command reads it with code of its own: pocket-agent is an optional peer here, and the command is no library.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorText, isRecord, withoutUndefined } from '@pocket-agent/kit';
@@ -27,6 +28,8 @@ const KEYS = [
   'skills',
   'providerTools',
   'memory',
+  'traceContent',
+  'exposure',
   'access',
   'limits',
 ];
@@ -54,7 +57,8 @@ export async function readAgentOptions({
   const content = file === undefined ? {} : await readObject(file);
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw invalid(`${file}: unknown key "${unknown}"; use ${KEYS.slice(1).join(', ')}.`);
-  const { agentConfig, mcpServers, tools, skills, providerTools, memory, access, limits } = content;
+  const { agentConfig, mcpServers, tools, skills, providerTools, memory, traceContent, exposure, access, limits } =
+    content;
   const nested = objectAt(file, 'agentConfig', agentConfig);
   const flat = Object.fromEntries(Object.entries(content).filter(([key]) => CONFIG_KEYS.includes(key)));
   const twice = Object.keys(flat).find((key) => Object.hasOwn(nested, key));
@@ -76,6 +80,8 @@ export async function readAgentOptions({
       skills: skills && pathsAt({ file, folder, key: 'skills', value: skills }),
       providerTools,
       memory,
+      traceContent,
+      exposure,
     }) as Partial<NestedAgentOptions>),
   };
 }
