@@ -14,7 +14,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { REST_PATH, RPC_PATH } from '../packages/a2a/src/server/card.ts';
 import { makeHandler } from '../packages/a2a/src/server/http-handler.ts';
 import type { A2aProtocol, RpcAnswer } from '../packages/a2a/src/server/request-handler.ts';
-import type { Call } from '../packages/a2a/src/server/server-options.ts';
+import type { Call } from '../packages/a2a/src/tasks/server-options.ts';
 import type { AgentCard as CardJson } from '../packages/a2a/src/wire/agent-card.ts';
 import { tckExecutor } from './a2a-tck-executor.ts';
 

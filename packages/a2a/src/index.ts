@@ -3,11 +3,19 @@ export { remoteAgent } from './remote/remote-agent.ts';
 export type { RemoteAgentOptions } from './remote/remote-agent-options.ts';
 export { A2aServer } from './server/server.ts';
 export type {
+  DurableTasksOptions,
+  TaskRun,
+  TaskRunAnswer,
+  TaskRunEvent,
+  TaskRunQuestion,
+  TaskRuns,
+} from './tasks/durable-options.ts';
+export type {
   A2aAccessOptions,
   A2aCaller,
   A2aListening,
   A2aListenOptions,
   A2aServerOptions,
   PushOptions,
-} from './server/server-options.ts';
+} from './tasks/server-options.ts';
 export type { AgentCard, AgentSkill } from './wire/agent-card.ts';

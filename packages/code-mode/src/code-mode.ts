@@ -63,6 +63,11 @@ class CodeMode implements ToolSource {
     return { capability: 'read', from: 'sub-agent' };
   }
 
+  /** After a crash the script is run again; what it called is in the journal of the run. */
+  resumes(): boolean {
+    return true;
+  }
+
   exposure(): 'direct' {
     return 'direct';
   }
@@ -86,7 +91,7 @@ class CodeMode implements ToolSource {
   }
 
   async callTool(_name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    const { tools } = context;
+    const { tools, canResume = false } = context;
     if (!tools) throw new PocketError('TOOL_FAILED', `${RUN_CODE} works only in a run of an agent.`);
     const { maxCodeBytes, maxScripts } = this.#options;
     const code = codeIn(args);
@@ -98,13 +103,13 @@ class CodeMode implements ToolSource {
     }
     this.#running++;
     try {
-      return await this.#run(code, tools);
+      return await this.#run(code, tools, canResume);
     } finally {
       this.#running--;
     }
   }
 
-  async #run(code: string, tools: ToolCaller): Promise<CallToolResult> {
+  async #run(code: string, tools: ToolCaller, canResume: boolean): Promise<CallToolResult> {
     const { maxMemoryBytes, maxOutputBytes } = this.#options;
     const files = new ScriptFiles(maxMemoryBytes);
     const output = new ScriptOutput(maxOutputBytes);
@@ -116,6 +121,7 @@ class CodeMode implements ToolSource {
       code,
       functions: new FunctionNames(tools.list()).table,
       limits: this.#limits,
+      time: canResume ? tools.startedAt : undefined,
       signal: tools.signal,
       call: async (name, text) => {
         const result = await tools.call(name, argumentsIn(name, text), { via: 'code', asking });
@@ -125,6 +131,7 @@ class CodeMode implements ToolSource {
       isPaused: () => asked > 0,
     };
     const end: ScriptEnd = await this.#sandbox.run(script);
+    output.noteUnrepeated(tools.unrepeated);
     return 'error' in end ? output.failed(end.error) : output.returned(end.value, files);
   }
 

@@ -9,6 +9,7 @@ export interface ThreadData {
   code: string;
   functions: ScriptFunctions;
   limits: ScriptLimits;
+  time: number | undefined;
 }
 
 /** From the thread. */

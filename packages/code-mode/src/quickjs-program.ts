@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { JSValueHandle, QuickJS } from 'quickjs-wasi';
 import type { Settled, ThreadData, ThreadMessage } from './quickjs-messages.ts';
 
-const { engine, wasm, code, functions, limits }: ThreadData = workerData;
+const { engine, wasm, code, functions, limits, time }: ThreadData = workerData;
 /** Half of the stack of the engine: native frames need the rest. */
 const STACK_BYTES = 2 ** 19;
 const MAX_STACK = 100_000;
@@ -95,7 +95,7 @@ async function start(): Promise<void> {
     // no clock finer than a millisecond
     intrinsics: Intrinsics.ALL & ~Intrinsics.PERFORMANCE,
     timezoneOffset: 0,
-    wasi: () => ({ fd_write: () => 8 }),
+    wasi: (memory: Memory) => ({ fd_write: () => 8, ...(time === undefined ? {} : fixedClock(memory, time)) }),
   });
   const { settle, run, pendingCalls } = prepare(vm);
   const advance = (step: () => void) => {
@@ -112,6 +112,21 @@ async function start(): Promise<void> {
   parentPort?.on('message', (settled: Settled) => advance(() => settle(settled)));
   tell({ type: 'started' });
   advance(run);
+}
+
+/** That of the engine; its type is one of browsers. */
+interface Memory {
+  buffer: ArrayBufferLike;
+}
+
+/** `Math.random()` begins with the time. */
+function fixedClock(memory: Memory, milliseconds: number) {
+  return {
+    clock_time_get: (_clock: number, _precision: bigint, result: number) => {
+      new DataView(memory.buffer).setBigUint64(result, BigInt(milliseconds) * 1_000_000n, true);
+      return 0;
+    },
+  };
 }
 
 interface Prepared {

@@ -49,8 +49,8 @@ class Engine {
   async run(script: Script): Promise<ScriptEnd> {
     this.#wasm ??= compile(this.#wasmFile);
     const wasm = await abortable(this.#wasm, script.signal);
-    const { code, functions, limits } = script;
-    const thread = startThread({ engine: this.#engine, wasm, code, functions, limits });
+    const { code, functions, limits, time } = script;
+    const thread = startThread({ engine: this.#engine, wasm, code, functions, limits, time });
     try {
       return await abortable(endOf(thread, script), script.signal);
     } finally {

@@ -20,6 +20,8 @@ export interface Script {
   code: string;
   functions: ScriptFunctions;
   limits: ScriptLimits;
+  /** Its clock stands still at this time, so that it does the same when it is repeated; undefined for the real time. */
+  time: number | undefined;
   /** Ends the script at once. */
   signal: AbortSignal;
   /** Arguments and result are JSON. The script sees an error with the message of a rejection. */

@@ -1,7 +1,10 @@
 // The result of a script for the model: what it returned, its console, and the files whose handles it returned.
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import type { ToolCall } from 'pocket-agent';
 import type { ScriptFiles } from './values.ts';
 
+const MAX_UNREPEATED = 20;
+const MAX_ARGUMENTS = 200;
 const NOTHING = 'The code returned nothing. Use return or console.log.';
 
 export class ScriptOutput {
@@ -9,6 +12,7 @@ export class ScriptOutput {
   readonly #lines: string[] = [];
   #bytes = 0;
   #dropped = 0;
+  #unrepeated = '';
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -22,6 +26,17 @@ export class ScriptOutput {
       this.#lines.push(line);
       this.#bytes += bytes;
     }
+  }
+
+  /** Calls of the same script before its process ended. The model must know of them. */
+  noteUnrepeated(calls: readonly ToolCall[]): void {
+    if (calls.length === 0) return;
+    const shown = calls.slice(0, MAX_UNREPEATED).map(({ name, arguments: args }) => {
+      const text = JSON.stringify(args);
+      return `${name}(${text.length > MAX_ARGUMENTS ? `${text.slice(0, MAX_ARGUMENTS)}…` : text})`;
+    });
+    const more = calls.length > shown.length ? `, and ${calls.length - shown.length} more` : '';
+    this.#unrepeated = `The process ended while this code ran, and the code ran again, but differently. Calls of the first time that it did not make again, and that may have taken effect: ${shown.join(', ')}${more}.`;
   }
 
   /** `json`: what was returned. */
@@ -44,7 +59,11 @@ export class ScriptOutput {
   #content(last: string | undefined): ContentBlock[] {
     const more = this.#dropped > 0 ? [`[${this.#dropped} more lines did not fit]`] : [];
     const lines = [...this.#lines, ...more];
-    const texts = [...(lines.length > 0 ? [lines.join('\n')] : []), ...(last === undefined ? [] : [last])];
+    const texts = [
+      ...(lines.length > 0 ? [lines.join('\n')] : []),
+      ...(this.#unrepeated === '' ? [] : [this.#unrepeated]),
+      ...(last === undefined ? [] : [last]),
+    ];
     return texts.map((text) => ({ type: 'text', text }));
   }
 }

@@ -1,6 +1,6 @@
 // The events of a run: the rows of its journal. They are numbered, so that a reader can go on after any of them.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
-import type { ApprovalAnswer, Message, ToolCall, ToolMessage, UserInput } from 'pocket-agent';
+import type { ApprovalAnswer, JournaledInnerCall, Message, ToolCall, ToolMessage, UserInput } from 'pocket-agent';
 import type { JournalTable } from './schema.ts';
 
 interface RunEventData {
@@ -10,6 +10,8 @@ interface RunEventData {
   reset: Record<never, never>;
   /** A call that is neither read-only nor idempotent begins. */
   intent: ToolCall;
+  /** A call of a script: before it is made, unless that is harmless to do twice, and with its outcome. */
+  inner: JournaledInnerCall;
   /** The result of a call, while other calls of the step still run. The message of the step contains it again. */
   result: ToolMessage;
   question: Question;
@@ -23,9 +25,9 @@ interface RunEventData {
 /** The kinds of events that the journal of a run keeps. */
 export type RunEventType = keyof RunEventData;
 
-/** `number` counts from 1 in each run. */
+/** `number` counts from 1 in each run. `subAgent`: whose event it is, if it is not the agent's of the run; names joined by `/`. */
 export type RunEvent = {
-  [Type in RunEventType]: { number: number; type: Type; data: RunEventData[Type]; time: string };
+  [Type in RunEventType]: { number: number; type: Type; data: RunEventData[Type]; time: string; subAgent?: string };
 }[RunEventType];
 
 /** An event before it is in the journal. */
@@ -72,7 +74,8 @@ export function isEnd({ type }: Pick<RunEvent, 'type'>): boolean {
   return type === 'finished' || type === 'failed' || type === 'cancelled';
 }
 
-export function eventOf({ number, type, json, at }: JournalTable): RunEvent {
+export function eventOf({ number, type, json, at, sub_agent }: JournalTable): RunEvent {
+  const subAgent = sub_agent === null ? {} : { subAgent: sub_agent };
   // written by `Journal`
-  return { number, type, data: JSON.parse(json), time: new Date(at).toISOString() } as RunEvent;
+  return { number, type, data: JSON.parse(json), time: new Date(at).toISOString(), ...subAgent } as RunEvent;
 }

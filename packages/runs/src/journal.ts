@@ -8,7 +8,7 @@ import type { RunsSchema, RunTable } from './schema.ts';
 
 /** The database, and what has to happen in a transaction that queues a run. */
 export interface RunStore extends Store<RunsSchema> {
-  queued(db: Database, run: Pick<RunTable, 'id' | 'agent'>): Promise<void>;
+  queued(db: Database, run: Pick<RunTable, 'id' | 'agent' | 'caller'>): Promise<void>;
 }
 
 export type Database = Kysely<RunsSchema>;
@@ -26,6 +26,8 @@ interface Write {
   /** The run must be in one of these. */
   among?: readonly RunTable['status'][];
   events: readonly NewEvent[];
+  /** Whose events they are, if not the agent's of the run. */
+  subAgent?: string;
   set?: Partial<RunTable>;
 }
 
@@ -36,7 +38,7 @@ export async function lockRun({ kind }: RunStore, db: Database, run: string): Pr
 }
 
 /** Adds events to the journal. False if the run is held by another process, or is in another state. */
-export async function write(db: Database, { run, holder, among, events, set = {} }: Write): Promise<boolean> {
+export async function write(db: Database, { run, holder, among, events, subAgent, set = {} }: Write): Promise<boolean> {
   const now = Date.now();
   let update = db
     .updateTable('pocket_runs')
@@ -53,6 +55,7 @@ export async function write(db: Database, { run, holder, among, events, set = {}
     type,
     json: JSON.stringify(data),
     at: now,
+    sub_agent: subAgent ?? null,
   }));
   for (let start = 0; start < rows.length; start += ROWS_PER_INSERT)
     await db

@@ -32,6 +32,8 @@ export interface RunsOptions {
   agents?: Readonly<Record<string, () => PocketAgent<unknown> | Promise<PocketAgent<unknown>>>>;
   /** Runs that this process advances at the same time. Default 10. */
   maxParallelRuns?: number;
+  /** Runs that are advanced at the same time for one agent and one `caller`, by all processes together. Default: no limit. */
+  maxParallelRunsPerCaller?: number;
   /** Questions without an answer are denied after this time. Default: never. */
   questionsExpireAfterMs?: number;
   logger?: Logger;
@@ -47,6 +49,13 @@ export interface StartOptions {
   profile?: RunOptions['profile'];
   /** From the start, waiting included; then the run fails with `TIMEOUT`. Default: no limit. */
   timeoutMs?: number;
+  /**
+   * Runs with the same one take turns, and each begins with the messages of those before it. Choose ids that other callers
+   * cannot name.
+   */
+  conversation?: string;
+  /** JSON that is kept for the program that starts the run. No model sees it. */
+  about?: Readonly<Record<string, unknown>>;
 }
 
 /** Which runs to list, and which page of them. */
@@ -54,6 +63,9 @@ export interface ListRunsOptions {
   agent?: string;
   caller?: string;
   status?: RunStatus;
+  conversation?: string;
+  /** The first characters of the ids. */
+  prefix?: string;
   /** Default 100, at most 1,000. */
   limit?: number;
   /** `next` of the page before. */
@@ -77,6 +89,7 @@ const runsOptions = new OptionSet<RunsOptions>('openRuns()', {
   url: { ...nonEmptyRule, isSecret: true },
   agents: { ...objectRule, part: functionRule },
   maxParallelRuns: positiveInteger,
+  maxParallelRunsPerCaller: positiveInteger,
   questionsExpireAfterMs: positiveNumber,
   logger: objectRule,
 });
@@ -85,6 +98,8 @@ const startOptions = new OptionSet<StartOptions>('start()', {
   caller: nullableString,
   profile: nullable('a profile, or a list of them', () => true),
   timeoutMs: positiveNumber,
+  conversation: id,
+  about: objectRule,
 });
 const schedule = new OptionSet<ScheduleOptions>('A schedule', {
   cron: nonEmptyRule,
@@ -98,6 +113,8 @@ const listOptions = new OptionSet<ListRunsOptions>('A list of runs', {
   agent: nullableString,
   caller: nullableString,
   status: oneOf(...statuses),
+  conversation: nullableString,
+  prefix: nullableString,
   limit,
   cursor: nullableString,
 });

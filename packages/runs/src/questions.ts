@@ -36,8 +36,8 @@ export class Questions {
     this.#expireAfterMs = expireAfterMs;
   }
 
-  /** The answer to a question of a run; undefined until someone answers. Asks the question if it is new. */
-  ask(run: AskingRun, question: NewQuestion): Promise<QuestionAnswer | undefined> {
+  /** The answer to a question of a run, or the id of the question until someone answers. Asks the question if it is new. */
+  ask(run: AskingRun, question: NewQuestion): Promise<{ answer: QuestionAnswer } | { id: string }> {
     const { kind, hash, call_id } = question;
     return inTransaction(this.#store, async (db) => {
       await lockRun(this.#store, db, run.id);
@@ -51,17 +51,16 @@ export class Questions {
         .orderBy('asked_at', 'desc')
         .execute();
       const same = asked.find((each) => each.hash === hash);
-      if (same?.status === 'open') return undefined;
+      if (same?.status === 'open') return { id: same.id };
       // a call is approved once; a server may ask the same thing again
       const isAnswered = same?.status === 'answered' || (same?.status === 'used' && kind === 'approval');
       if (same && isAnswered) {
         await db.updateTable('pocket_run_questions').set({ status: 'used' }).where('id', '=', same.id).execute();
-        return JSON.parse(same.answer ?? '""');
+        return { answer: JSON.parse(same.answer ?? '""') };
       }
       // the same call with other arguments
       if (kind === 'approval') await closeQuestions(db, run.id, call_id);
-      await this.#insert(db, run, question);
-      return undefined;
+      return { id: await this.#insert(db, run, question) };
     });
   }
 
@@ -121,7 +120,7 @@ export class Questions {
     return rows.length;
   }
 
-  async #insert(db: Database, run: AskingRun, { kind, hash, call_id, about }: NewQuestion): Promise<void> {
+  async #insert(db: Database, run: AskingRun, { kind, hash, call_id, about }: NewQuestion): Promise<string> {
     const row: QuestionTable = {
       id: randomUUID(),
       run: run.id,
@@ -139,6 +138,7 @@ export class Questions {
     await db.insertInto('pocket_run_questions').values(row).execute();
     const events = [{ type: 'question' as const, data: questionOf(row) }];
     if (!(await write(db, { run: run.id, holder: run.holder, events }))) throw lost(run.id);
+    return row.id;
   }
 }
 

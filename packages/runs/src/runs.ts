@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { configError, describeAvailable, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
 import { openStore, type Store } from '@pocket-agent/store';
+import { sql } from 'kysely';
 import type { PocketAgent, RunTotals, UserInput } from 'pocket-agent';
 import { Changes } from './changes.ts';
+import { queueNext } from './conversations.ts';
 import { EmbeddedEngine } from './engines/embedded-engine.ts';
 import type { Engine } from './engines/engine.ts';
 import { loadPgBoss, PostgresEngine } from './engines/postgres-engine.ts';
@@ -33,6 +35,8 @@ export interface RunInfo {
   /** waiting: for an answer to a question. */
   status: RunStatus;
   input: string | UserInput;
+  conversation?: string;
+  about?: Record<string, unknown>;
   createdAt: string;
   updatedAt: string;
   deadlineAt?: string;
@@ -75,6 +79,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     url,
     file,
     maxParallelRuns = DEFAULT_PARALLEL_RUNS,
+    maxParallelRunsPerCaller,
     logger = stderrLogger(),
     ...read
   } = readRunsOptions(options);
@@ -88,7 +93,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     const changes = new Changes();
     const questions = new Questions(store, read.questionsExpireAfterMs);
     const schedules = new Schedules(store);
-    const worker = { store, questions, schedules, changes, agents, maxParallelRuns, logger };
+    const worker = { store, questions, schedules, changes, agents, maxParallelRuns, maxParallelRunsPerCaller, logger };
     if (url === undefined) engine = new EmbeddedEngine(file ?? '', worker);
     else engine = new PostgresEngine(worker, await loadPgBoss(url, worker));
     await engine.start();
@@ -123,7 +128,14 @@ export class Runs {
 
   /** Starts a run. With the id of a run that exists, it is that run. */
   async start(agent: string, input: string | UserInput, options: StartOptions = {}): Promise<{ id: string }> {
-    const { id = randomUUID(), caller = null, profile, timeoutMs } = readStartOptions(options);
+    const {
+      id = randomUUID(),
+      caller = null,
+      profile,
+      timeoutMs,
+      conversation = null,
+      about,
+    } = readStartOptions(options);
     const { engine, changes } = this.#parts;
     this.#checkAgent(agent);
     const row: RunTable = {
@@ -131,6 +143,8 @@ export class Runs {
       caller,
       profile: profile ? JSON.stringify(profile) : null,
       deadline_at: timeoutMs === undefined ? null : Date.now() + Math.ceil(timeoutMs),
+      conversation,
+      about: about ? JSON.stringify(about) : null,
     };
     await inTransaction(this.#store, (db) => insertRun(this.#store, db, row));
     engine.wake();
@@ -147,11 +161,13 @@ export class Runs {
   /** Newest first. */
   async list(options: ListRunsOptions = {}): Promise<RunPage> {
     checkListOptions(options);
-    const { agent, caller, status, limit = DEFAULT_PAGE, cursor } = options;
+    const { agent, caller, status, conversation, prefix, limit = DEFAULT_PAGE, cursor } = options;
     let query = this.#store.db.selectFrom('pocket_runs').selectAll();
     if (agent !== undefined) query = query.where('agent', '=', agent);
     if (caller !== undefined) query = query.where('caller', '=', caller);
     if (status !== undefined) query = query.where('status', '=', status);
+    if (conversation !== undefined) query = query.where('conversation', '=', conversation);
+    if (prefix !== undefined) query = query.where(sql`substr(id, 1, ${prefix.length})`, '=', prefix);
     if (cursor !== undefined) {
       const [, time, id = ''] = /^(\d+) (.*)$/s.exec(cursor) ?? [];
       query = query.where(({ eb, or, and }) =>
@@ -216,10 +232,12 @@ export class Runs {
       const events = [{ type: 'cancelled' as const, data: {} }];
       if (!(await write(db, { run: id, among: IS_OPEN, events, set }))) return false;
       await closeQuestions(db, id);
+      await queueNext(this.#store, db, id);
       return true;
     });
     if (!isCancelled && !(await this.get(id))) throw unknownRun(id);
     engine.cancel(id);
+    engine.wake();
     changes.notify();
     return isCancelled;
   }
@@ -242,10 +260,27 @@ export class Runs {
 
   /** Deletes runs that have been over for this long, with their journals, and returns their number. */
   async purge(olderThanMs: number): Promise<number> {
+    const before = Date.now() - olderThanMs;
     const { numDeletedRows } = await this.#store.db
       .deleteFrom('pocket_runs')
       .where('status', 'in', IS_OVER)
-      .where('updated_at', '<=', Date.now() - olderThanMs)
+      .where('updated_at', '<=', before)
+      .where(({ or, eb, not, exists, selectFrom }) =>
+        // a conversation is deleted as a whole
+        or([
+          eb('conversation', 'is', null),
+          not(
+            exists(
+              selectFrom('pocket_runs as other')
+                .select('other.id')
+                .whereRef('other.conversation', '=', 'pocket_runs.conversation')
+                .where((each) =>
+                  each.or([each('other.updated_at', '>', before), each('other.status', 'not in', IS_OVER)]),
+                ),
+            ),
+          ),
+        ]),
+      )
       .executeTakeFirstOrThrow();
     return Number(numDeletedRows);
   }
@@ -313,6 +348,7 @@ function isOver({ status }: Pick<RunTable, 'status'>): boolean {
 
 function infoOf(row: RunTable): RunInfo {
   const { id, agent, caller, status, input, created_at, updated_at, deadline_at, length, progress } = row;
+  const { conversation, about } = row;
   const { steps = 0, totals } = progress === null ? {} : JSON.parse(progress);
   return {
     id,
@@ -320,6 +356,8 @@ function infoOf(row: RunTable): RunInfo {
     ...(caller === null ? {} : { caller }),
     status,
     input: JSON.parse(input),
+    ...(conversation === null ? {} : { conversation }),
+    ...(about === null ? {} : { about: JSON.parse(about) }),
     createdAt: new Date(created_at).toISOString(),
     updatedAt: new Date(updated_at).toISOString(),
     ...(deadline_at === null ? {} : { deadlineAt: new Date(deadline_at).toISOString() }),

@@ -26,6 +26,12 @@ export interface RunTable {
   progress: string | null;
   /** What the library compacted of the messages, as JSON. */
   compacted: string | null;
+  /** Where its sub-agents are, as JSON. */
+  sub_agents: string | null;
+  /** Runs of one conversation take turns. */
+  conversation: string | null;
+  /** What the program that started it noted, as JSON. */
+  about: string | null;
 }
 
 export interface JournalTable {
@@ -35,6 +41,8 @@ export interface JournalTable {
   type: string;
   json: string;
   at: number;
+  /** The sub-agent that the row is from. */
+  sub_agent: string | null;
 }
 
 export interface QuestionTable {
@@ -116,4 +124,17 @@ const createSchedules: Migration = {
   },
 };
 
-export const runTables = { name: 'runs', migrations: [createTables, createSchedules, indexLate] };
+const addConversations: Migration = {
+  name: 'conversations and sub-agents',
+  async up(run) {
+    for (const column of ['sub_agents', 'conversation', 'about'])
+      await run(`alter table pocket_runs add column ${column} text`);
+    await run('alter table pocket_run_journal add column sub_agent text');
+    await run(`create index pocket_runs_conversation on pocket_runs (conversation, created_at)
+      where conversation is not null`);
+    await run(`create index pocket_runs_caller on pocket_runs (agent, caller)
+      where status = 'running' and caller is not null`);
+  },
+};
+
+export const runTables = { name: 'runs', migrations: [createTables, createSchedules, indexLate, addConversations] };

@@ -22,6 +22,9 @@ export function newRun({ id, agent, input }: { id: string; agent: string; input:
     attempts: 0,
     progress: null,
     compacted: null,
+    sub_agents: null,
+    conversation: null,
+    about: null,
   };
 }
 

@@ -1,9 +1,10 @@
 // What runs do, on any database: SQLite and PostgreSQL run the same tests.
 import { tool } from 'pocket-agent';
-
 import { afterEach, expect, test } from 'vitest';
 import { openRuns, type Runs, type RunsOptions } from '../src/index.ts';
 import { agentOf, eventsOf, refunds, silent } from './agents.ts';
+import { testConversations } from './conversations.ts';
+import { testUpgrades } from './upgrade.ts';
 import { firstQuestion, waits } from './waiting.ts';
 
 const opened: Runs[] = [];
@@ -19,6 +20,9 @@ export function testRuns(newUrl: () => Promise<string>): void {
   afterEach(async () => {
     for (const runs of opened.splice(0).reverse()) await runs.close({ graceMs: 100 }).catch(() => {});
   });
+
+  testConversations(open, newUrl);
+  testUpgrades(open, newUrl);
 
   test('a run is started once, however often it is asked for, and ends with its answer', async () => {
     const runs = await open(await newUrl(), { agents: { greeter: () => agentOf(['Hello']) } });

@@ -1,5 +1,4 @@
 // kill -9 before every statement that writes: at most one effect of each call, a valid history, and an answer.
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Message, PocketAgent } from 'pocket-agent';
@@ -9,18 +8,11 @@ import { expectValidHistory } from '../../pocket-agent/test/helpers.ts';
 import { openRuns } from '../src/index.ts';
 import { eventsOf, newFile, silent } from './agents.ts';
 import type { KilledOptions } from './killed-program.ts';
+import { startProgram } from './start-program.ts';
 
 const program = fileURLToPath(new URL('killed-program.ts', import.meta.url));
 
-function start(options: KilledOptions): Promise<{ killed: boolean; output: string }> {
-  const args = ['-C', 'pocket-agent/source', program, JSON.stringify(options)];
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, (error, output) => {
-      if (error && error.signal !== 'SIGKILL') reject(error);
-      else resolve({ killed: error !== null, output });
-    });
-  });
-}
+const start = (options: KilledOptions) => startProgram(program, options);
 
 /** More than one run makes; a later one is not reached. */
 const WRITES = 70;

@@ -1,8 +1,8 @@
 // Makes the agent card of a served agent.
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, refusalBy } from 'pocket-agent/internal';
+import type { A2aServerOptions } from '../tasks/server-options.ts';
 import type { AgentCard, AgentSkill } from '../wire/agent-card.ts';
-import type { A2aServerOptions } from './server-options.ts';
 
 export const RPC_PATH = '/a2a/jsonrpc';
 export const REST_PATH = '/a2a/rest';

@@ -6,12 +6,12 @@ import { requestGuard } from '@pocket-agent/http/mcp';
 import { isRecord, PocketError, sha256 } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
+import type { A2aAccessOptions, A2aCaller, Call } from '../tasks/server-options.ts';
 import { type AgentCard, CARD_PATH, VERSION_HEADER } from '../wire/agent-card.ts';
 import { REST_PATH, RPC_PATH, withLegacyFields } from './card.ts';
 import { eventStream } from './event-stream.ts';
 import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';
 import { restCall } from './rest.ts';
-import type { A2aAccessOptions, A2aCaller, Call } from './server-options.ts';
 
 const CARD_SECONDS = 300;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;

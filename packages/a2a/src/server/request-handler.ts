@@ -23,18 +23,18 @@ import {
   VersionNotSupportedError,
 } from '@a2a-js/sdk/errors';
 import { type A2ARequestHandler, JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/server';
+import type { PushNotifications } from '../tasks/push.ts';
+import type { Call } from '../tasks/server-options.ts';
+import type { TaskFilter, TaskKeeper } from '../tasks/task-memory.ts';
+import type { FoundTask, TaskService } from '../tasks/tasks.ts';
 import type { AgentCard as CardJson } from '../wire/agent-card.ts';
 import { isOver, type Task } from '../wire/task.ts';
 import { inPieces } from './pieces.ts';
-import type { PushNotifications } from './push.ts';
 import { callOf, contextOf, fromSdkMessage, fromSdkWebhook, toSdkTask, toSdkUpdate, toSdkWebhook } from './sdk-json.ts';
-import type { Call } from './server-options.ts';
-import type { TaskFilter, TaskKeeper } from './task-memory.ts';
-import type { FoundTask, Tasks } from './tasks.ts';
 
 interface ProtocolOptions {
-  tasks: Tasks;
-  keeper: TaskKeeper;
+  tasks: TaskService;
+  keeper: Pick<TaskKeeper, 'list'>;
   push: PushNotifications | undefined;
   card(): Promise<CardJson>;
   /** Logs an error whose text callers do not see. */
@@ -119,7 +119,7 @@ class RequestHandler implements A2ARequestHandler {
       const task = await this.#send(params, call);
       const { returnImmediately, historyLength } = params.configuration ?? {};
       if (!returnImmediately) await drain(task.watch(call.signal));
-      return toSdkTask(withHistory(task.snapshot(), historyLength));
+      return toSdkTask(withHistory(await task.snapshot(), historyLength));
     });
   }
 
@@ -135,7 +135,7 @@ class RequestHandler implements A2ARequestHandler {
   getTask({ id, historyLength }: Operation<'getTask'>, context: ServerCallContext): Promise<SdkTask> {
     return this.#guard(async () => {
       const task = await this.#options.tasks.find(callOf(context), id);
-      return toSdkTask(withHistory(task.snapshot(), historyLength));
+      return toSdkTask(withHistory(await task.snapshot(), historyLength));
     });
   }
 
@@ -149,7 +149,7 @@ class RequestHandler implements A2ARequestHandler {
   ): AsyncGenerator<StreamResponse, void, undefined> {
     const call = callOf(context);
     const task = await this.#guard(() => this.#options.tasks.find(call, id));
-    if (isOver(task.snapshot().status.state)) throw new UnsupportedOperationError(`Task ${id} has ended.`);
+    if (isOver((await task.snapshot()).status.state)) throw new UnsupportedOperationError(`Task ${id} has ended.`);
     const updates = task.watch(call.signal, { evenIfAtRest: true });
     for await (const update of inPieces(updates)) yield toSdkUpdate(update);
   }
@@ -170,9 +170,11 @@ class RequestHandler implements A2ARequestHandler {
     params: Operation<'createTaskPushNotificationConfig'>,
     context: ServerCallContext,
   ): Promise<TaskPushNotificationConfig> {
-    return this.#withWebhooks(params.taskId, context, (webhooks, call) =>
-      toSdkWebhook(webhooks.add(call, params.taskId, fromSdkWebhook(params))),
-    );
+    return this.#withWebhooks(params.taskId, context, (webhooks, call) => {
+      const added = webhooks.add(call, params.taskId, fromSdkWebhook(params));
+      this.#options.tasks.webhookAdded?.(call, params.taskId);
+      return toSdkWebhook(added);
+    });
   }
 
   getTaskPushNotificationConfig(

@@ -8,6 +8,9 @@ import {
 } from '@a2a-js/sdk';
 import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import { ServerCallContext, type TaskStore, V1PushNotificationSerializer } from '@a2a-js/sdk/server';
+import type { Notification } from '../tasks/push.ts';
+import type { Call, SdkTaskStore } from '../tasks/server-options.ts';
+import type { TaskKeeper } from '../tasks/task-memory.ts';
 import {
   type Message,
   type PushConfig,
@@ -17,9 +20,6 @@ import {
   type TaskStatus,
   type Update,
 } from '../wire/task.ts';
-import type { Notification } from './push.ts';
-import type { Call, SdkTaskStore } from './server-options.ts';
-import type { TaskKeeper } from './task-memory.ts';
 
 /** A task in the JSON of A2A 1.0, which spells states differently. */
 type TaskJson = Omit<Task, 'status'> & { status: StatusJson };

@@ -7,7 +7,7 @@ import {
   type A2aServerOptions,
   checkServerOptions,
   listenOptions,
-} from './server-options.ts';
+} from '../tasks/server-options.ts';
 import type { A2aService } from './service.ts';
 
 export class A2aServer {

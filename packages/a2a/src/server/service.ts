@@ -6,15 +6,16 @@ import { refuseUnreadable, startListening } from '@pocket-agent/http/mcp';
 import { errorText } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
 import { ConversationMemory, Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
+import { DurableTasks } from '../tasks/durable-tasks.ts';
+import { PushNotifications } from '../tasks/push.ts';
+import type { A2aAccessOptions, A2aListening, A2aListenOptions, A2aServerOptions } from '../tasks/server-options.ts';
+import { type TaskKeeper, TaskMemory } from '../tasks/task-memory.ts';
+import { type TaskService, Tasks } from '../tasks/tasks.ts';
 import { type AgentCard, CARD_PATH } from '../wire/agent-card.ts';
 import { makeCard } from './card.ts';
 import { makeHandler } from './http-handler.ts';
-import { PushNotifications } from './push.ts';
 import { A2aProtocol } from './request-handler.ts';
 import { keepIn, serializeNotification } from './sdk-json.ts';
-import type { A2aAccessOptions, A2aListening, A2aListenOptions, A2aServerOptions } from './server-options.ts';
-import { TaskMemory } from './task-memory.ts';
-import { Tasks } from './tasks.ts';
 
 const MAX_BODY_BYTES = 4_194_304;
 
@@ -27,7 +28,7 @@ export class A2aService {
   readonly #options: A2aServerOptions;
   readonly #conversations: Conversations;
   readonly #push: PushNotifications | undefined;
-  readonly #tasks: Tasks;
+  readonly #tasks: TaskService;
   readonly #protocol: A2aProtocol;
   readonly #listening = new Set<A2aListening>();
   #fetch: ((request: Request) => Promise<Response>) | undefined;
@@ -37,7 +38,6 @@ export class A2aService {
     const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000, maxMemoryBytes } = options;
     this.#agent = agent;
     this.#options = { ...options };
-    const keeper = taskStore ? keepIn(taskStore) : new TaskMemory({ maxTasks, maxBytes: maxMemoryBytes });
     const onError = (error: unknown) => logger.error(`${agent.name} as an A2A server: ${errorText(error)}`);
     this.#conversations = new Conversations({
       name: agent.name,
@@ -57,7 +57,17 @@ export class A2aService {
           serialize: serializeNotification,
         })
       : undefined;
-    this.#tasks = new Tasks({ ...options, agent, keeper, conversations: this.#conversations, push: this.#push });
+    const { durable } = options;
+    const common = { ...options, agent, push: this.#push };
+    let keeper: Pick<TaskKeeper, 'list'>;
+    if (durable) {
+      const tasks = new DurableTasks({ ...common, durable });
+      keeper = this.#tasks = tasks;
+    } else {
+      const kept = taskStore ? keepIn(taskStore) : new TaskMemory({ maxTasks, maxBytes: maxMemoryBytes });
+      this.#tasks = new Tasks({ ...common, keeper: kept, conversations: this.#conversations });
+      keeper = kept;
+    }
     const card = () => this.#card('http://localhost', options);
     this.#protocol = new A2aProtocol({ tasks: this.#tasks, keeper, push: this.#push, card, onError });
   }

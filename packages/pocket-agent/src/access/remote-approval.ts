@@ -87,7 +87,7 @@ export function notForwardedText(who: string): string {
 }
 
 /** A denial as it came back, with or without reason and `by`. */
-export function remoteRefusal(answer: unknown, defaultReason: string): ApprovalAnswer {
+export function remoteRefusal(answer: unknown, defaultReason: string): Exclude<ApprovalAnswer, 'later'> {
   const { reason, by } = isRecord(answer) ? answer : {};
   const deny = nonEmptyString(reason) ?? defaultReason;
   return by === 'no-approver' || by === 'timeout' ? { deny, by } : { deny };

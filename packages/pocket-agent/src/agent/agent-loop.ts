@@ -285,8 +285,12 @@ function withoutAnswered(
   const unanswered: RequestedCall[] = [];
   for (const each of requested) {
     const { id, name } = each.call;
-    if (known.resultOf(id)) budget.takeToolCall(pathKey, name);
-    else unanswered.push(known.isLost(id) ? { ...each, isLost: true } : each);
+    if (!known.resultOf(id)) {
+      unanswered.push(known.isLost(id) ? { ...each, isLost: true } : each);
+      continue;
+    }
+    for (const call of [{ name }, ...known.calledBy(id)]) budget.takeToolCall(pathKey, call.name);
+    for (const used of known.usedBy(id)) budget.add(used);
   }
   return unanswered;
 }

@@ -6,6 +6,7 @@ import { type KeepResultsOptions, readKeepResults } from '../compaction/keep-res
 import { KeptResults } from '../compaction/kept-results.ts';
 import { embedderOf } from '../exposure/embedder.ts';
 import { type ExposedTools, ToolExposure } from '../exposure/exposed-tools.ts';
+import type { CallJournal, ConversationLog } from '../history/conversation-log.ts';
 import { memoryTools } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
@@ -17,7 +18,7 @@ import type { RunContext } from '../run/run-context.ts';
 import { agentSkills } from '../skills/agent-skills.ts';
 import { ServedResources } from '../skills/served-resources.ts';
 import { subAgentTools } from '../tools/agent-tool.ts';
-import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
+import { type CalledAgent, type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
 import type { RequestedCall, StepCalls } from '../tools/step-calls.ts';
 import type { ListWait, ToolSource } from '../tools/tool-source.ts';
@@ -231,6 +232,19 @@ export class AgentTools {
     };
   }
 
+  /** The conversations of sub-agents are in the journal of this agent. */
+  async continueSubAgents(journal: CallJournal): Promise<void> {
+    const tools = this.#sources.flatMap((source) => (isFunctionTool(source) && source.agent ? [source.agent] : []));
+    const names = new Map<string, number>();
+    for (const agent of new Set<CalledAgent>([...this.#agent.subAgents, ...tools])) {
+      if (!agent.resumes || !continuesConversations(agent)) continue;
+      const times = (names.get(agent.name) ?? 0) + 1;
+      names.set(agent.name, times);
+      const log = journal.subAgent?.(times === 1 ? agent.name : `${agent.name}#${times}`);
+      if (log) await agent.continueConversation(log);
+    }
+  }
+
   close(): Promise<void> {
     this.forgetResults();
     return this.#toolbox.close();
@@ -265,4 +279,10 @@ function toolSources(
     ...(memory ? [memory] : []),
     ...(client && client.serverNames.length > 0 ? [client] : []),
   ];
+}
+
+function continuesConversations(
+  agent: CalledAgent,
+): agent is CalledAgent & { continueConversation(log: ConversationLog): Promise<void> } {
+  return 'continueConversation' in agent && typeof agent.continueConversation === 'function';
 }

@@ -212,6 +212,25 @@ export class PocketAgent<Answer = string> {
     );
   }
 
+  /** Whether `resume()` can continue a run of this agent. */
+  get resumes(): boolean {
+    return !this.#overriddenRun.isOverridden;
+  }
+
+  /**
+   * A run that answers a call of a parent agent. If it began in another process, whose journal this agent continues, it is
+   * resumed.
+   */
+  async runForCall(message: string, options: { signal: AbortSignal; callId: string }): Promise<unknown> {
+    const { signal, callId: madeFor } = options;
+    const { saved } = this.#parts.history;
+    if (!saved || !this.resumes) return this.run(message, { signal });
+    const output = this.#outputRun({});
+    return this.#queue.enter({ signal, input: message, output, madeFor }, (context) =>
+      this.#loop.run(context, saved.continues ? { resumes: true } : { input: message }),
+    );
+  }
+
   /** The same run, with its events as they happen. Leaving the loop early aborts it. */
   stream<Value>(
     input: string | UserInput,
@@ -290,6 +309,7 @@ export class PocketAgent<Answer = string> {
     const saved = new SavedHistory({ history: this.#parts.history, view: this.#model, log, logger: this.logger });
     await saved.read();
     this.#parts.history.saved = saved;
+    if (log.journal) await this.#tools.continueSubAgents(log.journal);
   }
 
   /** Shows an event to `hooks.onEvent`, to listeners of the run, and to parent agents. */

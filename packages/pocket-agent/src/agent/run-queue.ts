@@ -24,6 +24,8 @@ interface Entry extends Optional<RunOptions> {
   output?: OutputRun | null | undefined;
   /** Continues the last run. */
   resumes?: boolean | undefined;
+  /** The call of a parent agent that the run answers. */
+  madeFor?: string | undefined;
 }
 
 type Work<Value> = (context: RunContext) => Promise<Value>;
@@ -77,7 +79,7 @@ export class RunQueue {
       context.signal.throwIfAborted();
       leave = own ? keepOpen(own) : await this.#waitForTurn(context);
       if (input !== undefined) announced = new AnnouncedRun(this.#agent, context, input);
-      if (saved) await saved.begin(context.signal, entry.resumes ?? false);
+      if (saved) await saved.begin(context.signal, { resumes: entry.resumes ?? false, madeFor: entry.madeFor });
       const traced = input === undefined ? undefined : () => this.#traced(context, entry);
       const answer = await inRunSpan(traced, () => inRun(context, () => work(context)));
       if (saved) await saved.save();

@@ -43,8 +43,23 @@ export class Budget {
     this.#lifetime = lifetime;
   }
 
+  /** Adds what was used in another process. */
+  add(totals: RunTotals): void {
+    for (const [path, used] of Object.entries(totals.byAgent)) {
+      addUsage(this.totals.usage, used);
+      addUsage(usageIn(this.totals.byAgent, path), used);
+    }
+    for (const [tool, used] of Object.entries(totals.byTool)) {
+      const entry = toolIn(this.totals.byTool, tool);
+      for (const key of ['calls', 'errors', 'resultTokens'] as const) entry[key] += used[key];
+    }
+    this.#parent?.add(totals);
+  }
+
   /** Goes on from what the run had used in another process. */
-  continueFrom({ usage, byAgent, byTool }: RunTotals): void {
+  continueFrom(totals: RunTotals): void {
+    const { usage, byAgent, byTool } = totals;
+    this.#parent?.add(totals);
     Object.assign(this.totals.usage, usage, { costUsd: usage.costUsd }); // JSON leaves out an unknown cost
     for (const [path, used] of Object.entries(byAgent)) this.totals.byAgent[path] = { ...used, costUsd: used.costUsd };
     for (const [tool, used] of Object.entries(byTool)) this.totals.byTool[tool] = { ...used };

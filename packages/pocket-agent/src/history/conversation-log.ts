@@ -5,6 +5,7 @@ import type { ToolCall } from '../base/tool-call.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { ResultLimits, ResultStore } from '../compaction/result-pages.ts';
 import type { RunTotals } from '../cost/budget.ts';
+import type { JournaledInnerCall } from '../run/inner-journal.ts';
 import type { AgentMemory } from './memory-tools.ts';
 
 /** Messages that were saved since the log was last read or written. */
@@ -18,6 +19,11 @@ export interface SavedMessages {
   progress?: RunProgress | undefined;
   /** From a log with a journal: what it knows of the calls in the last message. */
   calls?: JournaledCalls | undefined;
+  /**
+   * From the log of a sub-agent: which calls of its parent agent it has begun to answer in the step in progress, the
+   * newest last.
+   */
+  madeFor?: readonly string[] | undefined;
 }
 
 /** How `append` of a `ConversationLog` changes what was saved before. */
@@ -28,6 +34,8 @@ export interface AppendOptions {
   compacted?: CompactedHistory | undefined;
   /** For a log with a journal: where the run is after these messages; undefined before its first answer. */
   progress?: RunProgress | undefined;
+  /** For the log of a sub-agent: the call of its parent agent that the run answers. */
+  madeFor?: string | undefined;
 }
 
 /** Where a run is, beside its messages, so that `resume()` continues its steps, budget and cost. */
@@ -45,6 +53,10 @@ export interface JournaledCalls {
   /** The ids of calls that have begun. Those without a result may have taken effect. */
   begun: readonly string[];
   results: readonly ToolMessage[];
+  /** What scripts have called. */
+  inner?: readonly JournaledInnerCall[];
+  /** What sub-agents used for a call, by its id. */
+  used?: Readonly<Record<string, RunTotals>>;
 }
 
 /**
@@ -56,6 +68,10 @@ export interface CallJournal {
   begin(call: ToolCall): Promise<void>;
   /** The result of a call, while other calls of the step may still run. The whole step is appended when all have ended. */
   end(result: ToolMessage): Promise<void>;
+  /** A call of a script: before it is made, unless it is harmless to make it twice, and when it has ended. */
+  inner?(call: JournaledInnerCall): Promise<void>;
+  /** The conversation of a sub-agent, in the same journal: its own answers and calls are saved one by one, too. */
+  subAgent?(name: string): ConversationLog;
 }
 
 /** One agent's access to a conversation. Several agents, also in other processes, may have access to the same one. */

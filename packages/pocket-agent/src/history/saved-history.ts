@@ -1,12 +1,12 @@
 // Keeps the history of an agent and its saved conversation in step: reads what other processes saved when a run begins,
 // and saves new messages after each step. A tool call is saved together with its result; with a journal, before it is made.
-import { errorText, type Logger, snapshot } from '@pocket-agent/kit';
+import { errorText, type Logger, PocketError, snapshot } from '@pocket-agent/kit';
 import { answeredLength, openCalls, withEveryCallAnswered, withOpenEnd } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
 import { type CompactedHistory, compactedLength } from '../compaction/history-view.ts';
 import type { ResultLimits, ResultStore } from '../compaction/result-pages.ts';
 import type { StepJournal } from '../tools/step-calls.ts';
-import type { ConversationLog, RunProgress, SavedMessages } from './conversation-log.ts';
+import type { CallJournal, ConversationLog, RunProgress, SavedMessages } from './conversation-log.ts';
 import type { History } from './history.ts';
 import type { AgentMemory } from './memory-tools.ts';
 import { OpenAnswer } from './open-answer.ts';
@@ -15,6 +15,11 @@ import { OpenAnswer } from './open-answer.ts';
 interface View {
   readonly compacted: CompactedHistory | undefined;
   resumeCompaction(compacted: CompactedHistory): void;
+}
+
+interface Beginning {
+  resumes: boolean;
+  madeFor: string | undefined;
 }
 
 interface SavedHistoryOptions {
@@ -36,6 +41,11 @@ export class SavedHistory {
   /** With a journal: the last saved message, if its calls are not all answered. */
   #open: OpenAnswer | undefined;
   #progress: RunProgress | undefined;
+  /** Of a sub-agent: the calls of its parent that it has begun to answer in the step in progress; undefined for other agents. */
+  #madeFor: readonly string[] | undefined;
+  /** The one that it answers now. */
+  #call: string | undefined;
+  #continues = false;
   /** Messages that the agent was created with. They begin a new conversation, and are dropped if it is not new. */
   #initial: number;
   /** The history was reset; the next save replaces the conversation. */
@@ -58,9 +68,18 @@ export class SavedHistory {
     return this.#log.memory;
   }
 
-  /** Whether another process may continue a run. */
+  /** Whether another process may continue a run. That of a sub-agent only for a call that is made again. */
   get hasJournal(): boolean {
-    return this.#log.journal !== undefined;
+    return this.#log.journal !== undefined && (this.#madeFor === undefined || this.#call !== undefined);
+  }
+
+  /** Whether the run that has begun goes on from the history. */
+  get continues(): boolean {
+    return this.#continues;
+  }
+
+  get journal(): CallJournal | undefined {
+    return this.#log.journal;
   }
 
   /** With a journal: where the last run is. */
@@ -76,7 +95,7 @@ export class SavedHistory {
   /** For the calls in a message. */
   journalOf(message: Message): StepJournal | undefined {
     const { journal } = this.#log;
-    return journal && this.openAnswer(message)?.journal(journal);
+    return journal && this.hasJournal ? this.openAnswer(message)?.journal(journal) : undefined;
   }
 
   /** Where large tool results are kept; undefined if the log does not keep them. */
@@ -91,11 +110,18 @@ export class SavedHistory {
     this.#resumeCompaction(read);
   }
 
-  /** Before a run: waits until no other run holds the conversation. Only a run that resumes makes open calls. */
-  async begin(signal: AbortSignal, resumes: boolean): Promise<void> {
+  /**
+   * Before a run: waits until no other run holds the conversation. Only a run that resumes makes open calls. `madeFor`: a
+   * call of the parent agent, whose run is resumed if it has begun.
+   */
+  async begin(signal: AbortSignal, { resumes: isResumed, madeFor }: Beginning): Promise<void> {
     const read = await this.#log.begin(signal);
     this.#isHeld = true;
+    this.#call = madeFor;
     this.#take(read);
+    const resumes = isResumed || (madeFor !== undefined && this.#madeFor?.at(-1) === madeFor);
+    if (!resumes && madeFor !== undefined && this.#madeFor?.includes(madeFor)) throw abandoned();
+    this.#continues = resumes;
     if (!resumes) this.#progress = undefined;
     const isAtEnd = this.#history.length === this.#saved;
     if (this.#open && !(resumes && isAtEnd)) this.#closeAnswer(this.#open);
@@ -141,7 +167,8 @@ export class SavedHistory {
     const compacted = this.#newlyCompacted(this.#saved + messages.length);
     if (messages.length === 0 && !replaces && !compacted) return;
     const progress = this.hasJournal ? this.#progress : undefined;
-    await this.#log.append(messages, { replaces, compacted, ...(progress ? { progress } : {}) });
+    const call = this.#call === undefined ? {} : { madeFor: this.#call };
+    await this.#log.append(messages, { replaces, compacted, ...(progress ? { progress } : {}), ...call });
     const last = messages.at(-1);
     if (last) this.#open = openCalls(last).length > 0 ? new OpenAnswer(last) : undefined;
     if (compacted) this.#compacted = compacted;
@@ -153,11 +180,12 @@ export class SavedHistory {
   #take(read: SavedMessages): void {
     this.#noteReset();
     if (this.#replaces) return;
-    const { messages, replaces } = read;
+    const { messages, replaces, madeFor } = read;
+    if (madeFor) this.#madeFor = madeFor;
     if (messages.length > 0 || replaces) {
       if (replaces) this.#open = undefined;
       const before = this.#open ? [this.#open.message] : [];
-      const repair = this.hasJournal ? withOpenEnd : withEveryCallAnswered;
+      const repair = this.journal ? withOpenEnd : withEveryCallAnswered;
       const added = repair([...before, ...messages.map(copyMessage)])
         .slice(before.length)
         .map(snapshot);
@@ -166,7 +194,7 @@ export class SavedHistory {
       this.#saved = start + added.length;
       this.#initial = 0;
     }
-    if (this.hasJournal) this.#takeProgress(read);
+    if (this.journal) this.#takeProgress(read);
   }
 
   #takeProgress({ progress, calls }: SavedMessages): void {
@@ -221,4 +249,11 @@ export class SavedHistory {
     this.#initial = 0;
     this.#open = undefined;
   }
+}
+
+/** Another call of the same step had its turn after it. */
+function abandoned(): PocketError {
+  const text =
+    'The process ended while the agent worked on this. It may or may not have taken effect; check before you try again.';
+  return new PocketError('TOOL_OUTCOME_UNKNOWN', text);
 }

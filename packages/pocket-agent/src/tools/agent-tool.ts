@@ -4,17 +4,23 @@ import { errorText, PocketError } from '@pocket-agent/kit';
 import { validToolName } from '../base/tool-names.ts';
 import type { JsonSchema } from '../base/value-schema.ts';
 import { structuredAnswer } from '../output/answer-schema.ts';
-import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from './function-tool.ts';
+import {
+  type CalledAgent,
+  type FunctionTool,
+  functionTools,
+  type ToolReturn,
+  toCallToolResult,
+} from './function-tool.ts';
 import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tool-source.ts';
 
 /** An agent that can be called as a tool. */
-interface CallableAgent {
-  readonly name: string;
+interface CallableAgent extends CalledAgent {
   readonly roleDescription: string | undefined;
   /** The JSON Schema of its answers, if they are values instead of text. */
   readonly outputSchema?: JsonSchema | undefined;
   run(message: string, options: { signal: AbortSignal }): Promise<unknown>;
+  runForCall?(message: string, options: { signal: AbortSignal; callId: string }): Promise<unknown>;
   fork(): CallableAgent;
 }
 
@@ -39,6 +45,7 @@ export function agentTool(agent: CallableAgent): FunctionTool {
     definition,
     call: (args, context) => callAgent(agent, args, context),
     fork: () => agentTool(agent.fork()),
+    agent,
     // a sub-agent has no more rights than its caller, so calling it needs no right of its own
     judgement: { capability: 'read', from: 'sub-agent' },
   };
@@ -60,7 +67,10 @@ async function callAgent(
       `The ${agent.name} agent needs a string "message", got ${JSON.stringify(message)}.`,
     );
   }
-  return agentResult(agent, await agent.run(message, { signal: context.signal }));
+  const { signal, canResume, toolCallId: callId } = context;
+  const run =
+    canResume && agent.runForCall ? agent.runForCall(message, { signal, callId }) : agent.run(message, { signal });
+  return agentResult(agent, await run);
 }
 
 /** The return value of a `run()` as an MCP result: a value of `output`, a string, an object, nothing, or a complete result. */

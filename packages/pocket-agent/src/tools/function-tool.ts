@@ -37,6 +37,15 @@ export interface FunctionTool {
   judgement?: Judgement;
   /** A tool that keeps a conversation returns one like it with a new conversation. */
   fork?(): FunctionTool;
+  /** The agent behind the tool. In a run that can be resumed, its answers and calls are in the journal of the run. */
+  agent?: CalledAgent;
+}
+
+/** An agent behind a tool, such as a sub-agent. */
+export interface CalledAgent {
+  readonly name: string;
+  /** Whether a run of it can be resumed. */
+  readonly resumes?: boolean;
 }
 
 type NotAnObject = string | number | bigint | boolean | symbol | null | undefined | readonly unknown[];
@@ -186,6 +195,10 @@ class FunctionTools implements ToolSource {
 
   judge(definition: Tool): Judgement {
     return this.#tools.get(definition.name)?.judgement ?? judge(definition);
+  }
+
+  resumes({ name }: Tool): boolean {
+    return this.#tools.get(name)?.agent?.resumes ?? false;
   }
 }
 

@@ -2,11 +2,20 @@
 // tool, not into the history.
 import type { JSONObject } from '@ai-sdk/provider';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { deepFreeze, isPocketError, isRecord, onAbort, PocketError, Semaphore } from '@pocket-agent/kit';
+import {
+  deepFreeze,
+  isPocketError,
+  isRecord,
+  onAbort,
+  PocketError,
+  type PocketErrorCode,
+  Semaphore,
+} from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
 import type { JudgedTool } from '../access/capabilities.ts';
 import { type ToolMessage, toolMessage } from '../base/messages.ts';
-import type { ToolResult } from '../base/tool-call.ts';
+import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import { type JournaledInnerCall, SavedInnerCalls } from '../run/inner-journal.ts';
 import { bothAsking } from '../run/run-context.ts';
 import { type ActiveCall, newCall, type RequestedCall, type StepCalls } from './step-calls.ts';
 import { resultText, toolOutput } from './tool-result.ts';
@@ -29,6 +38,10 @@ export interface InnerCall extends Pick<CallRecord, 'outcome' | 'durationMs'> {
 export interface ToolCaller {
   /** Aborted when no more calls are made: the run was aborted, a call has ended it, or the tool has returned. */
   readonly signal: AbortSignal;
+  /** When the call of the tool began, in milliseconds; the same when it is made again in another process. */
+  readonly startedAt: number;
+  /** Calls that were made in another process and not made again now: the tool has not done the same as there. */
+  readonly unrepeated: readonly ToolCall[];
   /** What may be called. */
   list(): readonly ReachableTool[];
   /** Rejects if the call is refused or fails. */
@@ -49,6 +62,8 @@ export interface Gate {
   /** For a call that was still waiting at the end. */
   skip(step: StepCalls, request: RequestedCall): ToolResult;
 }
+
+type InnerOutcome = NonNullable<JournaledInnerCall['outcome']>;
 
 /** More calls of one tool call are counted in the history. */
 const MAX_LISTED = 100;
@@ -79,6 +94,8 @@ interface OpenCalls extends InnerStep {
   pending: Set<Promise<unknown>>;
   log: InnerCall[];
   count: number;
+  /** Undefined if the tool cannot go on after a crash. */
+  saved: SavedInnerCalls | undefined;
 }
 
 export class InnerCalls implements ToolCaller {
@@ -97,6 +114,14 @@ export class InnerCalls implements ToolCaller {
     return this.#opened.ending.signal;
   }
 
+  get startedAt(): number {
+    return this.#opened.saved?.startedAt ?? Date.now();
+  }
+
+  get unrepeated(): readonly ToolCall[] {
+    return this.#opened.saved?.unrepeated ?? [];
+  }
+
   list(): readonly ReachableTool[] {
     return reachable(this.#opened.step.table.entries, this.#callers);
   }
@@ -109,11 +134,16 @@ export class InnerCalls implements ToolCaller {
     const { id } = this.#outer.record.call;
     const open = this.#opened;
     const read = jsonObject(args);
-    const call = { id: `${id}.${++open.count}`, name, arguments: read ?? {} };
+    const { saved } = open;
+    const known = saved?.take(name, read ?? {});
+    const call = { id: known?.id ?? `${id}.${++open.count}`, name, arguments: read ?? {} };
+    if (known?.outcome) return this.#repeat(known, known.outcome);
+    const begin = saved && ((begun: ToolCall) => saved.begin(begun));
     const each = bothAsking(asking, this.#outer.request.from?.asking);
     const request: RequestedCall = {
       call: deepFreeze(call),
-      from: { toolCallId: id, names: this.#callers, via, asking: each },
+      from: { toolCallId: id, names: this.#callers, via, asking: each, begin },
+      ...(known && !known.waits && !this.#resumes(name) ? { isLost: true } : {}),
     };
     const text = `The arguments of "${name}" must be an object of JSON values.`;
     if (!read) request.malformed = new PocketError('TOOL_ARGUMENTS_INVALID', text);
@@ -140,13 +170,23 @@ export class InnerCalls implements ToolCaller {
   }
 
   #start(): OpenCalls {
-    const { step, stop } = this.#outer;
+    const { step, stop, resumes, record } = this.#outer;
+    const journal = resumes ? step.journal?.inner(record.call.id) : undefined;
+    const saved = journal && new SavedInnerCalls(record.call.id, journal);
     const ending = new AbortController();
     const end = (reason: unknown) => ending.abort(reason);
     const ends = this.#hasEnded ? [] : [step.context.signal, stop.signal];
     if (this.#hasEnded) end(this.#endError());
     const stopListening = ends.map((signal) => onAbort(signal, end));
-    return { ...innerStepOf(step), ending, stopListening, pending: new Set(), log: [], count: 0 };
+    return {
+      ...innerStepOf(step),
+      ending,
+      stopListening,
+      pending: new Set(),
+      log: [],
+      count: saved?.highestNumber ?? 0,
+      saved,
+    };
   }
 
   #endError(): PocketError {
@@ -154,7 +194,7 @@ export class InnerCalls implements ToolCaller {
     return new PocketError('ABORTED', text);
   }
 
-  async #call(request: RequestedCall, { step, slots, ending, log }: OpenCalls): Promise<CallToolResult> {
+  async #call(request: RequestedCall, { step, slots, ending, log, saved }: OpenCalls): Promise<CallToolResult> {
     ending.signal.throwIfAborted();
     const { id: toolCallId, name: toolName } = request.call;
     let release: () => void;
@@ -168,6 +208,11 @@ export class InnerCalls implements ToolCaller {
     try {
       const call = newCall(step, request, this.#outer.stop);
       const result = await this.#gate.pass(call);
+      if (call.suspended) {
+        await saved?.wait(request.call).catch((error) => this.#outer.stop.stop(error));
+        ending.abort(call.suspended); // the tool ends too, and makes its calls again when the run goes on
+        throw call.suspended;
+      }
       const { outcome, durationMs } = call.record;
       log.push({
         toolCallId,
@@ -175,10 +220,33 @@ export class InnerCalls implements ToolCaller {
         outcome: result.isError && outcome === 'done' ? 'failed' : outcome,
         durationMs,
       });
-      return readAnswer(result, call.answer);
+      const ended = outcomeOf(result, call.answer);
+      if (saved && !step.context.signal.aborted)
+        await saved.end(request.call, ended).catch((error) => this.#outer.stop.stop(error));
+      return readOutcome(ended, result.extra.error);
     } finally {
       release();
     }
+  }
+
+  /** A call of another process, whose outcome is in the journal. */
+  async #repeat({ id: toolCallId, name: toolName }: ToolCall, outcome: InnerOutcome): Promise<CallToolResult> {
+    const { step, log, saved } = this.#opened;
+    const { budget, pathKey } = step.context;
+    try {
+      budget.takeToolCall(pathKey, toolName);
+    } catch (error) {
+      this.#outer.stop.stop(error);
+      throw error;
+    }
+    for (const used of saved?.usedBy(toolCallId) ?? []) budget.add(used);
+    log.push({ toolCallId, toolName, outcome: 'error' in outcome ? 'failed' : 'done', durationMs: 0 });
+    return readOutcome(outcome);
+  }
+
+  #resumes(name: string): boolean {
+    const entry = this.#opened.step.table.find(name);
+    return entry?.source.resumes?.(entry.tool) ?? false;
   }
 
   /** A tool calls neither itself nor the tools that called it. */
@@ -198,18 +266,24 @@ function jsonObject(value: unknown): Record<string, unknown> | undefined {
   }
 }
 
-function readAnswer(
+function outcomeOf(
   { isError, toolResultContent, extra }: ToolResult,
   answer: CallToolResult | undefined,
-): CallToolResult {
-  if (!isError && answer) return answer;
+): InnerOutcome {
+  if (!isError && answer) return { result: answer };
   // a hook may have removed something
   const content: CallToolResult['content'] = toolResultContent.map((part) =>
     part.type === 'text' ? part : { type: 'image', mimeType: part.mediaType, data: part.data.data },
   );
-  if (!isError) return { content };
+  if (!isError) return { result: { content } };
   const { error } = extra;
-  throw new PocketError(isPocketError(error) ? error.code : 'TOOL_FAILED', resultText({ content }), { cause: error });
+  return { error: { code: isPocketError(error) ? error.code : 'TOOL_FAILED', message: resultText({ content }) } };
+}
+
+function readOutcome(outcome: InnerOutcome, cause?: unknown): CallToolResult {
+  if ('result' in outcome) return outcome.result;
+  const { code, message } = outcome.error;
+  throw new PocketError(code as PocketErrorCode, message, { cause });
 }
 
 /** A result as a message of the history. A hook may have called another tool; the model knows the call by its own name. */

@@ -6,6 +6,7 @@ import type { Verdict } from '../access/policy.ts';
 import type { ToolMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { UnsignedEvent } from '../run/events.ts';
+import type { InnerJournal } from '../run/inner-journal.ts';
 import type { Asking, RunContext } from '../run/run-context.ts';
 import type { InnerCalls } from './inner-calls.ts';
 import type { ToolResultOptions } from './tool-result.ts';
@@ -44,6 +45,8 @@ export interface CallingTool {
   names: readonly string[];
   via: string;
   asking?: Asking | undefined;
+  /** Set if the tool goes on after a crash: before a call that must not be made twice. */
+  begin?: ((call: ToolCall) => Promise<void>) | undefined;
 }
 
 /** What may be called. */
@@ -86,6 +89,8 @@ export interface StepJournal {
   begin(call: ToolCall): Promise<void>;
   /** `result` as it will be in the history. */
   end(result: ToolMessage): Promise<void>;
+  /** For the calls that a call makes; undefined if they are not saved. */
+  inner(madeBy: string): InnerJournal | undefined;
 }
 
 /** A result that can be read again. */
@@ -135,6 +140,10 @@ export interface ActiveCall {
   answer?: CallToolResult;
   /** The calls that the tool makes. */
   inner?: InnerCalls;
+  /** The tool goes on after a crash by itself. */
+  resumes?: boolean;
+  /** The call waits: it has no result yet. */
+  suspended?: PocketError;
 }
 
 export function newCall(step: StepCalls, request: RequestedCall, stop: RunStop): ActiveCall {
@@ -158,7 +167,12 @@ export function note(record: CallRecord, { decision, by, reason }: Pick<Verdict,
   record.reason = reason;
 }
 
-/** Whether the run can end before this call, and make it when it is resumed. A tool that makes calls cannot wait. */
-export function maySuspend({ step, request }: Pick<ActiveCall, 'step' | 'request'>): boolean {
-  return step.journal !== undefined && !request.from;
+/** Before a call that must not be made twice; undefined if the call, or the tool that makes it, cannot be resumed. */
+export function beginOf({ step, request }: Pick<ActiveCall, 'step' | 'request'>): StepJournal['begin'] | undefined {
+  return request.from ? request.from.begin : step.journal?.begin;
+}
+
+/** Whether the run can end before this call, and make it when it is resumed. */
+export function maySuspend(call: Pick<ActiveCall, 'step' | 'request'>): boolean {
+  return beginOf(call) !== undefined;
 }

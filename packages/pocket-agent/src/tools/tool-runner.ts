@@ -10,6 +10,7 @@ import { permit, preToolCall } from './call-permission.ts';
 import { type Gate, InnerCalls, resultMessage } from './inner-calls.ts';
 import {
   type ActiveCall,
+  beginOf,
   type KeptResult,
   maySuspend,
   newCall,
@@ -80,6 +81,8 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
   } catch (error) {
     result = errorToolResult(request.call, { error: asError(error), settings: step.settings });
     if (!signal.aborted && isPocketError(error, 'RUN_SUSPENDED') && maySuspend(active)) {
+      await active.inner?.end();
+      active.suspended = error;
       stop.suspended ??= error;
       context.finished = true;
       return result; // never shown: the call is made when the run goes on
@@ -106,8 +109,11 @@ async function outcomeOf(active: ActiveCall): Promise<Outcome> {
   const { entry } = permission;
   const { source, tool } = entry;
   const { call } = record;
-  if (step.journal && !request.from && !isHarmlessTwice(tool)) {
-    await step.journal.begin(call);
+  const begin = beginOf(active);
+  active.resumes = begin !== undefined && (source.resumes?.(tool) ?? false);
+  // a call of a script keeps its id when it is made again
+  if (begin && (active.resumes ? request.from : !isHarmlessTwice(tool))) {
+    await begin(call);
     signal.throwIfAborted();
   }
   try {
@@ -117,6 +123,7 @@ async function outcomeOf(active: ActiveCall): Promise<Outcome> {
     return outcome;
   } catch (error) {
     signal.throwIfAborted();
+    if (active.resumes && isPocketError(error, 'RUN_SUSPENDED')) throw error;
     return { entry, error: asError(error) };
   }
 }
@@ -165,6 +172,7 @@ function callContext(active: ActiveCall): ToolCallContext {
     progress: (update) =>
       step.emit?.({ type: 'tool_progress', data: { toolCallId, toolName, ...parentOf(request.from), ...update } }),
     meta: step.metaOf(toolCallId),
+    canResume: active.resumes ?? false,
     tools: active.inner,
   };
 }

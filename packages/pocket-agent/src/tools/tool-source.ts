@@ -27,6 +27,8 @@ export interface ToolCallContext {
   metadata?: Readonly<Record<string, unknown>>;
   /** Calls other tools of the run. Undefined outside of a run. */
   readonly tools?: ToolCaller;
+  /** True for a tool that `resumes`, in a run that can be resumed. */
+  readonly canResume?: boolean;
 }
 
 /** all: wait for every tool. ready: the tools available soon; the rest follows with a new `revision`. */
@@ -115,6 +117,11 @@ export interface ToolSource {
   judge?(tool: Tool): Judgement;
   /** For a tool whose calls choose between several things. They are judged instead of the tool. */
   choices?(tool: Tool): ToolChoices | undefined;
+  /**
+   * True if a call that ended with its process may be made again, with the same id: the tool goes on where it was, as
+   * its own calls are in the journal of the run.
+   */
+  resumes?(tool: Tool): boolean;
   /** True if results of the tool are instructions, such as those of a skill: compaction keeps them if it can. */
   returnsInstructions?(tool: Tool): boolean;
   /** If the source has tools for skills. */
@@ -165,6 +172,7 @@ export function withoutClose(source: ToolSource): ToolSource {
     callTool: (name, args, context) => source.callTool(name, args, context),
     judge: (tool) => source.judge?.(tool) ?? judge(tool),
     choices: (tool) => source.choices?.(tool),
+    resumes: (tool) => source.resumes?.(tool) ?? false,
     returnsInstructions: (tool) => source.returnsInstructions?.(tool) ?? false,
     skillSource: source.skillSource,
     resources: source.resources,

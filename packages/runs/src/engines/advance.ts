@@ -2,8 +2,9 @@
 import { errorText, isPocketError, sha256 } from '@pocket-agent/kit';
 import type { ApprovalRequest, Approve, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import type { Changes } from '../changes.ts';
+import { earlierMessages, queueNext } from '../conversations.ts';
 import type { NewEvent, QuestionAnswer } from '../events.ts';
-import { inTransaction, lockRun, type RunStore, write } from '../journal.ts';
+import { type Database, inTransaction, lockRun, type RunStore, write } from '../journal.ts';
 import { closeQuestions, type NewQuestion, type Questions } from '../questions.ts';
 import { isRunError } from '../run-error.ts';
 import { RunLog } from '../run-log.ts';
@@ -29,6 +30,8 @@ export class HeldRun {
   readonly #abort = new AbortController();
   #log: RunLog | undefined;
   #isLeaving = false;
+  /** The questions that it waits for. */
+  readonly #asked = new Set<string>();
 
   constructor(row: RunTable, options: AdvanceOptions) {
     this.row = row;
@@ -64,18 +67,21 @@ export class HeldRun {
     if (row.attempts > MAX_ATTEMPTS) return failed('FAILED', `The process ended ${MAX_ATTEMPTS} times at one step.`);
     const timeoutMs = row.deadline_at === null ? undefined : row.deadline_at - Date.now();
     if (timeoutMs !== undefined && timeoutMs <= 0) return late();
-    this.#log = new RunLog(this.#options.store, {
-      run: row,
+    const earlier = await earlierMessages(this.#options.store.db, row);
+    const log = new RunLog(this.#options.store, {
+      run: { ...row, compacted: row.compacted ?? earlier.compacted },
+      earlier: earlier.messages,
       holder: this.#holder,
       saved: () => {
         if (this.#isLeaving) this.stop('The process ends.');
       },
     });
+    this.#log = log;
     try {
-      await agent.continueConversation(this.#log);
+      await agent.continueConversation(log.conversation);
       const options = this.#runOptions(agent, timeoutMs);
       const input: string | UserInput = JSON.parse(row.input);
-      const answer = agent.messages.length === 0 ? await agent.run(input, options) : await agent.resume(options);
+      const answer = (await log.hasBegun()) ? await agent.resume(options) : await agent.run(input, options);
       return { type: 'finished', data: { answer: answer ?? null } };
     } catch (error) {
       const goesOn = isPocketError(error, 'RUN_SUSPENDED') || isRunError(error, 'RUN_LOST');
@@ -105,10 +111,12 @@ export class HeldRun {
     return async (request) => {
       const decided = approve ? await approve(request) : 'later';
       if (decided !== 'later') return decided;
-      const { toolCallId: call_id, signal, canWait } = request;
+      const { toolCallId, path, signal, canWait } = request;
       const call = callOf(request);
+      const call_id = [...path.slice(1), toolCallId].join('/'); // sub-agents may use the same ids
       const question: NewQuestion = { kind: 'approval', hash: hashOf(call), call_id, about: { call } };
       const answer = canWait ? await this.#ask(question) : await this.#wait(question, signal);
+      this.#options.changes.notify();
       if (answer === undefined) return 'later';
       if (typeof answer !== 'object') return answer;
       if ('action' in answer) return 'deny';
@@ -118,16 +126,28 @@ export class HeldRun {
   }
 
   async #ask(question: NewQuestion): Promise<QuestionAnswer | undefined> {
-    const { questions, changes } = this.#options;
-    const answer = await questions.ask({ ...this.row, holder: this.#holder }, question);
-    changes.notify();
-    return answer;
+    const asked = await this.#options.questions.ask({ ...this.row, holder: this.#holder }, question);
+    if ('answer' in asked) return asked.answer;
+    this.#asked.add(asked.id);
+    return undefined;
   }
 
   /** For a question whose call cannot be made again: it waits in this process. */
   #wait(question: NewQuestion, signal: AbortSignal): Promise<QuestionAnswer> {
-    const { questions, changes } = this.#options;
-    return changes.until(() => questions.ask({ ...this.row, holder: this.#holder }, question), signal);
+    return this.#options.changes.until(() => this.#ask(question), signal);
+  }
+
+  /** Whether an answer has come since it was asked for. */
+  async #hasAnswer(db: Database): Promise<boolean> {
+    if (this.#asked.size === 0) return false;
+    const answered = await db
+      .selectFrom('pocket_run_questions')
+      .select('id')
+      .where('id', 'in', [...this.#asked])
+      .where('status', '=', 'answered')
+      .limit(1)
+      .executeTakeFirst();
+    return answered !== undefined;
   }
 
   async #settle(end: Ended | undefined): Promise<void> {
@@ -138,17 +158,13 @@ export class HeldRun {
       await lockRun(store, db, run);
       if (end) {
         const set = { status: end.type, holder: null };
-        if (await write(db, { run, holder, events: [end], set })) await closeQuestions(db, run);
+        if (await write(db, { run, holder, events: [end], set })) {
+          await closeQuestions(db, run);
+          await queueNext(store, db, run);
+        }
         return;
       }
-      const answered = await db
-        .selectFrom('pocket_run_questions')
-        .select('id')
-        .where('run', '=', run)
-        .where('status', '=', 'answered')
-        .limit(1)
-        .executeTakeFirst();
-      // an answer may have come since the question was asked
+      const answered = await this.#hasAnswer(db);
       const status = this.#abort.signal.aborted || answered ? 'queued' : 'waiting';
       const isHeld = await write(db, { run, holder, events: [], set: { status, holder: null } });
       if (isHeld && status === 'queued') await store.queued(db, this.row);

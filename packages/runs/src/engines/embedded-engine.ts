@@ -1,6 +1,7 @@
 // The engine of one process on SQLite: takes up runs that are queued, those of a process that died first.
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import { hasToWait } from '../conversations.ts';
 import type { RunTable } from '../schema.ts';
 import type { Engine } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
@@ -75,14 +76,20 @@ export class EmbeddedEngine implements Engine {
   }
 
   #claim(): Promise<RunTable | undefined> {
-    const { store, agents } = this.#worker.options;
-    const next = store.db
+    const { store, agents, maxParallelRunsPerCaller } = this.#worker.options;
+    let next = store.db
       .selectFrom('pocket_runs')
       .select('id')
       .where('status', '=', 'queued')
       .where('agent', 'in', [...agents.keys()])
+      .where(({ or, eb, not }) => or([eb('conversation', 'is', null), not(hasToWait)]))
       .orderBy('created_at')
       .limit(1);
+    if (maxParallelRunsPerCaller !== undefined)
+      next = next.where(
+        sql<boolean>`(caller is null or (select count(*) from pocket_runs other where other.status = 'running'
+          and other.agent = pocket_runs.agent and other.caller = pocket_runs.caller) < ${maxParallelRunsPerCaller})`,
+      );
     return store.db
       .updateTable('pocket_runs')
       .set({ status: 'running', holder: randomUUID(), attempts: sql<number>`attempts + 1` })

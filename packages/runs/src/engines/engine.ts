@@ -2,9 +2,12 @@
 import type { Database } from '../journal.ts';
 import type { RunTable } from '../schema.ts';
 
+/** What an engine has to know of a run. */
+export type QueuedRun = Pick<RunTable, 'id' | 'agent' | 'caller'>;
+
 export interface Engine {
   /** Called in each transaction that queues a run. */
-  queued(db: Database, run: Pick<RunTable, 'id' | 'agent'>): Promise<void>;
+  queued(db: Database, run: QueuedRun): Promise<void>;
   /** Begins to advance runs, if this process has agents. */
   start(): Promise<void>;
   /** Called after a transaction that may have queued a run. */

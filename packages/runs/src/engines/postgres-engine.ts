@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { configError, sha256 } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { PgBoss } from 'pg-boss';
-import type { Database } from '../journal.ts';
+import { hasToWait } from '../conversations.ts';
+import { type Database, inTransaction } from '../journal.ts';
 import type { RunTable } from '../schema.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, QueuedRun } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 const SCHEMA = 'pocket_runs_queue';
@@ -40,9 +41,10 @@ export class PostgresEngine implements Engine {
     this.#adapter = fromKysely;
   }
 
-  async queued(db: Database, { id: run, agent }: Pick<RunTable, 'id' | 'agent'>): Promise<void> {
+  async queued(db: Database, { id: run, agent, caller }: QueuedRun): Promise<void> {
     const job: RunJob = { run };
-    await this.#boss.send(await this.#queueOf(agent), job, { db: this.#adapter(db) });
+    const group = caller === null ? {} : { group: { id: caller } };
+    await this.#boss.send(await this.#queueOf(agent), job, { db: this.#adapter(db), ...group });
   }
 
   async start(): Promise<void> {
@@ -75,7 +77,12 @@ export class PostgresEngine implements Engine {
 
   /** One slot: it fetches the next job at once while there are more. */
   async #work(queue: string): Promise<void> {
-    const options = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: POLL_S };
+    const { maxParallelRunsPerCaller: perCaller } = this.#worker.options;
+    const options = {
+      pollingIntervalSeconds: 1,
+      notifyPollingIntervalSeconds: POLL_S,
+      ...(perCaller === undefined ? {} : { groupConcurrency: perCaller }),
+    };
     const id = await this.#boss.work<RunJob>(queue, options, async ([job]) => {
       if (job) await this.#advance(job.data.run);
       this.#boss.notifyWorker(id);
@@ -88,15 +95,24 @@ export class PostgresEngine implements Engine {
     if (row) await this.#worker.advance(row);
   }
 
-  /** A run that is running was that of a process that died: its job came again. */
+  /**
+   * A run that is running was that of a process that died: its job came again. The end of a run queues the next one of its
+   * conversation, so one that has to wait needs no job.
+   */
   #claim(id: string): Promise<RunTable | undefined> {
-    return this.#worker.options.store.db
-      .updateTable('pocket_runs')
-      .set({ status: 'running', holder: randomUUID(), attempts: sql<number>`attempts + 1` })
-      .where('id', '=', id)
-      .where('status', 'in', ['queued', 'running'])
-      .returningAll()
-      .executeTakeFirst();
+    return inTransaction(this.#worker.options.store, async (db) => {
+      // two runs of a conversation must not begin at the same time
+      await sql`select pg_advisory_xact_lock(hashtextextended(conversation, 0)) from pocket_runs
+        where id = ${id} and conversation is not null`.execute(db);
+      return db
+        .updateTable('pocket_runs')
+        .set({ status: 'running', holder: randomUUID(), attempts: sql<number>`attempts + 1` })
+        .where('id', '=', id)
+        .where('status', 'in', ['queued', 'running'])
+        .where(({ or, eb, not }) => or([eb('conversation', 'is', null), not(hasToWait)]))
+        .returningAll()
+        .executeTakeFirst();
+    });
   }
 
   #queueOf(agent: string): Promise<string> {

@@ -3,6 +3,7 @@ import { errorText, type Logger, settlesWithin } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { PocketAgent } from 'pocket-agent';
 import type { Changes } from '../changes.ts';
+import { queueNext } from '../conversations.ts';
 import { inTransaction, type RunStore, write } from '../journal.ts';
 import { closeQuestions, type Questions } from '../questions.ts';
 import type { Schedules } from '../schedules.ts';
@@ -18,6 +19,7 @@ export interface WorkerOptions {
   changes: Changes;
   agents: ReadonlyMap<string, PocketAgent<unknown>>;
   maxParallelRuns: number;
+  maxParallelRunsPerCaller: number | undefined;
   logger: Logger;
 }
 
@@ -88,7 +90,9 @@ export class Worker {
     for (const { id } of rows)
       await inTransaction(store, async (db) => {
         const isLate = await write(db, { run: id, among: ['waiting'], events: [late()], set: { status: 'failed' } });
-        if (isLate) await closeQuestions(db, id);
+        if (!isLate) return;
+        await closeQuestions(db, id);
+        await queueNext(store, db, id);
       });
     if (rows.length > 0) changes.notify();
   }

@@ -40,11 +40,24 @@ interface TasksOptions
 
 /** A running task, or a stored one. */
 export interface FoundTask {
-  snapshot(): Task;
+  snapshot(): Task | Promise<Task>;
   watch(signal: AbortSignal, options?: { evenIfAtRest?: boolean }): AsyncIterable<Update>;
 }
 
-export class Tasks {
+/** The tasks of a server. */
+export interface TaskService {
+  /** Starts a task, or continues one that waits for an answer. A message that is sent again returns the same task. */
+  send(call: Call, message: Message, webhook?: PushConfig): Promise<FoundTask>;
+  find(call: Call, id: string): Promise<FoundTask>;
+  cancel(call: Call, id: string): Promise<Task>;
+  /** `key` is the scope and the id of a task. */
+  isRunning(key: string): boolean;
+  /** A webhook was added to a task that goes on. */
+  webhookAdded?(call: Call, id: string): void;
+  close(): Promise<void>;
+}
+
+export class Tasks implements TaskService {
   readonly #options: TasksOptions;
   readonly #running = new Map<string, ServedTask>();
   readonly #limit: RunLimit;
@@ -62,10 +75,8 @@ export class Tasks {
     });
   }
 
-  /** Starts a task, or continues one that waits for an answer. A message that is sent again returns the same task. */
   async send(call: Call, message: Message, webhook?: PushConfig): Promise<FoundTask> {
-    this.#check(message);
-    checkIds({ ...message, tenant: call.tenant });
+    checkMessage({ ...this.#options, message, tenant: call.tenant });
     if (webhook) this.#options.push?.check(webhook);
     const scope = scopeOf(call);
     const key = scope + sha256(JSON.stringify(message));
@@ -84,7 +95,6 @@ export class Tasks {
     return task;
   }
 
-  /** `key` is the scope and the id of a task. */
   isRunning(key: string): boolean {
     return this.#running.has(key);
   }
@@ -98,7 +108,7 @@ export class Tasks {
   }
 
   async cancel(call: Call, id: string): Promise<Task> {
-    const task = (await this.find(call, id)).snapshot();
+    const task = await (await this.find(call, id)).snapshot();
     if (task.status.state === 'canceled') return task;
     if (isOver(task.status.state)) throw new TaskNotCancelableError(`Task not cancelable: ${id}`);
     const running = this.#running.get(scopeOf(call) + id);
@@ -160,7 +170,7 @@ export class Tasks {
 
   /** Why a task that is not running here cannot get a message. */
   async #refusal(call: Call, id: string, message: Message): Promise<Error> {
-    const task = (await this.find(call, id)).snapshot();
+    const task = await (await this.find(call, id)).snapshot();
     checkContext(message, task);
     if (isOver(task.status.state)) return endedError(id);
     return new UnsupportedOperationError(`Task ${id} is not running anymore.`);
@@ -183,36 +193,47 @@ export class Tasks {
     });
   }
 
-  #check({ messageId, role, parts }: Message): void {
-    if (!messageId) throw new RequestMalformedError('message.messageId is required.');
-    if (role !== 'ROLE_USER') throw new RequestMalformedError('message.role must be ROLE_USER.');
-    if (parts.length === 0) throw new RequestMalformedError('message.parts must not be empty.');
-    const files = parts.filter(({ raw, url }) => raw !== undefined || url !== undefined);
-    if (files.length > MAX_FILES) throw new RequestMalformedError(`A message may have at most ${MAX_FILES} files.`);
-    for (const part of parts) this.#checkPart(part);
-  }
-
-  #checkPart({ text, raw, url, data, mediaType = '' }: Part): void {
-    const { allowImages } = this.#options.agent;
-    if ([text, raw, url, data].every((content) => content === undefined))
-      throw new RequestMalformedError('A part needs text, raw, url or data.');
-    if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-      throw new RequestMalformedError('The url of a part must be an http or https address.');
-    const isFile = raw !== undefined || url !== undefined;
-    if (!isFile && mediaType === '') return;
-    if (url === undefined && isTextual(mediaType)) return;
-    const isImage = mediaType.startsWith('image/');
-    if (isFile && (isImage ? allowImages : matchesType(mediaType, this.#options.files ?? []))) return;
-    const accepted = ['text', 'JSON', ...(allowImages ? ['images'] : []), ...(this.#options.files ?? [])];
-    throw new ContentTypeNotSupportedError(
-      `This agent accepts ${new Intl.ListFormat('en-GB').format(accepted)}, not ${mediaType || 'files without a type'}.`,
-    );
-  }
-
   #rememberMessage(key: string, taskId: string): void {
     this.#messages.set(key, taskId);
     dropOldest(this.#messages, MAX_MESSAGES);
   }
+}
+
+interface Checked extends Pick<A2aServerOptions, 'files'> {
+  agent: PocketAgent<unknown>;
+  message: Message;
+  tenant: string;
+}
+
+/** Throws for a message that the agent cannot take. */
+export function checkMessage({ message, tenant, ...accepts }: Checked): void {
+  const { messageId, role, parts } = message;
+  if (!messageId) throw new RequestMalformedError('message.messageId is required.');
+  if (role !== 'ROLE_USER') throw new RequestMalformedError('message.role must be ROLE_USER.');
+  if (parts.length === 0) throw new RequestMalformedError('message.parts must not be empty.');
+  const sent = parts.filter(({ raw, url }) => raw !== undefined || url !== undefined);
+  if (sent.length > MAX_FILES) throw new RequestMalformedError(`A message may have at most ${MAX_FILES} files.`);
+  for (const part of parts) checkPart(part, accepts);
+  checkIds({ ...message, tenant });
+}
+
+function checkPart(
+  { text, raw, url, data, mediaType = '' }: Part,
+  { agent: { allowImages }, files = [] }: Pick<Checked, 'agent' | 'files'>,
+): void {
+  if ([text, raw, url, data].every((content) => content === undefined))
+    throw new RequestMalformedError('A part needs text, raw, url or data.');
+  if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new RequestMalformedError('The url of a part must be an http or https address.');
+  const isFile = raw !== undefined || url !== undefined;
+  if (!isFile && mediaType === '') return;
+  if (url === undefined && isTextual(mediaType)) return;
+  const isImage = mediaType.startsWith('image/');
+  if (isFile && (isImage ? allowImages : matchesType(mediaType, files))) return;
+  const accepted = ['text', 'JSON', ...(allowImages ? ['images'] : []), ...files];
+  throw new ContentTypeNotSupportedError(
+    `This agent accepts ${new Intl.ListFormat('en-GB').format(accepted)}, not ${mediaType || 'files without a type'}.`,
+  );
 }
 
 function checkIds(given: { tenant: string } & Message): void {
@@ -222,7 +243,7 @@ function checkIds(given: { tenant: string } & Message): void {
   }
 }
 
-function checkContext({ contextId }: Message, task: { id: string; contextId?: string }): void {
+export function checkContext({ contextId }: Message, task: { id: string; contextId?: string }): void {
   if (contextId && contextId !== task.contextId)
     throw new RequestMalformedError(`Task ${task.id} does not belong to context ${contextId}.`);
 }
@@ -254,7 +275,7 @@ function storedTask(task: Task): FoundTask {
   };
 }
 
-function inputOf({ parts }: Message): UserInput {
+export function inputOf({ parts }: Message): UserInput {
   const texts = parts.flatMap(({ text, data, raw, mediaType }) => {
     if (data !== undefined) return [JSON.stringify(data)];
     if (raw !== undefined && isTextual(mediaType)) return [Buffer.from(raw, 'base64').toString('utf8')];

@@ -69,10 +69,9 @@ export class ServedTask {
   }
 
   /** Adds a message of the caller to the history, without the bytes of files. */
-  remember({ parts, ...message }: Message): void {
+  remember(message: Message): void {
     const { id: taskId, contextId } = this.#task;
-    const kept = parts.map(({ raw, ...part }) => (raw === undefined ? part : { ...part, text: '(left out)' }));
-    this.#task.history?.push({ ...message, taskId, contextId, parts: kept });
+    this.#task.history?.push({ ...withoutBytes(message), taskId, contextId });
   }
 
   async run(work: () => Promise<CallToolResult>): Promise<void> {
@@ -220,11 +219,17 @@ export class ServedTask {
   }
 }
 
+/** The message without the bytes of files. */
+export function withoutBytes({ parts, ...message }: Message): Message {
+  const kept = parts.map(({ raw, ...part }) => (raw === undefined ? part : { ...part, text: '(left out)' }));
+  return { ...message, parts: kept };
+}
+
 function status(state: TaskStateName, message?: SentMessage): Task['status'] {
   return { state, timestamp: new Date().toISOString(), ...(message ? { message } : {}) };
 }
 
-function partsOf({ content, structuredContent }: CallToolResult): Part[] {
+export function partsOf({ content, structuredContent }: CallToolResult): Part[] {
   const parts = content.map((block): Part => {
     if (block.type === 'text') return { text: block.text };
     if (block.type === 'image' || block.type === 'audio') return { raw: block.data, mediaType: block.mimeType };

@@ -1,8 +1,19 @@
 // The options of an A2A server, and the call that each request becomes.
-import { type OptionRules, OptionSet, oneOf, positiveInteger, positiveNumber, stringList } from '@pocket-agent/kit';
+import {
+  configError,
+  hasMethods,
+  isRecord,
+  type OptionRules,
+  OptionSet,
+  oneOf,
+  positiveInteger,
+  positiveNumber,
+  stringList,
+} from '@pocket-agent/kit';
 import type { ConversationStore, PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, type ServedApprovals, servedApprovalsRule, storeRule } from 'pocket-agent/internal';
 import type { AgentCard } from '../wire/agent-card.ts';
+import type { DurableTasksOptions } from './durable-options.ts';
 
 /** An authenticated client. It sees only tasks and webhooks of its own `id`. */
 export interface A2aCaller {
@@ -80,6 +91,11 @@ export interface A2aServerOptions extends A2aAccessOptions {
   maxMemoryBytes?: number;
   /** A store of `@a2a-js/sdk` for tasks, for example its `DatabaseTaskStore`. Default: in memory. */
   taskStore?: SdkTaskStore;
+  /**
+   * Tasks go on after a restart of the server: their runs are those of `openRuns()` of `@pocket-agent/runs`, which has this
+   * agent under the name `agent`. Takes the place of `conversations`, `createAgent` and `taskStore`.
+   */
+  durable?: DurableTasksOptions;
   /** A question the caller does not answer within this time is denied. Default 900,000. */
   inputTimeoutMs?: number;
   /** Larger requests are refused. Default 4 MiB. */
@@ -124,6 +140,10 @@ const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
   maxTasks: positiveInteger,
   maxMemoryBytes: positiveInteger,
   taskStore: true,
+  durable: {
+    expected: "{ runs, agent }: the result of openRuns(), and the agent's name there",
+    accepts: (value) => isRecord(value) && hasMethods(value.runs, 'start', 'events') && typeof value.agent === 'string',
+  },
   inputTimeoutMs: positiveNumber,
   maxBodyBytes: positiveInteger,
   pushNotifications: true,
@@ -140,6 +160,9 @@ export function checkServerOptions(options: A2aServerOptions): void {
   serverOptions.check(options);
   if (options.pushNotifications) pushOptions.check(options.pushNotifications);
   if (options.profile !== undefined) readProfile(options.profile);
+  const { durable } = options;
+  for (const other of ['conversations', 'createAgent', 'taskStore'] as const)
+    if (durable && options[other]) throw configError(`asA2aServer() takes "durable" or "${other}", not both.`);
 }
 
 /** The interface `TaskStore` of `@a2a-js/sdk/server`, which need not be installed. */

@@ -1,0 +1,207 @@
+// Tasks whose runs outlive the process: a restarted server finds them, shows their questions, and takes the answers.
+import {
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors';
+import { configError, errorText, sha256 } from '@pocket-agent/kit';
+import type { PocketAgent } from 'pocket-agent';
+import { agentMessage, isOver, type Message, type PushConfig, stateToJson, type Task } from '../wire/task.ts';
+import type { DurableTasksOptions } from './durable-options.ts';
+import { DurableTask } from './durable-task.ts';
+import type { PushNotifications } from './push.ts';
+import { withoutBytes } from './served-task.ts';
+import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
+import type { TaskFilter, TaskKeeper, TaskPage } from './task-memory.ts';
+import { checkContext, checkMessage, type FoundTask, inputOf, type TaskService } from './tasks.ts';
+
+/** As many tasks of one caller are listed. */
+const MAX_LISTED = 1_000;
+const OPEN = ['queued', 'running', 'waiting'] as const;
+const DEFAULT_MAX_TASKS = 1_000;
+
+interface DurableTasksParts
+  extends Pick<A2aServerOptions, 'profile' | 'files' | 'approvals' | 'maxRunningTasks' | 'maxRunningTasksPerCaller'> {
+  agent: PocketAgent<unknown>;
+  durable: DurableTasksOptions;
+  push: PushNotifications | undefined;
+}
+
+export class DurableTasks implements TaskService, Pick<TaskKeeper, 'list'> {
+  readonly #options: DurableTasksParts;
+  readonly #closing = new AbortController();
+  /** Tasks with webhooks, while they go on. */
+  readonly #followed = new Map<string, Promise<void>>();
+
+  constructor(options: DurableTasksParts) {
+    this.#options = options;
+    const { agent, approvals } = options;
+    if (approvals === 'caller' && agent.approve)
+      throw configError(
+        `approvals: 'caller' with "durable" needs an agent without approve: remove that of ${agent.name}.`,
+      );
+  }
+
+  async send(call: Call, message: Message, webhook?: PushConfig): Promise<FoundTask> {
+    checkMessage({ ...this.#options, message, tenant: call.tenant });
+    if (webhook) this.#options.push?.check(webhook);
+    if (message.taskId) return this.#answer(call, message.taskId, message);
+    // a message that is sent again is the same task, also after a restart
+    const hash = sha256(scopeOf(call) + JSON.stringify(message));
+    const id = hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+    if (!(await this.#options.durable.runs.get(this.#runId(call, id)))) {
+      const refusal = await this.#refusal(call);
+      if (refusal !== undefined) return rejected(id, message, refusal);
+      await this.#start(call, id, message);
+    }
+    if (webhook) this.#options.push?.add(call, id, webhook);
+    this.webhookAdded(call, id);
+    return this.#taskOf(call, id);
+  }
+
+  async find(call: Call, id: string): Promise<FoundTask> {
+    if (!id || !(await this.#options.durable.runs.get(this.#runId(call, id))))
+      throw new TaskNotFoundError(`Task not found: ${id}`);
+    return this.#taskOf(call, id);
+  }
+
+  async cancel(call: Call, id: string): Promise<Task> {
+    const task = await this.find(call, id);
+    const { state } = (await task.snapshot()).status;
+    const isCanceled = state === 'canceled' || (await this.#options.durable.runs.cancel(this.#runId(call, id)));
+    if (!isCanceled) throw new TaskNotCancelableError(`Task not cancelable: ${id}`);
+    return task.snapshot();
+  }
+
+  /** Its webhooks are kept while the task goes on here. */
+  isRunning(key: string): boolean {
+    return this.#followed.has(key);
+  }
+
+  /** Tells the webhooks of a task about its changes. */
+  webhookAdded(call: Call, id: string): void {
+    const { push, agent } = this.#options;
+    const key = scopeOf(call) + id;
+    if (!push || this.#followed.has(key) || push.list(call, id).length === 0) return;
+    const following = this.#follow(call, id, push)
+      .catch((error) => agent.logger.error(`Task ${id} of ${agent.name}: ${errorText(error)}`))
+      .finally(() => this.#followed.delete(key));
+    this.#followed.set(key, following);
+  }
+
+  /** Newest first. */
+  async list(call: Call, filter: TaskFilter): Promise<TaskPage> {
+    const { contextId, status, statusTimestampAfter, pageSize = 50, pageToken, includeArtifacts } = filter;
+    const { runs } = this.#options.durable;
+    const prefix = this.#runId(call, '');
+    const all = (await runs.list({ prefix, limit: MAX_LISTED })).runs.filter(
+      ({ about, updatedAt }) =>
+        (!contextId || about?.contextId === contextId) &&
+        (!statusTimestampAfter || Date.parse(updatedAt) > Date.parse(statusTimestampAfter)),
+    );
+    const tasks: Task[] = [];
+    for (const { id } of all) {
+      const task = await this.#taskOf(call, id.slice(prefix.length)).snapshot();
+      if (status && stateToJson(task.status.state) !== status) continue;
+      const { artifacts, ...rest } = task;
+      tasks.push(includeArtifacts && artifacts ? { ...rest, artifacts } : rest);
+    }
+    const from = pageToken ? tasks.findIndex(({ id }) => id === pageToken) : 0;
+    if (from < 0) throw new RequestMalformedError('pageToken is unknown or has expired.');
+    const page = tasks.slice(from, from + pageSize);
+    return { tasks: page, nextPageToken: tasks[from + pageSize]?.id ?? '', pageSize, totalSize: tasks.length };
+  }
+
+  /** The runs go on elsewhere, or after the restart. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('The server was closed.'));
+    await Promise.all(this.#followed.values());
+  }
+
+  async #start(call: Call, id: string, message: Message): Promise<void> {
+    const { durable, profile: own } = this.#options;
+    const { runs, agent } = durable;
+    const contextId = message.contextId || id;
+    const profile = [call.caller.profile, own].filter((given) => given !== undefined);
+    await runs.start(agent, inputOf(message), {
+      id: this.#runId(call, id),
+      ...(call.isAuthenticated ? { caller: call.caller.id } : {}),
+      ...(profile.length > 0 ? { profile } : {}),
+      conversation: this.#runId(call, `context/${sha256(contextId)}`),
+      about: { contextId, message: withoutBytes(message) },
+    });
+  }
+
+  async #answer(call: Call, id: string, message: Message): Promise<FoundTask> {
+    const { runs } = this.#options.durable;
+    const run = await runs.get(this.#runId(call, id));
+    if (!run) throw new TaskNotFoundError(`Task not found: ${id}`);
+    const task = this.#taskOf(call, id);
+    const { contextId = '', status } = await task.snapshot();
+    checkContext(message, { id, contextId });
+    if (isOver(status.state))
+      throw new UnsupportedOperationError(`Task ${id} has ended; send a message without taskId.`);
+    const read = await task.readAnswers(message.parts);
+    if (!read) throw new UnsupportedOperationError(`Task ${id} is running and has no open question.`);
+    if ('howTo' in read) throw new RequestMalformedError(read.howTo);
+    await read.give(call.caller.id);
+    return task;
+  }
+
+  async #refusal(call: Call): Promise<string | undefined> {
+    const { agent, maxRunningTasks = DEFAULT_MAX_TASKS, maxRunningTasksPerCaller } = this.#options;
+    if (this.#closing.signal.aborted) return `${agent.name} is shutting down.`;
+    const share = maxRunningTasksPerCaller ?? (call.isOneOfMany ? Math.ceil(maxRunningTasks / 4) : maxRunningTasks);
+    if ((await this.#open(this.#runId(call, ''), share)) >= share)
+      return `${agent.name} has ${share} open tasks of yours, which is the limit. Try again when one has ended.`;
+    if ((await this.#open(this.#prefix, maxRunningTasks)) < maxRunningTasks) return undefined;
+    return `${agent.name} has ${maxRunningTasks} open tasks, which is the limit. Try again later.`;
+  }
+
+  async #open(prefix: string, limit: number): Promise<number> {
+    const { runs } = this.#options.durable;
+    const pages = OPEN.map((status) => runs.list({ prefix, status, limit: Math.min(limit, MAX_LISTED) }));
+    return (await Promise.all(pages)).reduce((sum, page) => sum + page.runs.length, 0);
+  }
+
+  async #follow(call: Call, id: string, push: PushNotifications): Promise<void> {
+    const task = this.#taskOf(call, id);
+    for (let isEnded = false; !isEnded && !this.#closing.signal.aborted; ) {
+      for await (const update of task.watch(this.#closing.signal, { evenIfAtRest: true }))
+        if (update.kind === 'status') push.notify(call, await task.snapshot());
+      isEnded = isOver((await task.snapshot()).status.state);
+    }
+  }
+
+  #taskOf(call: Call, id: string): DurableTask {
+    const { agent: served, approvals, durable } = this.#options;
+    return new DurableTask({ ...durable, served, runId: this.#runId(call, id), id, asksCaller: approvals !== 'own' });
+  }
+
+  get #prefix(): string {
+    return `a2a/${this.#options.durable.agent}/`;
+  }
+
+  /** Only the caller that started a task finds its run. */
+  #runId(call: Call, id: string): string {
+    return `${this.#prefix}${sha256(scopeOf(call)).slice(0, 32)}/${id}`;
+  }
+}
+
+function rejected(id: string, message: Message, reason: string): FoundTask {
+  const about = { id, contextId: message.contextId || id };
+  const status = { state: 'rejected' as const, message: agentMessage([{ text: reason }], about) };
+  const task: Task = {
+    ...about,
+    status: { ...status, timestamp: new Date().toISOString() },
+    artifacts: [],
+    history: [],
+  };
+  return {
+    snapshot: () => task,
+    async *watch() {
+      yield { kind: 'task', task };
+    },
+  };
+}

@@ -1,0 +1,98 @@
+// Tasks that go on after a restart of the server.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { TaskState } from '@a2a-js/sdk';
+import { openRuns } from '@pocket-agent/runs';
+import { afterEach, expect, test } from 'vitest';
+import { agentOf, newFile, refunds, silent } from '../../runs/test/agents.ts';
+import { answerOf, clientOf, collect, listAll, message, send, World } from './fixtures/world.ts';
+
+const world = new World();
+afterEach(() => world.close());
+
+const program = fileURLToPath(new URL('fixtures/durable-program.ts', import.meta.url));
+
+async function startServer(file: string): Promise<{ url: string; child: ChildProcess }> {
+  const args = ['-C', 'pocket-agent/source', program, JSON.stringify({ file })];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  world.keep({ close: () => child.kill('SIGKILL') });
+  const [line] = await once(child.stdout, 'data');
+  return { url: String(line).trim(), child };
+}
+
+test('a question that was asked before kill -9 is answered after the restart, and the task goes on', async () => {
+  const file = newFile();
+  const first = await startServer(file);
+  const asked = await send(await clientOf(first.url), message('Refund order 17'));
+  expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
+  const ended = once(first.child, 'exit');
+  first.child.kill('SIGKILL');
+  await ended;
+
+  const second = await startServer(file);
+  const client = await clientOf(second.url);
+  const { id, contextId } = asked;
+  const found = await client.getTask({ id, tenant: '', historyLength: undefined });
+  expect([found.status?.state, found.contextId]).toEqual([TaskState.TASK_STATE_INPUT_REQUIRED, contextId]);
+  expect(found.status?.message?.parts).toEqual(asked.status?.message?.parts);
+  const done = await send(client, message('yes', { taskId: id }));
+  expect([done.status?.state, answerOf(done)]).toEqual([TaskState.TASK_STATE_COMPLETED, 'Order 17 is refunded.']);
+  expect(readFileSync(`${file}.effects`, 'utf8')).toBe('{"order":17}\n');
+});
+
+async function serveDurable(file: string, make = refunds) {
+  const runs = await openRuns({ url: `sqlite:${file}`, agents: { support: () => make() }, logger: silent });
+  world.keep(runs);
+  const tokens = { 'token-of-ann-123': 'admin', 'token-of-bob-123': 'admin' } as const;
+  const listening = await world.serve(world.keep(make()), { durable: { runs, agent: 'support' }, tokens });
+  const of = (name: string) => clientOf(listening.url, { token: `token-of-${name}-123` });
+  return { runs, ann: await of('ann'), bob: await of('bob'), close: () => world.close() };
+}
+
+test('only its caller finds a task, lists it, answers its questions, and cancels it', async () => {
+  const file = newFile();
+  const first = await serveDurable(file);
+  const asked = await send(first.ann, message('Refund'));
+  await first.close();
+  const { ann, bob } = await serveDurable(file);
+  const { id } = asked;
+  await expect(bob.getTask({ id, tenant: '', historyLength: undefined })).rejects.toThrow('not found');
+  await expect(send(bob, message('yes', { taskId: id }))).rejects.toThrow('not found');
+  await expect(bob.cancelTask({ id, tenant: '', metadata: undefined })).rejects.toThrow('not found');
+  expect((await listAll(bob)).tasks).toEqual([]);
+  expect((await listAll(ann)).tasks.map((task) => [task.id, task.status?.state])).toEqual([
+    [id, TaskState.TASK_STATE_INPUT_REQUIRED],
+  ]);
+  await expect(send(ann, message('perhaps', { taskId: id }))).rejects.toThrow('Answer with the data');
+  const canceled = await ann.cancelTask({ id, tenant: '', metadata: undefined });
+  expect(canceled.status?.state).toBe(TaskState.TASK_STATE_CANCELED);
+  await expect(send(ann, message('yes', { taskId: id }))).rejects.toThrow('has ended');
+});
+
+test('a message that is sent again after the restart is the same task, and a context goes on', async () => {
+  const file = newFile();
+  const make = () => agentOf(['first', 'second']);
+  const first = await serveDurable(file, make);
+  const sent = message('One');
+  const { id, contextId } = await send(first.ann, sent);
+  await first.close();
+  const { ann, runs } = await serveDurable(file, make);
+  const again = await send(ann, sent);
+  expect([again.id, answerOf(again)]).toEqual([id, 'first']);
+  expect(answerOf(await send(ann, message('Two', { contextId })))).toBe('second');
+  expect((await runs.list()).runs).toHaveLength(2);
+});
+
+test('a client that subscribes again sees how the task goes on', async () => {
+  const file = newFile();
+  const first = await serveDurable(file);
+  const { id } = await send(first.ann, message('Refund'));
+  await first.close();
+  const { ann } = await serveDurable(file);
+  const watching = collect(ann.resubscribeTask({ id, tenant: '' }));
+  await send(ann, message('no: too old', { taskId: id }, { returnImmediately: true }));
+  const seen = await watching;
+  expect(JSON.stringify(seen.at(-1))).toContain('COMPLETED');
+});

@@ -1,0 +1,101 @@
+// Runs of one conversation, and limits per caller, on any database.
+import { tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { expect, test } from 'vitest';
+import type { Runs, RunsOptions } from '../src/index.ts';
+import { agentOf, eventsOf, refunds } from './agents.ts';
+import { waits } from './waiting.ts';
+
+type Open = (url: string, options?: Partial<RunsOptions>) => Promise<Runs>;
+
+/** Answers with the number of messages that it sees. */
+const counting = () =>
+  agentOf([], {
+    llmModel: new ScriptedModel(
+      Array.from(
+        { length: 20 },
+        () =>
+          ({ prompt }) =>
+            `${prompt.length} messages`,
+      ),
+    ),
+  });
+
+export function testConversations(open: Open, newUrl: () => Promise<string>): void {
+  test('runs of a conversation take turns, and each begins with the messages of those before it', async () => {
+    const url = await newUrl();
+    const first = await open(url, { agents: { a: counting } });
+    const about = { thread: 7 };
+    for (const id of ['c1', 'c2']) await first.start('a', id, { id, conversation: 'c', about });
+    await first.start('a', 'other', { id: 'other', conversation: 'd' });
+    expect(await first.result('c1')).toBe('1 messages');
+    expect(await first.result('c2')).toBe('3 messages');
+    expect(await first.result('other')).toBe('1 messages');
+    await first.close();
+    const second = await open(url, { agents: { a: counting } });
+    await second.start('a', 'c3', { id: 'c3', conversation: 'c' });
+    expect(await second.result('c3')).toBe('5 messages');
+    expect((await second.list({ conversation: 'c' })).runs.map(({ id }) => id).sort()).toEqual(['c1', 'c2', 'c3']);
+    expect((await second.list({ prefix: 'ot' })).runs.map(({ id }) => id)).toEqual(['other']);
+    expect(await second.get('c1')).toMatchObject({ conversation: 'c', about });
+    expect((await eventsOf(second, 'c3')).filter(({ type }) => type === 'message')).toHaveLength(2);
+  });
+
+  test('a run waits while one before it in the conversation waits for a person, and goes on when that ends', async () => {
+    const runs = await open(await newUrl(), { agents: { support: () => refunds() } });
+    await runs.start('support', 'Refund', { id: 'first', conversation: 'c' });
+    await runs.start('support', 'And?', { id: 'second', conversation: 'c' });
+    await runs.start('support', 'And then?', { id: 'third', conversation: 'c' });
+    await waits(runs, 'first');
+    expect(await runs.get('second')).toMatchObject({ status: 'queued', steps: 0 });
+    const [question] = await runs.questions({ run: 'first' });
+    await runs.answer(question?.id ?? '', 'allow');
+    expect(await runs.result('first')).toBe('Order 17 is refunded.');
+    // the script of the model has no more answers
+    await expect(runs.result('second')).rejects.toMatchObject({ code: 'RUN_FAILED' });
+    await expect(runs.result('third')).rejects.toMatchObject({ code: 'RUN_FAILED' });
+  });
+
+  test('a conversation is deleted as a whole', async () => {
+    const url = await newUrl();
+    const first = await open(url, { agents: { a: counting } });
+    await first.start('a', 'One', { id: 'one', conversation: 'c' });
+    await first.result('one');
+    await first.close();
+    const runs = await open(url);
+    await runs.start('a', 'Two', { id: 'two', conversation: 'c' });
+    expect(await runs.purge(0)).toBe(0);
+    await runs.cancel('two');
+    expect(await runs.purge(0)).toBe(2);
+  });
+
+  test('a caller has at most so many runs at a time', async () => {
+    let [running, most] = [0, 0];
+    const gates: (() => void)[] = [];
+    const work = tool({
+      name: 'work',
+      description: 'Works',
+      run: async (_args: object, { caller }) => {
+        if (caller === 'ann') most = Math.max(most, ++running);
+        await new Promise<void>((resolve) => gates.push(resolve));
+        if (caller === 'ann') running--;
+        return 'worked';
+      },
+    });
+    const agents = { a: () => agentOf([{ toolCalls: [{ name: 'work' }] }, 'Done'], { tools: [work] }) };
+    const runs = await open(await newUrl(), { agents, maxParallelRunsPerCaller: 2 });
+    for (const id of ['1', '2', '3', '4', '5']) await runs.start('a', 'Go', { id, caller: 'ann' });
+    await runs.start('a', 'Go', { id: 'bob', caller: 'bob' });
+    await expect.poll(() => gates.length).toBe(3);
+    expect(most).toBe(2);
+    expect((await runs.list({ status: 'running' })).runs.map(({ caller }) => caller).sort()).toEqual([
+      'ann',
+      'ann',
+      'bob',
+    ]);
+    const opening = setInterval(() => gates.shift()?.(), 10);
+    for (const id of ['1', '2', '3', '4', '5', 'bob']) expect(await runs.result(id)).toBe('Done');
+    clearInterval(opening);
+    expect(most).toBe(2);
+  });
+}
