@@ -23,11 +23,12 @@ const audience = 'https://gateway.example.com/mcp';
 async function startIssuer() {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' };
+  const stage = { hasKeys: true };
   const server = createServer((request, response) => {
     const metadata = { issuer, jwks_uri: `${issuer}/keys` };
-    const known: Record<string, object> = {
+    const known: Record<string, object | false> = {
       '/.well-known/oauth-authorization-server': metadata,
-      '/keys': { keys: [key] },
+      '/keys': stage.hasKeys && { keys: [key] },
     };
     const body = known[request.url ?? ''];
     response.writeHead(body ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(body ?? {}));
@@ -43,7 +44,7 @@ async function startIssuer() {
       .setAudience(aud)
       .setExpirationTime(exp)
       .sign(signer);
-  return { issuer, token, publicKey };
+  return { issuer, token, publicKey, stage };
 }
 
 interface Claims {
@@ -109,12 +110,21 @@ describe('tokens of an external issuer', () => {
     expect(metadata).toMatchObject({ resource: audience, authorization_servers: [issuer] });
   });
 
+  test('keys that cannot be downloaded are not the fault of the token', async () => {
+    const { url, token, stage } = await start();
+    stage.hasKeys = false;
+    const headers = { authorization: `Bearer ${await token({ scope: 'notes:all' })}` };
+    expect((await fetch(url, { method: 'POST', headers })).status).toBe(503);
+    stage.hasKeys = true;
+    expect((await fetch(url, { method: 'POST', headers })).status).not.toBe(503);
+  });
+
   test('an issuer that does not answer refuses its callers only', async () => {
     const oauth = { issuer: 'http://127.0.0.1:9', audience, scopes: { a: { profile: 'admin' } } };
     const { url, caller } = await served({ mcpServers: { notes: { server: notes } }, oauth });
     const jwt = await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(new Uint8Array(32));
     const response = await fetch(url, { method: 'POST', body: '{}', headers: { authorization: `Bearer ${jwt}` } });
-    expect(response.ok).toBe(false);
+    expect(response.status).toBe(503);
     const client = await connect('SDK v1', url, await caller('ann', { profile: 'reader' }));
     expect(await namesOf(client)).toEqual(['notes__read']);
   });

@@ -106,6 +106,46 @@ describe.each(['2025', '2026'] as const)('a server of %s', (era) => {
   });
 });
 
+test('the resources that are watched over a connection of 2026 share a stream, and each can be given up alone', async () => {
+  const open = new Set<string[]>();
+  const handler = createMcpHandler(
+    () => {
+      const server = new McpServer(
+        { name: 'wiki', version: '1.0.0' },
+        { capabilities: { resources: { subscribe: true } } },
+      );
+      for (let index = 0; index < 20; index++) server.registerResource(`${index}`, `wiki://${index}`, {}, contents);
+      return server;
+    },
+    { legacy: 'reject' },
+  );
+  const handle = toNodeHandler({
+    async fetch(request, more) {
+      const body = await request.clone().text();
+      const response = await handler.fetch(request, more);
+      if (!body.includes('subscriptions/listen')) return response;
+      const uris: string[] = JSON.parse(body).params.notifications.resourceSubscriptions ?? [];
+      open.add(uris);
+      request.signal.addEventListener('abort', () => open.delete(uris));
+      return response;
+    },
+  });
+  const host = await listen(undefined, handle);
+  atEnd(() => host.close());
+  const { url, caller } = await served({ mcpServers: { wiki: { url: host.url } } });
+  const { client, told } = watcher();
+  await clientV2(url, await caller('ann', { profile: 'admin' }), client);
+  const uris = Array.from({ length: 20 }, (_, index) => `wiki://${index}`);
+  await Promise.all(uris.map((uri) => client.subscribeResource({ uri })));
+  const watched = () => [...open].filter((each) => each.length > 0).map((each) => each.toSorted());
+  await expect.poll(watched).toEqual([uris.toSorted()]);
+  await client.unsubscribeResource({ uri: 'wiki://7' });
+  await expect.poll(watched).toEqual([uris.filter((uri) => uri !== 'wiki://7').toSorted()]);
+  handler.notify.resourceUpdated('wiki://7');
+  handler.notify.resourceUpdated('wiki://8');
+  await expect.poll(() => told).toEqual(['wiki://8']);
+});
+
 test('a caller watches at most 100 resources of a server, and others may watch still', async () => {
   const pages = () => {
     const server = new McpServer(

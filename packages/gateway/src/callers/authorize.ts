@@ -51,10 +51,19 @@ export function authorizeCallers({ state, oauth, profiles, check, logger }: Auth
       return undefined;
     }
   };
-  return requireBearerAuth({
+  const authorized = requireBearerAuth({
     verifier: { verifyAccessToken },
     ...(oauth ? { resourceMetadataUrl: metadataUrl(oauth) } : {}),
   });
+  return async (request) => {
+    const result = await authorized(request);
+    // 400 is what the SDK answers if the issuer cannot be reached; the request is not at fault
+    if (!(result instanceof Response) || result.status !== 400) return result;
+    return new Response(result.body, {
+      status: 503,
+      headers: { 'content-type': 'application/json', 'retry-after': '5' },
+    });
+  };
 }
 
 /** With it clients find the issuer (RFC 9728). */

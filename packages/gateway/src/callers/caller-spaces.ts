@@ -1,5 +1,5 @@
 // The spaces of all callers that were seen lately, and what tells their clients of changes.
-import type { Logger } from '@pocket-agent/kit';
+import { inSlices, type Logger } from '@pocket-agent/kit';
 import type { AccessOptions, ServerList, ServerLog, ToolSource } from 'pocket-agent';
 import type { RunAgent } from 'pocket-agent/internal/gate';
 import { type Caller, mayUse } from './caller.ts';
@@ -30,12 +30,15 @@ export class CallerSpaces {
   readonly #spaces = new Map<string, CallerSpace>();
   /** Grows when servers or rules change. */
   #version = 0;
-  readonly #telling = new Map<string, NodeJS.Timeout>();
+  /** By caller: lists that its clients will be told of. */
+  #changes = new Map<string, Set<ServerList>>();
+  #telling: NodeJS.Timeout | undefined;
   readonly #timer: NodeJS.Timeout;
+  #isRefreshing = false;
 
   constructor(options: SpacesOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#refresh(), REFRESH_MS).unref();
+    this.#timer = setInterval(() => void this.#refresh(), REFRESH_MS).unref();
   }
 
   of(caller: Caller | undefined): CallerSpace {
@@ -73,7 +76,7 @@ export class CallerSpaces {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    for (const timer of this.#telling.values()) clearTimeout(timer);
+    clearTimeout(this.#telling);
     await Promise.all([...this.#spaces.values()].map((space) => space.close()));
   }
 
@@ -83,12 +86,17 @@ export class CallerSpaces {
     return new CallerSpace({ agent, access: access(), logger, caller, servers: own, codeMode, approvers, before });
   }
 
-  #refresh(): void {
+  async #refresh(): Promise<void> {
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
     const idleSince = Date.now() - IDLE_MS;
-    for (const [name, space] of this.#spaces) {
+    await inSlices([...this.#spaces.keys()], (name) => {
+      const space = this.#spaces.get(name);
+      if (!space) return;
       if (space.lastUsed < idleSince) this.#drop(name);
       else if (space.refresh()) this.#tell(name, 'tools');
-    }
+    });
+    this.#isRefreshing = false;
   }
 
   #drop(name: string | undefined): void {
@@ -98,13 +106,18 @@ export class CallerSpaces {
   }
 
   #tell(caller: string, list: ServerList): void {
-    const key = `${list} ${caller}`;
-    if (this.#telling.has(key)) return;
-    const tell = () => {
-      this.#telling.delete(key);
-      this.#options.onChange(caller, list);
-    };
-    this.#telling.set(key, setTimeout(tell, TELL_MS).unref());
+    const changed = this.#changes.get(caller) ?? new Set<ServerList>();
+    this.#changes.set(caller, changed.add(list));
+    this.#telling ??= setTimeout(() => void this.#tellAll(), TELL_MS).unref();
+  }
+
+  async #tellAll(): Promise<void> {
+    this.#telling = undefined;
+    const changes = this.#changes;
+    this.#changes = new Map();
+    await inSlices(changes, ([caller, changed]) => {
+      for (const list of changed) this.#options.onChange(caller, list);
+    });
   }
 }
 

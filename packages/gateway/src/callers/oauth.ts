@@ -1,7 +1,7 @@
 // Callers with an access token of an external issuer: a JWT that is signed by the issuer and meant for this gateway.
 import { OAuthError, OAuthErrorCode } from '@modelcontextprotocol/server';
 import { configError, errorText, isRecord, OptionSet, PocketError, stringRule } from '@pocket-agent/kit';
-import { createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { CallerSettings } from './caller.ts';
 
 /** Whose tokens a gateway accepts in addition to its own. */
@@ -73,7 +73,8 @@ export class OAuthCallers {
       const requiredClaims = ['exp', 'sub'];
       const checks = { issuer, audience, algorithms: ALGORITHMS, requiredClaims, clockTolerance: CLOCK_TOLERANCE_S };
       ({ payload } = await jwtVerify(token, keys, checks));
-    } catch {
+    } catch (error) {
+      if (error instanceof KeysUnavailable) throw unavailable();
       throw new OAuthError(OAuthErrorCode.InvalidToken, 'Invalid token');
     }
     const { sub = '', exp = 0 } = payload;
@@ -89,15 +90,14 @@ export class OAuthCallers {
   }
 
   async #issuerKeys(): Promise<JWTVerifyGetKey> {
-    if (!this.#keys && Date.now() - this.#failedAt < RETRY_MS)
-      throw new OAuthError(OAuthErrorCode.TemporarilyUnavailable, 'The issuer cannot be reached');
+    if (!this.#keys && Date.now() - this.#failedAt < RETRY_MS) throw unavailable();
     this.#keys ??= this.#readKeys();
     try {
       return await this.#keys;
     } catch {
       this.#keys = undefined;
       this.#failedAt = Date.now();
-      throw new OAuthError(OAuthErrorCode.TemporarilyUnavailable, 'The issuer cannot be reached');
+      throw unavailable();
     }
   }
 
@@ -107,8 +107,26 @@ export class OAuthCallers {
     const isSameProtocol =
       typeof address === 'string' && URL.canParse(address) && new URL(address).protocol === new URL(issuer).protocol;
     if (!isSameProtocol) throw new PocketError('CONFIG_INVALID', `The issuer ${issuer} names no keys (jwks_uri).`);
-    return createRemoteJWKSet(new URL(address), { timeoutDuration: METADATA_MS });
+    const keys = createRemoteJWKSet(new URL(address), { timeoutDuration: METADATA_MS });
+    return async (header, token) => {
+      try {
+        return await keys(header, token);
+      } catch (error) {
+        if (ofTokens.some((kind) => error instanceof kind)) throw error;
+        throw new KeysUnavailable(errorText(error), { cause: error });
+      }
+    };
   }
+}
+
+/** The keys of the issuer could not be downloaded. */
+class KeysUnavailable extends Error {}
+
+/** What is wrong with a token, not with the download of the keys. */
+const ofTokens = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
+
+function unavailable(): OAuthError {
+  return new OAuthError(OAuthErrorCode.TemporarilyUnavailable, 'The issuer cannot be reached');
 }
 
 /** The metadata of the issuer, of OAuth (RFC 8414) or OpenID Connect. It must name the same issuer. */

@@ -3,6 +3,7 @@ import { type Client, ProtocolError, ProtocolErrorCode } from '@modelcontextprot
 import { errorText, type Logger } from '@pocket-agent/kit';
 import type { PocketAgentClient } from 'pocket-agent';
 import { inRun, type RunContext } from 'pocket-agent/internal/gate';
+import { WatchStream } from './watch-stream.ts';
 
 /** Below the time after which an unused connection is closed. */
 const KEEP_MS = 60_000;
@@ -34,6 +35,8 @@ export class ResourceWatches {
   readonly #options: WatchesOptions;
   /** By connection and address. */
   readonly #watches = new Map<string, Watch>();
+  /** Of connections of the 2026 era. */
+  readonly #streams = new WeakMap<Client, WatchStream>();
   #timer: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
 
@@ -110,10 +113,7 @@ export class ResourceWatches {
     const { client, server } = this.#options;
     const subscribe = async (sdk: Client) => {
       if (watch.sdk === sdk) return;
-      watch.end = await subscribeTo(sdk, watch.uri, () => {
-        watch.sdk = undefined;
-        this.#renewSoon();
-      });
+      watch.end = await this.#subscribeIn(sdk, watch.uri);
       watch.sdk = sdk;
     };
     watch.attempt ??= inRun(watch.run, () => client.request(server, subscribe)).finally(() => {
@@ -122,16 +122,22 @@ export class ResourceWatches {
     });
     return watch.attempt;
   }
-}
 
-async function subscribeTo(sdk: Client, uri: string, onLost: () => void): Promise<() => Promise<unknown>> {
-  if (!sdk.getServerCapabilities()?.resources?.subscribe)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The server of ${uri} does not announce its changes`);
-  if (sdk.getProtocolEra() === 'modern') {
-    const stream = await sdk.listen({ resourceSubscriptions: [uri] });
-    void stream.closed.then(onLost);
-    return () => stream.close();
+  async #subscribeIn(sdk: Client, uri: string): Promise<() => Promise<unknown>> {
+    if (!sdk.getServerCapabilities()?.resources?.subscribe)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The server of ${uri} does not announce its changes`);
+    if (sdk.getProtocolEra() === 'modern') {
+      const stream = this.#streams.get(sdk) ?? new WatchStream(sdk, () => this.#loseStream(sdk));
+      this.#streams.set(sdk, stream);
+      return stream.add(uri);
+    }
+    await sdk.subscribeResource({ uri });
+    return () => sdk.unsubscribeResource({ uri });
   }
-  await sdk.subscribeResource({ uri });
-  return () => sdk.unsubscribeResource({ uri });
+
+  #loseStream(sdk: Client): void {
+    this.#streams.delete(sdk);
+    for (const watch of this.#watches.values()) if (watch.sdk === sdk) watch.sdk = undefined;
+    this.#renewSoon();
+  }
 }

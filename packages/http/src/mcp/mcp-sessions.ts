@@ -38,6 +38,8 @@ interface Session {
 
 const MIN_SWEEP_MS = 200;
 const RETRY_AFTER_S = 5;
+/** Clients and proxies in between wait for the headers of an answer. */
+const OPEN_ANSWER_MS = 1_000;
 
 const announcements = {
   tools: 'sendToolListChanged',
@@ -97,7 +99,8 @@ export class HttpSessions {
       // `initialize` was refused, so the client has no session id
       if (session.transport.sessionId === undefined) await session.server.close();
       const onDisconnect = () => cancelRequests(session, parsed.parsedBody);
-      return observed(response, request.signal, { onEnd, onDisconnect });
+      const openAfterMs = request.method === 'POST' ? OPEN_ANSWER_MS : 0;
+      return observed(response, request.signal, { openAfterMs, onEnd, onDisconnect });
     } catch (error) {
       onEnd();
       throw error;

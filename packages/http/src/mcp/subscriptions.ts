@@ -65,7 +65,8 @@ export class Subscriptions {
 
   /** Tells one client, or all. */
   publish(tell: (handler: McpHttpHandler) => void, clientId?: string): void {
-    for (const [id, { handler }] of this.#clients) if (clientId === undefined || id === clientId) tell(handler);
+    const told = clientId === undefined ? [...this.#clients.values()] : [this.#clients.get(clientId)];
+    for (const listeners of told) if (listeners) tell(listeners.handler);
   }
 
   async close(): Promise<void> {
