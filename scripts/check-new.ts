@@ -1,5 +1,5 @@
 // `npm run test:new`: creates a project from each template of `pocket-agent new`, executes its Dockerfile without Docker, and
-// uses what runs then. `-- bot` checks this template only.
+// uses what runs then. `-- bot` checks this template only, and `-- gateway` the examples of docs/gateway.md.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, globSync, lstatSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type Template, templates } from '../packages/cli/src/project/templates.ts';
 import { startFakeMattermost } from '../packages/mattermost/test/fake/fake-mattermost.ts';
+import { checkGateway } from './check-gateway.ts';
 import { buildImage, type Stage } from './dockerfile/build.ts';
 import { Container } from './dockerfile/container.ts';
 import { packTarballs } from './pack.ts';
@@ -141,6 +142,7 @@ try {
   for (const template of templates) {
     if (wanted.length === 0 || wanted.includes(template)) await checkTemplate(template, workshop);
   }
+  if (wanted.length === 0 || wanted.includes('gateway')) await checkGateway(workshop);
 } finally {
   rmSync(workshop.folder, { recursive: true, force: true });
 }

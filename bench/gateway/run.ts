@@ -1,7 +1,7 @@
 // `npm run bench:gateway`: what a gateway adds to a call of a tool, beside mcp-proxy and a direct connection. Clients speak HTTP
 // to both; behind each, and for the direct connection, is the same server on stdio. Writes RESULTS.md beside it.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,8 @@ interface Figures {
   oneByOne: number;
   /** Milliseconds from one answer to the next. */
   inFlight: number;
+  /** Milliseconds of processor time that the process in between takes for a call, one by one. */
+  processor: number;
 }
 
 const ROUNDS = 15;
@@ -25,6 +27,7 @@ const CHAINS = 64;
 const CHAIN_CALLS = 8;
 const WARM_UP = 300;
 const TARGET = 0.5;
+const CLOCK_TICK_MS = 10;
 const names: readonly Name[] = ['direct', 'mcp-proxy', 'gateway'];
 const pathTo = (path: string) => fileURLToPath(import.meta.resolve(path));
 const node = process.execPath;
@@ -39,13 +42,28 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts a program that ends with this one. */
-function start(args: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
-  const child = spawn(node, args, { stdio: 'ignore', env });
-  process.once('exit', () => child.kill());
+interface InBetween {
+  transport(): Transport;
+  /** The process between client and server; there is none in a direct connection. */
+  pid?: number | undefined;
 }
 
-async function startGateway(folder: string): Promise<() => Transport> {
+/** Starts a program that ends with this one. */
+function start(args: readonly string[], env: NodeJS.ProcessEnv = process.env): number | undefined {
+  const child = spawn(node, args, { stdio: 'ignore', env });
+  process.once('exit', () => child.kill());
+  return child.pid;
+}
+
+/** Milliseconds of processor time that a process has used (Linux). */
+function processorTime(pid: number | undefined): number {
+  if (pid === undefined) return 0;
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number);
+  return (user + system) * CLOCK_TICK_MS;
+}
+
+async function startGateway(folder: string): Promise<InBetween> {
   const [command, ...args] = server;
   const file = join(folder, 'gateway.json');
   const mcpServers = { it: { command, args } };
@@ -54,22 +72,24 @@ async function startGateway(folder: string): Promise<() => Transport> {
   const env = { ...process.env, POCKET_AGENT_GATEWAY_STATE: join(folder, 'state.sqlite') };
   const said = execFileSync(node, [...program, 'token', 'add', 'bench', '--profile', 'admin'], { env }).toString();
   const port = await freePort();
-  start([...program, '--http', '--port', String(port), file], env);
+  const pid = start([...program, '--http', '--port', String(port), file], env);
   const headers = { authorization: `Bearer ${/pgw_\S+/.exec(said)?.[0]}` };
-  return () => new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`), { requestInit: { headers } });
+  const url = new URL(`http://127.0.0.1:${port}/mcp`);
+  return { pid, transport: () => new StreamableHTTPClientTransport(url, { requestInit: { headers } }) };
 }
 
-async function startProxy(): Promise<() => Transport> {
+async function startProxy(): Promise<InBetween> {
   const { status } = spawnSync('npm', ['ci', '--silent', '--no-audit', '--no-fund'], { cwd: proxyFolder });
   if (status !== 0) throw new Error('npm ci failed in bench/peers/mcp-proxy.');
   const port = await freePort();
   const program = join(proxyFolder, 'node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs');
-  start([program, '--host', '127.0.0.1', '--port', String(port), '--server', 'stream', '--', ...server]);
-  return () => new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`));
+  const pid = start([program, '--host', '127.0.0.1', '--port', String(port), '--server', 'stream', '--', ...server]);
+  const url = new URL(`http://127.0.0.1:${port}/mcp`);
+  return { pid, transport: () => new StreamableHTTPClientTransport(url) };
 }
 
 /** Tries until the server listens. All clients speak 2025, because mcp-proxy does. */
-async function connected(transport: () => Transport): Promise<Client> {
+async function connected({ transport }: InBetween): Promise<Client> {
   for (let attempt = 0; ; attempt++) {
     const client = new Client({ name: 'bench', version: '1' });
     try {
@@ -90,19 +110,22 @@ async function call(client: Client): Promise<void> {
     throw new Error(`A call failed: ${JSON.stringify(content)}`);
 }
 
-async function measure(client: Client): Promise<Figures> {
+async function measure(client: Client, { pid }: InBetween): Promise<Figures> {
   const times: number[] = [];
+  const before = processorTime(pid);
   for (let index = 0; index < CALLS; index++) {
     const startedAt = performance.now();
     await call(client);
     times.push(performance.now() - startedAt);
   }
+  const processor = (processorTime(pid) - before) / CALLS;
   const startedAt = performance.now();
   const chain = async () => {
     for (let index = 0; index < CHAIN_CALLS; index++) await call(client);
   };
   await Promise.all(Array.from({ length: CHAINS }, chain));
-  return { oneByOne: median(times), inFlight: (performance.now() - startedAt) / (CHAINS * CHAIN_CALLS) };
+  const inFlight = (performance.now() - startedAt) / (CHAINS * CHAIN_CALLS);
+  return { oneByOne: median(times), inFlight, processor };
 }
 
 function median(values: readonly number[]): number {
@@ -133,6 +156,10 @@ page. The load of the machine was ${load.toFixed(1)} per core before the run${lo
 |---|---|---|---|---|---|---|
 ${row('one by one', 'oneByOne')}
 ${row(`${CHAINS} in flight, per call`, 'inFlight')}
+${row('processor time of the process between, one by one', 'processor')}
+
+The target is out of reach for a process that speaks MCP on both sides with the SDK; the reasons and the profile are in
+[decision 033](../../docs/decisions/033-what-a-gateway-costs.md).
 `;
 }
 
@@ -140,19 +167,21 @@ const folder = mkdtempSync(join(tmpdir(), 'pocket-agent-bench-'));
 try {
   const [load = 0] = loadavg();
   const [command, ...args] = server;
-  const transports: Record<Name, () => Transport> = {
-    direct: () => new StdioClientTransport({ command, args }),
+  const ways: Record<Name, InBetween> = {
+    direct: { transport: () => new StdioClientTransport({ command, args }) },
     'mcp-proxy': await startProxy(),
     gateway: await startGateway(folder),
   };
   const clients = new Map<Name, Client>();
-  for (const name of names) clients.set(name, await connected(transports[name]));
+  for (const name of names) clients.set(name, await connected(ways[name]));
   const clientOf = (name: Name) => clients.get(name) as Client;
   for (const name of names) for (let index = 0; index < WARM_UP; index++) await call(clientOf(name));
   const rounds: Record<Name, Figures>[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const figures: Partial<Record<Name, Figures>> = {};
-    for (const name of round % 2 === 0 ? names : names.toReversed()) figures[name] = await measure(clientOf(name));
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      figures[name] = await measure(clientOf(name), ways[name]);
+    }
     rounds.push(figures as Record<Name, Figures>);
   }
   for (const client of clients.values()) await client.close();

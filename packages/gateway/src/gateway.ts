@@ -14,7 +14,7 @@ import {
 import type { Profile, ServerList } from 'pocket-agent';
 import { readProfile } from 'pocket-agent/internal';
 import type { RunAgent } from 'pocket-agent/internal/gate';
-import { type ApprovalDesk, askedDesks } from './approvals/desk.ts';
+import { Approvers } from './approvals/desk.ts';
 import { OpenQuestions } from './approvals/open-questions.ts';
 import { chatDesks } from './approvals/options.ts';
 import { authorizeCallers, metadataUrl, resourceMetadata } from './callers/authorize.ts';
@@ -60,7 +60,7 @@ export class Gateway {
   readonly #relays: RelayServers;
   /** Of the endpoint for approvers. */
   readonly #questions: OpenQuestions | undefined;
-  readonly #desks: readonly ApprovalDesk[];
+  readonly #approvers: Approvers;
   /** Server objects on stdin and stdout. */
   readonly #connected = new Set<Server>();
   readonly #listening = new Set<HttpServer>();
@@ -84,14 +84,11 @@ export class Gateway {
     if (approvals.endpoint && state)
       this.#questions = new OpenQuestions({ state, logger, timeoutMs: () => access().approvalTimeoutMs });
     const desks = [...(this.#questions ? [this.#questions] : []), ...chatDesks(approvals, logger)];
-    this.#desks = desks;
+    this.#approvers = new Approvers(desks, logger);
     this.#spaces = new CallerSpaces({
       agent,
       access,
-      approvers: {
-        of: (caller) => (desks.length > 0 ? askedDesks(desks, { caller, logger }) : undefined),
-        always: approvals.always ?? false,
-      },
+      approvers: { of: (caller) => this.#approvers.of(caller), always: approvals.always ?? false },
       logger,
       servers: () => this.#sources.all,
       codeMode: options.codeMode,
@@ -178,7 +175,7 @@ export class Gateway {
   async close(): Promise<void> {
     this.#relays.close();
     await Promise.all([...this.#listening].map((server) => server.close()));
-    await Promise.all(this.#desks.map((desk) => desk.close()));
+    await this.#approvers.close();
     await this.#spaces.close();
     await this.#sources.close();
   }

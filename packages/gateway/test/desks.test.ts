@@ -125,6 +125,32 @@ describe('at the endpoint', () => {
     await expect.poll(async () => (await patient.list()).questions, often).toEqual([]);
   });
 
+  test('a caller has at most 20 open questions, and others are asked still', async () => {
+    const world = await started2();
+    const token = await world.caller('flood', { profile: 'admin' });
+    const client = await clientV2(world.url, token);
+    const calls = Array.from({ length: 25 }, (_, index) =>
+      client
+        .callTool({ name: 'notes__drop', arguments: { name: String(index) } })
+        .then((result) => textOf(result as never)),
+    );
+    const denied: string[] = [];
+    for (const call of calls) void call.then((said) => denied.push(said));
+    await expect.poll(() => denied.length, patience).toBe(5);
+    expect(new Set(denied)).toEqual(new Set([expect.stringContaining('too many calls wait for an approval')]));
+    const call = (await drop(world))();
+    await expect.poll(async () => (await world.list()).questions.length, patience).toBe(21);
+    for (const { id } of (await world.list()).questions) await world.answer(id, { allow: true });
+    expect(await call).toBe('dropped a');
+    expect(await Promise.all(calls)).toHaveLength(25);
+  });
+
+  test('a call that is too long to be read is denied', async () => {
+    const world = await started2();
+    const call = await drop(world, 'ann', 'x'.repeat(20_000));
+    expect(await call()).toContain('nobody could be asked to approve it');
+  });
+
   test('an approver can wait for news', async () => {
     const world = await started2();
     const { version, questions } = await world.list();

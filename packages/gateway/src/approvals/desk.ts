@@ -20,30 +20,63 @@ export interface ApprovalDesk {
   close(): Promise<void>;
 }
 
-/** Asks at all desks. The first answer counts. */
-export function askedDesks(
-  desks: readonly ApprovalDesk[],
-  { caller, logger }: { caller: string; logger: Logger },
-): Approve {
-  return async (request): Promise<ApprovalAnswer> => {
+/** A caller who floods the approvers would hide the questions of others. */
+const MAX_OF_CALLER = 20;
+const MAX_OPEN = 500;
+
+/** All desks. The first answer counts. */
+export class Approvers {
+  readonly #desks: readonly ApprovalDesk[];
+  readonly #logger: Logger;
+  /** Open questions by caller. */
+  readonly #open = new Map<string, number>();
+  #total = 0;
+
+  constructor(desks: readonly ApprovalDesk[], logger: Logger) {
+    this.#desks = desks;
+    this.#logger = logger;
+  }
+
+  /** Who approves calls of a caller; undefined if there is no desk. */
+  of(caller: string): Approve | undefined {
+    return this.#desks.length > 0 ? (request) => this.#ask({ caller, request }) : undefined;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#desks.map((desk) => desk.close()));
+  }
+
+  async #ask({ caller, request }: DeskQuestion): Promise<ApprovalAnswer> {
+    const own = this.#open.get(caller) ?? 0;
+    if (own >= MAX_OF_CALLER || this.#total >= MAX_OPEN)
+      return { deny: 'too many calls wait for an approval already', by: 'no-approver' };
     const ended = new AbortController();
     const signal = AbortSignal.any([request.signal, ended.signal]);
-    const asked = desks.map(async (desk) => {
-      const given = await desk.ask({ caller, request: { ...request, signal } });
-      return { ...given, desk };
-    });
+    this.#count(caller, 1);
     try {
-      const { answer, by, desk } = await Promise.any(asked);
+      const { answer, by, desk } = await this.#firstAnswer({ caller, request: { ...request, signal } });
       const what = 'deny' in answer ? 'denied' : 'allowed';
-      logger.info(`${request.tool} for "${caller}" was ${what} by ${by} (${desk.name}).`);
+      this.#logger.info(`${request.tool} for "${caller}" was ${what} by ${by} (${desk.name}).`);
       return { ...answer, hash: request.hash };
     } catch (error) {
       request.signal.throwIfAborted();
       const reasons = error instanceof AggregateError ? error.errors.map(errorText).join('; ') : errorText(error);
-      logger.error(`Nobody could be asked about ${request.tool} for "${caller}": ${reasons}`);
+      this.#logger.error(`Nobody could be asked about ${request.tool} for "${caller}": ${reasons}`);
       return { deny: 'nobody could be asked to approve it', by: 'no-approver' };
     } finally {
+      this.#count(caller, -1);
       ended.abort();
     }
-  };
+  }
+
+  #firstAnswer(question: DeskQuestion) {
+    return Promise.any(this.#desks.map(async (desk) => ({ ...(await desk.ask(question)), desk })));
+  }
+
+  #count(caller: string, change: number): void {
+    const count = (this.#open.get(caller) ?? 0) + change;
+    if (count > 0) this.#open.set(caller, count);
+    else this.#open.delete(caller);
+    this.#total += change;
+  }
 }

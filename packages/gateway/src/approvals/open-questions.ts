@@ -6,7 +6,7 @@ import type { ApprovalDesk, DeskQuestion } from './desk.ts';
 
 const LOOK_MS = 500;
 /** People must be able to read what they approve, and lists of questions must not grow without bound. */
-const MAX_CHARACTERS = 100_000;
+const MAX_CHARACTERS = 20_000;
 
 interface QuestionsOptions {
   state: GatewayState;
