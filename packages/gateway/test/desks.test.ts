@@ -136,10 +136,10 @@ describe('at the endpoint', () => {
     );
     const denied: string[] = [];
     for (const call of calls) void call.then((said) => denied.push(said));
-    await expect.poll(() => denied.length, patience).toBe(5);
+    await expect.poll(() => denied.length).toBe(5);
     expect(new Set(denied)).toEqual(new Set([expect.stringContaining('too many calls wait for an approval')]));
     const call = (await drop(world))();
-    await expect.poll(async () => (await world.list()).questions.length, patience).toBe(21);
+    await expect.poll(async () => (await world.list()).questions.length).toBe(21);
     for (const { id } of (await world.list()).questions) await world.answer(id, { allow: true });
     expect(await call).toBe('dropped a');
     expect(await Promise.all(calls)).toHaveLength(25);
