@@ -85,6 +85,7 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
   await startListening(server, host, port).catch((error) => {
     throw configError(errorText(error), error);
   });
+  workspace.durable?.start();
   return {
     url: `http://${shownHost}:${(server.address() as AddressInfo).port}/#token=${token}`,
     async close() {

@@ -1,5 +1,7 @@
 // A studio that is attached to the durable runs of another process: it shares only the database with them.
-import { expect, test } from 'vitest';
+import { openRuns } from '@pocket-agent/runs';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { openStudio } from '../src/index.ts';
 import type { DurableRun, DurableRunDetails } from '../src/wire.ts';
 import { attached } from './worker.ts';
 import { type Client, isQuestion, makeShop, startStudio } from './world.ts';
@@ -50,6 +52,18 @@ test('runs are listed, read while they wait, and cancelled', async () => {
   expect(await read<DurableRunDetails>(client, '/api/durable/order-17')).toMatchObject({ status: 'cancelled' });
   await expect(client.post('/api/durable/order-17/cancel', {})).rejects.toThrow('409');
   expect((await client.fetch('/api/durable/none')).status).toBe(404);
+});
+
+test('a studio that cannot be opened does not ask the database for questions', async () => {
+  const { agent } = makeShop([]);
+  const { origin } = await startStudio({ shop: agent });
+  const runs = await openRuns({ url: 'sqlite::memory:' });
+  onTestFinished(() => runs.close());
+  const asked = vi.spyOn(runs, 'questions');
+  await expect(openStudio({ agents: { shop: agent }, runs, port: Number(new URL(origin).port) })).rejects.toThrow(
+    'use',
+  );
+  expect(asked).not.toHaveBeenCalled();
 });
 
 test('a studio that is not attached says how to attach it', async () => {

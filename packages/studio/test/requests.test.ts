@@ -1,4 +1,5 @@
 // Requests to models: how many are kept, and asking one again.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
 import { ModelCalls } from '../src/state/model-calls.ts';
 import type { ModelCallDetails, Replay } from '../src/wire.ts';
@@ -21,6 +22,26 @@ test('a request is asked again with another prompt; no tool is called', async ()
   expect(refunds).toEqual([]);
   expect(replay.durationMs).toBeGreaterThanOrEqual(0);
 });
+
+test.each([{ type: 'tool' as const, toolName: 'search' }, 'auto' as const])(
+  'a request is asked again without the tools that the provider would run, also with toolChoice %j',
+  async (toolChoice) => {
+    const shown = ({ tools = [], toolChoice: choice }: LanguageModelV4CallOptions) =>
+      `${tools.map(({ name }) => name).join()} ${choice?.type}`;
+    const providerTools = [{ id: 'scripted.search' as const, capability: 'read' as const }];
+    const { agent } = makeShop([shown, shown], { providerTools, completionOptions: { toolChoice } });
+    const client = await startStudio({ shop: agent });
+    await client.chat('shop', 'Hi');
+    const id = await lastCall(client);
+    const call = (await (await client.fetch(`/api/calls/${id}`)).json()) as ModelCallDetails;
+    const forced = toolChoice === 'auto' ? 'auto' : 'tool';
+    expect(call.answer).toMatchObject({ content: [{ text: `refund,search ${forced}` }] });
+    const replay = await client.post<Replay>(`/api/calls/${id}/replay`, {});
+    expect(replay.answer).toMatchObject({
+      content: [{ text: `refund ${toolChoice === 'auto' ? 'auto' : undefined}` }],
+    });
+  },
+);
 
 test('a request is asked again of another model', async () => {
   const { agent } = makeShop(['Hello.']);

@@ -183,6 +183,24 @@ test('a tool called from its form passes the same rules as in a run', async () =
   expect(lines.filter(isEvent('audit'))).toHaveLength(1);
 });
 
+test('a model that is chosen while a tool is called from its form answers the next message, not the call', async () => {
+  const { agent, refunds } = makeShop([]);
+  const client = await startStudio({ shop: agent });
+  const { id } = await client.post<ChatInfo>('/api/agents/shop/tools/refund', { arguments: { id: 3 } });
+  const question = questionIn(await client.lines(isQuestion));
+  const modelsOf = (lines: readonly Line[]) =>
+    new Set(lines.flatMap((line) => (line.type === 'model_call' ? [line.call.model] : [])));
+  await client.post(`/api/chats/${id}/settings`, { model: 'demo' });
+  await client.post(`/api/questions/${question.id}`, { allow: true });
+  const called = await client.lines(hasEnded);
+  expect(refunds).toEqual([{ id: 3 }]);
+  expect([...modelsOf(called)]).not.toContainEqual(expect.stringContaining('demo'));
+  await client.post(`/api/chats/${id}/messages`, { text: 'What is 2 + 2?' });
+  const after = called.at(-1)?.seq ?? 0;
+  const answered = await client.lines(hasEnded, after);
+  expect([...modelsOf(answered)]).toEqual([expect.stringContaining('demo')]);
+});
+
 test('a profile that is chosen for a chat narrows what the agent may do', async () => {
   const { agent, refunds } = makeShop([refundCall, 'I may not.']);
   const client = await startStudio({ shop: agent });

@@ -131,6 +131,23 @@ describe('a client of AG-UI', () => {
     expect(page.errors.join()).toContain('an http or https URL');
   });
 
+  test('sees each of several files of a saved answer', async () => {
+    const content = ['aGk=', 'aG8='].map((data) => ({
+      ...{ type: 'file' as const, mediaType: 'image/png', data: { type: 'data' as const, data } },
+    }));
+    await using conversations = await openConversations(':memory:');
+    const served = () => servedAgui(scriptedAgent([{ content, text: '' }]).agent, { conversations });
+    await new PageAgent(served()).ask('Draw two');
+    const page = new PageAgent(served());
+    await page.connectAgent();
+    const files = page.messages.filter(({ role }) => role === 'activity');
+    expect(files.map((file) => file.content)).toEqual([
+      { mediaType: 'image/png', url: 'data:image/png;base64,aGk=' },
+      { mediaType: 'image/png', url: 'data:image/png;base64,aG8=' },
+    ]);
+    expect(new Set(files.map(({ id }) => id)).size).toBe(2);
+  });
+
   test('does not see arguments and results of tools with toolDetails: false', async () => {
     const { calls, options } = eraser();
     const access = { confirm: ({ name }: { name: string }) => name === 'erase' };

@@ -476,6 +476,15 @@ describe('a request', () => {
     await first.body?.cancel();
   });
 
+  test.each([{ maxRunsPerCaller: 1 }, { maxRuns: 1 }])('is refused beyond %j, also of many at once', async (limit) => {
+    const { agent, model } = scriptedAgent(Array.from({ length: 20 }, () => ({ text: 'late', delayMs: 600_000 })));
+    const handler = served(agent, limit);
+    const asked = Array.from({ length: 20 }, (_, index) => handler(post({ id: `chat-${index}`, messages: [user] })));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 429)]);
+    await expect.poll(() => model.calls).toHaveLength(1);
+  });
+
   test('after the agent was closed is refused', async () => {
     const { agent } = scriptedAgent([]);
     const handler = served(agent);

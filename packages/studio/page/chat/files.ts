@@ -21,7 +21,7 @@ export async function readFiles(files: Iterable<File>): Promise<SentFile[]> {
 }
 
 function base64(bytes: Uint8Array): string {
-  const part = 32_768; // more arguments than this, a call may not have
+  const part = 32_768; // Limit of arguments per call
   let text = '';
   for (let from = 0; from < bytes.length; from += part)
     text += String.fromCharCode(...bytes.subarray(from, from + part));

@@ -1,4 +1,4 @@
-// Asks the model again, or another one, with the prompt as it is or changed. Tools are not called.
+// Asks the model again, or another one, with the prompt as it is or changed. No tool is called, also none of the provider.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ModelCallDetails, Replay } from '../../src/wire.ts';
@@ -51,7 +51,10 @@ export function ReplayForm({ call }: { call: ModelCallDetails }): VNode {
       <button type="submit" disabled={isBusy}>
         {isBusy ? 'Asking…' : 'Ask again'}
       </button>
-      <p class="soft">Only the model is asked: no tool is called, and the conversation stays as it is.</p>
+      <p class="soft">
+        Only the model is asked: no tool is called, those that the provider runs are left out, and the conversation
+        stays as it is.
+      </p>
       {error && (
         <p class="problem" role="alert">
           {error}

@@ -47,9 +47,12 @@ export class Chat {
   readonly id: string;
   readonly #options: ChatOptions;
   readonly #agent: PocketAgent<unknown>;
-  readonly #model: WatchedModel;
+  /** Asks the model of the run in progress. */
+  readonly #watched: WatchedModel;
   readonly #createdAt = Date.now();
   #title: string;
+  /** For the next messages. */
+  #model: LanguageModel;
   #modelName: string;
   #profile: ProfileName | undefined;
   #exposure: Exposure | undefined;
@@ -67,9 +70,10 @@ export class Chat {
     this.id = id;
     this.#options = options;
     this.#title = title;
-    this.#model = new WatchedModel({ chatId: this.id, model, onCall: onModelCall });
+    this.#model = model;
+    this.#watched = new WatchedModel({ chatId: this.id, model, onCall: onModelCall });
     this.#modelName = typeof agent.llmModel === 'string' ? agent.llmModel : `${model.provider}/${model.modelId}`;
-    this.#agent = agent.fork({ llmModel: this.#model, ...(messages ? { messages } : {}) });
+    this.#agent = agent.fork({ llmModel: this.#watched, ...(messages ? { messages } : {}) });
   }
 
   get info(): ChatInfo {
@@ -86,7 +90,7 @@ export class Chat {
   }
 
   get model(): LanguageModel {
-    return this.#model.current;
+    return this.#model;
   }
 
   get isRunning(): boolean {
@@ -102,22 +106,14 @@ export class Chat {
     ];
     const narrowed = profile.length === 0 ? {} : { profile };
     const input = files.length === 0 ? text : { text, files };
-    this.#begin((options) => this.#agent.run(input, { ...options, ...narrowed }));
+    this.#begin(this.#model, (options) => this.#agent.run(input, { ...options, ...narrowed }));
   }
 
   /** Calls a tool as the model would: with the same rules, approval and audit. */
   callTool(name: string, args: Record<string, unknown>): void {
     if (this.#title === '') this.#title = name;
     const script = new ScriptedModel([{ toolCalls: [{ name, arguments: args }] }, 'Called from the page Tools.']);
-    this.#begin(async (options) => {
-      const before = this.#model.current;
-      this.#model.current = script;
-      try {
-        await this.#agent.run(`Call ${name}`, options);
-      } finally {
-        this.#model.current = before;
-      }
-    });
+    this.#begin(script, (options) => this.#agent.run(`Call ${name}`, options));
   }
 
   stop(): void {
@@ -127,7 +123,7 @@ export class Chat {
   /** For the runs that begin after this. Throws for a name that no provider knows. */
   async choose({ model, profile, exposure }: Choices): Promise<void> {
     if (model !== undefined && model !== this.#modelName) {
-      this.#model.current = await resolveModel(model);
+      this.#model = await resolveModel(model);
       this.#modelName = model;
     }
     if (profile !== undefined) this.#profile = profile === '' ? undefined : profile;
@@ -141,10 +137,11 @@ export class Chat {
     await this.#agent.close();
   }
 
-  #begin(work: (options: RunOptions) => Promise<unknown>): void {
+  #begin(model: LanguageModel, work: (options: RunOptions) => Promise<unknown>): void {
     const { journal, questions } = this.#options;
     const stop = new AbortController();
     let hasFailed = false;
+    this.#watched.current = model;
     const handlers: RunOptions = {
       signal: stop.signal,
       onEvent: (event) => {

@@ -25,6 +25,10 @@ export class DurableRuns {
     this.#runs = runs;
     this.#questions = questions;
     this.#logger = logger;
+  }
+
+  /** Shows the questions of the runs until `close()`. */
+  start(): void {
     void this.#poll();
   }
 

@@ -1,6 +1,6 @@
 // Asks a model again what it was asked before, with another model or another prompt. No tool is called.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { errorText, isRecord } from '@pocket-agent/kit';
+import { errorText, isRecord, recordsIn } from '@pocket-agent/kit';
 import { type LanguageModel, resolveModel } from 'pocket-agent';
 import type { ModelCallDetails, Replay } from '../wire.ts';
 import { Refusal } from './refusal.ts';
@@ -19,9 +19,14 @@ export interface ReplayRequest {
 export async function replay({ call, model, prompt = call.prompt, signal }: ReplayRequest): Promise<Replay> {
   if (!isPrompt(prompt)) throw new Refusal(400, 'A prompt is a list of messages with "role" and "content".');
   const asked = typeof model === 'string' ? await resolveModel(model) : model;
+  // the provider would run its tools by itself
+  const tools = recordsIn(call.tools).filter(({ type }) => type !== 'provider');
+  const { toolChoice, ...settings } = call.settings;
+  const isOffered = !isRecord(toolChoice) || isChoiceOf(tools, toolChoice);
   const options = {
-    ...call.settings,
-    tools: call.tools,
+    ...settings,
+    ...(isOffered ? { toolChoice } : {}),
+    tools,
     prompt,
     abortSignal: AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]),
   } as LanguageModelV4CallOptions; // made from those of an earlier call
@@ -33,6 +38,12 @@ export async function replay({ call, model, prompt = call.prompt, signal }: Repl
   } catch (error) {
     throw new Refusal(400, `The model did not answer: ${errorText(error)}`);
   }
+}
+
+/** Providers reject a choice of a tool that is not in the request. */
+function isChoiceOf(tools: readonly Record<string, unknown>[], { type, toolName }: Record<string, unknown>): boolean {
+  if (type === 'tool') return tools.some(({ name }) => name === toolName);
+  return type !== 'required' || tools.length > 0;
 }
 
 function isPrompt(prompt: unknown): boolean {

@@ -56,9 +56,10 @@ function answerOf(id: string, { content }: AssistantMessage, showsTool: ShowsToo
       ? [toolCallOf(part.toolCallId, part.toolName, showsTool(part.toolName) ? part.input : {})]
       : [],
   );
-  const files = content.flatMap((part): AguiMessage[] => {
+  const files = content.flatMap((part, index): AguiMessage[] => {
     const url = part.type === 'file' ? urlOf(part) : undefined;
-    return part.type === 'file' && url ? [fileActivity(`${id}-file`, { mediaType: part.mediaType, url })] : [];
+    if (part.type !== 'file' || !url) return [];
+    return [fileActivity(`${id}-file-${index + 1}`, { mediaType: part.mediaType, url })];
   });
   return [
     ...(reasoning ? [{ id: `${id}-reasoning`, role: 'reasoning' as const, content: reasoning }] : []),

@@ -70,8 +70,10 @@ export class LiveRuns {
     const messages = (await this.read(request, (agent) => [...agent.messages])) ?? [];
     if (repeats && !showsTurns(messages, repeats))
       return problem(409, 'The page does not show the saved messages of this conversation: load them first.');
-    // two requests at the same time: the second one finds the run of the first
+    // requests at the same time: each finds what the ones before it have started
     if (this.find(request) !== previous) return problem(409, ANSWERING);
+    const lateRefusal = this.#refusal(request);
+    if (lateRefusal !== undefined) return problem(429, lateRefusal);
     return this.#start(request, messages);
   }
 
