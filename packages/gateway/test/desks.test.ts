@@ -1,12 +1,19 @@
 // Approvals of people elsewhere, for clients that cannot ask their user: at the endpoint, on Mattermost, and on Discord.
 import { Client } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
+import type { Logger } from '@pocket-agent/kit';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startDiscord } from '../../discord/test/counterpart/discord.ts';
 import { startFakeMattermost } from '../../mattermost/test/fake/fake-mattermost.ts';
 import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
-import { Gateway, type GatewayApprovals, type GatewayOptions, type OpenQuestion } from '../src/index.ts';
+import {
+  Gateway,
+  type GatewayApprovals,
+  type GatewayOptions,
+  type OpenQuestion,
+  openGatewayState,
+} from '../src/index.ts';
 import { atEnd, clientV2, connect, type Served, served, textOf } from './world.ts';
 
 function notes(): McpServer {
@@ -18,6 +25,13 @@ function notes(): McpServer {
 
 const started = (approvals: GatewayApprovals, options: GatewayOptions = {}) =>
   served({ mcpServers: { notes: { server: notes } }, access: { confirm: 'destructive' }, approvals, ...options });
+
+function collected() {
+  const written: string[] = [];
+  const write = (line: string) => void written.push(line);
+  const logger: Logger = { debug: write, info: write, warn: write, error: write };
+  return { logger, lines: () => written };
+}
 
 /** Drops a note as a caller whose client cannot ask. */
 async function drop({ url, caller }: Served, name = 'ann', note = 'a'): Promise<() => Promise<string>> {
@@ -148,7 +162,39 @@ describe('at the endpoint', () => {
   test('a call that is too long to be read is denied', async () => {
     const world = await started2();
     const call = await drop(world, 'ann', 'x'.repeat(20_000));
-    expect(await call()).toContain('nobody could be asked to approve it');
+    expect(await call()).toContain('no approver could be reached');
+  });
+
+  test('a call that is cancelled while its question is written ends, and the gateway goes on', async () => {
+    const state = await openGatewayState(':memory:');
+    atEnd(() => state.close());
+    const ask = state.ask.bind(state);
+    const writing = Promise.withResolvers<void>();
+    const written = Promise.withResolvers<void>();
+    state.ask = async (question) => {
+      writing.resolve();
+      await written.promise; // a slow database
+      await ask(question);
+    };
+    const world = await started2({ state });
+    const client = await clientV2(world.url, await world.caller('ann', { profile: 'admin' }));
+    const cancelled = new AbortController();
+    const called = client.callTool({ name: 'notes__drop', arguments: { name: 'a' } }, { signal: cancelled.signal });
+    await writing.promise;
+    cancelled.abort();
+    await expect(called).rejects.toThrow();
+    await new Promise((resolve) => setTimeout(resolve, 100)); // an unhandled rejection would end the process
+    written.resolve();
+    await expect.poll(async () => (await world.list()).questions).toEqual([]);
+  });
+
+  test('an approval with other arguments is not remembered, so it is refused with remember', async () => {
+    const { next, answer, ...world } = await started2();
+    const result = (await drop({ ...world }))();
+    const { id } = await next();
+    expect(await answer(id, { allow: { name: 'b' }, remember: 'call' })).toMatchObject({ status: 400 });
+    await answer(id, { allow: true });
+    expect(await result).toBe('dropped a');
   });
 
   test('an approver can wait for news', async () => {
@@ -195,15 +241,16 @@ describe('at the endpoint', () => {
 
 describe('on Mattermost', () => {
   const room = 'town-square';
-  const asking = async (approvals: Partial<GatewayApprovals['mattermost']> = {}) => {
+  const asking = async (approvals: Partial<GatewayApprovals['mattermost']> = {}, account = 'helper') => {
     const fake = await startFakeMattermost();
     atEnd(() => fake.close());
-    const mattermost = { url: fake.url, token: fake.token('helper'), channel: fake.channel(room).id, pollMs: 20 };
+    const mattermost = { url: fake.url, token: fake.token(account), channel: fake.channel(room).id, pollMs: 20 };
     const world = await started({ mattermost: { ...mattermost, ...approvals } });
-    const posts = () => [...fake.world.posts.values()].filter(({ user_id: user }) => user === fake.user('helper').id);
+    const posts = () => [...fake.world.posts.values()].filter(({ user_id: user }) => user === fake.user(account).id);
+    const questions = () => posts().filter(({ message }) => message.startsWith('May this call'));
     const asked = async (count: number) => {
-      await expect.poll(() => posts().filter(({ root_id: root }) => root === '').length, often).toBe(count);
-      return posts().filter(({ root_id: root }) => root === '')[count - 1]?.id ?? '';
+      await expect.poll(() => questions().length, often).toBe(count);
+      return questions()[count - 1]?.id ?? '';
     };
     return { fake, world, posts, asked, message: (id: string) => fake.world.post(id).message };
   };
@@ -248,6 +295,42 @@ describe('on Mattermost', () => {
     expect(await result).toBe('dropped a');
   });
 
+  test('with the account of a person too, the gateway does not take its own posts for answers', async () => {
+    const { fake, world, asked, posts } = await asking({}, 'alice');
+    const result = (await drop(world))();
+    const root = await asked(1);
+    const replies = () => posts().filter((post) => post.root_id === root);
+    for (const count of [1, 2]) {
+      fake.say('bob', room, 'hm, maybe', { root });
+      await expect.poll(replies, often).toHaveLength(count);
+    }
+    fake.say('bob', room, 'allow', { root });
+    expect(await result).toBe('dropped a');
+    expect(replies()).toHaveLength(2);
+  });
+
+  test('no argument is pushed out of sight by a long one before it', async () => {
+    const { fake, world, asked, message } = await asking();
+    const result = (await drop(world, 'ann', `a${' '.repeat(300)}b`))();
+    const root = await asked(1);
+    expect(message(root)).toContain('\nArguments:\n{\n  "name": "a (300 spaces) b"\n}\n```');
+    fake.say('bob', room, 'deny', { root });
+    expect(await result).toContain('was not called');
+  });
+
+  test('a chat that does not work is in the log, also if people are asked elsewhere', async () => {
+    const { logger, lines } = collected();
+    const mattermost = { url: 'http://127.0.0.1:9', token: 'x', channel: 'abc' };
+    const world = await started({ endpoint: true, mattermost }, { logger });
+    const result = (await drop(world))();
+    await expect
+      .poll(lines, often)
+      .toContainEqual(expect.stringMatching(/Mattermost cannot ask about notes__drop for "ann"/));
+    const [question] = await world.state.questions();
+    await world.state.answer(question?.id ?? '', { answer: { allow: true }, by: 'ops' });
+    expect(await result).toBe('dropped a');
+  });
+
   test('a question is closed when its time is over, and an outage of the chat denies the call', async () => {
     const { fake, world, asked, message } = await asking();
     world.gateway.update({
@@ -259,7 +342,7 @@ describe('on Mattermost', () => {
     const root = await asked(1);
     await expect.poll(() => message(root), often).toContain('This question is closed');
     await fake.close();
-    expect(await call()).toContain('nobody could be asked to approve it');
+    expect(await call()).toContain('no approver could be reached');
   });
 });
 
@@ -295,7 +378,7 @@ describe('on Discord', () => {
     const channel = discord.channel('general').id;
     const world = await started({ discord: { url: discord.apiUrl, token: discord.token, channel } });
     const call = await drop(world, 'ann', 'x'.repeat(2_000));
-    expect(await call()).toContain('nobody could be asked to approve it');
+    expect(await call()).toContain('no approver could be reached');
     expect(discord.botMessages('general')).toEqual([]);
   });
 });

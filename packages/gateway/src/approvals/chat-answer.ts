@@ -1,5 +1,5 @@
 // Questions and answers as text of a chat.
-import { isRecord, printable, printableJson } from '@pocket-agent/kit';
+import { escapeInvisible, isRecord, printable } from '@pocket-agent/kit';
 import type { GivenAnswer } from '../callers/state.ts';
 import type { DeskQuestion } from './desk.ts';
 
@@ -19,12 +19,19 @@ export function questionText({ caller, request }: DeskQuestion): string {
     `Tool: ${printable(tool, 200)} (${capability})`,
     ...(description ? [`Its description: ${printable(description, MAX_DESCRIPTION)}`] : []),
     ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
-    `Arguments: ${printableJson(args)}`,
-    `Call ${hash.slice(0, 16)}`,
+    `Call: ${hash.slice(0, 16)}`,
+    'Arguments:',
   ];
-  // in a block of code nothing is a mention, a link or markup; JSON may have \u0060 for a backtick
-  const block = lines.map((line) => line.replaceAll('`', line.startsWith('Arguments: ') ? '\\u0060' : "'")).join('\n');
-  return `May this call be made?\n\`\`\`\n${block}\n\`\`\`\n${ANSWERS}`;
+  const head = lines.map((line) => line.replaceAll('`', "'")).join('\n');
+  // in a block of code nothing is a mention, a link or markup
+  return `May this call be made?\n\`\`\`\n${head}\n${shownArguments(args)}\n\`\`\`\n${ANSWERS}`;
+}
+
+/** As JSON, each value on a line of its own: a long value could push the next one out of sight. */
+function shownArguments(args: unknown): string {
+  const lines = JSON.stringify(args, null, 2).split('\n').map(escapeInvisible);
+  const spaces = (run: string) => ` (${run.length} spaces) `;
+  return lines.map((line) => line.replace(/(?<=\S)\s{9,}/g, spaces).replaceAll('`', '\\u0060')).join('\n');
 }
 
 /** Undefined if the text is not an answer. */

@@ -32,7 +32,7 @@ export interface Chat {
   send(text: string): Promise<SentMessage>;
   edit(id: string, text: string): Promise<void>;
   reply(to: string, text: string): Promise<void>;
-  /** Replies of people to these messages, new ones at least. */
+  /** Replies of people to these messages; those that were returned before may be among them. */
   replies(open: readonly SentMessage[]): Promise<ChatReply[]>;
   close(): void;
 }

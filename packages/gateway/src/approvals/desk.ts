@@ -60,9 +60,8 @@ export class Approvers {
       return { ...answer, hash: request.hash };
     } catch (error) {
       request.signal.throwIfAborted();
-      const reasons = error instanceof AggregateError ? error.errors.map(errorText).join('; ') : errorText(error);
-      this.#logger.error(`Nobody could be asked about ${request.tool} for "${caller}": ${reasons}`);
-      return { deny: 'nobody could be asked to approve it', by: 'no-approver' };
+      if (!(error instanceof AggregateError)) throw error;
+      return { deny: 'no approver could be reached', by: 'no-approver' }; // the log says why
     } finally {
       this.#count(caller, -1);
       ended.abort();
@@ -70,7 +69,17 @@ export class Approvers {
   }
 
   #firstAnswer(question: DeskQuestion) {
-    return Promise.any(this.#desks.map(async (desk) => ({ ...(await desk.ask(question)), desk })));
+    const { request, caller } = question;
+    const ask = async (desk: ApprovalDesk) => {
+      try {
+        return { ...(await desk.ask(question)), desk };
+      } catch (error) {
+        if (!request.signal.aborted)
+          this.#logger.warn(`${desk.name} cannot ask about ${request.tool} for "${caller}": ${errorText(error)}`);
+        throw error;
+      }
+    };
+    return Promise.any(this.#desks.map(ask));
   }
 
   #count(caller: string, change: number): void {

@@ -34,9 +34,15 @@ interface User {
 }
 
 export function mattermostChat({ url, token, channel }: MattermostApprovals): Chat {
+  /** The account of the gateway, as soon as it has posted: an account of a person is not marked as a bot. */
+  let self: string | undefined;
   const api = new RestApi(`${url.replace(/\/+$/, '')}/api/v4`, `Bearer ${token}`);
-  const post = (message: string, root = '') =>
-    api.request<Post>({ method: 'POST', path: '/posts', json: { channel_id: channel, message, root_id: root } });
+  const post = async (message: string, root = '') => {
+    const json = { channel_id: channel, message, root_id: root };
+    const posted = await api.request<Post>({ method: 'POST', path: '/posts', json });
+    self = posted.user_id;
+    return posted;
+  };
   return {
     name: 'Mattermost',
     maxLength: 16_000,
@@ -56,7 +62,8 @@ export function mattermostChat({ url, token, channel }: MattermostApprovals): Ch
       const { posts } = await api.request<{ posts: Record<string, Post> }>({ method: 'GET', path });
       const roots = new Set(open.map(({ id }) => id));
       const said = Object.values(posts)
-        .filter((each) => roots.has(each.root_id ?? '') && !each.delete_at && !each.type && !isFromProgram(each))
+        .filter(({ root_id: root = '', delete_at: deleted, type }) => roots.has(root) && !deleted && !type)
+        .filter((each) => each.user_id !== self && !isFromProgram(each))
         .sort((one, other) => one.create_at - other.create_at);
       const people = await peopleOf(api, said);
       return said.flatMap(({ id, root_id: to = '', user_id: user, message: text }): ChatReply[] => {

@@ -43,6 +43,7 @@ export class OpenQuestions implements ApprovalDesk {
       throw new PocketError('ACCESS_DENIED', `the call has more than ${MAX_CHARACTERS} characters`);
     signal.throwIfAborted();
     const answered = Promise.withResolvers<GivenAnswer>();
+    answered.promise.catch(() => {}); // it may be rejected before it is awaited
     const release = onAbort(signal, () => answered.reject(signal.reason));
     this.#waiting.set(id, answered.resolve);
     try {

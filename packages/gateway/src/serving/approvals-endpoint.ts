@@ -33,7 +33,7 @@ export async function answerApprovals(request: Request, { questions, callerOf }:
     return refusal(405, `GET ${APPROVALS_PATH}, or POST ${APPROVALS_PATH}/ID`);
   const open = (await questions.list()).find((question) => question.id === id);
   if (!open) return refusal(404, 'This question is not open.');
-  if (open.caller === name) return refusal(403, 'Nobody approves calls of their own.');
+  if (open.caller === name) return refusal(403, 'You cannot approve your own calls.');
   const body = await readBody(request, MAX_BODY);
   if (!body) return refusal(413, `An answer has at most ${MAX_BODY} bytes.`);
   try {
@@ -77,6 +77,8 @@ function readAnswer(value: unknown, { hash }: OpenQuestion): GivenAnswer['answer
   }
   if (allow !== true && !isRecord(allow)) throw new Error('allow is true, or an object of other arguments.');
   if (remember !== undefined) checkValue('remember', remember, rememberRule);
+  if (remember !== undefined && allow !== true)
+    throw new Error('remember needs "allow": true, without other arguments.');
   return { allow, ...(remember === undefined ? {} : { remember: remember as 'call' }) };
 }
 

@@ -289,7 +289,8 @@ function withoutAnswered(
       unanswered.push(known.isLost(id) ? { ...each, isLost: true } : each);
       continue;
     }
-    for (const call of [{ name }, ...known.calledBy(id)]) budget.takeToolCall(pathKey, call.name);
+    // the totals that were saved are from before these calls
+    for (const call of [{ name }, ...known.calledBy(id)]) budget.countToolCall(pathKey, call.name);
     for (const used of known.usedBy(id)) budget.add(used);
   }
   return unanswered;

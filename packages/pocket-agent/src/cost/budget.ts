@@ -86,6 +86,11 @@ export class Budget {
   /** Counts a tool call, also for parent agents, or throws if no call is left. */
   takeToolCall(path: string, tool: string): void {
     for (let budget: Budget | undefined = this; budget; budget = budget.#parent) budget.#checkToolCall();
+    this.countToolCall(path, tool);
+  }
+
+  /** Counts a call that was made already, even beyond the limit. */
+  countToolCall(path: string, tool: string): void {
     for (let budget: Budget | undefined = this; budget; budget = budget.#parent) budget.#addToolCall(path, tool);
   }
 

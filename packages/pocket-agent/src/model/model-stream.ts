@@ -136,9 +136,9 @@ export async function startModelStream(
     const reader = result.stream.getReader();
     const held = await readToContent(reader);
     if (held) return { ...result, stream: resumedStream(held, reader) };
-    notStreaming.add(model);
   }
   const answer = refuseEmpty(await model.doGenerate(options));
+  notStreaming.add(model);
   const { request, response } = answer;
   return { stream: streamOf(answer), ...(request && { request }), ...(response && { response }) };
 }

@@ -116,8 +116,10 @@ async function inline(part: RemotePart, downloads: Downloads): Promise<InlinedPa
 async function download(part: RemotePart, downloads: Downloads): Promise<Download> {
   const release = await downloads.slots.acquire(downloads.signal);
   try {
-    if (downloads.bytes >= MAX_TOTAL_BYTES) throw new Error('the files of a message may have 100 MB together');
+    const tooLarge = 'the files of a prompt may have 100 MB together';
+    if (downloads.bytes >= MAX_TOTAL_BYTES) throw new Error(tooLarge);
     const found = await downloadOne(part, downloads);
+    if (downloads.bytes + found.bytes.byteLength > MAX_TOTAL_BYTES) throw new Error(tooLarge); // others came first
     downloads.bytes += found.bytes.byteLength;
     return found;
   } finally {

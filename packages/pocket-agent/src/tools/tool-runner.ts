@@ -38,6 +38,7 @@ const CALLS_PER_TURN = 50;
 export async function runToolCalls(step: StepCalls, requested: readonly RequestedCall[]): Promise<StepOutcome> {
   const stop = new RunStop();
   const results: ToolResult[] = [];
+  const suspended = new Map<number, ActiveCall>();
   const waiting = requested.entries(); // one iterator for all workers: each takes the next call
   let turn: Promise<void> | undefined;
   const worker = async () => {
@@ -48,12 +49,16 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
         results[index] = notRun(step, request);
         continue;
       }
-      results[index] = await gate.pass(newCall(step, request, stop));
+      const active = newCall(step, request, stop);
+      results[index] = await gate.pass(active);
+      if (active.suspended) suspended.set(index, active);
     }
   };
   const parallel = Math.min(requested.length, step.settings.maxParallelToolCalls);
   const workers = Array.from({ length: parallel }, worker);
   for (const each of workers) await each; // workers never reject
+  // a run that fails does not go on, so the calls that wait end with it
+  if (stop.failure !== undefined) for (const [index, active] of suspended) results[index] = endUnmade(active);
   return { results, failure: stop.failure, suspended: stop.suspended };
 }
 
@@ -85,7 +90,7 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
       active.suspended = error;
       stop.suspended ??= error;
       context.finished = true;
-      return result; // never shown: the call is made when the run goes on
+      return result; // shown to nobody: the call is made when the run goes on, or ends with the run
     }
     stop.stop(signal.aborted ? signal.reason : error);
   }
@@ -136,14 +141,17 @@ function lost({ record }: ActiveCall): Failure {
   return { entry: undefined, error: new PocketError('TOOL_OUTCOME_UNKNOWN', text) };
 }
 
-/** A call that was still waiting when the run was stopped. */
+/** A call that was still waiting for its turn when the run was stopped. */
 function notRun(step: StepCalls, request: RequestedCall): ToolResult {
-  const { call } = request;
-  const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
-  const result = errorToolResult(call, { error, settings: step.settings });
   emitCall(step, request);
+  return endUnmade(newCall(step, request, new RunStop()));
+}
+
+function endUnmade({ step, request, record }: ActiveCall): ToolResult {
+  const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
+  const result = errorToolResult(request.call, { error, settings: step.settings });
   emitResult(step, request, result);
-  step.audit?.({ ...newCall(step, request, new RunStop()).record, reason: error.message });
+  step.audit?.({ ...record, reason: error.message });
   return result;
 }
 

@@ -319,7 +319,7 @@ describe('a URL', () => {
     const kept = typeof content === 'string' ? [] : content.filter(({ type }) => type === 'file');
     expect(kept.length).toBeGreaterThanOrEqual(5);
     expect(kept.length).toBeLessThanOrEqual(9);
-    expect(JSON.stringify(content.slice(-1))).toContain('the files of a message may have 100 MB together');
+    expect(JSON.stringify(content.slice(-1))).toContain('the files of a prompt may have 100 MB together');
     expect(most).toBeLessThanOrEqual(4);
   });
 

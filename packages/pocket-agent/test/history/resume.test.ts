@@ -67,6 +67,51 @@ test('a suspended run goes on in the same agent, and another question leaves its
   expectValidHistory(two.agent);
 });
 
+test('if another call of the step ends the run, a call that waits ends with it: once in events, history and audit', async () => {
+  const fail = tool({
+    name: 'fail',
+    description: 'Fails',
+    capability: 'read',
+    run: () => Promise.reject(new Error('broken')),
+  });
+  const calls = [
+    { name: 'book', id: 'x' },
+    { name: 'fail', id: 'y' },
+  ];
+  const auditFile = join(newFolder(), 'audit');
+  const options = {
+    tools: [book, fail],
+    access: { confirm: 'write' as const, auditFile },
+    approve: (() => 'later') satisfies Approve,
+    hooks: { onToolError: () => false as const },
+  };
+  const { agent } = await onFile(join(newFolder(), 'log'), [{ toolCalls: calls }], options);
+  const shown: string[] = [];
+  const onEvent = ({ type, data }: AgentEvent) => {
+    if (type === 'tool_result') shown.push(data.toolCallId);
+  };
+  await expect(agent.run('Book', { onEvent })).rejects.toMatchObject({ code: 'TOOL_FAILED' });
+  expect(shown.toSorted()).toEqual(['x', 'y']);
+  expect(resultText(agent, 0)).toContain('This call was not run');
+  expectValidHistory(agent);
+  await agent.close();
+  const audited = readFileSync(auditFile, 'utf8').trim().split('\n');
+  expect(audited.map((line) => JSON.parse(line).toolCallId).toSorted()).toEqual(['x', 'y']);
+});
+
+test('calls that are done count beyond the limit too, and keep their results', async () => {
+  const file = join(newFolder(), 'log');
+  const access = { confirm: 'write' as const };
+  const adding = { name: 'add', arguments: { a: 1, b: 2 } };
+  const calls = [{ ...adding, id: 'x' }, { ...adding, id: 'y' }, { name: 'book' }];
+  const first = await onFile(file, [{ toolCalls: calls }], { tools: [book, add], access, approve: () => 'later' });
+  await expect(first.agent.run('Book')).rejects.toMatchObject({ code: 'RUN_SUSPENDED' });
+  const second = await onFile(file, ['Never'], { tools: [book, add], limits: { maxToolCalls: 1 } });
+  await expect(second.agent.resume()).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
+  expect([resultText(second.agent, 0), resultText(second.agent, 1)]).toEqual(['3', '3']);
+  expectValidHistory(second.agent);
+});
+
 test('an agent without a journal cannot wait for an approval', async () => {
   const access = { confirm: 'write' as const };
   const approve: Approve = () => 'later';
