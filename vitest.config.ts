@@ -1,4 +1,5 @@
-// Two projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long.
+// Two projects: `unit` needs nothing but npm, and two minutes. `services` has what needs system services or a browser
+// (`*.services.test.ts`), starts many processes or otherwise takes long (`*.slow.test.ts`), and whole series (`*.series.test.ts`).
 // Polls give up after 5 s and tests after 30 s, both times TEST_PATIENCE. By default that follows the load of the machine;
 // it is at least 4, because other processes may start during the run.
 import { existsSync, statfsSync } from 'node:fs';
@@ -44,7 +45,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts', 'bench/test/*.test.ts'],
-          exclude: ['**/*.services.test.ts'],
+          exclude: ['**/*.{services,slow}.test.ts'],
           // Files share a worker and its loaded modules, which saves a third of the processor time. Stubs and spies of
           // one test end before the next; a test that counts sockets or timers compares with a count taken before.
           isolate: false,
@@ -59,7 +60,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'services',
-          include: ['packages/*/test/**/*.{services,series}.test.ts'],
+          include: ['packages/*/test/**/*.{services,slow,series}.test.ts'],
           env: { TEST_SERIES: 'whole' }, // see packages/kit/test/series.ts
           ...common,
         },
