@@ -29,7 +29,7 @@ const common = {
 
 export default defineConfig({
   test: {
-    maxWorkers: Math.max(3, availableParallelism()), // many tests wait for a clock or a child, and hardly work
+    maxWorkers: Math.max(3, availableParallelism()),
     // programs that tests start load the bundles of scripts/test-programs.ts, and share what Node has compiled, as in
     // scripts/run-tests.ts
     env: {
@@ -49,6 +49,7 @@ export default defineConfig({
           // Files share a worker and its loaded modules, which saves a third of the processor time. Stubs and spies of
           // one test end before the next; a test that counts sockets or timers compares with a count taken before.
           isolate: false,
+          maxWorkers: Math.max(5, availableParallelism()), // many tests wait for a clock or a child, and hardly work
           execArgv: ['--max-semi-space-size=64'], // fewer collections of garbage: a twentieth of the processor time
           unstubEnvs: true,
           unstubGlobals: true,
