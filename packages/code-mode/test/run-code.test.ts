@@ -153,18 +153,21 @@ describe.concurrent('the clock of a script stands still while a person is asked'
   const slowly = async () => {
     await new Promise((resolve) => setTimeout(resolve, 3_000));
   };
+  const slowlyApproved = {
+    bounds: { timeoutMs },
+    access: { confirm: 'destructive' as const },
+    approve: async () => {
+      await slowly();
+      return 'allow' as const;
+    },
+  };
 
   test('by a sub-agent that the script calls', async () => {
     const script = [{ toolCalls: [{ name: 'remove' }] }, 'Removed.'];
     const helper = new PocketAgent({ llmModel: new ScriptedModel(script), name: 'Helper', tools: [remove] });
     const { agent } = codingAgent([`await tools['Helper-message']({ message: 'Go' }); return 'done';`], {
       subAgents: [helper],
-      bounds: { timeoutMs },
-      access: { confirm: 'destructive' },
-      approve: async () => {
-        await slowly();
-        return 'allow' as const;
-      },
+      ...slowlyApproved,
     });
     await agent.run('Go');
     expect(resultText(agent)).toBe('done');
@@ -179,12 +182,7 @@ describe.concurrent('the clock of a script stands still while a person is asked'
     });
     const { agent } = codingAgent([`await tools.relay({}); return 'done';`], {
       tools: [remove, relay],
-      bounds: { timeoutMs },
-      access: { confirm: 'destructive' },
-      approve: async () => {
-        await slowly();
-        return 'allow' as const;
-      },
+      ...slowlyApproved,
     });
     await agent.run('Go');
     expect(resultText(agent)).toBe('done');

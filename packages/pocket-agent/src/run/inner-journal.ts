@@ -12,7 +12,7 @@ export interface JournaledInnerCall extends ToolCall {
   startedAt: number;
   /** A person is asked before it begins. */
   waits?: true;
-  /** Its result, or why there is none. */
+  /** Its result, or the error that it failed with. */
   outcome?: { result: CallToolResult } | { error: { code: string; message: string } };
 }
 

@@ -90,7 +90,7 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
       active.suspended = error;
       stop.suspended ??= error;
       context.finished = true;
-      return result; // shown to nobody: the call is made when the run goes on, or ends with the run
+      return result; // not used: the call is made when the run is resumed, or ends with the run
     }
     stop.stop(signal.aborted ? signal.reason : error);
   }

@@ -92,7 +92,7 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
   );
 }
 
-/** Opens a conversation that is saved but not open. True if there is none. */
+/** Opens a saved conversation. Returns true if it does not exist. */
 function useReopened(chatId: string | undefined): boolean {
   const connection = useConnection();
   const [gone, setGone] = useState<string>();

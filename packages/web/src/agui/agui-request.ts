@@ -10,7 +10,7 @@ import { textOfParts } from './agui-messages.ts';
 export interface AguiRequest {
   threadId: string;
   runId: string;
-  /** The question of the user; undefined if there is none. */
+  /** The new question of the user. Undefined if the last message is not one of the user. */
   question: { id: string; content: unknown; input: string | UserInput } | undefined;
   answers: Answer[];
   /** Set if the page repeats or changes an earlier question: its questions before that one. */
