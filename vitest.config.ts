@@ -1,5 +1,6 @@
 // Two projects: `unit` needs nothing but npm, and two minutes. `services` has what needs system services or a browser
-// (`*.services.test.ts`), starts many processes or otherwise takes long (`*.slow.test.ts`), and whole series (`*.series.test.ts`).
+// (`*.services.test.ts`), and what starts many processes, repeats a proof for each client, signal or seed, or otherwise takes
+// long (`*.slow.test.ts`).
 // Polls give up after 5 s and tests after 30 s, both times TEST_PATIENCE. By default that follows the load of the machine;
 // it is at least 4, because other processes may start during the run.
 import { existsSync, statfsSync } from 'node:fs';
@@ -61,8 +62,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'services',
-          include: ['packages/*/test/**/*.{services,slow,series}.test.ts'],
-          env: { TEST_SERIES: 'whole' }, // see packages/kit/test/series.ts
+          include: ['packages/*/test/**/*.{services,slow}.test.ts'],
           ...common,
         },
       },

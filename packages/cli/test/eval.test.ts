@@ -1,22 +1,12 @@
 // The command `pocket-agent eval`.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeAnswer } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
 import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import {
-  CommandFolder,
-  commandLine,
-  SCRIPTED,
-  scriptedBy,
-  started,
-  stdioServer,
-  toolsFolder,
-} from './fixtures/command.ts';
+import { limitChecks } from '../../schema/test/check-limit.ts';
+import { CommandFolder, SCRIPTED, scriptedBy, started, stdioServer, toolsFolder } from './fixtures/command.ts';
 
 const folder = new CommandFolder();
 let providers: FakeProviders;
@@ -255,21 +245,8 @@ test('an evaluation that ends early shows the runs that were completed, and writ
   expect(existsSync(report)).toBe(false);
 });
 
-test('Ctrl-C shows the runs that were completed', async () => {
-  const file = await folder.file('interrupted.yaml', repeated(3));
-  providers.script('yes', { hang: 'immediately' });
-  const [node = '', ...args] = [...commandLine, 'eval', '--parallel', '1', ...SCRIPTED, file];
-  const child = spawn(node, args, { env: { ...folder.env, ...scriptedBy(providers) }, cwd: folder.path });
-  const output = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  await expect.poll(() => providers.requests.length).toBe(2);
-  child.kill('SIGINT');
-  const [stdout, stderr, [code]] = await output;
-  expect(code).toBe(130);
-  expect(stdout).toMatch(/^one +1\/1 passed/m);
-  expect(stderr).toBe('1 of 3 runs were completed.\n');
-});
-
 test('a pattern that takes too long fails its case and does not block the others', async () => {
+  limitChecks(300);
   const endless = 'a'.repeat(60);
   const yaml = `cases:
   - { name: slow, prompt: Go, checks: { matches: '^(a+)+$' } }

@@ -1,105 +1,18 @@
-// The command `pocket-agent gateway`: a file served on stdio and over HTTP, and the tokens of callers.
-import { type ChildProcess, spawn } from 'node:child_process';
+// The command `pocket-agent gateway`: a file served over HTTP, the tokens of callers, and wrong usage.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, expect, test } from 'vitest';
-import { CommandFolder, commandLine, stdioServer, toolsFolder } from './fixtures/command.ts';
+import { CommandFolder, stdioServer } from './fixtures/command.ts';
+import { gatewayFile, startGateway } from './fixtures/gateway.ts';
 
 const folder = new CommandFolder();
-const [node = '', ...start] = commandLine;
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-const gatewayFile = (more: object = {}) =>
-  folder.file('gateway.json', {
-    mcpServers: { plain: { command: process.execPath, args: [stdioServer] } },
-    tools: [toolsFolder],
-    globalShortcut: 'of another host',
-    ...more,
-  });
-
-test('serves servers and tool folders on stdin and stdout, under a profile', async () => {
-  const client = new Client({ name: 'tests', version: '1' });
-  ends.push(() => client.close());
-  const args = [...start, 'gateway', await gatewayFile(), '--profile', 'reader'];
-  await client.connect(
-    new StdioClientTransport({ command: node, args, env: folder.env, cwd: folder.path, stderr: 'ignore' }),
-  );
-  const { tools } = await client.listTools();
-  const names = tools.map(({ name }) => name);
-  expect(names).toEqual(expect.arrayContaining([expect.stringMatching(/^plain__/), expect.stringMatching(/^tools__/)]));
-  for (const { annotations } of tools) expect(annotations?.destructiveHint).not.toBe(true);
-});
-
-async function listening(file: string, state: string) {
-  const args = [...start, 'gateway', file, '--http', '--state', state];
-  const child: ChildProcess = spawn(node, args, {
-    env: { ...folder.env, CHAT_TOKEN: 'secret' },
-    cwd: folder.path,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  ends.push(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  let told = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once('exit', () => reject(new Error(told)));
-    child.stderr?.setEncoding('utf8').on('data', (text) => {
-      told += text;
-      const [, address] = /listening on (\S+)/.exec(told) ?? [];
-      if (address) resolve(address);
-    });
-  });
-  return { child, ended, url, told: () => told };
-}
-
-test('lists calls that wait for approval, and answers them; money of a caller is limited', async () => {
-  const state = `${folder.path}/approvals.sqlite`;
-  const more = {
-    tools: [],
-    access: { confirm: 'always' },
-    approvals: { endpoint: true },
-    prices: { 'plain__*': 0.6 },
-  };
-  const { url, told } = await listening(await gatewayFile(more), state);
-  const run = (...args: string[]) => folder.command(['gateway', ...args, '--state', state]);
-  const { stdout } = await run('token', 'add', 'ann', '--profile', 'admin', '--usd-per-day', '2');
-  expect((await run('token', 'add', 'chief', '--approver')).code).toBe(0);
-  expect((await run('token', 'list')).stdout).toMatch(/^ann .*\$2\/day .*\nchief {2}reader {2}no servers {2}approves /);
-  const client = new Client({ name: 'tests', version: '1' });
-  ends.push(() => client.close());
-  const requestInit = { headers: { authorization: `Bearer ${stdout.trim()}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
-  const call = async () => {
-    const { content } = await client.callTool({ name: 'plain__echo', arguments: { text: 'a' } });
-    return JSON.stringify(content);
-  };
-  const answered = async (...answer: [string, ...string[]]) => {
-    const result = call();
-    await expect.poll(async () => (await run('approvals')).stdout).not.toBe('');
-    const { stdout: line } = await run('approvals', 'list');
-    expect(line).toMatch(/^\S{36} {2}ann {2}plain__echo \(\w+\) {2}\{"text":"a"\}\n$/);
-    const [action, ...others] = answer;
-    expect((await run('approvals', action, line.slice(0, 36), ...others)).code).toBe(0);
-    return result;
-  };
-  expect(await answered('deny', 'not', 'today')).toContain('was not called: not today');
-  expect(await answered('allow', '--arguments', '{"text":"b"}')).toContain('b');
-  // the file is read again, with its approvals
-  await gatewayFile({ ...more, names: 'prefixed' });
-  await expect.poll(told).toContain('gateway.json was read again.');
-  expect(await answered('allow', '--always')).toContain('a');
-  expect(await call()).toContain('your limit of $2 for this day does not allow it');
-  expect(await run('approvals', 'allow', 'x')).toMatchObject({ code: 1, stderr: 'There is no open question "x".\n' });
-});
-
 test('serves HTTP to callers with tokens, which can be added and revoked while it runs', async () => {
   const state = `${folder.path}/state.sqlite`;
-  const { child, ended, url, told } = await listening(await gatewayFile(), state);
+  const { child, ended, url, told } = await startGateway(folder, await gatewayFile(folder), state);
   expect(told()).toContain('There are no callers yet: pocket-agent gateway token add NAME');
 
   const run = (...args: string[]) => folder.command(['gateway', 'token', ...args, '--state', state]);
@@ -130,7 +43,7 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
   await folder.file('gateway.json', '{ "mcpServers": ');
   await expect.poll(told).toContain('gateway.json was not used:');
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
-  await gatewayFile({ mcpServers: { plain2: { command: process.execPath, args: [stdioServer] } }, tools: [] });
+  await gatewayFile(folder, { mcpServers: { plain2: { command: process.execPath, args: [stdioServer] } }, tools: [] });
   await expect.poll(told).toContain('gateway.json was read again.');
   await expect
     .poll(async () => (await client.listTools()).tools.map(({ name }) => name))
@@ -174,7 +87,7 @@ test.each([
   [{ agents: { helper: { url: 'http://x', token: 5 } } }, 'agents.helper.token must be a string'],
   [{ mcpServers: { 'my files': { command: 'x' } } }, 'The server name "my files" must begin with a letter'],
 ])('a file with %j is refused', async (more, words) => {
-  const { code, stderr } = await folder.command(['gateway', await gatewayFile(more)]);
+  const { code, stderr } = await folder.command(['gateway', await gatewayFile(folder, more)]);
   expect(stderr).toContain(words);
   expect(code).toBe(2);
 });

@@ -37,7 +37,6 @@ describe('--help', () => {
   });
 
   test.each([
-    ['ask', '--help'],
     ['ask', '--quiet', '-h', 'prompt'],
     ['call', 'call', '-h'],
   ])('of %s is printed by %s', async (name, ...args) => {
@@ -49,14 +48,6 @@ describe('--help', () => {
     const { stdout } = await folder.spawned(['-q', '-m', 'demo', '--mcp', servers, '--', '--help', 'me']);
     expect(stdout).toContain('(demo model: rules, not an LLM)');
     expect(stdout).not.toContain('--model NAME');
-  });
-});
-
-test('--version prints only the version', async () => {
-  expect(await folder.spawned(['--version'])).toEqual({
-    code: 0,
-    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
-    stderr: '',
   });
 });
 
@@ -126,8 +117,8 @@ test('npm run examples refuses an unknown example and lists the known ones', () 
 describe('cold start', () => {
   const [node = '', ...start] = commandLine;
 
-  /** The files that a command loads, by their path. */
-  function loadedBy(args: readonly string[], env: Record<string, string>): string[] {
+  /** What a command prints, and the files that it loads. */
+  function runProgram(args: readonly string[], env: Record<string, string>): { stdout: string; files: string[] } {
     const spy = `import { registerHooks } from 'node:module';
       registerHooks({ resolve(specifier, context, next) {
         const found = next(specifier, context);
@@ -135,22 +126,29 @@ describe('cold start', () => {
         return found;
       } });`;
     const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
-    const { stderr, status } = spawnSync(node, ['--import', preload, ...start, ...args], { env, encoding: 'utf8' });
+    const { stdout, stderr, status } = spawnSync(node, ['--import', preload, ...start, ...args], {
+      env,
+      encoding: 'utf8',
+    });
     expect(status).toBe(0);
-    return stderr.split('\n').filter((url) => /^(file|node):/.test(url));
+    return { stdout, files: stderr.split('\n').filter((url) => /^(file|node):/.test(url)) };
   }
 
-  test.each(['--version', '--help'])('%s loads only the files it needs', (flag) => {
-    const files = loadedBy([flag], { ...folder.env, NODE_OPTIONS: '' }).filter((url) => url.startsWith('file:')); // without bundles
-    const own = flag === '--help' ? 'command-line/help.ts' : 'start/version.ts';
-    expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
+  test.each([
+    ['--version', 'start/version.ts', /^\d+\.\d+\.\d+\n$/],
+    ['--help', 'command-line/help.ts', helpOf('ask')],
+  ])('%s is printed by a program that loads only the files it needs', (flag, own, printed) => {
+    const { stdout, files } = runProgram([flag], { ...folder.env, NODE_OPTIONS: '' }); // without bundles
+    expect(stdout).toMatch(printed);
+    const paths = files.filter((url) => url.startsWith('file:'));
+    expect(paths.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
       [own, 'main.ts', 'start/require-node.ts', 'run-command.ts'].sort(),
     );
   });
 
   test.each(['an answer', 'serve'])('%s loads what it needs, but no YAML, prices or HTTP server', async (what) => {
     const agent = await folder.file('served.json', { llmModel: 'demo' });
-    const files = loadedBy(what === 'serve' ? ['serve', agent] : ['-m', 'demo', 'hello'], folder.env);
+    const { files } = runProgram(what === 'serve' ? ['serve', agent] : ['-m', 'demo', 'hello'], folder.env);
     expect(files.some((url) => url.includes(what === 'serve' ? '/serve' : 'cross-spawn'))).toBe(true);
     const unneeded = /node_modules\/(yaml|@pydantic|hono|@hono|@modelcontextprotocol\/node)\/|^node:https?$/;
     expect(files.filter((url) => unneeded.test(url))).toEqual([]);

@@ -7,7 +7,6 @@ import { remoteAgent } from '@pocket-agent/a2a';
 import { PocketAgentClient } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { clientOf as a2aClient, message, send } from '../../a2a/test/fixtures/world.ts';
-import { series } from '../../kit/test/series.ts';
 import { API_KEY } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
 import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
 import { silent } from '../../pocket-agent/test/helpers.ts';
@@ -212,7 +211,7 @@ describe('pocket-agent serve --conversations', () => {
     },
   ];
 
-  test.each(series(1, protocols))('$protocol: conversations continue after the server was killed', async (each) => {
+  test.each(protocols)('$protocol: conversations continue after the server was killed', async (each) => {
     providers.script('One.', 'Two.');
     await each.talk(whileServed, [...database(`${each.protocol}.sqlite`), ...each.args]);
     expect(sent()).toEqual(['one', 'two']);

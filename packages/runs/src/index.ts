@@ -6,9 +6,9 @@ export type {
   RunEvent,
   RunEventType,
 } from './events.ts';
-export type { ListRunsOptions, RunsOptions, StartOptions } from './options.ts';
-export type { QuestionFilter } from './questions.ts';
+export type { ListRunsOptions, QuestionFilter, RunsOptions, ScheduleOptions, StartOptions } from './options.ts';
 export { RunError, type RunErrorCode } from './run-error.ts';
-export { type EventsOptions, openRuns, type RunInfo, type RunPage, type Runs } from './runs.ts';
-export type { Schedule, ScheduleOptions } from './schedules.ts';
+export type { RunInfo, RunPage } from './run-list.ts';
+export { type EventsOptions, openRuns, type Runs } from './runs.ts';
+export type { Schedule } from './schedules.ts';
 export type { RunStatus } from './schema.ts';

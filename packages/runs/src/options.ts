@@ -16,9 +16,7 @@ import {
 } from '@pocket-agent/kit';
 import type { Logger, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import type { QuestionAnswer } from './events.ts';
-import type { QuestionFilter } from './questions.ts';
 import { RunError } from './run-error.ts';
-import type { ScheduleOptions } from './schedules.ts';
 import type { QuestionTable, RunStatus } from './schema.ts';
 
 /** The database of runs, and the agents that this process runs from it. */
@@ -70,6 +68,27 @@ export interface ListRunsOptions {
   limit?: number;
   /** `next` of the page before. */
   cursor?: string;
+}
+
+/** When to start which agent, with what input. */
+export interface ScheduleOptions {
+  /** Five fields, or six with seconds: `0 9 * * 1-5`. */
+  cron: string;
+  /** Default: UTC. */
+  timeZone?: string;
+  agent: string;
+  input: string | UserInput;
+  caller?: string;
+  /** Times at which no process ran: one run for all of them, or none. Default skip. */
+  missed?: 'once' | 'skip';
+}
+
+/** Which open questions to list. */
+export interface QuestionFilter {
+  agent?: string;
+  caller?: string;
+  run?: string;
+  limit?: number;
 }
 
 const MAX_ID_LENGTH = 512;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Question, QuestionAnswer } from './events.ts';
 import { type Database, inTransaction, lockRun, lost, type RunStore, write } from './journal.ts';
-import { checkAnswer } from './options.ts';
+import { checkAnswer, type QuestionFilter } from './options.ts';
 import { RunError } from './run-error.ts';
 import type { QuestionTable, RunTable } from './schema.ts';
 
@@ -14,14 +14,6 @@ export interface AskingRun extends Pick<RunTable, 'id' | 'agent' | 'caller'> {
 
 export interface NewQuestion extends Pick<QuestionTable, 'kind' | 'hash' | 'call_id'> {
   about: Pick<Question, 'call' | 'request' | 'server'>;
-}
-
-/** Which open questions to list. */
-export interface QuestionFilter {
-  agent?: string;
-  caller?: string;
-  run?: string;
-  limit?: number;
 }
 
 const EXPIRED_AT_ONCE = 100;

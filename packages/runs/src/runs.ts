@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { configError, describeAvailable, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
 import { openStore, type Store } from '@pocket-agent/store';
-import { sql } from 'kysely';
-import type { PocketAgent, RunTotals, UserInput } from 'pocket-agent';
+import type { PocketAgent, UserInput } from 'pocket-agent';
 import { Changes } from './changes.ts';
 import { queueNext } from './conversations.ts';
 import { EmbeddedEngine } from './engines/embedded-engine.ts';
@@ -16,43 +15,19 @@ import {
   checkListOptions,
   checkSchedule,
   type ListRunsOptions,
+  type QuestionFilter,
   type RunsOptions,
   readRunsOptions,
   readStartOptions,
+  type ScheduleOptions,
   type StartOptions,
 } from './options.ts';
-import { closeQuestions, type QuestionFilter, Questions } from './questions.ts';
+import { closeQuestions, Questions } from './questions.ts';
 import { RunError } from './run-error.ts';
-import { type Schedule, type ScheduleOptions, Schedules } from './schedules.ts';
-import { type RunStatus, type RunsSchema, type RunTable, runTables } from './schema.ts';
+import { findRun, listRuns, type RunInfo, type RunPage } from './run-list.ts';
+import { type Schedule, Schedules } from './schedules.ts';
+import { type RunsSchema, type RunTable, runTables } from './schema.ts';
 import { insertRun, newRun } from './start-run.ts';
-
-/** What is known of a run without reading its events. */
-export interface RunInfo {
-  id: string;
-  agent: string;
-  caller?: string;
-  /** waiting: for an answer to a question. */
-  status: RunStatus;
-  input: string | UserInput;
-  conversation?: string;
-  about?: Record<string, unknown>;
-  createdAt: string;
-  updatedAt: string;
-  deadlineAt?: string;
-  /** The number of its events. */
-  events: number;
-  steps: number;
-  /** Usage and cost until its last step. */
-  totals?: RunTotals;
-}
-
-/** One page of a list of runs. */
-export interface RunPage {
-  runs: RunInfo[];
-  /** Pass it as `cursor` to get the next page. */
-  next?: string;
-}
 
 /** From where to read the events of a run, and when to stop. */
 export interface EventsOptions {
@@ -67,7 +42,6 @@ interface CloseOptions {
 }
 
 const EVENTS_PER_READ = 100;
-const DEFAULT_PAGE = 100;
 const DEFAULT_PARALLEL_RUNS = 10;
 const DEFAULT_GRACE_MS = 5_000;
 const IS_OVER = ['finished', 'failed', 'cancelled'] as const;
@@ -154,34 +128,13 @@ export class Runs {
 
   /** Undefined if there is no such run. */
   async get(id: string): Promise<RunInfo | undefined> {
-    const row = await this.#store.db.selectFrom('pocket_runs').selectAll().where('id', '=', id).executeTakeFirst();
-    return row && infoOf(row);
+    return findRun(this.#store.db, id);
   }
 
   /** Newest first. */
   async list(options: ListRunsOptions = {}): Promise<RunPage> {
     checkListOptions(options);
-    const { agent, caller, status, conversation, prefix, limit = DEFAULT_PAGE, cursor } = options;
-    let query = this.#store.db.selectFrom('pocket_runs').selectAll();
-    if (agent !== undefined) query = query.where('agent', '=', agent);
-    if (caller !== undefined) query = query.where('caller', '=', caller);
-    if (status !== undefined) query = query.where('status', '=', status);
-    if (conversation !== undefined) query = query.where('conversation', '=', conversation);
-    if (prefix !== undefined) query = query.where(sql`substr(id, 1, ${prefix.length})`, '=', prefix);
-    if (cursor !== undefined) {
-      const [, time, id = ''] = /^(\d+) (.*)$/s.exec(cursor) ?? [];
-      query = query.where(({ eb, or, and }) =>
-        or([eb('created_at', '<', Number(time)), and([eb('created_at', '=', Number(time)), eb('id', '<', id)])]),
-      );
-    }
-    const rows = await query
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit + 1)
-      .execute();
-    const last = rows.length > limit ? rows[limit - 1] : undefined;
-    const runs = rows.slice(0, limit).map(infoOf);
-    return last ? { runs, next: `${last.created_at} ${last.id}` } : { runs };
+    return listRuns(this.#store.db, options);
   }
 
   /** The events of a run, until its last one: those that exist, and then those that come. */
@@ -344,25 +297,4 @@ export class Runs {
 
 function isOver({ status }: Pick<RunTable, 'status'>): boolean {
   return IS_OVER.some((each) => each === status);
-}
-
-function infoOf(row: RunTable): RunInfo {
-  const { id, agent, caller, status, input, created_at, updated_at, deadline_at, length, progress } = row;
-  const { conversation, about } = row;
-  const { steps = 0, totals } = progress === null ? {} : JSON.parse(progress);
-  return {
-    id,
-    agent,
-    ...(caller === null ? {} : { caller }),
-    status,
-    input: JSON.parse(input),
-    ...(conversation === null ? {} : { conversation }),
-    ...(about === null ? {} : { about: JSON.parse(about) }),
-    createdAt: new Date(created_at).toISOString(),
-    updatedAt: new Date(updated_at).toISOString(),
-    ...(deadline_at === null ? {} : { deadlineAt: new Date(deadline_at).toISOString() }),
-    events: length,
-    steps,
-    ...(totals ? { totals } : {}),
-  };
 }

@@ -1,23 +1,10 @@
 // Schedules: runs that start at certain times. One statement moves a schedule to its next time, so of several processes
 // that notice it, one starts the run.
 import { configError, errorText } from '@pocket-agent/kit';
-import type { UserInput } from 'pocket-agent';
 import { type Database, inTransaction, type RunStore } from './journal.ts';
+import type { ScheduleOptions } from './options.ts';
 import type { ScheduleTable } from './schema.ts';
 import { insertRun, newRun } from './start-run.ts';
-
-/** When to start which agent, with what input. */
-export interface ScheduleOptions {
-  /** Five fields, or six with seconds: `0 9 * * 1-5`. */
-  cron: string;
-  /** Default: UTC. */
-  timeZone?: string;
-  agent: string;
-  input: string | UserInput;
-  caller?: string;
-  /** Times at which no process ran: one run for all of them, or none. Default skip. */
-  missed?: 'once' | 'skip';
-}
 
 /** A schedule, and when its next run starts. */
 export interface Schedule extends ScheduleOptions {

@@ -366,7 +366,7 @@ export function testRuns(newUrl: () => Promise<string>): void {
 
   test('many runs wait without anything in memory, and are listed at once', async () => {
     const runs = await open(await newUrl(), { agents: { support: () => refunds() }, maxParallelRuns: 20 });
-    const count = 200;
+    const count = 60;
     for (let n = 0; n < count; n++) await runs.start('support', 'Refund', { id: `r${n}`, caller: `c${n % 2}` });
     await expect.poll(async () => (await runs.list({ status: 'waiting', limit: 1_000 })).runs.length).toBe(count);
     expect(await runs.questions({ limit: 1_000 })).toHaveLength(count);

@@ -36,8 +36,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     mcpConfig: { mcpServers: Object.fromEntries(request.servers) },
     logger,
     onServerStatus: reportSlowServer(tell),
-    onToolRenamed: ({ source, tool, name, reason }) =>
-      tell(`tool "${tool}" of ${source} is renamed to "${name}": ${reason}`),
+    onToolRenamed: ({ source, ownName, toolName, reason }) =>
+      tell(`tool "${ownName}" of ${source} is renamed to "${toolName}": ${reason}`),
   });
   try {
     const profile = request.access.profile === undefined ? undefined : readProfile(request.access.profile);

@@ -162,10 +162,10 @@ export class RunDisplay implements Display {
           ? undefined
           : `${printable(event.data.server)}: ${printableJson(event.data.data)}`;
       case 'tool_changed':
-        return printable(`the definition of tool ${event.data.tool} has changed since it was first used`);
+        return printable(`the definition of tool ${event.data.toolName} has changed since it was first used`);
       case 'tool_renamed':
         return printable(
-          `tool "${event.data.tool}" of ${event.data.source} is renamed to "${event.data.name}": ${event.data.reason}`,
+          `tool "${event.data.ownName}" of ${event.data.source} is renamed to "${event.data.toolName}": ${event.data.reason}`,
         );
       case 'compacted':
         return `prompt compacted from about ${event.data.tokensBefore} to ${event.data.tokensAfter} tokens`;

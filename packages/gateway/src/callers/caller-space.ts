@@ -136,7 +136,8 @@ export class CallerSpace {
   collect(signal: AbortSignal): Promise<ToolTable> {
     const { fingerprints } = this.rules;
     return this.#toolbox.collect({
-      renamed: ({ source, tool, name }) => this.#logger.warn(`Tool "${tool}" of ${source} is called "${name}".`),
+      renamed: ({ source, ownName, toolName }) =>
+        this.#logger.warn(`Tool "${ownName}" of ${source} is called "${toolName}".`),
       beforeUse: async (table) => {
         await fingerprints.prepare(table);
         const changed = fingerprints.remember(table).length;

@@ -40,7 +40,7 @@ export async function gatedCall(
   let record: CallRecord | undefined;
   const call = { id: randomUUID(), name, arguments: args };
   request.callId = call.id;
-  const { results, failure } = await runToolCalls(
+  const { results, runError } = await runToolCalls(
     {
       context,
       hooks: {
@@ -74,7 +74,7 @@ export async function gatedCall(
   // the client gets it as the server sent it
   const returned = result && !result.isError ? (request.answer ?? returnedIn(result)) : undefined;
   if (returned) return withNote(returned, record);
-  const error = failure ?? result?.extra.error;
+  const error = runError ?? result?.extra.error;
   if (isPocketError(error, 'TOOL_UNKNOWN'))
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool "${name}" not found`);
   const own = result && returnedIn(result);

@@ -3,11 +3,16 @@ import { errorText, type Logger } from '@pocket-agent/kit';
 import type { ServerList, ServerLog, ToolSource } from 'pocket-agent';
 import { readMcpConfig } from 'pocket-agent/internal';
 import type { GatewayServer } from '../callers/server.ts';
-import type { GatewayOptions } from '../options.ts';
 import { ConnectedServer } from './connected-server.ts';
 import { NamedSource } from './named-source.ts';
+import type { GatewayServerEntry } from './server-entry.ts';
 
-export type GatewayTools = Pick<GatewayOptions, 'mcpServers' | 'sources' | 'names'>;
+/** What the options of a gateway say about its servers. */
+export interface GatewayTools {
+  mcpServers?: Readonly<Record<string, GatewayServerEntry>>;
+  sources?: Readonly<Record<string, ToolSource>>;
+  names?: 'prefixed' | 'plain';
+}
 
 interface SourcesOptions {
   logger: Logger;

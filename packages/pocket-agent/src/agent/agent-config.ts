@@ -216,7 +216,6 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
     modelSettings: config.modelSettings ? { ...config.modelSettings } : undefined,
     name,
     roleDescription: config.roleDescription,
-    /** Undefined until it is used. */
     agentId: config.agentId ?? (config.name === undefined ? name : undefined),
     systemPrompt: config.systemPrompt,
     allowImages: config.allowImages ?? false,

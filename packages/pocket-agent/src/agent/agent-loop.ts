@@ -1,7 +1,7 @@
 // The loop of an agent: `run` adds the user's message and takes steps until the model calls no more tools.
 import { abortable, configError, deepCopy, PocketError, within } from '@pocket-agent/kit';
 import { type AssistantMessage, type Message, readInput, textOf, type UserInput } from '../base/messages.ts';
-import type { ToolResult } from '../base/tool-call.ts';
+import type { CallResults, ToolResult } from '../base/tool-call.ts';
 import type { Compaction } from '../compaction/compactor.ts';
 import { noUsage, type Usage } from '../cost/usage.ts';
 import type { ExposedTools } from '../exposure/exposed-tools.ts';
@@ -15,7 +15,7 @@ import type { RunContext } from '../run/run-context.ts';
 import { resultMessage } from '../tools/inner-calls.ts';
 import type { RequestedCall } from '../tools/step-calls.ts';
 import { readModelAnswer, requestedIn } from '../tools/tool-calls.ts';
-import { runToolCalls, type StepOutcome } from '../tools/tool-runner.ts';
+import { runToolCalls } from '../tools/tool-runner.ts';
 import type { PocketAgent } from './agent.ts';
 import type { AgentModel, PaidResponse } from './agent-model.ts';
 import type { AgentParts } from './agent-parts.ts';
@@ -61,7 +61,8 @@ interface SavedAnswer {
   finishReason: FinishReason;
 }
 
-interface Answer {
+/** What the model answered, or had answered already. */
+interface ModelAnswer {
   llmMessage: AssistantMessage;
   requested: readonly RequestedCall[];
   finishReason: FinishReason;
@@ -84,17 +85,16 @@ export class AgentLoop {
     const { output } = context;
     if (output) await output.checkSchema();
     const firstListenerCall = nextListenerCall();
-    const ownStep = this.#parts.stepOfSubclass();
-    let taken: StepResult | undefined;
+    const takeStep = this.#parts.stepOfSubclass() ?? (() => this.step(context, { firstListenerCall }));
+    let resumed: StepResult | undefined;
     if ('input' in start) await this.#addInput(context, start.input);
-    else taken = await this.#resumedStep(context, firstListenerCall);
-    for (; ; taken = undefined) {
-      const result = taken ?? (await (ownStep ? ownStep() : this.step(context, { firstListenerCall })));
+    else resumed = await this.#resumedStep(context, firstListenerCall);
+    for (let result = resumed ?? (await takeStep()); ; result = await takeStep()) {
       if (output?.answer) return output.answer.value; // by a call of the answer tool
       if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
-      const answer = finalText(result, output?.cutOffText ?? textOf(result.llmMessage)); // throws if the answer was cut off
-      if (!output) return answer;
-      const read = await output.readText(answer, context.signal);
+      const text = finalText(result, output?.cutOffText ?? textOf(result.llmMessage)); // throws if the answer was cut off
+      if (!output) return text;
+      const read = await output.readText(text, context.signal);
       if ('value' in read) return read.value;
       this.#agent.addUserMessage(read.request); // asks for a correction
     }
@@ -128,7 +128,7 @@ export class AgentLoop {
     const { settings, history, ledger, tools, model: agentModel } = this.#parts;
     const { hooks, logger } = this.#agent;
     const { signal, budget, output } = context;
-    const step = this.#beginStep(context); // a step that cannot begin has no hooks
+    const stepNumber = this.#beginStep(context); // a step that cannot begin has no hooks
     const hookContext = hookContextOf(context, await within(signal, this.#parts.createHookContext()));
     let result: StepResult;
     try {
@@ -136,9 +136,9 @@ export class AgentLoop {
       if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
       if (history.saved) await history.saved.save();
 
-      const isRunStart = step === 1 || saved !== undefined;
+      const isRunStart = stepNumber === 1 || saved !== undefined;
       const { model, exposed } = await this.#modelAndTools(context, { isRunStart, completion });
-      let answer: Answer;
+      let answer: ModelAnswer;
       if (saved) answer = this.#readAgain(context, exposed, saved);
       else {
         budget.checkModelCall();
@@ -157,15 +157,18 @@ export class AgentLoop {
         const known = history.saved?.openAnswer(llmMessage);
         const unanswered = known ? withoutAnswered(requested, known, context) : requested;
         const calls = tools.stepCalls({ context, hookContext, exposed, llmMessage, requested: unanswered });
-        const outcome = await (output
+        const results = await (output
           ? output.runCalls(unanswered, { finishReason, signal }, (others) => runToolCalls(calls, others))
           : runToolCalls(calls, unanswered));
-        toolExecutionResults = this.#addResults(context, { llmMessage, requested, known }, outcome);
+        toolExecutionResults = this.#addResults(context, { llmMessage, requested, known }, results);
       }
       if (history.saved) await history.saved.save(progressOf(context, finishReason));
       if (answer.budgetError !== undefined) throw answer.budgetError;
 
-      this.#agent.emit({ type: 'step_finished', data: { step, finishReason: finishReason.unified, usage } });
+      this.#agent.emit({
+        type: 'step_finished',
+        data: { step: stepNumber, finishReason: finishReason.unified, usage },
+      });
       const listeners = pendingListeners(this.#agent, firstListenerCall);
       if (listeners) await abortable(listeners, signal);
       const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
@@ -183,7 +186,7 @@ export class AgentLoop {
   #addAnswer(
     { response, usage, executed }: PaidResponse,
     { exposed, resets }: { exposed: ExposedTools; resets: number },
-  ): Answer {
+  ): ModelAnswer {
     const { history } = this.#parts;
     const { content, finishReason } = response;
     const { message: llmMessage, requested } = readModelAnswer(response, history.callIds, exposed.callable);
@@ -196,8 +199,8 @@ export class AgentLoop {
     return { llmMessage, requested, finishReason, usage, budgetError: executed?.report(llmMessage) };
   }
 
-  /** An answer of the history, with what is not known any more. */
-  #readAgain({ output }: RunContext, { shown, callable }: ExposedTools, saved: SavedAnswer): Answer {
+  /** An answer that the history has already. What it cost was counted then. */
+  #readAgain({ output }: RunContext, { shown, callable }: ExposedTools, saved: SavedAnswer): ModelAnswer {
     const { message: llmMessage, finishReason } = saved;
     output?.resume(shown.entries);
     return { llmMessage, requested: requestedIn(llmMessage, callable), finishReason, usage: noUsage() };
@@ -208,9 +211,9 @@ export class AgentLoop {
     const { output, signal } = context;
     const { exposed } = await this.#modelAndTools(context, { isRunStart: true });
     const { llmMessage, requested, finishReason, usage } = this.#readAgain(context, exposed, saved);
-    const isAnswered = async () => ({ results: [], failure: undefined });
-    const { failure } = (await output?.runCalls(requested, { finishReason, signal }, isAnswered)) ?? {};
-    if (failure !== undefined) throw failure;
+    const isAnswered = async () => ({ results: [], runError: undefined });
+    const { runError } = (await output?.runCalls(requested, { finishReason, signal }, isAnswered)) ?? {};
+    if (runError !== undefined) throw runError;
     const called =
       requested.length > 0 ? { toolCalls: requested.map(({ call }) => call), toolExecutionResults: [] } : {};
     return stepResult({ llmMessage, finishReason, usage, ...called });
@@ -219,10 +222,10 @@ export class AgentLoop {
   /** Adds the results of the calls to the history, those of the journal too. Throws what must end the run. */
   #addResults(
     context: RunContext,
-    { llmMessage, requested, known }: Pick<Answer, 'llmMessage' | 'requested'> & { known: OpenAnswer | undefined },
-    { results, failure, suspended }: StepOutcome,
+    { llmMessage, requested, known }: Pick<ModelAnswer, 'llmMessage' | 'requested'> & { known: OpenAnswer | undefined },
+    { results, runError, suspended }: CallResults,
   ): ToolResult[] {
-    if (suspended && failure === undefined) throw suspended; // its calls stay open
+    if (suspended && runError === undefined) throw suspended; // its calls stay open
     const { history, ledger } = this.#parts;
     ledger.recordToolResults(context, context.output ? results.filter(({ extra }) => !extra.isAnswer) : results);
     const made = results.values();
@@ -239,7 +242,7 @@ export class AgentLoop {
       history.add(message, { after });
       after = message;
     }
-    if (failure !== undefined) throw failure; // only now: each call in the history has its result
+    if (runError !== undefined) throw runError; // only now: each call in the history has its result
     return results;
   }
 

@@ -21,7 +21,7 @@ import { subAgentTools } from '../tools/agent-tool.ts';
 import { type CalledAgent, type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
 import type { RequestedCall, StepCalls } from '../tools/step-calls.ts';
-import type { ListWait, ToolSource } from '../tools/tool-source.ts';
+import { isCaller, type ListWait, type ToolSource } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
 import { warnOfEmptyFilter } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
@@ -77,7 +77,7 @@ export class AgentTools {
       embed: embedderOf(options.toolSearch),
       logger: agent.logger,
       emit: (event) => agent.emit(event),
-      hasCaller: this.#sources.some((source) => !isFunctionTool(source) && source.showCaller),
+      hasCaller: this.#sources.some((source) => !isFunctionTool(source) && isCaller(source)),
       conversation: () => ({ messages: history.messages, compacted: compacted() }),
     });
     // a conversation that is continued may refer to results
@@ -178,12 +178,12 @@ export class AgentTools {
       logger.warn(`Tool "${tool}" has changed since it was first seen.`);
     const more = changed.length - MAX_LOGGED_CHANGES;
     if (more > 0) logger.warn(`${more} more tools have changed since they were first seen.`);
-    await inSlices(changed, (tool) => this.#agent.emit({ type: 'tool_changed', data: { tool } }));
+    await inSlices(changed, (toolName) => this.#agent.emit({ type: 'tool_changed', data: { toolName } }));
   }
 
   renamed(change: RenamedTool): void {
-    const { source, tool, name, reason } = change;
-    this.#agent.logger.warn(`Tool "${tool}" of ${source} was renamed to "${name}": ${reason}.`);
+    const { source, ownName, toolName, reason } = change;
+    this.#agent.logger.warn(`Tool "${ownName}" of ${source} was renamed to "${toolName}": ${reason}.`);
     this.#agent.emit({ type: 'tool_renamed', data: change });
   }
 

@@ -86,6 +86,7 @@ export class PocketAgent<Answer = string> {
   readonly #closedTogether = new Set<{ close(): Promise<void> }>();
   readonly #overriddenRun: OverriddenRun;
   #client: PocketAgentClient | undefined;
+  #agentId: string | undefined;
 
   constructor(given: TypedAgentOptions<Answer>) {
     const options = readOptions(given, new.target !== PocketAgent);
@@ -94,6 +95,7 @@ export class PocketAgent<Answer = string> {
     const messages = readHistory(options.agentConfig);
     const logger = options.logger ?? stderrLogger();
     this.#isFlat = !('agentConfig' in given);
+    this.#agentId = settings.agentId;
     this.hooks = options.hooks ?? {};
     this.logger = logger;
     this.subAgents = Object.freeze([...(options.subAgents ?? [])]);
@@ -107,10 +109,8 @@ export class PocketAgent<Answer = string> {
     };
     // in the order in which they use each other; what an earlier one needs of a later one, it asks for at run time
     this.#queue = new RunQueue(this, this.#parts);
-    this.#client = options.mcpClient;
-    const hasServers = Boolean(options.mcpClient ?? options.mcpConfig);
-    const client = hasServers ? this.mcpClient : undefined;
-    this.#tools = new AgentTools(this, { ...this.#parts, client, compacted: () => this.compacted });
+    this.#client = options.mcpClient ?? (options.mcpConfig ? this.#newClient() : undefined);
+    this.#tools = new AgentTools(this, { ...this.#parts, client: this.#client, compacted: () => this.compacted });
     this.#model = new AgentModel(this, { ...this.#parts, tools: this.#tools });
     this.#loop = new AgentLoop(this, {
       ...this.#parts,
@@ -123,14 +123,9 @@ export class PocketAgent<Answer = string> {
     if (options.agentConfig.compacted) this.#model.resumeCompaction(options.agentConfig.compacted);
   }
 
-  /** The MCP servers of this agent; created at first use. */
+  /** The MCP servers of this agent. Without servers, the client is made at first use. */
   get mcpClient(): PocketAgentClient {
-    this.#client ??= new AgentClient(this, {
-      ...this.#parts,
-      model: () => this.#model.resolve(),
-      tools: () => this.#tools.known() ?? this.#tools.collect(neverAborted()),
-      toolRenamed: (change) => this.#tools.renamed(change),
-    });
+    this.#client ??= this.#newClient();
     return this.#client;
   }
 
@@ -138,9 +133,10 @@ export class PocketAgent<Answer = string> {
     return this.#parts.settings.name;
   }
 
+  /** That of the options, or one that is made at first use. */
   get agentId(): string {
-    this.#parts.settings.agentId ??= crypto.randomUUID();
-    return this.#parts.settings.agentId;
+    this.#agentId ??= crypto.randomUUID();
+    return this.#agentId;
   }
 
   get roleDescription(): string | undefined {
@@ -185,11 +181,9 @@ export class PocketAgent<Answer = string> {
     // such as `super.run()`: it may have options of its own, but emits no run events
     const isInsideOverridden = this.#overriddenRun.surroundsThis();
     if (!isInsideOverridden) refuseMisplaced(options);
-    const eventInput = isInsideOverridden ? undefined : textOfInput(input);
-    const output = this.#outputRun(options);
-    return this.#queue.enter({ ...options, input: eventInput, output }, (context) =>
-      this.#loop.run(context, { input }),
-    );
+    const announcedInput = isInsideOverridden ? undefined : textOfInput(input);
+    const returns = this.#returns(options);
+    return this.#queue.enter({ options, returns, announcedInput }, (context) => this.#loop.run(context, { input }));
   }
 
   /**
@@ -205,9 +199,9 @@ export class PocketAgent<Answer = string> {
     if (this.#overriddenRun.isOverridden)
       throw configError(`${this.name} has a run() of its own, which resume() cannot continue.`);
     if (this.#queue.current) throw configError(`${this.name} cannot be resumed from inside its own run.`);
-    const input = textOf(this.messages.findLast(({ role }) => role === 'user') ?? { content: [] });
-    const output = this.#outputRun(options);
-    return this.#queue.enter({ ...options, input, output, resumes: true }, (context) =>
+    const announcedInput = textOf(this.messages.findLast(({ role }) => role === 'user') ?? { content: [] });
+    const returns = this.#returns(options);
+    return this.#queue.enter({ options, returns, announcedInput, resumes: true }, (context) =>
       this.#loop.run(context, { resumes: true }),
     );
   }
@@ -225,8 +219,8 @@ export class PocketAgent<Answer = string> {
     const { signal, callId: madeFor } = options;
     const { saved } = this.#parts.history;
     if (!saved || !this.resumes) return this.run(message, { signal });
-    const output = this.#outputRun({});
-    return this.#queue.enter({ signal, input: message, output, madeFor }, (context) =>
+    const entry = { options: { signal }, returns: this.#returns({}), announcedInput: message, madeFor };
+    return this.#queue.enter(entry, (context) =>
       this.#loop.run(context, saved.continues ? { resumes: true } : { input: message }),
     );
   }
@@ -253,7 +247,7 @@ export class PocketAgent<Answer = string> {
     }
     stepOptions.check(options);
     const { signal, timeoutMs, traceparent, ...completion } = options;
-    return this.#queue.enter({ signal, timeoutMs, traceparent }, (context) =>
+    return this.#queue.enter({ options: { signal, timeoutMs, traceparent } }, (context) =>
       this.#loop.step(context, { completion: withoutUndefined(completion), firstListenerCall: nextListenerCall() }),
     );
   }
@@ -284,7 +278,7 @@ export class PocketAgent<Answer = string> {
   async compact(options: Pick<RunOptions, 'signal' | 'timeoutMs'> = {}): Promise<Compaction | undefined> {
     runOptions.checkSpelling(options);
     const { signal, timeoutMs } = options;
-    return this.#queue.enter({ signal, timeoutMs }, (context) => this.#loop.compact(context));
+    return this.#queue.enter({ options: { signal, timeoutMs } }, (context) => this.#loop.compact(context));
   }
 
   /** What the model no longer sees word for word. Save it with `messages` to continue the conversation as it is. */
@@ -387,10 +381,19 @@ export class PocketAgent<Answer = string> {
     return { agent: this, metadata: { ...this.#queue.current?.metadata } };
   }
 
-  /** Null for a run that returns text, whatever the run around it returns. */
-  #outputRun({ output: given }: Partial<TypedRunOptions<unknown>>): OutputRun | null {
+  /** What a run with these options returns. */
+  #returns({ output: given }: Partial<TypedRunOptions<unknown>>): OutputRun | 'text' {
     const output = readOutput(given) ?? this.#parts.settings.output;
-    return output ? new OutputRun(output, (value) => this.emit({ type: 'output_delta', data: { value } })) : null;
+    return output ? new OutputRun(output, (value) => this.emit({ type: 'output_delta', data: { value } })) : 'text';
+  }
+
+  #newClient(): AgentClient {
+    return new AgentClient(this, {
+      ...this.#parts,
+      model: () => this.#model.resolve(),
+      tools: () => this.#tools.known() ?? this.#tools.collect(neverAborted()),
+      toolRenamed: (change) => this.#tools.renamed(change),
+    });
   }
 
   #construct(options: PocketAgentOptions): this {

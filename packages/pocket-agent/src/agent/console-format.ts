@@ -30,9 +30,9 @@ export function formatEvent(event: AgentEvent): string | undefined {
     case 'server_log':
       return `${who} · ${printable(event.data.server)}: ${truncate(printableJson(event.data.data), MAX_CHARACTERS)}`;
     case 'tool_changed':
-      return `${who} · tool ${printable(event.data.tool)} has changed since it was first seen`;
+      return `${who} · tool ${printable(event.data.toolName)} has changed since it was first seen`;
     case 'tool_renamed':
-      return `${who} · tool ${printable(event.data.tool)} was renamed to ${printable(event.data.name)}`;
+      return `${who} · tool ${printable(event.data.ownName)} was renamed to ${printable(event.data.toolName)}`;
     case 'run_started':
     case 'run_finished':
     case 'step_started':

@@ -26,7 +26,7 @@ export function queueOverriddenRun<Answer>(
   const queuedRun: Run<Answer> = async (input, options = {}) => {
     runOptions.checkSpelling(options);
     // `output` is for the overridden run to pass on
-    return queue.enter({ ...options, input: textOfInput(input), output: null }, ({ signal }) =>
+    return queue.enter({ options, announcedInput: textOfInput(input), returns: 'text' }, ({ signal }) =>
       abortableAfter(Promise.resolve(run.call(agent, input, options)), signal, SETTLE_MS),
     );
   };

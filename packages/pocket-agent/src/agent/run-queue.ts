@@ -16,16 +16,26 @@ import type { AgentParts } from './agent-parts.ts';
 
 type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
 
-/** What enters the queue. */
-interface Entry extends Optional<RunOptions> {
-  /** The text of a run, for `run_started`. Undefined for work without events of its own: a step, or `super.run()`. */
-  input?: string | undefined;
-  /** Null for a run that returns text. Undefined for work that is part of the run around it: a step. */
-  output?: OutputRun | null | undefined;
+/** What enters the queue: a run, or work of a run, such as a step. */
+interface Entry {
+  options: Partial<Optional<RunOptions>>;
+  /** Set for a run. Work without it returns what the run around it returns. */
+  returns?: Returns | undefined;
+  /** Announces a run to listeners, with its text. Undefined for a part of a run: a step, or `super.run()`. */
+  announcedInput?: string | undefined;
   /** Continues the last run. */
   resumes?: boolean | undefined;
   /** The call of a parent agent that the run answers. */
   madeFor?: string | undefined;
+}
+
+/** A value of the schema `output`, or text. */
+type Returns = OutputRun | 'text';
+
+interface OpenContext {
+  context: RunContext;
+  /** Call it when the work has ended. */
+  endDeadline(): void;
 }
 
 type Work<Value> = (context: RunContext) => Promise<Value>;
@@ -66,22 +76,21 @@ export class RunQueue {
 
   /** Calls `work` as a run of this agent: now if it is inside one, otherwise after the runs before it. */
   async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
-    // the unfinished run of this agent around this one, which shares its context with a nested run that sets no options
-    const own = this.current;
-    const changesOutput = entry.output !== undefined && (entry.output ?? undefined) !== own?.output;
-    const isPart = own !== undefined && !changesOutput && hasNoOptions(entry);
-    const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
-    const { input } = entry;
-    const saved = own ? undefined : this.#parts.history.saved;
+    const { announcedInput, resumes = false, madeFor } = entry;
+    // the run of this agent around this one: it has the turn, and saves the history
+    const outer = this.current;
+    const sharesContext = outer !== undefined && fitsInto(outer, entry);
+    const { context, endDeadline } = sharesContext ? sharedContext(outer) : this.#newContext(entry, outer);
+    const saved = outer ? undefined : this.#parts.history.saved;
     let leave: (() => void) | undefined;
     let announced: AnnouncedRun | undefined;
     try {
       context.signal.throwIfAborted();
-      leave = own ? keepOpen(own) : await this.#waitForTurn(context);
-      if (input !== undefined) announced = new AnnouncedRun(this.#agent, context, input);
-      if (saved) await saved.begin(context.signal, { resumes: entry.resumes ?? false, madeFor: entry.madeFor });
-      const traced = input === undefined ? undefined : () => this.#traced(context, entry);
-      const answer = await inRunSpan(traced, () => inRun(context, () => work(context)));
+      leave = outer ? keepOpen(outer) : await this.#waitForTurn(context);
+      if (announcedInput !== undefined) announced = new AnnouncedRun(this.#agent, context, announcedInput);
+      if (saved) await saved.begin(context.signal, { resumes, madeFor });
+      const span = announcedInput === undefined ? undefined : () => this.#traced(context, entry);
+      const answer = await inRunSpan(span, () => inRun(context, () => work(context)));
       if (saved) await saved.save();
       announced?.finished(answer);
       return answer;
@@ -89,17 +98,17 @@ export class RunQueue {
       await announced?.failed(error);
       throw error;
     } finally {
-      if (!isPart) {
+      if (!sharesContext) {
         if (context.open > 0) await allClosed(context);
         context.finished = true;
       }
       if (saved) await saved.end();
       leave?.();
-      release();
+      endDeadline();
     }
   }
 
-  #traced(context: RunContext, { input = '', traceparent }: Entry): TracedRun {
+  #traced(context: RunContext, { announcedInput: input = '', options: { traceparent } }: Entry): TracedRun {
     const { llmModel } = this.#agent;
     const name = (model: string) => ({ provider: providerOf(model) ?? model, modelId: model.replace(/^[^/]+\//, '') });
     return {
@@ -120,60 +129,61 @@ export class RunQueue {
     this.#closing.abort(new PocketError('AGENT_CLOSED', text));
   }
 
-  #newContext(entry: Entry, own: RunContext | undefined): { context: RunContext; release(): void } {
-    const { settings: limits, ledger, access: rules } = this.#parts;
-    const { profile, onEvent, streaming = onEvent !== undefined } = entry;
+  #newContext({ options, returns }: Entry, outer: RunContext | undefined): OpenContext {
+    const { settings, ledger, access: rules } = this.#parts;
+    const { profile, onEvent, streaming = onEvent !== undefined } = options;
     const { name } = this.#agent;
     const profiles = profile === undefined ? [] : [profile].flat().map(readProfile);
     // the run that started this code, which may have finished, and its nearest ancestor that has not
     const startedBy = lastRun();
-    let around = startedBy;
-    for (; around?.finished; around = around.parent) around.signal.throwIfAborted(); // aborted work does not go on
-    if (!own) this.#refuseCycle(around);
-    const path = own ? own.path : Object.freeze([...(around?.path ?? []), name]);
-    const budget = own?.budget ?? new Budget({ name, limits, parent: around?.budget, lifetime: ledger.lifetime });
-    const inherited = startedBy?.finished ? startedBy.policy.inheritUntil(around?.policy) : undefined;
+    let parent = startedBy;
+    for (; parent?.finished; parent = parent.parent) parent.signal.throwIfAborted(); // aborted work does not go on
+    if (!outer) this.#refuseCycle(parent);
+    const path = outer ? outer.path : Object.freeze([...(parent?.path ?? []), name]);
+    const budget =
+      outer?.budget ?? new Budget({ name, limits: settings, parent: parent?.budget, lifetime: ledger.lifetime });
+    const inherited = startedBy?.finished ? startedBy.policy.inheritUntil(parent?.policy) : undefined;
     // waiting for a turn counts
     const deadline = startDeadline({
       what: `The run of ${name}`,
-      signals: [this.#closing.signal, around?.signal, entry.signal],
-      timeoutMs: entry.timeoutMs ?? (own ? undefined : limits.timeoutMs),
+      signals: [this.#closing.signal, parent?.signal, options.signal],
+      timeoutMs: options.timeoutMs ?? (outer ? undefined : settings.timeoutMs),
       details: () => ({ totals: structuredClone(budget.totals) }),
     });
     const policy = new Policy({
       rules,
-      parent: inherited ? inherited.parent : around?.policy,
+      parent: inherited ? inherited.parent : parent?.policy,
       path,
       profiles,
       // the approver of an outer run, even a finished one, takes precedence
-      approve: inherited?.approve ?? entry.approve ?? (own ? undefined : this.#agent.approve),
-      approveFallback: inherited?.approveFallback ?? entry.approveFallback,
-      caller: entry.caller ?? startedBy?.policy.caller,
+      approve: inherited?.approve ?? options.approve ?? (outer ? undefined : this.#agent.approve),
+      approveFallback: inherited?.approveFallback ?? options.approveFallback,
+      caller: options.caller ?? startedBy?.policy.caller,
     });
     const context: RunContext = {
       agent: this.#agent,
-      parent: around,
+      parent,
       path,
       pathKey: path.join('/'),
       signal: deadline.signal,
       budget,
       prices: ledger.pricesWithin(startedBy?.prices),
       policy,
-      content: limits.traceContent ? new TracedContent(policy.redactedPatterns) : undefined,
-      elicit: entry.elicit ?? around?.elicit,
-      asking: around?.asking,
+      content: settings.traceContent ? new TracedContent(policy.redactedPatterns) : undefined,
+      elicit: options.elicit ?? parent?.elicit,
+      asking: parent?.asking,
       listener: onEvent,
-      streaming: streaming || (around?.streaming ?? false),
-      traceparent: entry.traceparent ?? around?.traceparent,
-      output: entry.output === undefined ? own?.output : (entry.output ?? undefined),
-      metadata: metadataOf(entry, startedBy),
+      streaming: streaming || (parent?.streaming ?? false),
+      traceparent: options.traceparent ?? parent?.traceparent,
+      output: outputOf(returns, outer),
+      metadata: metadataOf(options, startedBy),
       toolCallId: undefined,
-      shared: own?.shared ?? { steps: 0 },
+      shared: outer?.shared ?? { steps: 0 },
       open: 0,
       onAllClosed: undefined,
       finished: false,
     };
-    return { context, release: deadline.release };
+    return { context, endDeadline: deadline.release };
   }
 
   /** Resolves when the runs before this one have ended, with a function that ends this turn. */
@@ -203,9 +213,9 @@ export class RunQueue {
     return leave;
   }
 
-  #refuseCycle(around: RunContext | undefined): void {
-    for (const agent of agentsAround({ parent: around })) {
-      if (agent === this.#agent) throw this.#cycle([...(around?.path ?? []), agent.name], 'its own run');
+  #refuseCycle(parent: RunContext | undefined): void {
+    for (const agent of agentsAround({ parent })) {
+      if (agent === this.#agent) throw this.#cycle([...(parent?.path ?? []), agent.name], 'its own run');
     }
   }
 
@@ -215,15 +225,27 @@ export class RunQueue {
 }
 
 /** A run for another caller does not inherit what is known about the first one. */
-function metadataOf({ caller, metadata }: Entry, startedBy: RunContext | undefined): RunContext['metadata'] {
+function metadataOf({ caller, metadata }: Entry['options'], startedBy: RunContext | undefined): RunContext['metadata'] {
   if (metadata) return Object.freeze({ ...metadata });
   const isSameCaller = (caller ?? startedBy?.policy.caller) === startedBy?.policy.caller;
   return isSameCaller ? (startedBy?.metadata ?? NO_METADATA) : NO_METADATA;
 }
 
-/** A nested run without options shares the outer context. */
-function hasNoOptions(entry: Entry): boolean {
-  return !Object.entries(entry).some(([key, value]) => runOptions.has(key) && (value ?? undefined) !== undefined);
+function outputOf(returns: Returns | undefined, outer: RunContext | undefined): OutputRun | undefined {
+  if (returns === undefined) return outer?.output;
+  return returns === 'text' ? undefined : returns;
+}
+
+/** Without options of its own, and with the same output, an entry shares the context of the run around it. */
+function fitsInto(outer: RunContext, { options, returns }: Entry): boolean {
+  if (outputOf(returns, outer) !== outer.output) return false;
+  return !Object.entries(options).some(
+    ([key, value]) => key !== 'output' && runOptions.has(key) && (value ?? undefined) !== undefined,
+  );
+}
+
+function sharedContext(outer: RunContext): OpenContext {
+  return { context: outer, endDeadline: () => {} };
 }
 
 /** A run ends after its nested runs, awaited or not; the next run must not share their history. */

@@ -1,4 +1,5 @@
 // A tool call as the model made it, and its result as the model will read it.
+import type { PocketError } from '@pocket-agent/kit';
 
 /** A call that the model asks for. */
 export interface ToolCall {
@@ -28,4 +29,14 @@ export interface ToolResult {
   isError?: boolean;
   /** Not part of the history: the unprocessed result, structured content, the error. */
   extra: Record<string, unknown>;
+}
+
+/** What the calls of one step come to. */
+export interface CallResults {
+  /** In the order of the calls. */
+  results: ToolResult[];
+  /** Why the run ends, after the results are in the history. Undefined if it goes on. */
+  runError: unknown;
+  /** Set if a call waits. It has no result yet, and the results of the others are in the journal. */
+  suspended?: PocketError | undefined;
 }

@@ -12,6 +12,7 @@ import type { UnsignedEvent } from '../run/events.ts';
 import { currentRun } from '../run/run-context.ts';
 import { reachable } from '../tools/inner-calls.ts';
 import type { Reach } from '../tools/step-calls.ts';
+import { isCaller } from '../tools/tool-source.ts';
 import { type ToolEntry, ToolTable } from '../tools/tool-table.ts';
 import { MAX_TOOLS, warnOfVolume } from '../tools/tool-volume.ts';
 import type { Embed } from './embedder.ts';
@@ -168,7 +169,7 @@ export class ToolExposure {
 
   #isShown(entry: ToolEntry, options: Plan['options']): boolean {
     const word = this.#wordFor(entry, options);
-    return (word === 'auto' || word === 'direct') && entry.source !== this.#search && !entry.source.showCaller;
+    return (word === 'auto' || word === 'direct') && entry.source !== this.#search && !isCaller(entry.source);
   }
 
   #wordFor(entry: ToolEntry, options: Plan['options']): Exposure {
@@ -183,7 +184,7 @@ export class ToolExposure {
     if (code.size > 0) this.#checkCaller(code);
     const uncallable = code.size > 0 ? new Set([...hidden, ...code.keys()]) : hidden;
     const callable = withoutNames(table, uncallable);
-    const caller = direct.find(({ source }) => source.showCaller);
+    const caller = direct.find(({ source }) => isCaller(source));
     const shown = caller?.source.showCaller?.(caller.tool, {
       only: reachable([...code.values()], []),
       others: reachable(callable.entries, [caller.name]),

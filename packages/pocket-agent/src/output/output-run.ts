@@ -1,6 +1,6 @@
 // One run with an output: the model is asked for the answer, what it writes is checked, and it may correct it.
 import { abortable, configError, type PocketError } from '@pocket-agent/kit';
-import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import type { CallResults, ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { CheckedValue } from '../base/value-schema.ts';
 import type { ModelCall, ModelResponse } from '../model/model-call.ts';
 import { AnswerRequest } from './answer-request.ts';
@@ -12,12 +12,6 @@ import { correctionText, invalidOutput, jsonRequest, toolCorrectionText, toolReq
 interface WrittenCall {
   call: ToolCall;
   malformed?: PocketError;
-}
-
-interface Outcome {
-  results: ToolResult[];
-  failure: unknown;
-  suspended?: PocketError | undefined;
 }
 
 /** The step whose calls are read. */
@@ -74,19 +68,19 @@ export class OutputRun {
   async runCalls<Call extends WrittenCall>(
     requested: readonly Call[],
     { finishReason: { unified }, signal }: Step,
-    runOthers: (calls: readonly Call[]) => Promise<Outcome>,
-  ): Promise<Outcome> {
+    runOthers: (calls: readonly Call[]) => Promise<CallResults>,
+  ): Promise<CallResults> {
     const { toolName } = this.#request;
     const { answers = [], others = [] } = Object.groupBy(requested, ({ call }) =>
       call.name === toolName ? 'answers' : 'others',
     );
-    const outcome = others.length > 0 ? await runOthers(others) : { results: [], failure: undefined };
-    if (answers.length === 0) return outcome;
+    const ran = others.length > 0 ? await runOthers(others) : { results: [], runError: undefined };
+    if (answers.length === 0) return ran;
     const isCutOff = unified === 'length' || unified === 'interrupted';
     const read = await this.#readCalls(answers, { isCutOff, signal });
-    const byId = new Map([...outcome.results, ...read.results].map((result) => [result.toolCallId, result]));
+    const byId = new Map([...ran.results, ...read.results].map((result) => [result.toolCallId, result]));
     const results = requested.flatMap(({ call }) => byId.get(call.id) ?? []);
-    return { ...outcome, results, failure: outcome.failure ?? read.failure };
+    return { ...ran, results, runError: ran.runError ?? read.runError };
   }
 
   /** Reads the text of a model that has finished: the answer, or what to ask next. Throws if no correction is left. */
@@ -99,19 +93,19 @@ export class OutputRun {
       return checked;
     }
     if (this.#request.beginLastStep()) return { request: jsonRequest(schema) };
-    const failure = this.#failure(checked, text);
+    const refusal = this.#refusal(checked, text);
     this.#request.refuseText('json' in found);
-    if (failure) throw failure;
+    if (refusal) throw refusal;
     const { toolName } = this.#request;
     const problems = problemsOf(checked);
     const request = toolName ? toolRequest(toolName, problems, schema) : correctionText(problems, schema);
     return { request };
   }
 
-  async #readCalls(calls: readonly WrittenCall[], { isCutOff, signal }: CallReading): Promise<Outcome> {
+  async #readCalls(calls: readonly WrittenCall[], { isCutOff, signal }: CallReading): Promise<CallResults> {
     const results: ToolResult[] = [];
     let refused: { checked: CheckedValue; text: string } | undefined;
-    let failure: unknown;
+    let runError: unknown;
     for (const { call, malformed } of calls) {
       const text = malformed ? String(malformed.details.text ?? '') : JSON.stringify(call.arguments);
       if (this.#answer) results.push(answerResult(call, 'Another answer was accepted.'));
@@ -120,7 +114,7 @@ export class OutputRun {
         results.push(answerResult(call, malformed.message, true));
       } else {
         const checked = await this.#checkCall({ call, malformed }, signal).catch((error: unknown) => {
-          failure ??= error;
+          runError ??= error;
           return undefined;
         });
         if (!checked) results.push(answerResult(call, 'This answer could not be checked.', true));
@@ -134,8 +128,8 @@ export class OutputRun {
       }
     }
     const isOpen = this.#answer === undefined && this.#cutOffText === undefined;
-    if (refused && isOpen) failure ??= this.#failure(refused.checked, refused.text);
-    return { results, failure };
+    if (refused && isOpen) runError ??= this.#refusal(refused.checked, refused.text);
+    return { results, runError };
   }
 
   /** The schema of the program may throw, or take any time. */
@@ -145,7 +139,7 @@ export class OutputRun {
   }
 
   /** Why the model is not asked again; undefined if it is. */
-  #failure(checked: CheckedValue, text: string): PocketError | undefined {
+  #refusal(checked: CheckedValue, text: string): PocketError | undefined {
     if ('unusable' in checked) return unusableSchema(checked.unusable);
     if (this.#retriesLeft-- > 0) return undefined;
     return invalidOutput({ problems: problemsOf(checked), text, retries: this.#output.retries });

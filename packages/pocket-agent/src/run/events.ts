@@ -61,7 +61,7 @@ interface EventData {
   model_retry: { attempt: number; delayMs: number; reason: string };
   server_status: { server: string; status: ServerStatus; reason?: string };
   server_log: { server: string; level: string; data: unknown; logger?: string };
-  tool_changed: { tool: string };
+  tool_changed: { toolName: string };
   audit: AuditRecord;
   /** Not all tools are in the prompt: which are, in estimated tokens, and which the model can find or not call. */
   tools_exposed: {
@@ -73,7 +73,8 @@ interface EventData {
     tokens: number;
     deferredTokens: number;
   };
-  tool_renamed: { source: string; tool: string; name: string; reason: string };
+  /** `ownName` is the name that its source wants for it. */
+  tool_renamed: { source: string; ownName: string; toolName: string; reason: string };
 }
 
 /** The names that `type` of an event can have; `custom:` begins those that tools and hooks emit. */

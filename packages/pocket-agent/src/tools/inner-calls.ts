@@ -220,7 +220,7 @@ export class InnerCalls implements ToolCaller {
         outcome: result.isError && outcome === 'done' ? 'failed' : outcome,
         durationMs,
       });
-      const ended = outcomeOf(result, call.answer);
+      const ended = outcomeOf(result, call.returned);
       if (saved && !step.context.signal.aborted)
         await saved.end(request.call, ended).catch((error) => this.#outer.stop.stop(error));
       return readOutcome(ended, result.extra.error);
@@ -268,9 +268,9 @@ function jsonObject(value: unknown): Record<string, unknown> | undefined {
 
 function outcomeOf(
   { isError, toolResultContent, extra }: ToolResult,
-  answer: CallToolResult | undefined,
+  returned: CallToolResult | undefined,
 ): InnerOutcome {
-  if (!isError && answer) return { result: answer };
+  if (!isError && returned) return { result: returned };
   // a hook may have removed something
   const content: CallToolResult['content'] = toolResultContent.map((part) =>
     part.type === 'text' ? part : { type: 'image', mimeType: part.mediaType, data: part.data.data },

@@ -4,8 +4,10 @@ import { dropAbsent, shortToolName, validToolName } from '../base/tool-names.ts'
 
 export interface RenamedTool {
   source: string;
-  tool: string;
-  name: string;
+  /** The name that was wanted. */
+  ownName: string;
+  /** The name that the tool has now. */
+  toolName: string;
   reason: string;
 }
 
@@ -40,7 +42,7 @@ export class NameRegistry<Owner extends { readonly name: string }> {
     this.#named.set(name, { owner, tool });
     const reason =
       name === valid ? 'not every model accepts this name' : `another source already has a tool "${valid}"`;
-    if (name !== wanted) renamed({ source: owner.name, tool: wanted, name, reason });
+    if (name !== wanted) renamed({ source: owner.name, ownName: wanted, toolName: name, reason });
     return name;
   }
 

@@ -105,25 +105,25 @@ export interface KeptResult {
 export class RunStop {
   /** Why the run ends now, and goes on later: a call waits. Its other calls end first. */
   suspended: PocketError | undefined;
-  #failure: unknown;
+  #reason: unknown;
   #controller: AbortController | undefined;
 
   /** Why; undefined if the run goes on. */
-  get failure(): unknown {
-    return this.#failure;
+  get reason(): unknown {
+    return this.#reason;
   }
 
   /** Aborted when the run is to end. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#failure !== undefined) this.#controller.abort(this.#failure);
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
-  /** The first failure counts. */
-  stop(failure: unknown): void {
-    this.#failure ??= failure ?? new PocketError('ABORTED', 'The run was stopped.');
-    this.#controller?.abort(this.#failure);
+  /** The first reason counts. */
+  stop(reason: unknown): void {
+    this.#reason ??= reason ?? new PocketError('ABORTED', 'The run was stopped.');
+    this.#controller?.abort(this.#reason);
   }
 }
 
@@ -137,7 +137,7 @@ export interface ActiveCall {
   /** Shared by the calls of the step. */
   stop: RunStop;
   /** What the tool returned, unless a hook changed it. */
-  answer?: CallToolResult;
+  returned?: CallToolResult;
   /** The calls that the tool makes. */
   inner?: InnerCalls;
   /** The tool goes on after a crash by itself. */

@@ -3,7 +3,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, within } from '@pocket-agent/kit';
 import { isHarmlessTwice } from '../access/capabilities.ts';
-import type { ToolCall, ToolResult } from '../base/tool-call.ts';
+import type { CallResults, ToolCall, ToolResult } from '../base/tool-call.ts';
 import { inRun, type RunContext, toolCallContext } from '../run/run-context.ts';
 import { inToolSpan } from '../tracing/tool-span.ts';
 import { permit, preToolCall } from './call-permission.ts';
@@ -20,22 +20,13 @@ import {
   type StepCalls,
 } from './step-calls.ts';
 import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
-import { allowedTool, type ToolCallContext } from './tool-source.ts';
+import { allowedTool, isCaller, type ToolCallContext } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
-
-export interface StepOutcome {
-  /** In the order of the calls. */
-  results: ToolResult[];
-  /** Why the run must stop, after the results are in the history. */
-  failure: unknown;
-  /** Set if a call waits. It has no result yet, and the results of the others are in the journal. */
-  suspended?: PocketError | undefined;
-}
 
 /** A model may ask for thousands of calls in one answer. After this many, other work of the process gets a turn. */
 const CALLS_PER_TURN = 50;
 
-export async function runToolCalls(step: StepCalls, requested: readonly RequestedCall[]): Promise<StepOutcome> {
+export async function runToolCalls(step: StepCalls, requested: readonly RequestedCall[]): Promise<CallResults> {
   const stop = new RunStop();
   const results: ToolResult[] = [];
   const suspended = new Map<number, ActiveCall>();
@@ -45,7 +36,7 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
     for (const [index, request] of waiting) {
       if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(nextTurn) : nextTurn();
       if (turn) await turn;
-      if (stop.failure !== undefined) {
+      if (stop.reason !== undefined) {
         results[index] = notRun(step, request);
         continue;
       }
@@ -58,8 +49,8 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
   const workers = Array.from({ length: parallel }, worker);
   for (const each of workers) await each; // workers never reject
   // a run that fails does not go on, so the calls that wait end with it
-  if (stop.failure !== undefined) for (const [index, active] of suspended) results[index] = endUnmade(active);
-  return { results, failure: stop.failure, suspended: stop.suspended };
+  if (stop.reason !== undefined) for (const [index, active] of suspended) results[index] = endUnmade(active);
+  return { results, runError: stop.reason, suspended: stop.suspended };
 }
 
 /** What every call passes, those of the model and those that tools make. */
@@ -82,7 +73,7 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
   try {
     signal.throwIfAborted();
     const denial = step.hooks.preToolCall && (await preToolCall(active));
-    result = denial ?? (await resultOf(active, await outcomeOf(active)));
+    result = denial ?? (await resultOf(active, await attempt(active)));
   } catch (error) {
     result = errorToolResult(request.call, { error: asError(error), settings: step.settings });
     if (!signal.aborted && isPocketError(error, 'RUN_SUSPENDED') && maySuspend(active)) {
@@ -106,7 +97,7 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
 }
 
 /** Makes the call, if it may be made. What the tool throws is a failure of the tool, not of the run. */
-async function outcomeOf(active: ActiveCall): Promise<Outcome> {
+async function attempt(active: ActiveCall): Promise<Attempt> {
   const { step, request, record } = active;
   const { signal } = step.context;
   const permission = request.isLost ? lost(active) : await permit(active);
@@ -123,9 +114,9 @@ async function outcomeOf(active: ActiveCall): Promise<Outcome> {
   }
   try {
     const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active));
-    const outcome = readToolAnswer(active, entry, await abortable(calling, signal));
-    await keepWhole(step, call, outcome);
-    return outcome;
+    const made = readReturned(active, entry, await abortable(calling, signal));
+    await keepWhole(step, call, made);
+    return made;
   } catch (error) {
     signal.throwIfAborted();
     if (active.resumes && isPocketError(error, 'RUN_SUSPENDED')) throw error;
@@ -134,7 +125,7 @@ async function outcomeOf(active: ActiveCall): Promise<Outcome> {
 }
 
 /** The result of a call of a process that has ended. */
-function lost({ record }: ActiveCall): Failure {
+function lost({ record }: ActiveCall): FailedAttempt {
   note(record, { decision: 'allowed', by: 'policy', reason: 'its process ended before its result was saved' });
   record.outcome = 'failed';
   const text = `The process ended while "${record.call.name}" ran. It may or may not have taken effect; check before you try again.`;
@@ -185,18 +176,19 @@ function callContext(active: ActiveCall): ToolCallContext {
   };
 }
 
-type Outcome = Success | Failure;
+/** A call that was made, or could not be. */
+type Attempt = SuccessfulAttempt | FailedAttempt;
 
-interface Success {
+interface SuccessfulAttempt {
   error?: undefined;
-  answer: CallToolResult;
+  returned: CallToolResult;
   /** Undefined if `onToolResult` makes it. */
   result: ToolResult | undefined;
   whole?: string | undefined;
   kept?: KeptResult | undefined;
 }
 
-interface Failure {
+interface FailedAttempt {
   error: Error;
   entry: ToolEntry | undefined;
   /** The error result of the tool itself. */
@@ -206,44 +198,44 @@ interface Failure {
 }
 
 /** Throws for an answer that cannot be read: that is a failure of the tool, not of the run. */
-function readToolAnswer({ step, record }: ActiveCall, entry: ToolEntry, answer: CallToolResult): Outcome {
+function readReturned({ step, record }: ActiveCall, entry: ToolEntry, returned: CallToolResult): Attempt {
   const { call } = record;
-  if (!answer.isError) {
-    const read = step.hooks.onToolResult ? undefined : toToolResult(call, answer, step.settings);
+  if (!returned.isError) {
+    const read = step.hooks.onToolResult ? undefined : toToolResult(call, returned, step.settings);
     record.outcome = 'done';
-    return { answer, result: read?.result, whole: read?.whole };
+    return { returned, result: read?.result, whole: read?.whole };
   }
-  const text = resultText(answer);
+  const text = resultText(returned);
   const code = looksLikeBadArguments(text, entry) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
-  return { entry, error: new PocketError(code, text), ...toToolResult(call, answer, step.settings) };
+  return { entry, error: new PocketError(code, text), ...toToolResult(call, returned, step.settings) };
 }
 
-async function keepWhole(step: StepCalls, call: ToolCall, outcome: Outcome): Promise<void> {
-  if (outcome.whole === undefined) return;
-  outcome.kept = await abortable(step.keepResult(call, outcome.whole), step.context.signal);
-  if (outcome.kept) outcome.result?.toolResultContent.push({ type: 'text', text: outcome.kept.note });
+async function keepWhole(step: StepCalls, call: ToolCall, made: Attempt): Promise<void> {
+  if (made.whole === undefined) return;
+  made.kept = await abortable(step.keepResult(call, made.whole), step.context.signal);
+  if (made.kept) made.result?.toolResultContent.push({ type: 'text', text: made.kept.note });
 }
 
 /** What the model reads, after the hooks. */
-async function resultOf(active: ActiveCall, outcome: Outcome): Promise<ToolResult> {
+async function resultOf(active: ActiveCall, made: Attempt): Promise<ToolResult> {
   const { step, record } = active;
   const { hooks, hookContext } = step;
   const { signal } = step.context;
   const { call } = record;
   let result: ToolResult;
-  if (outcome.error) result = await failedResult(active, outcome);
-  else if (outcome.result) result = outcome.result;
+  if (made.error) result = await failedResult(active, made);
+  else if (made.result) result = made.result;
   else {
-    const made = await within(signal, hooks.onToolResult?.(hookContext, call, outcome.answer));
-    result = deepCopy(checkedResult(call, made));
+    const read = await within(signal, hooks.onToolResult?.(hookContext, call, made.returned));
+    result = deepCopy(checkedResult(call, read));
   }
   if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(call));
   const changed = await within(signal, hooks.postToolCall?.(hookContext, call, deepCopy(result)));
   if (!changed) {
-    if (!outcome.error && outcome.result) active.answer = outcome.answer;
+    if (!made.error && made.result) active.returned = made.returned;
     return result;
   }
-  await outcome.kept?.discard();
+  await made.kept?.discard();
   return deepCopy(checkedResult(call, changed));
 }
 
@@ -251,10 +243,10 @@ function editedNote({ arguments: args }: ToolCall): { type: 'text'; text: string
   return { type: 'text', text: `[The approver changed the arguments of this call to ${JSON.stringify(args)}]` };
 }
 
-async function failedResult({ step, record, stop }: ActiveCall, failure: Failure): Promise<ToolResult> {
+async function failedResult({ step, record, stop }: ActiveCall, failed: FailedAttempt): Promise<ToolResult> {
   const { settings } = step;
   const { call } = record;
-  const { error, entry, result: ownResult } = failure;
+  const { error, entry, result: ownResult } = failed;
   const decision = await within(step.context.signal, step.hooks.onToolError?.(step.hookContext, call, error));
   if (typeof decision === 'string') return errorToolResult(call, { error, message: decision, settings });
   if (decision === false) {
@@ -281,7 +273,7 @@ function visibleTool({ context: { policy } }: StepCalls, entry: ToolEntry): Tool
 
 /** How MCP servers in several languages word a complaint about arguments. Code may quote that of a call it makes. */
 function looksLikeBadArguments(text: string, entry: ToolEntry | undefined): boolean {
-  if (entry?.source.showCaller) return false;
+  if (entry && isCaller(entry.source)) return false;
   return /validation error|invalid (arguments|params|parameters|input)|unexpected.?keyword|missing required|-32602/i.test(
     text,
   );

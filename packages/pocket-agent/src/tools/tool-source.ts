@@ -159,6 +159,13 @@ export interface ShownCaller {
   describe?: ((name: string) => string | undefined) | undefined;
 }
 
+/** A source whose tool calls others for the model, such as `run_code`. */
+export type CallerSource = ToolSource & Required<Pick<ToolSource, 'showCaller'>>;
+
+export function isCaller(source: ToolSource): source is CallerSource {
+  return source.showCaller !== undefined;
+}
+
 /** The same source for a user that must not close it. */
 export function withoutClose(source: ToolSource): ToolSource {
   return {
@@ -179,7 +186,7 @@ export function withoutClose(source: ToolSource): ToolSource {
     providerTool: (tool) => source.providerTool?.(tool),
     exposure: (tool) => source.exposure?.(tool),
     group: (tool) => source.group?.(tool),
-    ...(source.showCaller ? { showCaller: (tool, reach) => source.showCaller?.(tool, reach) ?? { tool } } : {}),
+    ...(isCaller(source) ? { showCaller: (tool, reach) => source.showCaller(tool, reach) } : {}),
   };
 }
 

@@ -485,7 +485,7 @@ describe('a tool that changed', () => {
       listed = tools;
       source.revision++;
       await agent.run('Go.', {
-        onEvent: ({ type, data }) => void (type === 'tool_changed' && changed.push(data.tool)),
+        onEvent: ({ type, data }) => void (type === 'tool_changed' && changed.push(data.toolName)),
       });
     }
     expect(changed).toEqual(['note']);

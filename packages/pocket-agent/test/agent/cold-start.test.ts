@@ -6,16 +6,19 @@ import { quickStart } from '../fixtures/programs/quick-start.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** The modules that a program loads, as Node resolves them. */
-function modulesOf(program: string): string[] {
+/** The modules that the parts of a program load, as Node resolves them: for each part also those of the parts before it. */
+function modulesOf(...parts: string[]): string[][] {
   const spy = `import { registerHooks } from 'node:module';
     const urls = new Set();
+    const lists = [];
     registerHooks({ resolve(specifier, context, next) {
       const found = next(specifier, context);
       urls.add(found.url);
       return found;
     } });
-    process.on('exit', () => console.log(JSON.stringify([...urls])));`;
+    globalThis.partEnds = () => lists.push([...urls]);
+    process.on('exit', () => console.log(JSON.stringify(lists)));`;
+  const program = parts.map((part) => `{ ${part} }\npartEnds();`).join('\n');
   const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
@@ -24,34 +27,30 @@ function modulesOf(program: string): string[] {
   );
   expect(stderr).toBe('');
   expect(status).toBe(0);
-  const urls: unknown = JSON.parse(stdout.trim());
-  if (!Array.isArray(urls)) throw new Error(`Not a list: ${stdout}`);
-  return urls.map(String).filter((url) => !url.startsWith('data:'));
+  const lists: string[][] = JSON.parse(stdout.trim());
+  return lists.map((urls) => urls.filter((url) => !url.startsWith('data:')));
 }
 
 const isOurs = (url: string) => /\/packages\/((pocket-agent|kit|schema)\/src\/|http\/src\/json-weight\.)/.test(url);
 
-test('import "pocket-agent" loads no package from outside this repository', () => {
-  const urls = modulesOf(`await import('pocket-agent');`);
-  expect(urls.some((url) => url.endsWith('/src/index.ts'))).toBe(true);
-  expect(urls.filter((url) => !isOurs(url) && url.startsWith('file:'))).toEqual([]);
-  const lazy = ['demo-model/model', 'sampling', 'serve', 'http-server', 'testing'];
-  expect(urls.filter((url) => lazy.some((name) => url.endsWith(`/src/${name}.ts`)))).toEqual([]);
-});
-
-test('making an agent with a model, tools and MCP servers loads no package from outside this repository', () => {
-  const urls = modulesOf(`
+test('importing pocket-agent and making an agent with a model, tools and MCP servers loads no package from outside', () => {
+  const imports = `await import('pocket-agent');`;
+  const makes = `
     const { PocketAgent, tool } = await import('pocket-agent');
     new PocketAgent({
       agentConfig: { llmModel: 'anthropic/claude-sonnet-5', systemPrompt: 'Hi' },
       mcpConfig: { mcpServers: { files: { command: 'nothing' }, web: { url: 'http://127.0.0.1:9/mcp' } } },
       tools: [tool({ name: 'look', description: 'Looks', run: () => 'a cat' })],
-    });`);
-  expect(urls.filter((url) => !isOurs(url) && url.startsWith('file:'))).toEqual([]);
+    });`;
+  const [imported = [], made = []] = modulesOf(imports, makes);
+  expect(imported.some((url) => url.endsWith('/src/index.ts'))).toBe(true);
+  const lazy = ['demo-model/model', 'sampling', 'serve', 'http-server', 'testing'];
+  expect(imported.filter((url) => lazy.some((name) => url.endsWith(`/src/${name}.ts`)))).toEqual([]);
+  expect(made.filter((url) => !isOurs(url) && url.startsWith('file:'))).toEqual([]);
 });
 
 test('calling a tool of a server that speaks stdio loads no HTTP client of Node', () => {
-  const urls = modulesOf(`
+  const [urls = []] = modulesOf(`
     for (const name of ['Response', 'Headers']) {
       Object.defineProperty(globalThis, name, { get: () => { throw new Error(name + ' was loaded'); } });
     }
@@ -66,7 +65,7 @@ test('calling a tool of a server that speaks stdio loads no HTTP client of Node'
 });
 
 test('a run loads the package of its own provider and no other', () => {
-  const urls = modulesOf(`
+  const [urls = []] = modulesOf(`
     const { PocketAgent } = await import('pocket-agent');
     const modelSettings = { apiKey: 'none', baseUrl: 'http://127.0.0.1:9/v1' };
     const agentConfig = { llmModel: 'openai-compatible/none', modelSettings };
@@ -91,12 +90,13 @@ test('a run loads the API of OpenTelemetry only if the application has registere
     const agent = new PocketAgent({ llmModel: 'demo' });
     await agent.run('Hello');`;
   const isApi = (url: string) => url.includes('/@opentelemetry/api/');
-  expect(modulesOf(run).filter(isApi)).toEqual([]);
   const register = `
     const require = (await import('node:module')).createRequire(${JSON.stringify(import.meta.url)});
     const { TracerProvider } = require('@opentelemetry/sdk-trace');
     require('@opentelemetry/api').trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [] }));`;
   const esm = (url: string) => isApi(url) && url.endsWith('.mjs');
-  expect(modulesOf(register).filter(esm)).toEqual([]);
-  expect(modulesOf(`${register}\n${run}`).filter(esm)).not.toEqual([]);
+  const [without = [], registered = [], traced = []] = modulesOf(run, register, run);
+  expect(without.filter(isApi)).toEqual([]);
+  expect(registered.filter(esm)).toEqual([]);
+  expect(traced.filter(esm)).not.toEqual([]);
 });

@@ -2,10 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { PocketAgent, Router } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { everyModel, FakeProviders, PIXEL } from '../fixtures/providers/fake-providers.ts';
 import { type Host, listen } from '../fixtures/servers/http-hosts.ts';
 import { expectLittleWork, silent } from '../helpers.ts';
@@ -50,11 +49,6 @@ async function onDisk(name: string, content: Buffer | string): Promise<string> {
   const path = join(folder, name);
   await writeFile(path, content);
   return path;
-}
-
-/** Unlike that of ScriptedModel, its provider fetches no URLs. */
-function downloadingModel(script: ConstructorParameters<typeof ScriptedModel>[0]): ScriptedModel {
-  return Object.assign(new ScriptedModel(script), { supportedUrls: {} });
 }
 
 const urlOf = (path: string) => `${new URL(host.url).origin}${path}`;
@@ -290,37 +284,6 @@ describe('a URL', () => {
     fake.script('A report.');
     await fake.agent('ollama/qwen3:8b').run({ text: 'Read.', files: [{ url: urlOf('/plain/report.pdf') }] });
     expect(`${fake.lastBody}`).toContain(PDF_BASE64);
-  });
-
-  test('that expands without end is read up to its limit', async () => {
-    const bomb = gzipSync(Buffer.alloc(200_000_000));
-    const packed = await listen(undefined, (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/pdf', 'content-encoding': 'gzip' }).end(bomb);
-    });
-    onTestFinished(() => packed.close());
-    const before = process.memoryUsage.rss();
-    expect(await read(`${new URL(packed.url).origin}/bomb.pdf`)).toContain('The answer is larger than 20971520 bytes');
-    expect(process.memoryUsage.rss() - before).toBeLessThan(150_000_000);
-  });
-
-  test('of many large files: four are downloaded at a time, and 100 MB of one prompt', async () => {
-    let [open, most] = [0, 0];
-    const many = await listen(undefined, (_request, response) => {
-      most = Math.max(most, ++open);
-      response.on('close', () => open--);
-      response.writeHead(200, { 'content-type': 'application/pdf' }).end(Buffer.alloc(19_000_000));
-    });
-    onTestFinished(() => many.close());
-    const { origin } = new URL(many.url);
-    const model = downloadingModel(['Read.']);
-    const files = Array.from({ length: 40 }, (_, index) => ({ url: `${origin}/${index}.pdf` }));
-    await new PocketAgent({ llmModel: model, logger: silent }).run({ text: 'Read.', files });
-    const content = model.calls[0]?.prompt.at(-1)?.content ?? [];
-    const kept = typeof content === 'string' ? [] : content.filter(({ type }) => type === 'file');
-    expect(kept.length).toBeGreaterThanOrEqual(5);
-    expect(kept.length).toBeLessThanOrEqual(9);
-    expect(JSON.stringify(content.slice(-1))).toContain('the files of a prompt may have 100 MB together');
-    expect(most).toBeLessThanOrEqual(4);
   });
 
   test.each([

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Message, PocketAgent } from 'pocket-agent';
 import { expect, test } from 'vitest';
-import { series } from '../../../kit/test/series.ts';
 import type { ResumedOptions } from '../fixtures/programs/resumed.ts';
 import { expectValidHistory } from '../helpers.ts';
 
@@ -42,7 +41,7 @@ const moments = [
   [2, 'after'],
 ] as const;
 
-test.each(series(2, moments))(
+test.each(moments)(
   'a run that is killed again and again, at write %i (%s), ends once and repeats no effect',
   async (killAt, place) => {
     const { processes, effects, answer, messages } = await chain(killAt, place);

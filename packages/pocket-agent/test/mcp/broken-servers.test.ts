@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { forward, listen, refuse, startOldSseHost, startUntoldHost } from '../fixtures/servers/http-hosts.ts';
 import { modernServer } from '../fixtures/servers/modern-tools.ts';
 import { type Answer, json, listing, plainHost, streamed } from '../fixtures/servers/plain-host.ts';
-import { eventually, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
+import { eventually, open, testClient, textOfResult } from '../fixtures/world.ts';
 
 afterEach(() => vi.useRealTimers());
 
@@ -199,16 +199,6 @@ test('the total timeout of a call covers all its attempts', async () => {
   const begun = performance.now();
   await expect(client.callTool('it', {})).rejects.toThrow('ran longer than 1500 ms');
   expect([runs, performance.now() - begun < 2_300]).toEqual([2, true]);
-});
-
-test('a message that is too long for stdio fails with an error that says so', async () => {
-  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'huge') } } });
-  const reason = 'it wrote a message to stdout that exceeds the limit of 10 MB';
-  await expect(client.callTool('huge', {})).rejects.toThrow(`The connection to MCP server "it" was lost: ${reason}`);
-  await expect(client.callTool('huge_write', {})).rejects.toMatchObject({
-    code: 'TOOL_OUTCOME_UNKNOWN',
-    cause: { message: reason },
-  });
 });
 
 test('a call can be aborted while its tool is looked up', async () => {

@@ -74,7 +74,7 @@ test('toolPrefix "never" adds no prefix; of two equal names one is renamed, and 
   expect(second).toMatch(/^now_[0-9a-f]{6}$/);
   expect(more).toEqual([]);
   expect(renamed).toEqual([
-    { source: 'clock', tool: 'now', name: second, reason: 'another source already has a tool "now"' },
+    { source: 'clock', ownName: 'now', toolName: second, reason: 'another source already has a tool "now"' },
   ]);
   expect(textOfResult(await client.callTool('now', {}))).toBe('w/now');
   expect(textOfResult(await client.callTool(second ?? '', {}))).toBe('c/now');
@@ -89,7 +89,7 @@ test('names that models refuse are made valid and unique, and calls still reach 
   const { client } = testClient({
     mcpConfig: { mcpServers },
     toolPrefix: 'always',
-    onToolRenamed: ({ tool, name, reason }) => renamed.push(`${tool} -> ${name}: ${reason}`),
+    onToolRenamed: ({ ownName, toolName, reason }) => renamed.push(`${ownName} -> ${toolName}: ${reason}`),
   });
   const given = names(await client.listTools());
   expect(new Set(given).size).toBe(4);
@@ -112,7 +112,7 @@ test('an agent emits an event for a renamed tool', async () => {
   });
   await agent.run('hi');
   const renamed = hooks.events.flatMap((event) => (event.type === 'tool_renamed' ? [event.data] : []));
-  expect(renamed).toEqual([expect.objectContaining({ tool: 'files.read', name: 'files_read' })]);
+  expect(renamed).toEqual([expect.objectContaining({ ownName: 'files.read', toolName: 'files_read' })]);
   await agent.close();
 });
 

@@ -1,9 +1,6 @@
 // An agent served over HTTP, as its clients meet it: every kind of client, both eras, guards, sessions, the end.
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -650,14 +647,6 @@ describe('the end of conversations and servers', () => {
     await talker.close().catch(() => {});
     await said;
     await agent.close();
-  });
-
-  test('a program ends by itself after close()', async () => {
-    const script = fileURLToPath(new URL('../fixtures/programs/served-over-http.ts', import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, ['-C', 'pocket-agent/source', script], {
-      timeout: 20_000 * Number(process.env.TEST_PATIENCE),
-    });
-    expect(stdout).toBe('closed\n');
   });
 
   test('the agent stays usable after its server was closed, and can be served again', async () => {

@@ -3,13 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { series } from '../../../kit/test/series.ts';
 import { stdio } from '../fixtures/world.ts';
 import { clientKinds, connect, textOf } from './clients.ts';
 
 const servedAgent = stdio('served-agent.ts');
 
-describe.concurrent.each(series(1, clientKinds.toReversed()))('with %s', (kind) => {
+describe.concurrent.each(clientKinds)('with %s', (kind) => {
   test('a connection is a conversation, reports progress and can be cancelled', async ({ expect }) => {
     const talker = await connect(kind, servedAgent);
     try {
@@ -126,7 +125,7 @@ describe.concurrent('a process', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test.for(series(1, ['SIGTERM', 'SIGINT'] as const))(
+  test.for(['SIGTERM', 'SIGINT'] as const)(
     'ends with its children on %s, in the middle of a run',
     async (signal, context) => {
       const raw = startRaw(context);

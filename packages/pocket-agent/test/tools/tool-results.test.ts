@@ -316,7 +316,7 @@ describe('plain functions as tools', () => {
     });
     await agent.run('x');
     expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['function', 'server']);
-    expect(renamed).toMatchObject([{ tool: 'same', name: expect.stringMatching(/^same_[0-9a-f]{6}$/) }]);
+    expect(renamed).toMatchObject([{ ownName: 'same', toolName: expect.stringMatching(/^same_[0-9a-f]{6}$/) }]);
   });
 });
 

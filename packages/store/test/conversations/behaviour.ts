@@ -10,7 +10,7 @@ import {
   type ExportedConversation,
   openConversations,
 } from '../../src/index.ts';
-import { expectWholeRuns, startWriter } from './processes.ts';
+import { startWriter } from './processes.ts';
 
 type Script = ConstructorParameters<typeof ScriptedModel>[0];
 
@@ -133,43 +133,6 @@ export function testConversations(newDatabase: () => Promise<string>): void {
     expect(model.calls).toEqual([]);
     await two.run('now');
     expect(textsOf(two.messages)).toEqual(['go', 'one', 'now', 'later']);
-  });
-
-  test('two processes that write to one conversation neither interleave nor lose a run', async () => {
-    const writers = ['ann', 'bob'].map((name) => startWriter({ location, id: 'x', name, runs: 8 }));
-    await Promise.all(writers.map(({ ended }) => ended));
-    const questions = await expectWholeRuns(chats, 'x');
-    expect(questions.toSorted()).toEqual(
-      ['ann', 'bob'].flatMap((name) => Array.from({ length: 8 }, (_, run) => `${name} question ${run}`)),
-    );
-    expect((await chats.get('x'))?.messages).toBe(16 * 5);
-  });
-
-  test('processes killed at any moment leave a valid history, which the next one continues', async () => {
-    const ended: string[] = [];
-    for (let round = 0; round < 3; round++) {
-      const writer = startWriter({ location, id: 'x', name: `p${round}`, runs: 5_000, leaseMs: 200 });
-      await writer.printed('ended 0');
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
-      writer.child.kill('SIGKILL');
-      await writer.ended;
-      const runs = writer.lines.filter((line) => line.startsWith('ended'));
-      ended.push(...runs.map((line) => `p${round} question ${line.split(' ')[1]}`));
-      const questions = await expectWholeRuns(chats, 'x');
-      for (const question of ended) expect(questions).toContain(question);
-    }
-    await say('x', 'still here');
-  });
-
-  test('a process that did not renew its lease cannot write over the one that took the conversation', async () => {
-    const writer = startWriter({ location, id: 'x', name: 'late', runs: 2, leaseMs: 100, blocks: true });
-    await writer.printed('blocked');
-    await say('x', 'taken');
-    writer.child.stdin?.write('.');
-    await writer.ended;
-    expect(writer.lines).toEqual(['ready', 'blocked', 'failed CONVERSATION_LOST', 'ended 0', 'ended 1']);
-    const texts = textsOf((await chats.export<Message>('x'))?.messages);
-    expect(texts).toEqual(['late question 0', 'taken', 'ok', 'late question 1', 'late answer 0']);
   });
 
   test('a run whose conversation is deleted fails, and the next one begins anew', async () => {

@@ -8,6 +8,7 @@ import { startPostgres, type TestPostgres } from '../postgres.ts';
 import { testConversations } from './behaviour.ts';
 import { testSavedCompaction } from './compaction-behaviour.ts';
 import { expectWholeRuns, startWriter } from './processes.ts';
+import { testProcesses } from './processes-behaviour.ts';
 import { testSavedResults } from './results-behaviour.ts';
 import { testTurns } from './turns-behaviour.ts';
 
@@ -25,6 +26,7 @@ afterAll(async () => {
 });
 
 testConversations(() => postgres.createDatabase());
+testProcesses(() => postgres.createDatabase());
 testTurns(() => postgres.createDatabase());
 testSavedCompaction(() => postgres.createDatabase());
 testSavedResults(() => postgres.createDatabase());

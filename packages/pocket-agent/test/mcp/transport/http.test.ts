@@ -1,5 +1,4 @@
 // Servers over HTTP: addresses, the old SSE transport, ends of sessions, servers that require a login, addresses without a server.
-import { spawn } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import {
   forward,
@@ -11,7 +10,7 @@ import {
   startOldSseHost,
 } from '../../fixtures/servers/http-hosts.ts';
 import { modernServer } from '../../fixtures/servers/modern-tools.ts';
-import { fixture, open, stdio, testClient, textOfResult } from '../../fixtures/world.ts';
+import { open, testClient, textOfResult } from '../../fixtures/world.ts';
 
 describe('query parameters', () => {
   const mcpServerQueryParams = { context_id: 'a b&c=d', ü: '1+1' };
@@ -180,29 +179,6 @@ describe('close', () => {
     while (host.seen.length === 0) await new Promise((resolve) => setImmediate(resolve));
     await client.close();
     expect(await listing).toEqual([]);
-  });
-
-  test('leaves nothing open: a script ends by itself after any transport', async () => {
-    const hosts = await Promise.all([open(startLegacyHost()), open(startModernHost()), open(startOldSseHost())]);
-    const gone = await startLegacyHost();
-    await gone.close();
-    const mcpServers = {
-      ...Object.fromEntries(hosts.map(({ url }, index) => [`http${index}`, { url }])),
-      child: stdio('stdio-server.ts'),
-      gone: { url: gone.url },
-    };
-    const args = ['-C', 'pocket-agent/source', fixture('script.ts'), JSON.stringify({ mcpServers })];
-    const script = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    let closedAt = 0;
-    script.stdout.on('data', (chunk: Buffer) => {
-      output += chunk;
-      if (output.includes('closed')) closedAt = Date.now();
-    });
-    const code = await new Promise((resolve) => script.once('exit', resolve));
-    expect(code).toBe(0);
-    expect(output).toMatch(/^\d\d\nclosed\n$/);
-    expect(Date.now() - closedAt).toBeLessThan(15_000);
   });
 
   test('releases a server of this process, which can then serve another client', async () => {

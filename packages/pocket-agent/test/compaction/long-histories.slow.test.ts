@@ -3,7 +3,6 @@ import type { LanguageModelV4Content, LanguageModelV4Prompt } from '@ai-sdk/prov
 import { type Message, PocketAgent, tool } from 'pocket-agent';
 import { recordEvents } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
-import { series } from '../../../kit/test/series.ts';
 import { StrictModel } from '../fixtures/strict-model.ts';
 import { expectValidHistory, silent } from '../helpers.ts';
 
@@ -63,7 +62,7 @@ const conversations = [
   ...[1, 2, 3].map((seed) => ({ turns: TURNS, seed })),
 ];
 
-test.each(series(2, conversations))(
+test.each(conversations)(
   '$turns turns in a row are compacted again and again (seed $seed)',
   async ({ turns, seed }) => {
     const random = numbers(seed + 100);

@@ -1,12 +1,11 @@
-// What a server may send at most over HTTP, however it is packed.
+// What a server may send at most: over HTTP, however it is packed, and over stdio.
 import type { ServerResponse } from 'node:http';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { fileOAuth, type McpServerEntry } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
-import { series } from '../../../../kit/test/series.ts';
 import { listen, startOldSseHost } from '../../fixtures/servers/http-hosts.ts';
 import { type Answer, json, listing, plainHost } from '../../fixtures/servers/plain-host.ts';
-import { eventually, folder, open, testClient, textOfResult } from '../../fixtures/world.ts';
+import { eventually, folder, open, stdio, testClient, textOfResult } from '../../fixtures/world.ts';
 
 const LIMIT = 'it sent a message that exceeds the limit of 10 MB';
 const SIZE = 10 * 1_024 * 1_024; // of the text alone, so that the message is longer
@@ -56,7 +55,7 @@ const forms: [string, Answer][] = [
 ];
 
 describe.each(ways)('with %s an answer of more than 10 MB after decompression', (_what, entry) => {
-  test.each(series(1, forms))('as %s fails the call and names the server and the limit', async (_form, answer) => {
+  test.each(forms)('as %s fails the call and names the server and the limit', async (_form, answer) => {
     const { client, host } = await clientOf({ 'tools/list': harmless, 'tools/call': answer }, entry);
     await expect(client.callTool('it', {})).rejects.toMatchObject({
       code: 'MCP_REQUEST_FAILED',
@@ -87,7 +86,7 @@ describe.each(ways)('with %s an answer of more than 10 MB after decompression', 
   });
 });
 
-test.each(series(1, ['\r', '\r\n', '\n']))(
+test.each(['\r', '\r\n', '\n'])(
   'a stream may be longer than the limit for one message, with lines that end with %j',
   async (end) => {
     const log = { method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(4 * 1_024 * 1_024) } };
@@ -149,4 +148,14 @@ test('a server that broke the limit is used again', async () => {
   const { client } = await clientOf({ 'tools/list': harmless, 'tools/call': answer });
   await expect(client.callTool('it', {})).rejects.toThrow(LIMIT);
   expect(await client.callTool('it', {})).toEqual({ content: [] });
+});
+
+test('a message that is too long for stdio fails with an error that says so', async () => {
+  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'huge') } } });
+  const reason = 'it wrote a message to stdout that exceeds the limit of 10 MB';
+  await expect(client.callTool('huge', {})).rejects.toThrow(`The connection to MCP server "it" was lost: ${reason}`);
+  await expect(client.callTool('huge_write', {})).rejects.toMatchObject({
+    code: 'TOOL_OUTCOME_UNKNOWN',
+    cause: { message: reason },
+  });
 });

@@ -12,11 +12,10 @@ import {
 } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, expect, test } from 'vitest';
-import { series } from '../../kit/test/series.ts';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import { clientOf, message, questionsOf, send, stateOf, World } from './fixtures/world.ts';
 
-const SEEDS = series(3, [1, 2, 3, 4, 5, 6, 7, 8]);
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
 
 const world = new World();
 afterEach(() => world.close());

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { series } from '../../../../kit/test/series.ts';
 import { eventually, folder, isAlive, stdio, testClient, textOfResult } from '../../fixtures/world.ts';
 
 describe('a stdio server', () => {
@@ -149,16 +148,13 @@ describe('a program that is ended by a signal', () => {
     return { program, pids: JSON.parse(readFileSync(file, 'utf8')) };
   }
 
-  test.each(series(1, ['SIGTERM', 'SIGINT', 'SIGHUP'] as const))(
-    'ends its servers and exits with %s',
-    async (signal) => {
-      const { program, pids } = await start();
-      expect(pids.map(isAlive)).toEqual([true, true]);
-      program.kill(signal);
-      expect(await once(program, 'exit')).toEqual([null, signal]);
-      await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
-    },
-  );
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('ends its servers and exits with %s', async (signal) => {
+    const { program, pids } = await start();
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    program.kill(signal);
+    expect(await once(program, 'exit')).toEqual([null, signal]);
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
+  });
 
   test('ends even if the package signal-exit also listens', async () => {
     const { program, pids } = await start('polite');

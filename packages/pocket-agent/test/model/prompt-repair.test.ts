@@ -1,9 +1,9 @@
 // A conversation continues after any answer: what a provider would reject is not sent to it.
 import { type FunctionTool, PocketAgent, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { series } from '../../../kit/test/series.ts';
 import type { FakeAnswer } from '../fixtures/providers/fake-dialect.ts';
 import { everyModel, FakeProviders, PIXEL } from '../fixtures/providers/fake-providers.ts';
+import { ask, type How, oncePerDialect } from '../fixtures/providers/questions.ts';
 
 let fake: FakeProviders;
 beforeAll(async () => {
@@ -11,22 +11,6 @@ beforeAll(async () => {
 });
 afterAll(() => fake.close());
 afterEach(() => fake.reset());
-
-type How = 'run' | 'stream';
-
-/** The answer, or the code of the error in its place. */
-async function ask(agent: PocketAgent, text: string, how: How): Promise<string> {
-  try {
-    if (how === 'run') return await agent.run(text);
-    const events = agent.stream(text);
-    for (;;) {
-      const { value, done } = await events.next();
-      if (done) return value;
-    }
-  } catch (error) {
-    return String(error instanceof Error && 'code' in error ? error.code : error);
-  }
-}
 
 /** After `answers` to a first question the conversation must go on, whole and streamed. */
 async function survives(agent: PocketAgent, how: How, answers: readonly FakeAnswer[], question = 'First?') {
@@ -44,7 +28,6 @@ const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('b
 const BMP = Buffer.from('BM\x00\x00\x00\x00pixels', 'latin1').toString('base64');
 const HEIC = Buffer.from('\x00\x00\x00\x18ftypheic\x00\x00', 'latin1').toString('base64');
 const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 74, 70, 73, 70]).toString('base64');
-const HUGE = PIXEL.replace(/=+$/, '') + 'A'.repeat(5_300_000 - PIXEL.length);
 
 const look: FunctionTool = tool({ name: 'look', description: 'Looks', run: () => 'a cat' });
 /** By what they are; `sent` is what the provider gets of an image that can be repaired. */
@@ -67,16 +50,9 @@ const text = (value: string) => ({ type: 'text', text: value });
 const takePhoto: FakeAnswer = { toolCalls: [{ name: 'photo', arguments: {} }] };
 const lookOnce: FakeAnswer = { toolCalls: [{ name: 'look', arguments: {} }] };
 
-/** Azure and the short name of a model speak as OpenAI does. */
-const isCopy = (model: string) => model === 'gpt-5.1' || model.startsWith('azure/');
-const oncePerDialect = everyModel.filter(({ model }) => !isCopy(model));
-const streamed = oncePerDialect.map(({ model }) => ({ model, how: 'stream' as const }));
-const others = everyModel.flatMap(({ model }) => [
-  { model, how: 'run' as const },
-  ...(isCopy(model) ? [{ model, how: 'stream' as const }] : []),
-]);
+const everyWay = everyModel.flatMap(({ model }) => (['run', 'stream'] as const).map((how) => ({ model, how })));
 
-describe.each(series(streamed.length, [...streamed, ...others]))('$model ($how) continues after', ({ model, how }) => {
+describe.each(everyWay)('$model ($how) continues after', ({ model, how }) => {
   test('blank text before a tool call', async () => {
     const agent = fake.agent(model, { tools: [look] });
     expect(await survives(agent, how, [{ ...lookOnce, text: '\n\n' }, { text: 'A cat.' }])).toBe('A cat.');
@@ -151,25 +127,6 @@ describe.each(oncePerDialect)('$model continues after', ({ model }) => {
   });
 });
 
-/** One model for each set of rules, since such an image takes a second; first those that accept it and that do not. */
-const rulesOfImages = ['openai/', 'anthropic/', 'groq/', 'openai-chat/', 'mistral/', 'google/'].flatMap((provider) =>
-  everyModel.filter(({ model }) => model.startsWith(provider)),
-);
-
-test.each(series(3, rulesOfImages))(
-  '$model gets a large image, or a note if it is larger than it accepts, and continues',
-  async ({ model, provider }) => {
-    const tools = [camera([{ type: 'image', mimeType: 'image/png', data: HUGE }])];
-    const agent = fake.agent(model, { tools, config: { allowImages: true }, maxToolResultBytes: 1_000_000 });
-    fake.script(takePhoto, { text: 'Done.' }, { text: 'Fine.' });
-    expect(await agent.run('First?')).toBe('Done.');
-    expect(await agent.run('And now?')).toBe('Fine.');
-    expect(fake.rejected).toEqual([]);
-    const isLeftOut = provider === 'anthropic' || provider === 'groq';
-    expect(`${fake.lastBody}`.includes('larger than this model accepts')).toBe(isLeftOut);
-  },
-);
-
 test('parts that were left out of a prompt stay in the history', async () => {
   const tools = [camera([{ type: 'image', mimeType: 'image/svg+xml', data: SVG }])];
   const agent = fake.agent('anthropic/claude-sonnet-4-5', { tools, config: { allowImages: true } });
@@ -177,31 +134,4 @@ test('parts that were left out of a prompt stay in the history', async () => {
   expect(JSON.stringify(agent.messages)).toContain(SVG);
   expect(agent.messages[1]?.content[0]).toEqual({ type: 'text', text: '\n\n' });
   expect(`${fake.lastBody}`).toContain('image/svg+xml left out: this model accepts png, jpeg, gif, webp');
-});
-
-/** Those with packages of their own come first. */
-const byPackage = ['anthropic/', 'google/', 'openai/', 'openai-compatible/'];
-const rank = ({ model }: { model: string }) => byPackage.findIndex((prefix) => model.startsWith(prefix)) >>> 0;
-
-describe.each(
-  series(
-    5,
-    oncePerDialect.toSorted((a, b) => rank(a) - rank(b)),
-  ),
-)('$model', ({ model }) => {
-  test('the conversation continues after a stream that ended after any of its events', async () => {
-    const whole: FakeAnswer = { text: 'One moment.', reasoning: 'Let me see.', toolCalls: lookOnce.toolCalls ?? [] };
-    // until a stream had no event left to leave out
-    for (let endAfter = 1; fake.shortened === endAfter - 1; endAfter++) {
-      const agent = fake.agent(model, { tools: [look], limits: { modelRetries: 0 } });
-      fake.script({ ...whole, endAfter });
-      fake.script('A cat.');
-      const first = await ask(agent, 'What is there?', 'stream');
-      if (first !== 'A cat.') expect(await ask(agent, 'And now?', 'stream')).toBe('A cat.');
-      fake.script('Fine.');
-      expect(await ask(agent, 'Sure?', 'run')).toBe('Fine.');
-      expect(fake.rejected, `after ${endAfter} events`).toEqual([]);
-    }
-    expect(fake.shortened).toBeGreaterThan(2);
-  });
 });

@@ -1,37 +1,12 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { series } from '../../kit/test/series.ts';
 import { CommandFolder } from './fixtures/command.ts';
+import { newProject, root, templates, version, workingFolder } from './fixtures/projects.ts';
 
 const folder = new CommandFolder();
-const root = fileURLToPath(new URL('../../..', import.meta.url));
-const { version } = JSON.parse(readFileSync(join(root, 'packages/cli/package.json'), 'utf8'));
-const packages = ['', '-mattermost', '-redis', '-store', '-tool-folder'];
-const templates = ['agent', 'mcp-server', 'bot'];
-
-/** An empty working folder beside a folder of tarballs, which need no content to be copied. */
-async function workingFolder(): Promise<string> {
-  const cwd = await mkdtemp(join(folder.path, 'new-'));
-  await mkdir(join(cwd, 'tarballs'));
-  for (const name of packages) await writeFile(join(cwd, 'tarballs', `pocket-agent${name}-${version}.tgz`), name);
-  return cwd;
-}
-
-/** Creates the project `corner-shop` and returns its folder. */
-async function newProject(template: string): Promise<string> {
-  const cwd = await workingFolder();
-  const args = ['new', 'corner-shop', '--template', template, '--tarballs', 'tarballs'];
-  const { code, stdout, stderr } = await folder.command(args, { cwd });
-  expect({ code, stdout }).toEqual({ code: 0, stdout: `${join(cwd, 'corner-shop')}\n` });
-  expect(stderr).toContain('cd corner-shop && npm install && npm test\n');
-  return join(cwd, 'corner-shop');
-}
-
 const filesIn = (project: string) =>
   globSync('**', { cwd: project, withFileTypes: true }).filter((file) => file.isFile());
 const read = (project: string, file: string) => readFileSync(join(project, file), 'utf8');
@@ -48,7 +23,7 @@ interface Service {
 
 describe.each(['agent', 'bot'])('compose.yaml of the template %s', (template) => {
   const open = async () => {
-    const project = await newProject(template);
+    const project = await newProject(folder, template);
     const compose = parse(read(project, 'compose.yaml')) as { services: Record<string, Service>; volumes: object };
     const { [template]: app, ...others } = compose.services;
     if (!app) throw new Error(`There is no service ${template}.`);
@@ -108,7 +83,7 @@ describe.each(['agent', 'bot'])('compose.yaml of the template %s', (template) =>
 
 describe.each(templates)('pocket-agent new --template %s', (template) => {
   test('writes the files of a project, with its name in place of that of the template', async () => {
-    const project = await newProject(template);
+    const project = await newProject(folder, template);
     const expected = ['agent.ts', 'agent.test.ts', 'mcp.json', 'Dockerfile', '.dockerignore', '.gitignore', '.env']
       .concat(['.github/workflows/ci.yml', 'README.md', 'tsconfig.json', 'tools/Shop/manifest.yaml'])
       .concat(template === 'mcp-server' ? [] : ['compose.yaml']);
@@ -119,7 +94,7 @@ describe.each(templates)('pocket-agent new --template %s', (template) => {
   });
 
   test('installs Pocket Agent from tarballs in the project', async () => {
-    const project = await newProject(template);
+    const project = await newProject(folder, template);
     const dependencies: Record<string, string> = JSON.parse(read(project, 'package.json')).dependencies;
     const own = Object.keys(dependencies).filter((name) => name.includes('pocket-agent'));
     const files = own.map((name) => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
@@ -129,9 +104,9 @@ describe.each(templates)('pocket-agent new --template %s', (template) => {
   });
 
   test('makes secrets of its own, which only the owner can read, and which git and Docker ignore', async () => {
-    const project = await newProject(template);
+    const project = await newProject(folder, template);
     const secrets = read(project, '.env').match(/[0-9a-f]{48}/g) ?? [];
-    const others = read(await newProject(template), '.env').match(/[0-9a-f]{48}/g) ?? [];
+    const others = read(await newProject(folder, template), '.env').match(/[0-9a-f]{48}/g) ?? [];
     expect(secrets.length).toBeGreaterThan(0);
     expect(new Set([...secrets, ...others]).size).toBe(2 * secrets.length);
     expect(statSync(join(project, '.env')).mode & 0o777).toBe(0o600);
@@ -139,7 +114,7 @@ describe.each(templates)('pocket-agent new --template %s', (template) => {
   });
 
   test('gives compose.yaml only variables that are in .env', async () => {
-    const project = await newProject(template);
+    const project = await newProject(folder, template);
     if (template === 'mcp-server') return expect(existsSync(join(project, 'compose.yaml'))).toBe(false);
     const used = [...read(project, 'compose.yaml').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
     expect(used).toContain('POSTGRES_PASSWORD');
@@ -147,28 +122,9 @@ describe.each(templates)('pocket-agent new --template %s', (template) => {
   });
 });
 
-describe.each(series(1, templates))('pocket-agent new --template %s', (template) => {
-  test('writes tests that pass', async () => {
-    const project = await newProject(template);
-    await symlink(join(root, 'node_modules'), join(project, 'node_modules'));
-    const sources = ['-C', 'pocket-agent/source'];
-    const mcp = JSON.parse(await readFile(join(project, 'mcp.json'), 'utf8'));
-    // the packages of this repository are not compiled for this test
-    if (template === 'mcp-server') mcp.mcpServers['corner-shop'].args.unshift(...sources);
-    await writeFile(join(project, 'mcp.json'), JSON.stringify(mcp));
-    const { status, stdout } = spawnSync(process.execPath, [...sources, '--test'], {
-      cwd: project,
-      env: folder.env,
-      encoding: 'utf8',
-    });
-    expect(stdout).toContain('pass 3');
-    expect(status).toBe(0);
-  });
-});
-
 describe('pocket-agent new', () => {
   test('makes an agent without --template', async () => {
-    const cwd = await workingFolder();
+    const cwd = await workingFolder(folder);
     await folder.command(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd });
     expect(existsSync(join(cwd, 'corner-shop/serve.ts'))).toBe(true);
   });
@@ -180,7 +136,7 @@ describe('pocket-agent new', () => {
     ['an unknown template', ['corner', '--template', 'blog'], 'Available: agent, mcp-server, bot.'],
     ['no name', [], 'Give one name: pocket-agent new NAME'],
   ])('refuses %s', async (_, args, text) => {
-    const cwd = await workingFolder();
+    const cwd = await workingFolder(folder);
     const { code, stderr } = await folder.command(['new', '--tarballs', 'tarballs', ...args], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain(text);
@@ -188,7 +144,7 @@ describe('pocket-agent new', () => {
   });
 
   test('does not touch a folder that exists', async () => {
-    const cwd = await workingFolder();
+    const cwd = await workingFolder(folder);
     await mkdir(join(cwd, 'corner-shop'));
     const { code, stderr } = await folder.command(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd });
     expect(code).toBe(2);
@@ -197,7 +153,7 @@ describe('pocket-agent new', () => {
   });
 
   test('names missing tarballs and how to make them, and leaves no folder', async () => {
-    const cwd = await workingFolder();
+    const cwd = await workingFolder(folder);
     await rm(join(cwd, 'tarballs', `pocket-agent-store-${version}.tgz`));
     const { code, stderr } = await folder.command(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd });
     expect(code).toBe(2);
@@ -206,7 +162,7 @@ describe('pocket-agent new', () => {
   });
 
   test('writes to the folder of the user when npm start runs it in the checkout', async () => {
-    const cwd = await workingFolder();
+    const cwd = await workingFolder(folder);
     const env = { npm_lifecycle_event: 'start', INIT_CWD: cwd };
     const { stdout } = await folder.spawned(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd: root, env });
     expect(stdout).toBe(`${join(cwd, 'corner-shop')}\n`);

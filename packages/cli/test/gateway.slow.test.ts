@@ -1,0 +1,66 @@
+// The command `pocket-agent gateway`: a file served on stdio, and calls that wait for approval.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterEach, expect, test } from 'vitest';
+import { CommandFolder, commandLine } from './fixtures/command.ts';
+import { gatewayFile, startGateway } from './fixtures/gateway.ts';
+
+const folder = new CommandFolder();
+const [node = '', ...start] = commandLine;
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+test('serves servers and tool folders on stdin and stdout, under a profile', async () => {
+  const client = new Client({ name: 'tests', version: '1' });
+  ends.push(() => client.close());
+  const args = [...start, 'gateway', await gatewayFile(folder), '--profile', 'reader'];
+  await client.connect(
+    new StdioClientTransport({ command: node, args, env: folder.env, cwd: folder.path, stderr: 'ignore' }),
+  );
+  const { tools } = await client.listTools();
+  const names = tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining([expect.stringMatching(/^plain__/), expect.stringMatching(/^tools__/)]));
+  for (const { annotations } of tools) expect(annotations?.destructiveHint).not.toBe(true);
+});
+
+test('lists calls that wait for approval, and answers them; money of a caller is limited', async () => {
+  const state = `${folder.path}/approvals.sqlite`;
+  const more = {
+    tools: [],
+    access: { confirm: 'always' },
+    approvals: { endpoint: true },
+    prices: { 'plain__*': 0.6 },
+  };
+  const { url, told } = await startGateway(folder, await gatewayFile(folder, more), state);
+  const run = (...args: string[]) => folder.command(['gateway', ...args, '--state', state]);
+  const { stdout } = await run('token', 'add', 'ann', '--profile', 'admin', '--usd-per-day', '2');
+  expect((await run('token', 'add', 'chief', '--approver')).code).toBe(0);
+  expect((await run('token', 'list')).stdout).toMatch(/^ann .*\$2\/day .*\nchief {2}reader {2}no servers {2}approves /);
+  const client = new Client({ name: 'tests', version: '1' });
+  ends.push(() => client.close());
+  const requestInit = { headers: { authorization: `Bearer ${stdout.trim()}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  const call = async () => {
+    const { content } = await client.callTool({ name: 'plain__echo', arguments: { text: 'a' } });
+    return JSON.stringify(content);
+  };
+  const answered = async (...answer: [string, ...string[]]) => {
+    const result = call();
+    await expect.poll(async () => (await run('approvals')).stdout).not.toBe('');
+    const { stdout: line } = await run('approvals', 'list');
+    expect(line).toMatch(/^\S{36} {2}ann {2}plain__echo \(\w+\) {2}\{"text":"a"\}\n$/);
+    const [action, ...others] = answer;
+    expect((await run('approvals', action, line.slice(0, 36), ...others)).code).toBe(0);
+    return result;
+  };
+  expect(await answered('deny', 'not', 'today')).toContain('was not called: not today');
+  expect(await answered('allow', '--arguments', '{"text":"b"}')).toContain('b');
+  // the file is read again, with its approvals
+  await gatewayFile(folder, { ...more, names: 'prefixed' });
+  await expect.poll(told).toContain('gateway.json was read again.');
+  expect(await answered('allow', '--always')).toContain('a');
+  expect(await call()).toContain('your limit of $2 for this day does not allow it');
+  expect(await run('approvals', 'allow', 'x')).toMatchObject({ code: 1, stderr: 'There is no open question "x".\n' });
+});

@@ -1,0 +1,86 @@
+// What lists of runs show of each run, and the pages of such lists.
+import { sql } from 'kysely';
+import type { RunTotals, UserInput } from 'pocket-agent';
+import type { Database } from './journal.ts';
+import type { ListRunsOptions } from './options.ts';
+import type { RunStatus, RunTable } from './schema.ts';
+
+/** What is known of a run without reading its events. */
+export interface RunInfo {
+  id: string;
+  agent: string;
+  caller?: string;
+  /** waiting: for an answer to a question. */
+  status: RunStatus;
+  input: string | UserInput;
+  conversation?: string;
+  about?: Record<string, unknown>;
+  createdAt: string;
+  updatedAt: string;
+  deadlineAt?: string;
+  /** The number of its events. */
+  events: number;
+  steps: number;
+  /** Usage and cost until its last step. */
+  totals?: RunTotals;
+}
+
+/** One page of a list of runs. */
+export interface RunPage {
+  runs: RunInfo[];
+  /** Pass it as `cursor` to get the next page. */
+  next?: string;
+}
+
+const DEFAULT_PAGE = 100;
+
+export async function findRun(db: Database, id: string): Promise<RunInfo | undefined> {
+  const row = await db.selectFrom('pocket_runs').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && infoOf(row);
+}
+
+/** Newest first. */
+export async function listRuns(db: Database, options: ListRunsOptions): Promise<RunPage> {
+  const { agent, caller, status, conversation, prefix, limit = DEFAULT_PAGE, cursor } = options;
+  let query = db.selectFrom('pocket_runs').selectAll();
+  if (agent !== undefined) query = query.where('agent', '=', agent);
+  if (caller !== undefined) query = query.where('caller', '=', caller);
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (conversation !== undefined) query = query.where('conversation', '=', conversation);
+  if (prefix !== undefined) query = query.where(sql`substr(id, 1, ${prefix.length})`, '=', prefix);
+  if (cursor !== undefined) {
+    const [, time, id = ''] = /^(\d+) (.*)$/s.exec(cursor) ?? [];
+    query = query.where(({ eb, or, and }) =>
+      or([eb('created_at', '<', Number(time)), and([eb('created_at', '=', Number(time)), eb('id', '<', id)])]),
+    );
+  }
+  const rows = await query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  const runs = rows.slice(0, limit).map(infoOf);
+  return last ? { runs, next: `${last.created_at} ${last.id}` } : { runs };
+}
+
+function infoOf(row: RunTable): RunInfo {
+  const { id, agent, caller, status, input, created_at, updated_at, deadline_at, length, progress } = row;
+  const { conversation, about } = row;
+  const { steps = 0, totals } = progress === null ? {} : JSON.parse(progress);
+  return {
+    id,
+    agent,
+    ...(caller === null ? {} : { caller }),
+    status,
+    input: JSON.parse(input),
+    ...(conversation === null ? {} : { conversation }),
+    ...(about === null ? {} : { about: JSON.parse(about) }),
+    createdAt: new Date(created_at).toISOString(),
+    updatedAt: new Date(updated_at).toISOString(),
+    ...(deadline_at === null ? {} : { deadlineAt: new Date(deadline_at).toISOString() }),
+    events: length,
+    steps,
+    ...(totals ? { totals } : {}),
+  };
+}
