@@ -1,6 +1,6 @@
 // Fixtures of the conformance suite: tools that return every kind of content, log, report progress and change lists.
 import { fromJsonSchema, type JsonSchemaType, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { delay } from '../packages/kit/src/abort.ts';
+import { delay } from '../packages/kit/src/base/abort.ts';
 import type { HttpServer } from '../packages/pocket-agent/src/serve/http-server.ts';
 
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { type AgentEvent, resolveModel, type ServerStatus, type UnsignedEvent } from 'pocket-agent';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { PrintableStream, printableText } from '../../kit/src/printable.ts';
+import { PrintableStream, printableText } from '../../kit/src/base/printable.ts';
 import { NO_APPROVER } from '../../pocket-agent/src/access/approval.ts';
 import { expectLittleWork } from '../../pocket-agent/test/helpers.ts';
 import { commandErrorText } from '../src/command-line/report-error.ts';

@@ -15,7 +15,7 @@ export {
   startDeadline,
   withDeadline,
   within,
-} from './abort.ts';
+} from './base/abort.ts';
 export {
   CodedError,
   configError,
@@ -28,21 +28,9 @@ export {
   refusalReason,
   schemaIssuesText,
   schemaIssueTexts,
-} from './errors.ts';
-export { dropOldest, estimateBytes, fairEvictionKey } from './eviction.ts';
-export {
-  decodeText,
-  imageTypeOf,
-  isBase64,
-  isTextual,
-  matchesType,
-  shownFile,
-  standardBase64,
-  typeOfBytes,
-  typeOfName,
-} from './files/file-types.ts';
-export { makeFolder, makeFolderSync } from './files/make-folder.ts';
-export { callerOfToken, compileCacheEnv, fileSystem, isSameSecret, isWorker, sha256 } from './lazy-node.ts';
+} from './base/errors.ts';
+export { dropOldest, estimateBytes, fairEvictionKey } from './base/eviction.ts';
+export { callerOfToken, compileCacheEnv, fileSystem, isSameSecret, isWorker, sha256 } from './base/lazy-node.ts';
 export {
   callListener,
   type Logger,
@@ -53,7 +41,7 @@ export {
   requestedLogLevel,
   stderrLogger,
   warnOnce,
-} from './logger.ts';
+} from './base/logger.ts';
 export {
   booleanRule,
   checkValue,
@@ -79,15 +67,20 @@ export {
   stringList,
   stringRule,
   valueError,
-} from './options.ts';
-export { escapeInvisible, PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
-export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './records.ts';
-export { redactData, redactError, redactSecrets } from './redaction.ts';
-export { backoffMs, retryAfterHeader } from './retry-after.ts';
-export { EventQueue, inSlices, nextTurn, Semaphore, TimeSlices } from './scheduling.ts';
-export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
-export { nodeVersionProblem } from './start/require-node.ts';
-export { VERSION } from './start/version.ts';
+} from './base/options.ts';
+export {
+  escapeInvisible,
+  PrintableStream,
+  printable,
+  printableJson,
+  printableText,
+  truncate,
+} from './base/printable.ts';
+export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './base/records.ts';
+export { redactData, redactError, redactSecrets } from './base/redaction.ts';
+export { backoffMs, retryAfterHeader } from './base/retry-after.ts';
+export { EventQueue, inSlices, nextTurn, Semaphore, TimeSlices } from './base/scheduling.ts';
+export { deepCopy, deepFreeze, snapshot } from './base/snapshot.ts';
 export {
   closest,
   describeAvailable,
@@ -97,7 +90,21 @@ export {
   httpUrlHint,
   installCommand,
   unknownVariables,
-} from './suggest.ts';
+} from './base/suggest.ts';
+export {
+  decodeText,
+  imageTypeOf,
+  isBase64,
+  isTextual,
+  matchesType,
+  shownFile,
+  standardBase64,
+  typeOfBytes,
+  typeOfName,
+} from './files/file-types.ts';
+export { makeFolder, makeFolderSync } from './files/make-folder.ts';
+export { nodeVersionProblem } from './start/require-node.ts';
+export { VERSION } from './start/version.ts';
 export { inServedCallSpan, inToolCallSpan, type SentCall, type ServedCall } from './telemetry/mcp-spans.ts';
 export {
   type CurrentSpan,

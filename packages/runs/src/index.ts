@@ -5,10 +5,10 @@ export type {
   QuestionAnswer,
   RunEvent,
   RunEventType,
-} from './events.ts';
-export type { ListRunsOptions, QuestionFilter, RunsOptions, ScheduleOptions, StartOptions } from './options.ts';
-export { RunError, type RunErrorCode } from './run-error.ts';
-export type { RunInfo, RunPage } from './run-list.ts';
+} from './journal/events.ts';
+export type { ListRunsOptions, QuestionFilter, RunsOptions, ScheduleOptions, StartOptions } from './journal/options.ts';
+export { RunError, type RunErrorCode } from './journal/run-error.ts';
+export type { RunInfo, RunPage } from './journal/run-list.ts';
+export type { Schedule } from './journal/schedules.ts';
+export type { RunStatus } from './journal/schema.ts';
 export { type EventsOptions, openRuns, type Runs } from './runs.ts';
-export type { Schedule } from './schedules.ts';
-export type { RunStatus } from './schema.ts';

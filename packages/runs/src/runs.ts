@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { configError, describeAvailable, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
 import { openStore, type Store } from '@pocket-agent/store';
 import type { PocketAgent, UserInput } from 'pocket-agent';
-import { Changes } from './changes.ts';
-import { queueNext } from './conversations.ts';
 import { EmbeddedEngine } from './engines/embedded-engine.ts';
 import type { Engine } from './engines/engine.ts';
 import { loadPgBoss, PostgresEngine } from './engines/postgres-engine.ts';
-import { eventOf, isEnd, type Question, type QuestionAnswer, type RunEvent } from './events.ts';
-import { inTransaction, type RunStore, unknownRun, write } from './journal.ts';
+import { Changes } from './journal/changes.ts';
+import { queueNext } from './journal/conversations.ts';
+import { eventOf, isEnd, type Question, type QuestionAnswer, type RunEvent } from './journal/events.ts';
+import { inTransaction, type RunStore, unknownRun, write } from './journal/journal.ts';
 import {
   checkFilter,
   checkListOptions,
@@ -21,13 +21,13 @@ import {
   readStartOptions,
   type ScheduleOptions,
   type StartOptions,
-} from './options.ts';
-import { closeQuestions, Questions } from './questions.ts';
-import { RunError } from './run-error.ts';
-import { findRun, listRuns, type RunInfo, type RunPage } from './run-list.ts';
-import { type Schedule, Schedules } from './schedules.ts';
-import { type RunsSchema, type RunTable, runTables } from './schema.ts';
-import { insertRun, newRun } from './start-run.ts';
+} from './journal/options.ts';
+import { closeQuestions, Questions } from './journal/questions.ts';
+import { RunError } from './journal/run-error.ts';
+import { findRun, listRuns, type RunInfo, type RunPage } from './journal/run-list.ts';
+import { type Schedule, Schedules } from './journal/schedules.ts';
+import { type RunsSchema, type RunTable, runTables } from './journal/schema.ts';
+import { insertRun, newRun } from './journal/start-run.ts';
 
 /** From where to read the events of a run, and when to stop. */
 export interface EventsOptions {

@@ -1,9 +1,9 @@
 // Times of schedules at which no process ran.
 import { openStore } from '@pocket-agent/store';
 import { expect, test } from 'vitest';
-import type { RunStore } from '../src/journal.ts';
-import { Schedules } from '../src/schedules.ts';
-import { type RunsSchema, runTables } from '../src/schema.ts';
+import type { RunStore } from '../src/journal/journal.ts';
+import { Schedules } from '../src/journal/schedules.ts';
+import { type RunsSchema, runTables } from '../src/journal/schema.ts';
 import { newFile } from './agents.ts';
 
 const HOUR_MS = 3_600_000;

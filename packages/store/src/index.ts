@@ -21,6 +21,6 @@ export type { ErasedOwner, OwnerInfo, OwnerPage } from './conversations/owners.t
 export { conversationTables } from './conversations/schema.ts';
 export type { FoundConversation, SearchPage } from './conversations/search.ts';
 export type { Turn, Turns } from './conversations/turns.ts';
-export type { Migration, MigrationSet, RunStatement } from './migrate.ts';
-export { openStore, type Store, type StoreOptions } from './store.ts';
-export { StoreError, type StoreErrorCode } from './store-error.ts';
+export type { Migration, MigrationSet, RunStatement } from './database/migrate.ts';
+export { openStore, type Store, type StoreOptions } from './database/store.ts';
+export { StoreError, type StoreErrorCode } from './database/store-error.ts';

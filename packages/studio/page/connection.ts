@@ -1,5 +1,5 @@
 // The connection to the studio: requests with its token, and the stream of what happens.
-import type { Line } from '../src/wire.ts';
+import type { Line } from '../src/wire/wire.ts';
 
 const TOKEN = 'studio-token';
 /** Waits between attempts to connect again. */

@@ -1,7 +1,7 @@
 // The views and the conversations.
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SavedChat } from '../src/wire.ts';
+import type { SavedChat } from '../src/wire/wire.ts';
 import { address, useConnection, useKnown } from './parts/hooks.ts';
 
 const views = [

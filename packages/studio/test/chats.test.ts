@@ -1,7 +1,7 @@
 // Conversations of the studio: saved ones, files, how tools are exposed, and what MCP servers ask during a call.
 import { openConversations } from '@pocket-agent/store';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ChatInfo, SavedChat, ServerOffers, ToolList } from '../src/wire.ts';
+import type { ChatInfo, SavedChat, ServerOffers, ToolList } from '../src/wire/wire.ts';
 import { pizzeria } from './pizzeria.ts';
 import { type Client, hasEnded, isEvent, isQuestion, makeShop, startStudio } from './world.ts';
 

@@ -2,7 +2,7 @@
 import { openRuns } from '@pocket-agent/runs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openStudio } from '../src/index.ts';
-import type { DurableRun, DurableRunDetails } from '../src/wire.ts';
+import type { DurableRun, DurableRunDetails } from '../src/wire/wire.ts';
 import { attached } from './worker.ts';
 import { type Client, isQuestion, makeShop, startStudio } from './world.ts';
 

@@ -2,7 +2,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
 import { ModelCalls } from '../src/state/model-calls.ts';
-import type { ModelCallDetails, Replay } from '../src/wire.ts';
+import type { ModelCallDetails, Replay } from '../src/wire/wire.ts';
 import { type Client, hasEnded, makeShop, refundCall, startStudio } from './world.ts';
 
 async function lastCall(client: Client): Promise<string> {

@@ -3,7 +3,7 @@ import { PocketAgent } from 'pocket-agent';
 import { expect, test } from 'vitest';
 import { openStudio } from '../src/index.ts';
 import { Journal } from '../src/state/journal.ts';
-import type { ChatInfo, Line, ModelCallDetails, ToolList } from '../src/wire.ts';
+import type { ChatInfo, Line, ModelCallDetails, ToolList } from '../src/wire/wire.ts';
 import { type Client, hasEnded, isEvent, isQuestion, makeShop, refundCall, startStudio } from './world.ts';
 
 function questionIn(lines: readonly Line[]) {

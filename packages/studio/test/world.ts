@@ -3,7 +3,7 @@ import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { onTestFinished } from 'vitest';
 import { openStudio, type Studio, type StudioOptions } from '../src/index.ts';
-import type { ChatInfo, Line } from '../src/wire.ts';
+import type { ChatInfo, Line } from '../src/wire/wire.ts';
 
 /** What the tool was called with. */
 export interface Shop {

@@ -1,6 +1,6 @@
 // Creates a folder and those around it, like mkdir with `recursive`, which never returns for a folder below /proc.
-import { fileSystem } from '../lazy-node.ts';
-import { isRecord } from '../records.ts';
+import { fileSystem } from '../base/lazy-node.ts';
+import { isRecord } from '../base/records.ts';
 
 interface FolderOptions {
   /** The permissions of new folders. */

@@ -1,7 +1,7 @@
 // A program that exports its own spans and metrics: with OTEL_EXPORTER_OTLP_ENDPOINT set and the SDK of OpenTelemetry
 // installed. All settings are environment variables of the SDK.
-import { settlesWithin } from '../abort.ts';
-import { errorText } from '../errors.ts';
+import { settlesWithin } from '../base/abort.ts';
+import { errorText } from '../base/errors.ts';
 import { hasTelemetry } from './telemetry.ts';
 
 const ENDPOINTS = [

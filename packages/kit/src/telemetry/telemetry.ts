@@ -1,9 +1,9 @@
 // Spans and metrics through the API of OpenTelemetry. They are on if the application has registered a provider. Without
 // one nothing is loaded, and work is called as it is.
 import type * as Api from '@opentelemetry/api';
-import { errorText } from '../errors.ts';
-import { isRecord, withoutUndefined } from '../records.ts';
-import { redactSecrets } from '../redaction.ts';
+import { errorText } from '../base/errors.ts';
+import { isRecord, withoutUndefined } from '../base/records.ts';
+import { redactSecrets } from '../base/redaction.ts';
 
 export type AttributeValue = string | number | boolean | readonly string[];
 /** Undefined values are left out. */

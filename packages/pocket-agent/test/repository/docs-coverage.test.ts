@@ -77,7 +77,7 @@ test('every event and hook is documented', () => {
 });
 
 test('every error code of the library and the store is documented', () => {
-  const codes = ['packages/kit/src/errors.ts', 'packages/store/src/store-error.ts'].flatMap(codesIn);
+  const codes = ['packages/kit/src/base/errors.ts', 'packages/store/src/database/store-error.ts'].flatMap(codesIn);
   expect(codes.length).toBeGreaterThan(20);
   expect(missing(codes)).toEqual([]);
 });

@@ -1,14 +1,14 @@
 // Advances one run: from its journal to its answer, to a question that waits, or to its failure.
 import { errorText, isPocketError, sha256 } from '@pocket-agent/kit';
 import type { ApprovalRequest, Approve, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
-import type { Changes } from '../changes.ts';
-import { earlierMessages, queueNext } from '../conversations.ts';
-import type { NewEvent, QuestionAnswer } from '../events.ts';
-import { type Database, inTransaction, lockRun, type RunStore, write } from '../journal.ts';
-import { closeQuestions, type NewQuestion, type Questions } from '../questions.ts';
-import { isRunError } from '../run-error.ts';
-import { RunLog } from '../run-log.ts';
-import type { RunTable } from '../schema.ts';
+import type { Changes } from '../journal/changes.ts';
+import { earlierMessages, queueNext } from '../journal/conversations.ts';
+import type { NewEvent, QuestionAnswer } from '../journal/events.ts';
+import { type Database, inTransaction, lockRun, type RunStore, write } from '../journal/journal.ts';
+import { closeQuestions, type NewQuestion, type Questions } from '../journal/questions.ts';
+import { isRunError } from '../journal/run-error.ts';
+import { RunLog } from '../journal/run-log.ts';
+import type { RunTable } from '../journal/schema.ts';
 
 /** More attempts without a new row in the journal mean that the run ends its process. */
 const MAX_ATTEMPTS = 5;

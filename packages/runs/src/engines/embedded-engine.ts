@@ -1,8 +1,8 @@
 // The engine of one process on SQLite: takes up runs that are queued, those of a process that died first.
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { hasToWait } from '../conversations.ts';
-import type { RunTable } from '../schema.ts';
+import { hasToWait } from '../journal/conversations.ts';
+import type { RunTable } from '../journal/schema.ts';
 import type { Engine } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 import { tryWorkerLock } from './worker-lock.ts';

@@ -1,6 +1,6 @@
 // An engine decides which process advances which run, and when.
-import type { Database } from '../journal.ts';
-import type { RunTable } from '../schema.ts';
+import type { Database } from '../journal/journal.ts';
+import type { RunTable } from '../journal/schema.ts';
 
 /** What an engine has to know of a run. */
 export type QueuedRun = Pick<RunTable, 'id' | 'agent' | 'caller'>;

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { configError, sha256 } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { PgBoss } from 'pg-boss';
-import { hasToWait } from '../conversations.ts';
-import { type Database, inTransaction } from '../journal.ts';
-import type { RunTable } from '../schema.ts';
+import { hasToWait } from '../journal/conversations.ts';
+import { type Database, inTransaction } from '../journal/journal.ts';
+import type { RunTable } from '../journal/schema.ts';
 import type { Engine, QueuedRun } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 

@@ -2,12 +2,12 @@
 import { errorText, type Logger, settlesWithin } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { PocketAgent } from 'pocket-agent';
-import type { Changes } from '../changes.ts';
-import { queueNext } from '../conversations.ts';
-import { inTransaction, type RunStore, write } from '../journal.ts';
-import { closeQuestions, type Questions } from '../questions.ts';
-import type { Schedules } from '../schedules.ts';
-import type { RunTable } from '../schema.ts';
+import type { Changes } from '../journal/changes.ts';
+import { queueNext } from '../journal/conversations.ts';
+import { inTransaction, type RunStore, write } from '../journal/journal.ts';
+import { closeQuestions, type Questions } from '../journal/questions.ts';
+import type { Schedules } from '../journal/schedules.ts';
+import type { RunTable } from '../journal/schema.ts';
 import { HeldRun, late } from './advance.ts';
 
 const LATE_AT_ONCE = 100;

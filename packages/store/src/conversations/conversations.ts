@@ -1,6 +1,6 @@
 // Conversations in a SQLite file or in PostgreSQL: agents continue them, people list, search, rename and delete them.
 import type { Kysely, QueryExecutorProvider } from 'kysely';
-import { openStore } from '../store.ts';
+import { openStore } from '../database/store.ts';
 import type { ConversationAgent, SavedMessage } from './conversation-agent.ts';
 import { insertRow, newRow } from './conversation-rows.ts';
 import { type ConversationStore, databaseTime, inTransaction, isAlive, isFree, keyOf, type Place } from './database.ts';

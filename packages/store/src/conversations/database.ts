@@ -1,7 +1,7 @@
 // The database of conversations: its clock, keys, and conditions that several queries share.
 import { sha256 } from '@pocket-agent/kit';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import type { Store } from '../store.ts';
+import type { Store } from '../database/store.ts';
 import type { ConversationsSchema } from './schema.ts';
 
 export type ConversationStore = Store<ConversationsSchema>;

@@ -1,5 +1,5 @@
 // The tables of conversations, their large results, and memories.
-import type { Migration, MigrationSet } from '../migrate.ts';
+import type { Migration, MigrationSet } from '../database/migrate.ts';
 
 export interface ConversationTable {
   /** A hash of scope, owner and id, which together are too long for an index of PostgreSQL. */

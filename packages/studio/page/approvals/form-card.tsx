@@ -1,7 +1,7 @@
 // What an MCP server asks the person during a call: a form, or an address to visit.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FormAnswer, FormQuestion } from '../../src/wire.ts';
+import type { FormAnswer, FormQuestion } from '../../src/wire/wire.ts';
 import { useAction, useConnection } from '../parts/hooks.ts';
 import { fieldsOf, firstValues, readValues } from '../parts/schema-fields.ts';
 import { SchemaForm } from '../parts/schema-form.tsx';

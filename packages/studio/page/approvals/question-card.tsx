@@ -1,7 +1,7 @@
 // A tool call that waits for an answer: what will happen, who wants it, and the buttons.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer, ApprovalQuestion } from '../../src/wire.ts';
+import type { Answer, ApprovalQuestion } from '../../src/wire/wire.ts';
 import { clock } from '../parts/format.ts';
 import { useAction, useConnection } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';

@@ -1,7 +1,7 @@
 // Which agent, model and profile a conversation has.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ChatInfo } from '../../src/wire.ts';
+import type { ChatInfo } from '../../src/wire/wire.ts';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
 
 const profiles = ['reader', 'writer', 'manager', 'admin'];

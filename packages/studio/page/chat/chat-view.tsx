@@ -1,7 +1,7 @@
 // A conversation with an agent, and the trace of its last run beside it.
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ChatInfo, SentFile } from '../../src/wire.ts';
+import type { ChatInfo, SentFile } from '../../src/wire/wire.ts';
 import { FormCard } from '../approvals/form-card.tsx';
 import { Conversations } from '../navigation.tsx';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';

@@ -1,7 +1,7 @@
 // The field for the next message.
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { SentFile } from '../../src/wire.ts';
+import type { SentFile } from '../../src/wire/wire.ts';
 import { useAction } from '../parts/hooks.ts';
 import { FileList } from './file-list.tsx';
 import { readFiles } from './files.ts';

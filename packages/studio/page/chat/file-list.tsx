@@ -1,6 +1,6 @@
 // Files of a message: images are drawn, others named.
 import type { VNode } from 'preact';
-import type { SentFile } from '../../src/wire.ts';
+import type { SentFile } from '../../src/wire/wire.ts';
 import { isDrawn } from './files.ts';
 
 interface FileListProps {

@@ -1,5 +1,5 @@
 // Files of messages: those that a person adds, and those that a message has.
-import type { SentFile } from '../../src/wire.ts';
+import type { SentFile } from '../../src/wire/wire.ts';
 
 const MAX_BYTES = 20_000_000;
 

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { memo } from 'preact/compat';
 import { useState } from 'preact/hooks';
-import type { ApprovalQuestion } from '../../src/wire.ts';
+import type { ApprovalQuestion } from '../../src/wire/wire.ts';
 import { Markdown } from '../parts/markdown.tsx';
 import type { Item, ToolState } from '../state/model.ts';
 import { FileList } from './file-list.tsx';

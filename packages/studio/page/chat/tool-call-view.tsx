@@ -1,6 +1,6 @@
 // A tool call in a conversation: a line that unfolds, and its question if it waits for an answer.
 import type { VNode } from 'preact';
-import type { ApprovalQuestion } from '../../src/wire.ts';
+import type { ApprovalQuestion } from '../../src/wire/wire.ts';
 import { QuestionCard } from '../approvals/question-card.tsx';
 import { duration } from '../parts/format.ts';
 import { JsonTree } from '../parts/json-tree.tsx';

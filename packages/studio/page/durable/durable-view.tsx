@@ -1,7 +1,7 @@
 // Durable runs of other processes, and the journal of one of them.
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { DurableRun, DurableRunDetails } from '../../src/wire.ts';
+import type { DurableRun, DurableRunDetails } from '../../src/wire/wire.ts';
 import { clock, dollars } from '../parts/format.ts';
 import { address, useAction, useConnection } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';

@@ -1,5 +1,5 @@
 // The fields of a form from the JSON Schema of an object, and what was typed into them as JSON.
-import type { FormValue } from '../../src/wire.ts';
+import type { FormValue } from '../../src/wire/wire.ts';
 
 export interface Field {
   name: string;

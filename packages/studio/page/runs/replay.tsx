@@ -1,7 +1,7 @@
 // Asks the model again, or another one, with the prompt as it is or changed. No tool is called, also none of the provider.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ModelCallDetails, Replay } from '../../src/wire.ts';
+import type { ModelCallDetails, Replay } from '../../src/wire/wire.ts';
 import { duration } from '../parts/format.ts';
 import { useAction, useConnection } from '../parts/hooks.ts';
 import { JsonText, JsonTree } from '../parts/json-tree.tsx';

@@ -1,7 +1,7 @@
 // What a row of the trace was: a request to the model as it was sent, or a tool call.
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ModelCallDetails } from '../../src/wire.ts';
+import type { ModelCallDetails } from '../../src/wire/wire.ts';
 import { useAction, useConnection } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { ToolResultView } from '../parts/tool-result-view.tsx';

@@ -1,6 +1,6 @@
 // The messages that a branch or a saved conversation begins with, as a conversation shows them.
 import type { Message } from 'pocket-agent';
-import type { SentFile } from '../../src/wire.ts';
+import type { SentFile } from '../../src/wire/wire.ts';
 import type { ChatState, Item } from './model.ts';
 
 export function withHistory(chat: ChatState, messages: readonly Message[]): ChatState {

@@ -1,5 +1,5 @@
 // What the page knows. Changed objects are replaced, so a view draws only what has changed.
-import type { AgentInfo, ChatInfo, ModelCallInfo, Question, SentFile } from '../../src/wire.ts';
+import type { AgentInfo, ChatInfo, ModelCallInfo, Question, SentFile } from '../../src/wire/wire.ts';
 
 export interface ToolState {
   id: string;

@@ -1,5 +1,5 @@
 // Which questions belong where.
-import type { ApprovalQuestion, FormQuestion, Question } from '../../src/wire.ts';
+import type { ApprovalQuestion, FormQuestion, Question } from '../../src/wire/wire.ts';
 
 type Questions = ReadonlyMap<string, Question>;
 

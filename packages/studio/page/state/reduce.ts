@@ -1,5 +1,5 @@
 // From lines of the stream to what the page knows.
-import type { ChatInfo, Line, Question } from '../../src/wire.ts';
+import type { ChatInfo, Line, Question } from '../../src/wire/wire.ts';
 import { changeChat, withEntry, without } from './change.ts';
 import { withEvent } from './events.ts';
 import { withHistory } from './history.ts';

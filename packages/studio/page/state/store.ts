@@ -1,5 +1,5 @@
 // Keeps what the page knows, and draws it at most once per frame.
-import type { Line } from '../../src/wire.ts';
+import type { Line } from '../../src/wire/wire.ts';
 import type { ConnectionState } from '../connection.ts';
 import { emptyState, type State } from './model.ts';
 import { reduce } from './reduce.ts';

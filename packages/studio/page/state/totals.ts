@@ -1,5 +1,5 @@
 // Sums over all runs that the page knows.
-import type { ToolInfo } from '../../src/wire.ts';
+import type { ToolInfo } from '../../src/wire/wire.ts';
 import type { RunState, ToolState } from './model.ts';
 
 type NameOf = (run: RunState) => string;

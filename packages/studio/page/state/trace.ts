@@ -1,5 +1,5 @@
 // The rows of a trace: runs, their steps, and what each step waited for, with sub-agents below the call that asked them.
-import type { ModelCallInfo } from '../../src/wire.ts';
+import type { ModelCallInfo } from '../../src/wire/wire.ts';
 import type { RunState, State, StepState, ToolState } from './model.ts';
 
 export interface Row {

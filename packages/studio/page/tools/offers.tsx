@@ -1,7 +1,7 @@
 // Resources and prompts of the servers of an agent.
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ServerOffers } from '../../src/wire.ts';
+import type { ServerOffers } from '../../src/wire/wire.ts';
 import { useAction, useConnection } from '../parts/hooks.ts';
 import { JsonText, JsonTree } from '../parts/json-tree.tsx';
 import { fieldsOf, readValues, type Values } from '../parts/schema-fields.ts';

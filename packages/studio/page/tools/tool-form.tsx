@@ -1,7 +1,7 @@
 // Calls a tool as the model would: with the same rules, approval and audit.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ChatInfo, ToolInfo } from '../../src/wire.ts';
+import type { ChatInfo, ToolInfo } from '../../src/wire/wire.ts';
 import { FormCard } from '../approvals/form-card.tsx';
 import { ToolCallView } from '../chat/tool-call-view.tsx';
 import { useAction, useConnection, useKnown } from '../parts/hooks.ts';

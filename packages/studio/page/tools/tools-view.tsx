@@ -1,7 +1,7 @@
 // The tools and servers of an agent, and a form to call one of them.
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ToolList } from '../../src/wire.ts';
+import type { ToolList } from '../../src/wire/wire.ts';
 import { duration } from '../parts/format.ts';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';

@@ -5,7 +5,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { type Exposure, type ProfileName, profiles } from 'pocket-agent';
 import { Refusal } from '../state/refusal.ts';
 import type { Workspace } from '../state/workspace.ts';
-import type { Answer, FormAnswer, FormValue, SentFile } from '../wire.ts';
+import type { Answer, FormAnswer, FormValue, SentFile } from '../wire/wire.ts';
 import { eventStream } from './event-stream.ts';
 
 /** Files included. */

@@ -1,6 +1,6 @@
 // The stream that a page follows: a snapshot, then what happens, as server-sent events.
 import type { Workspace } from '../state/workspace.ts';
-import type { Line } from '../wire.ts';
+import type { Line } from '../wire/wire.ts';
 
 /** Keeps proxies and browsers from closing a quiet connection. */
 const HEARTBEAT_MS = 15_000;

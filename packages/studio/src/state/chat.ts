@@ -12,7 +12,7 @@ import {
   resolveModel,
 } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import type { ChatInfo, ModelCallDetails, SentFile } from '../wire.ts';
+import type { ChatInfo, ModelCallDetails, SentFile } from '../wire/wire.ts';
 import type { Journal } from './journal.ts';
 import type { Questions } from './questions.ts';
 import type { SavedChats } from './saved-chats.ts';

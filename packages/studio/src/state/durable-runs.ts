@@ -1,7 +1,7 @@
 // Durable runs of other processes, such as workers: their questions join those of the studio, and their events can be read.
 import { errorText, type Logger, withoutUndefined } from '@pocket-agent/kit';
 import type { Question as RunQuestion, Runs } from '@pocket-agent/runs';
-import type { DurableRun, DurableRunDetails, Question } from '../wire.ts';
+import type { DurableRun, DurableRunDetails, Question } from '../wire/wire.ts';
 import type { Questions } from './questions.ts';
 import { Refusal } from './refusal.ts';
 

@@ -1,5 +1,5 @@
 // A numbered log of entries. Pages follow it, and resume from a number after a lost connection.
-import type { Entry } from '../wire.ts';
+import type { Entry } from '../wire/wire.ts';
 
 /** Older entries are dropped beyond this. */
 const MAX_CHARACTERS = 32_000_000;

@@ -1,6 +1,6 @@
 // The last requests to models, whole. Prompts of one conversation share their messages, which count once.
 import { estimateBytes } from '@pocket-agent/kit';
-import type { ModelCallDetails } from '../wire.ts';
+import type { ModelCallDetails } from '../wire/wire.ts';
 
 const MAX_CALLS = 2_000;
 const MAX_BYTES = 134_217_728;

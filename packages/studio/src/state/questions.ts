@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { withoutUndefined } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest, RunOptions } from 'pocket-agent';
-import type { Answer, FormAnswer, Question } from '../wire.ts';
+import type { Answer, FormAnswer, Question } from '../wire/wire.ts';
 import type { Journal } from './journal.ts';
 
 type Elicit = NonNullable<RunOptions['elicit']>;

@@ -2,7 +2,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { errorText, isRecord, recordsIn } from '@pocket-agent/kit';
 import { type LanguageModel, resolveModel } from 'pocket-agent';
-import type { ModelCallDetails, Replay } from '../wire.ts';
+import type { ModelCallDetails, Replay } from '../wire/wire.ts';
 import { Refusal } from './refusal.ts';
 
 const MAX_MS = 300_000;

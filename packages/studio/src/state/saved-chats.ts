@@ -1,7 +1,7 @@
 // The conversations in the database. The owner of each is its agent.
 import type { Conversations } from '@pocket-agent/store';
 import type { PocketAgent } from 'pocket-agent';
-import type { SavedChat } from '../wire.ts';
+import type { SavedChat } from '../wire/wire.ts';
 
 /** How many the page lists of each agent. */
 const LISTED = 100;

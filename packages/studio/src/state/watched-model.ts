@@ -9,7 +9,7 @@ import type {
 import { errorText } from '@pocket-agent/kit';
 import type { LanguageModel } from 'pocket-agent';
 import { currentRun } from 'pocket-agent/internal';
-import type { ModelCallDetails, ModelCallInfo } from '../wire.ts';
+import type { ModelCallDetails, ModelCallInfo } from '../wire/wire.ts';
 
 export interface WatchedModelOptions {
   chatId: string;

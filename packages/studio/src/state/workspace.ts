@@ -3,7 +3,7 @@ import { errorText, type Logger } from '@pocket-agent/kit';
 import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
 import type { Message, PocketAgent } from 'pocket-agent';
-import type { AgentInfo, ChatInfo, Replay, SavedChat, ServerOffers, ToolList } from '../wire.ts';
+import type { AgentInfo, ChatInfo, Replay, SavedChat, ServerOffers, ToolList } from '../wire/wire.ts';
 import { Chat } from './chat.ts';
 import { DurableRuns } from './durable-runs.ts';
 import { Journal } from './journal.ts';

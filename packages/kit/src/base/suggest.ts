@@ -1,6 +1,6 @@
 // Hints for error texts: the known name that was probably meant, and how to install a package.
 import type { ParseArgsConfig } from 'node:util';
-import { VERSION } from './start/version.ts';
+import { VERSION } from '../start/version.ts';
 
 /** Only this many characters of a word are compared, which bounds the work for hostile input. */
 const MAX_COMPARED = 100;
