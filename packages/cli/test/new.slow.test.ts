@@ -1,19 +1,24 @@
-// The tests of projects that `pocket-agent new` has made.
+// The tests and the failures of projects that `pocket-agent new` has made.
 import { spawnSync } from 'node:child_process';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CommandFolder } from './fixtures/command.ts';
 import { newProject, root, templates } from './fixtures/projects.ts';
 
 const folder = new CommandFolder();
+/** The packages of this repository are not compiled for these tests. */
+const sources = ['-C', 'pocket-agent/source'];
 
-test.each(templates)('pocket-agent new --template %s writes tests that pass', async (template) => {
+async function installed(template: string): Promise<string> {
   const project = await newProject(folder, template);
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'));
-  const sources = ['-C', 'pocket-agent/source'];
+  return project;
+}
+
+test.each(templates)('pocket-agent new --template %s writes tests that pass', async (template) => {
+  const project = await installed(template);
   const mcp = JSON.parse(await readFile(join(project, 'mcp.json'), 'utf8'));
-  // the packages of this repository are not compiled for this test
   if (template === 'mcp-server') mcp.mcpServers['corner-shop'].args.unshift(...sources);
   await writeFile(join(project, 'mcp.json'), JSON.stringify(mcp));
   const { status, stdout } = spawnSync(process.execPath, [...sources, '--test'], {
@@ -24,3 +29,71 @@ test.each(templates)('pocket-agent new --template %s writes tests that pass', as
   expect(stdout).toContain('pass 3');
   expect(status).toBe(0);
 });
+
+describe.each(templates)('a program of the template %s that cannot work', (template) => {
+  const program = { agent: ['serve.ts'], 'mcp-server': ['server.ts', '--http'], bot: ['bot.ts'] }[template] ?? [];
+  const noKey = 'Model "openai/gpt-5" needs a key: set OPENAI_API_KEY, or pass modelSettings.apiKey.\n';
+  const bot = { MATTERMOST_URL: 'http://127.0.0.1:9', MATTERMOST_TOKEN: 'token' };
+  const started: [string, Record<string, string>, RegExp][] =
+    template === 'bot'
+      ? [
+          ['without a token', {}, /^The configuration is invalid:\n- MATTERMOST_TOKEN is missing: .+\n$/],
+          ['with a server that does not run', bot, /^Mattermost could not be reached at http:\/\/127\.0\.0\.1:9 .+\n$/],
+        ]
+      : [
+          [
+            'with a port that is no number',
+            { PORT: 'abc' },
+            /^PORT must be a whole number such as 3000, got "abc"\.\n$/,
+          ],
+          [
+            'with a port out of range',
+            { PORT: '99999' },
+            /^port must be a whole number from 0 to 65535, got 99999\.\n$/,
+          ],
+          [
+            'with a host that does not exist',
+            { HOST: 'shop.invalid' },
+            /^Cannot listen on shop\.invalid port 3000: .+\n$/,
+          ],
+          ['without a token', { AGENT_TOKEN: '', MCP_TOKEN: '' }, /^Set (AGENT|MCP)_TOKEN to a secret .+\.\n$/],
+        ];
+
+  function run(project: string, args: readonly string[], env: Record<string, string>) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...sources, '--env-file=.env', ...args], {
+      cwd: project,
+      env: { ...folder.env, ...env },
+      encoding: 'utf8',
+    });
+    return { status, stdout, stderr };
+  }
+
+  test('says which key the model needs, in one line', async () => {
+    const outcome = run(await installed(template), ['agent.ts'], { MODEL: 'openai/gpt-5' });
+    expect(outcome).toEqual({ status: 1, stdout: '', stderr: noKey });
+  });
+
+  test('names mcp.json if it is not JSON', async () => {
+    const project = await installed(template);
+    await writeFile(join(project, 'mcp.json'), '{ "mcpServers": }');
+    const outcome = run(project, ['agent.ts'], {});
+    expect(outcome.stderr).toMatch(/^\S+mcp\.json is not valid JSON: .+\n$/);
+    expect(outcome.status).toBe(1);
+  });
+
+  test.each(started)('ends %s in one message', async (_, env, message) => {
+    const { status, stdout, stderr } = run(await installed(template), program, env);
+    expect(stderr).toMatch(message);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  });
+
+  test('shows the stack of a bug', async () => {
+    const project = await installed(template);
+    await writeFile(join(project, 'bug.ts'), BUG);
+    expect(run(project, ['bug.ts'], {}).stderr).toMatch(/TypeError: .+\n\s+at /);
+  });
+});
+
+const BUG = `import { runProgram } from './program.ts';
+await runProgram(async () => new Map(null.entries()));
+`;

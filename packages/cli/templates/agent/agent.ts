@@ -1,9 +1,9 @@
 // The agent: its instructions, its tools and its limits. `npm run ask -- "question"` asks it one question.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadToolFolder } from '@pocket-agent/tool-folder';
 import { type LanguageModel, PocketAgent, type Router } from 'pocket-agent';
 import { openModel } from './model.ts';
+import { readJson, runProgram } from './program.ts';
 
 export interface AgentModel {
   llmModel: string | LanguageModel;
@@ -17,7 +17,7 @@ export function createAgent(model: AgentModel): PocketAgent {
     roleDescription: 'Answers questions about the shop',
     systemPrompt: 'You answer questions about our shop. Use the tools, and be brief.',
     tools: [loadToolFolder(inProject('tools'))],
-    mcpConfig: JSON.parse(readFileSync(inProject('mcp.json'), 'utf8')),
+    mcpConfig: readJson(inProject('mcp.json')),
     limits: { maxSteps: 20, timeoutMs: 120_000 },
   });
 }
@@ -26,9 +26,11 @@ function inProject(path: string): string {
   return join(import.meta.dirname, path);
 }
 
-if (import.meta.main) {
+async function ask(): Promise<void> {
   const model = openModel();
   await using agent = createAgent(model);
   console.log(await agent.run(process.argv.slice(2).join(' ') || 'What can you do?'));
   await model.router?.close();
 }
+
+if (import.meta.main) await runProgram(ask);
