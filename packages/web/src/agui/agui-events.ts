@@ -1,18 +1,14 @@
 // The events of a run as events of AG-UI, and the messages that they make: a page that comes back gets those as a snapshot, and
 // what comes after it.
 import { isPublicError, publicErrorText } from '@pocket-agent/kit';
-import type { AgentEvent, Message } from 'pocket-agent';
-import { sourceChunk, urlOf } from '../chat/ui-parts.ts';
-import type { AskedQuestion, Encoder, Frame } from '../live/live-run.ts';
-import { callKey } from '../live/open-calls.ts';
+import { sourceChunk } from '../chat/ui-parts.ts';
+import type { AskedQuestion, Frame } from '../live/live-run.ts';
+import { type Block, type DataOf, type EncoderOptions, type PageCall, RunEncoder } from '../live/run-encoder.ts';
 import { type AguiMessage, fileActivity, HIDDEN, resultContent, resultId, toolCallOf } from './agui-messages.ts';
 
-interface AguiEventsOptions {
-  emit(event: object): void;
+interface AguiEventsOptions extends EncoderOptions {
   /** The conversation with the question that is answered. */
   messages: AguiMessage[];
-  /** Whether the page sees arguments and results of a tool. */
-  showsTool(name: string): boolean;
   runId: string;
 }
 
@@ -20,9 +16,6 @@ export interface AguiRun {
   threadId: string;
   runId: string;
 }
-
-type Block = 'text' | 'reasoning';
-type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { type: Type }>;
 
 /** The form that an answer to an approval has. */
 const ANSWER_SCHEMA = {
@@ -35,25 +28,20 @@ const ANSWER_SCHEMA = {
   required: ['approved'],
 };
 
-export class AguiEvents implements Encoder {
+export class AguiEvents extends RunEncoder {
   /** The runs of the client that this run answers: one, and one more after each interrupt. */
   readonly runIds = new Set<string>();
-  readonly #emit: (event: object) => void;
-  readonly #showsTool: (name: string) => boolean;
   readonly #messages: AguiMessage[];
   readonly #id = crypto.randomUUID();
-  readonly #shown = new Set<string>();
   #steps = 0;
   #parts = 0;
-  #open: { kind: Block; id: string } | undefined;
   #output: unknown;
   #last: object = { type: 'RUN_FINISHED', outcome: { type: 'cancelled' } };
 
-  constructor({ emit, messages, showsTool, runId }: AguiEventsOptions) {
+  constructor({ messages, runId, ...options }: AguiEventsOptions) {
+    super(options);
     this.runIds.add(runId);
-    this.#emit = emit;
     this.#messages = messages;
-    this.#showsTool = showsTool;
   }
 
   /** `questions` are those that are open when the response ends. */
@@ -81,42 +69,15 @@ export class AguiEvents implements Encoder {
         runStarted(run),
         { type: 'MESSAGES_SNAPSHOT', messages: structuredClone(this.#messages) },
         ...(this.#output === undefined ? [] : [outputDelta(this.#output)]),
-        ...(this.#open ? blockStart(this.#open) : []),
+        ...(this.openBlock ? blockStart(this.openBlock) : []),
       ],
     };
   }
 
-  event(event: AgentEvent): void {
-    const isOwn = event.meta.path.length === 1;
-    switch (event.type) {
-      case 'tool_progress':
-        this.#progress(event);
-        break;
-      case 'tool_result':
-        this.#result(event);
-        break;
-      case 'tool_call':
-        if (isOwn && event.data.parentToolCallId === undefined)
-          this.#call(callKey(event.meta.path, event.data.toolCallId), event.data.toolName, event.data.arguments);
-        break;
-      default:
-        if (isOwn) this.#ownEvent(event);
-    }
-  }
-
-  asked({ key, request }: AskedQuestion): void {
-    this.#endBlock();
-    if (!this.#shown.has(key)) this.#call(key, request.tool, request.arguments);
-  }
-
   failed(error: unknown): void {
-    this.#endBlock();
+    this.endBlock();
     const code = isPublicError(error) ? { code: error.code } : {};
     this.#last = { type: 'RUN_ERROR', message: publicErrorText(error), ...code };
-  }
-
-  aborted(): void {
-    this.#endBlock();
   }
 
   #interrupt({ id, key, request }: AskedQuestion): object {
@@ -127,37 +88,8 @@ export class AguiEvents implements Encoder {
       message: `May ${tool} run?`,
       toolCallId: key,
       responseSchema: ANSWER_SCHEMA,
-      metadata: { tool, capability, path, ...(this.#showsTool(tool) ? { arguments: args } : {}) },
+      metadata: { tool, capability, path, ...(this.showsTool(tool) ? { arguments: args } : {}) },
     };
-  }
-
-  #ownEvent(event: AgentEvent): void {
-    switch (event.type) {
-      case 'step_started':
-        this.#steps++;
-        break;
-      case 'text_delta':
-        this.#delta('text', event.data.delta);
-        break;
-      case 'reasoning_delta':
-        this.#delta('reasoning', event.data.delta);
-        break;
-      case 'output_delta':
-        this.#setOutput(event.data.value);
-        break;
-      case 'source':
-        this.#activity({ id: this.#nextId(), role: 'activity', activityType: 'SOURCE', content: sourceOf(event.data) });
-        break;
-      case 'new_message':
-        this.#files(event.data);
-        break;
-      case 'step_finished':
-        this.#endBlock();
-        break;
-      case 'run_finished':
-        this.#finish(event);
-        break;
-    }
   }
 
   /** All text and all calls of a step are one message. */
@@ -169,24 +101,29 @@ export class AguiEvents implements Encoder {
     return `${this.#answerId}-${++this.#parts}`;
   }
 
-  #delta(kind: Block, delta: string): void {
-    if (this.#open?.kind !== kind) {
-      this.#endBlock();
-      this.#open = { kind, id: kind === 'text' ? this.#answerId : this.#nextId() };
-      for (const event of blockStart(this.#open)) this.#emit(event);
-    }
-    const { id } = this.#open;
-    const message = kind === 'text' ? this.#answer() : this.#reasoning(id);
-    message.content = (message.content ?? '') + delta;
-    this.#emit({ type: kind === 'text' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT', messageId: id, delta });
+  protected stepStarted(): void {
+    this.#steps++;
   }
 
-  #endBlock(): void {
-    if (!this.#open) return;
-    const { kind, id } = this.#open;
+  protected stepFinished(): void {}
+
+  protected newBlockId(kind: Block['kind']): string {
+    return kind === 'text' ? this.#answerId : this.#nextId();
+  }
+
+  protected blockStarted(block: Block): void {
+    for (const event of blockStart(block)) this.emit(event);
+  }
+
+  protected blockDelta({ kind, id: messageId }: Block, delta: string): void {
+    const message = kind === 'text' ? this.#answer() : this.#reasoning(messageId);
+    message.content = (message.content ?? '') + delta;
+    this.emit({ type: kind === 'text' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT', messageId, delta });
+  }
+
+  protected blockEnded({ kind, id: messageId }: Block): void {
     const types = kind === 'text' ? ['TEXT_MESSAGE_END'] : ['REASONING_MESSAGE_END', 'REASONING_END'];
-    for (const type of types) this.#emit({ type, messageId: id });
-    this.#open = undefined;
+    for (const type of types) this.emit({ type, messageId });
   }
 
   #answer(): Extract<AguiMessage, { role: 'assistant' }> {
@@ -206,39 +143,30 @@ export class AguiEvents implements Encoder {
     return message;
   }
 
-  #call(key: string, name: string, input: unknown): void {
-    this.#endBlock();
-    this.#shown.add(key);
-    const call = toolCallOf(key, name, this.#showsTool(name) ? input : {});
+  protected call({ key, name, input }: PageCall): void {
+    const call = toolCallOf(key, name, input);
     const answer = this.#answer();
     answer.toolCalls = [...(answer.toolCalls ?? []), call];
-    this.#emit({ type: 'TOOL_CALL_START', toolCallId: key, toolCallName: name, parentMessageId: answer.id });
-    this.#emit({ type: 'TOOL_CALL_ARGS', toolCallId: key, delta: call.function.arguments });
-    this.#emit({ type: 'TOOL_CALL_END', toolCallId: key });
+    this.emit({ type: 'TOOL_CALL_START', toolCallId: key, toolCallName: name, parentMessageId: answer.id });
+    this.emit({ type: 'TOOL_CALL_ARGS', toolCallId: key, delta: call.function.arguments });
+    this.emit({ type: 'TOOL_CALL_END', toolCallId: key });
   }
 
-  #progress({ data, meta }: EventOf<'tool_progress'>): void {
-    const { toolCallId, toolName, progress, total, message } = data;
-    const key = callKey(meta.path, toolCallId);
-    if (!this.#shown.has(key)) return;
-    const text = this.#showsTool(toolName) ? message : undefined;
-    const content = { toolCallId: key, toolName, progress, total, message: text };
-    this.#activity({ id: `progress-${key}`, role: 'activity', activityType: 'TOOL_PROGRESS', content });
+  protected progress(content: object & { toolCallId: string }): void {
+    const id = `progress-${content.toolCallId}`;
+    this.#activity({ id, role: 'activity', activityType: 'TOOL_PROGRESS', content });
   }
 
-  #result({ data, meta }: EventOf<'tool_result'>): void {
-    const toolCallId = callKey(meta.path, data.toolCallId);
-    if (!this.#shown.has(toolCallId)) return;
-    const { isError, toolName, toolResultContent } = data;
+  protected result(toolCallId: string, { isError, toolName, toolResultContent }: DataOf<'tool_result'>): void {
     const hidden = isError ? HIDDEN.error : HIDDEN.content;
     const result = {
       toolCallId,
       role: 'tool' as const,
-      content: this.#showsTool(toolName) ? resultContent(toolResultContent) : hidden,
+      content: this.showsTool(toolName) ? resultContent(toolResultContent) : hidden,
       ...(isError ? { metadata: { isError: true as const } } : {}),
     };
     this.#addResult({ id: resultId(toolCallId), ...result });
-    this.#emit({ type: 'TOOL_CALL_RESULT', messageId: resultId(toolCallId), ...result });
+    this.emit({ type: 'TOOL_CALL_RESULT', messageId: resultId(toolCallId), ...result });
   }
 
   /** After the message that made the call and the results of its other calls, as clients do it. */
@@ -251,13 +179,12 @@ export class AguiEvents implements Encoder {
     messages.splice(index, 0, result);
   }
 
-  /** Images and other files that the model made. */
-  #files(message: Message): void {
-    if (message.role !== 'assistant') return;
-    for (const part of message.content) {
-      const url = part.type === 'file' ? urlOf(part) : undefined;
-      if (part.type === 'file' && url) this.#activity(fileActivity(this.#nextId(), { mediaType: part.mediaType, url }));
-    }
+  protected source(source: DataOf<'source'>): void {
+    this.#activity({ id: this.#nextId(), role: 'activity', activityType: 'SOURCE', content: sourceChunk(source) });
+  }
+
+  protected file(file: { mediaType: string; url: string }): void {
+    this.#activity(fileActivity(this.#nextId(), file));
   }
 
   #activity(message: AguiMessage): void {
@@ -266,18 +193,15 @@ export class AguiEvents implements Encoder {
     const index = this.#messages.findIndex((each) => each.id === id);
     if (index < 0) this.#messages.push(message);
     else this.#messages[index] = message;
-    this.#emit({ type: 'ACTIVITY_SNAPSHOT', messageId: id, activityType, content });
+    this.emit({ type: 'ACTIVITY_SNAPSHOT', messageId: id, activityType, content });
   }
 
-  #setOutput(value: unknown): void {
+  protected output(value: unknown): void {
     this.#output = value;
-    this.#emit(outputDelta(value));
+    this.emit(outputDelta(value));
   }
 
-  #finish({ data }: EventOf<'run_finished'>): void {
-    this.#endBlock();
-    const { answer, totals } = data;
-    if (typeof answer !== 'string') this.#setOutput(answer);
+  protected finished({ answer, totals }: DataOf<'run_finished'>): void {
     const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens } = totals.usage;
     const usage = {
       inputTokens,
@@ -298,14 +222,10 @@ function outputDelta(value: unknown): object {
   return { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/output', value }] };
 }
 
-function blockStart({ kind, id }: { kind: Block; id: string }): object[] {
+function blockStart({ kind, id }: Block): object[] {
   if (kind === 'text') return [{ type: 'TEXT_MESSAGE_START', messageId: id, role: 'assistant' }];
   return [
     { type: 'REASONING_START', messageId: id },
     { type: 'REASONING_MESSAGE_START', messageId: id, role: 'reasoning' },
   ];
-}
-
-function sourceOf(source: EventOf<'source'>['data']): object {
-  return sourceChunk(source);
 }

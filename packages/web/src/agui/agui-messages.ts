@@ -1,7 +1,8 @@
 // Messages in the format of AG-UI: of saved conversations, and of the run that a page follows.
 import { recordsIn } from '@pocket-agent/kit';
 import type { AssistantMessage, Message, ToolContentPart, UserMessage } from 'pocket-agent';
-import { urlOf } from '../chat/ui-parts.ts';
+import { urlOf } from '../live/file-url.ts';
+import { HIDDEN_ERROR } from '../live/run-encoder.ts';
 
 export type AguiMessage =
   | { id: string; role: 'user'; content: unknown }
@@ -18,7 +19,7 @@ export interface AguiToolCall {
 
 type ShowsTool = (name: string) => boolean;
 
-export const HIDDEN = { content: '', error: 'The tool failed.' };
+export const HIDDEN = { content: '', error: HIDDEN_ERROR };
 export const resultId = (toolCallId: string) => `result-${toolCallId}`;
 
 export function aguiMessages(messages: readonly Message[], showsTool: ShowsTool): AguiMessage[] {

@@ -1,6 +1,7 @@
 // The messages of an agent as UI messages, for a page that opens a saved conversation.
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from 'pocket-agent';
-import { urlOf } from './ui-parts.ts';
+import { urlOf } from '../live/file-url.ts';
+import { HIDDEN_ERROR } from '../live/run-encoder.ts';
 
 export interface UiMessage {
   id: string;
@@ -66,7 +67,7 @@ function addResults(answer: UiMessage, { content }: ToolMessage, showsTool: (nam
     const value = 'value' in output ? output.value : null;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     const shown = showsTool(toolName);
-    if (isError) Object.assign(part, { state: 'output-error', errorText: shown ? text : 'The tool failed.' });
+    if (isError) Object.assign(part, { state: 'output-error', errorText: shown ? text : HIDDEN_ERROR });
     else Object.assign(part, { state: 'output-available', output: shown ? value : null });
   }
 }
