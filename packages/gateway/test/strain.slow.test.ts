@@ -1,4 +1,4 @@
-// Many callers at once, and servers that are killed while they work. `npm run test:services` runs it in full.
+// Many callers at once, and servers that are killed while they work.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -13,9 +13,8 @@ import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
 import { quickStart } from '../../pocket-agent/test/fixtures/programs/quick-start.ts';
 import { type AnyClient, atEnd, connect, kinds, namesOf, served, temporaryFolder, textOf } from './world.ts';
 
-const isWhole = process.env.TEST_SERIES === 'whole';
-const CALLERS = isWhole ? 200 : 12;
-const CALLS = isWhole ? 10_000 : 200;
+const CALLERS = 200;
+const CALLS = 10_000;
 const LANES = 32;
 const patience = 120_000 * Number(process.env.TEST_PATIENCE);
 const readOnly = { readOnlyHint: true };
@@ -143,7 +142,7 @@ test(
     const lane = async (client: AnyClient) => {
       while (next < CALLS) {
         const id = next++;
-        if (id % (isWhole ? 400 : 50) === 40) void killOne();
+        if (id % 400 === 40) void killOne();
         const name = kinds4[random(kinds4.length)] ?? '';
         const answer = await client.call(name, { id }).then(
           (result) => `${result.isError ? 'failed' : 'done'} ${name} ${textOf(result)}`,
@@ -172,7 +171,7 @@ test(
     // a call whose effect is there is answered with its result, or with an error that does not deny it
     const denied = all.filter(({ id, answer }) => answer.includes('was not called') && effects.has(`add ${id}`));
     expect(denied).toEqual([]);
-    expect(kills).toBeGreaterThan(2);
+    expect(kills).toBe(CALLS / 400);
     expect(done.length).toBeGreaterThan(CALLS / 2);
   },
   2 * patience,
