@@ -1,12 +1,16 @@
 // `expose: 'code'`: clients call tools from code that the gateway runs, under the same rules.
+import { Client } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
-import { functionTools, tool } from 'pocket-agent';
+import { functionTools, PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { remoteAgent } from '../../a2a/src/index.ts';
 import { codeMode } from '../../code-mode/src/index.ts';
 import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
+import { silent } from '../../pocket-agent/test/helpers.ts';
 import { Gateway, type GatewayOptions } from '../src/index.ts';
-import { atEnd, connect, kinds, namesOf, served, textOf } from './world.ts';
+import { type Answer, atEnd, clientV2, connect, kinds, modern, namesOf, served, textOf } from './world.ts';
 
 function shop(): McpServer {
   const server = new McpServer({ name: 'shop', version: '1.0.0' });
@@ -60,6 +64,46 @@ test('a tool that calls other tools gets their results', async () => {
   const { url, caller } = await served({ ...options, sources: { own: functionTools([calls]) } });
   const client = await connect('SDK v1', url, await caller('ann', { profile: 'reader' }));
   expect(textOf(await client.call('own__twice'))).toBe('{"price":8}');
+});
+
+test.each([
+  ['2025', {}],
+  ['2026', modern],
+])('what an A2A agent asks during a call of code reaches the person at a client of %s', async (_era, era) => {
+  const shops = () => {
+    const server = new McpServer({ name: 'shops', version: '1' });
+    server.registerTool('order', { description: 'Orders' }, async ({ mcpReq }) => {
+      const requestedSchema = { type: 'object', properties: { count: { type: 'integer' } } } as const;
+      const { content } = await mcpReq.elicitInput({ message: 'How many?', requestedSchema });
+      return text(`${content?.count} ordered`);
+    });
+    return server;
+  };
+  const agent = new PocketAgent({
+    llmModel: new ScriptedModel([{ toolCalls: [{ name: 'order' }] }, ({ prompt }) => JSON.stringify(prompt.at(-1))]),
+    name: 'Shopper',
+    logger: silent,
+    mcpConfig: { mcpServers: { shops: { server: shops } } },
+  });
+  const remote = await agent.asA2aServer().listen();
+  const shopper = remoteAgent({ url: remote.url, name: 'shopper', logger: silent });
+  atEnd(async () => {
+    await shopper.close?.();
+    await remote.close();
+    await agent.close();
+  });
+  const { url, caller } = await served({ sources: { agents: shopper }, codeMode: codeMode() });
+  const client = new Client({ name: 'tests', version: '1' }, { capabilities: { elicitation: {} }, ...era });
+  const asked: unknown[] = [];
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    asked.push(params.message);
+    return { action: 'accept', content: { count: 12 } };
+  });
+  await clientV2(url, await caller('ann', { profile: 'admin', expose: 'code' }), client);
+  const code = `return await tools['agents__shopper-message']({ message: 'Order' });`;
+  const said = textOf((await client.callTool({ name: 'run_code', arguments: { code } })) as Answer);
+  expect(said).toContain('12 ordered');
+  expect(asked).toEqual(['[agents] The A2A agent shopper asks: How many?']);
 });
 
 test('needs codeMode', async () => {

@@ -13,11 +13,13 @@ import {
   warnOnce,
 } from '@pocket-agent/kit';
 import type { Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
-import { currentRun, DEFAULT_WAIT_MS, validToolName } from 'pocket-agent/internal';
+import { currentRun, DEFAULT_WAIT_MS, type ElicitationHandler, validToolName } from 'pocket-agent/internal';
 import { A2aError, explainFetchError } from '../client/a2a-error.ts';
 import type { OutgoingMessage } from '../client/write-request.ts';
+import type { Part } from '../wire/task.ts';
 import { checkRemoteAgentOptions, type RemoteAgentOptions } from './remote-agent-options.ts';
 import { answerApprovals } from './remote-approvals.ts';
+import type { RemoteCall } from './remote-call.ts';
 import { type Conversation, RemoteConversations, recipientOf } from './remote-conversations.ts';
 import type { RemoteLink } from './remote-link.ts';
 import { remoteResult } from './remote-result.ts';
@@ -27,6 +29,16 @@ const RETRY_MS = 5_000;
 const MAX_NAME_LENGTH = 100;
 /** Time for canceling the tasks of aborted calls. */
 const CLOSE_MS = 1_000;
+/** Questions of one task for the person. */
+const MAX_QUESTIONS = 100;
+
+interface AskingCall {
+  conversation: Conversation;
+  signal: AbortSignal;
+  elicit: ElicitationHandler;
+  /** How many questions of this task the person has answered. */
+  round: number;
+}
 
 /** For example `tools: [remoteAgent('https://agents.example.com')]`. */
 export function remoteAgent(where: string | RemoteAgentOptions): ToolSource {
@@ -114,20 +126,51 @@ class RemoteAgent implements ToolSource {
     if (typeof message !== 'string')
       throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} needs a string "message".`);
     const conversation = this.#conversations.of(context);
-    const to = recipientOf(conversation, taskId === undefined ? undefined : String(taskId), this.#label);
+    let to = recipientOf(conversation, taskId === undefined ? undefined : String(taskId), this.#label);
+    let parts: Part[] = [{ text: message }];
+    for (let round = 0; ; round++) {
+      const call = await this.#send(conversation, { messageId: randomUUID(), parts, ...to }, context);
+      const { elicit, signal } = context;
+      const answer = elicit && (await this.#answerOf(call, { conversation, elicit, signal, round }));
+      if (!answer) return remoteResult(call.collected, { name: this.#label, maxBytes: this.#maxResultBytes });
+      parts = answer;
+      to = recipientOf(conversation, call.collected.taskId, this.#label);
+    }
+  }
+
+  /** Sends one message and waits until the agent has answered it. */
+  async #send(conversation: Conversation, message: OutgoingMessage, context: ToolCallContext): Promise<RemoteCall> {
     const { timeoutMs = 600_000 } = this.#options;
     const deadline = startDeadline({
       what: `The message to ${this.#label}`,
       signals: [context.signal, this.#closing.signal],
       timeoutMs,
     });
-    const sent = { messageId: randomUUID(), parts: [{ text: message }], ...to };
     try {
       // after an abort, canceling the task does not delay the caller
-      const answer = this.#track(this.#converse(conversation, sent, { ...context, signal: deadline.signal }));
+      const answer = this.#track(this.#converse(conversation, message, { ...context, signal: deadline.signal }));
       return await abortable(answer, deadline.signal);
     } finally {
       deadline.release();
+    }
+  }
+
+  /** The answer of the person to a question of the agent; undefined if there is no question, or no answer. */
+  async #answerOf(call: RemoteCall, { conversation, elicit, signal, round }: AskingCall): Promise<Part[] | undefined> {
+    const { status, taskId = '' } = call.collected;
+    if (status?.state !== 'input-required') return undefined;
+    const { askPerson } = await import('./remote-questions.ts');
+    const ended = AbortSignal.any([signal, this.#closing.signal]);
+    try {
+      if (round === MAX_QUESTIONS) throw new PocketError('TOOL_FAILED', `${this.#label} asked too many questions.`);
+      const asked = { name: this.#label, parts: status.message?.parts ?? [], elicit, signal: ended };
+      const answer = await abortable(askPerson(asked), ended);
+      if (answer !== 'declined') return answer;
+      throw new PocketError('TOOL_FAILED', `The question of ${this.#label} was declined; its task was canceled.`);
+    } catch (error) {
+      conversation.waiting.delete(taskId);
+      void this.#track(call.cancel());
+      throw error;
     }
   }
 
@@ -140,17 +183,12 @@ class RemoteAgent implements ToolSource {
     link?.close();
   }
 
-  async #converse(
-    conversation: Conversation,
-    message: OutgoingMessage,
-    context: ToolCallContext,
-  ): Promise<CallToolResult> {
+  async #converse(conversation: Conversation, message: OutgoingMessage, context: ToolCallContext): Promise<RemoteCall> {
     const { RemoteCall } = await import('./remote-call.ts');
     let progress = 0;
     const onProgress = (text: string) => context.progress({ progress: ++progress, message: text });
     const link = await abortable(this.#open(), context.signal);
-    const maxBytes = this.#maxResultBytes;
-    const call = new RemoteCall(link, { signal: context.signal, maxBytes, onProgress });
+    const call = new RemoteCall(link, { signal: context.signal, maxBytes: this.#maxResultBytes, onProgress });
     try {
       await call.send(message);
       const { approvals = false } = this.#options;
@@ -173,7 +211,7 @@ class RemoteAgent implements ToolSource {
     if (message.taskId) conversation.waiting.delete(message.taskId);
     if (collected.taskId && collected.status?.state === 'input-required')
       conversation.waiting.set(collected.taskId, collected.contextId);
-    return remoteResult(collected, { name: this.#label, maxBytes });
+    return call;
   }
 
   #open(): Promise<RemoteLink> {

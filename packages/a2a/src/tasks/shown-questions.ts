@@ -5,7 +5,8 @@ import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from 'pocket-agent/internal';
 import { type Part, textOfParts } from '../wire/task.ts';
 
-const ELICITATION_KEY = 'pocket-agent/elicitation';
+/** Under it a part says what an MCP server wants to know. */
+export const ELICITATION_KEY = 'pocket-agent/elicitation';
 
 type Given = Record<string, unknown> | string;
 

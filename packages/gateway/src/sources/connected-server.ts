@@ -1,9 +1,9 @@
 // One MCP server of the gateway, and the ways from it back to the clients.
 import type { Logger } from '@pocket-agent/kit';
 import { PocketAgentClient, type ServerList, type ServerLog, type ServerStatus } from 'pocket-agent';
-import { APPROVAL_META_KEY } from 'pocket-agent/internal';
 import { GatewayRequest } from '../calls/request.ts';
 import { NamedSource } from './named-source.ts';
+import { asQuestion } from './question.ts';
 import { ServerRelay } from './relay.ts';
 import { entryByCaller, type GatewayServerEntry } from './server-entry.ts';
 
@@ -76,13 +76,4 @@ export class ConnectedServer {
     this.#relay.changed();
     for (const list of lists) this.#options.onChange(list);
   }
-}
-
-/** Says who asks, and does not pass for a question of the gateway. */
-function asQuestion<Params extends { message: string; _meta?: Record<string, unknown> | undefined }>(
-  server: string,
-  { _meta: meta = {}, ...params }: Params,
-): Params {
-  const { [APPROVAL_META_KEY]: _approval, ...others } = meta;
-  return { ...params, _meta: others, message: `[${server}] ${params.message}` } as Params;
 }

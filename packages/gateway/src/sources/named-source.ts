@@ -14,6 +14,7 @@ import {
 import type { GatewayServer, Relay } from '../callers/server.ts';
 import { GatewayRequest } from '../calls/request.ts';
 import { publicName } from './names.ts';
+import { asQuestion } from './question.ts';
 
 /** More than the tools of any server, in versions for many callers. */
 const MAX_NAMES = 50_000;
@@ -68,13 +69,20 @@ export class NamedSource implements GatewayServer {
   async callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
     this.#calls++;
     try {
-      const answer = await this.#source.callTool(this.#ownNames.get(name) ?? name, args, context);
+      const answer = await this.#source.callTool(this.#ownNames.get(name) ?? name, args, this.#asking(context));
       const { current } = GatewayRequest;
       if (current?.callId === context.toolCallId) current.answer = answer;
       return answer;
     } finally {
       if (--this.#calls === 0) this.#unused.resolve();
     }
+  }
+
+  /** A question says which server asks. */
+  #asking(context: ToolCallContext): ToolCallContext {
+    const { elicit } = context;
+    if (!elicit) return context;
+    return { ...context, elicit: (params, from) => elicit(asQuestion(this.name, params), from) };
   }
 
   /** Resolves when no call is in progress. */

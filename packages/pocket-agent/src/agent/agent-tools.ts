@@ -212,6 +212,7 @@ export class AgentTools {
       reach: exposed.reach,
       knownTable: () => this.known(),
       collectTools: () => this.collect(signal),
+      elicit: this.#parts.options.elicitationHandler,
       metaOf: (toolCallId) => this.#metaOf(toolCallId, stepId, context),
       journal: this.#parts.history.saved?.journalOf(llmMessage),
       audit,

@@ -7,7 +7,7 @@ import type { ToolMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { InnerJournal } from '../run/inner-journal.ts';
-import type { Asking, RunContext } from '../run/run-context.ts';
+import type { Asking, ElicitationHandler, RunContext } from '../run/run-context.ts';
 import type { InnerCalls } from './inner-calls.ts';
 import type { ToolResultOptions } from './tool-result.ts';
 import type { ToolTable } from './tool-table.ts';
@@ -73,6 +73,8 @@ export interface StepCalls {
   settings: ToolResultOptions & { maxParallelToolCalls: number };
   /** Keeps the whole text of a result that was cut. */
   keepResult(call: ToolCall, text: string): Promise<KeptResult | undefined>;
+  /** Asks a person, if the run has no `elicit`. */
+  elicit?: ElicitationHandler | undefined;
   /** `_meta` of a call to an MCP server. */
   metaOf(toolCallId: string): Record<string, unknown>;
   /** Undefined if the run cannot be resumed in another process. */

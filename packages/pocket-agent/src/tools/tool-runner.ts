@@ -4,7 +4,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, within } from '@pocket-agent/kit';
 import { isHarmlessTwice } from '../access/capabilities.ts';
 import type { CallResults, ToolCall, ToolResult } from '../base/tool-call.ts';
-import { inRun, type RunContext, toolCallContext } from '../run/run-context.ts';
+import { inRun, type RunContext, toolCallContext, whileAsking } from '../run/run-context.ts';
 import { inToolSpan } from '../tracing/tool-span.ts';
 import { permit, preToolCall } from './call-permission.ts';
 import { type Gate, InnerCalls, resultMessage } from './inner-calls.ts';
@@ -73,7 +73,7 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
   try {
     signal.throwIfAborted();
     const denial = step.hooks.preToolCall && (await preToolCall(active));
-    result = denial ?? (await resultOf(active, await attempt(active)));
+    result = denial ?? (await resultOf(active, await attempt(active, context)));
   } catch (error) {
     result = errorToolResult(request.call, { error: asError(error), settings: step.settings });
     if (!signal.aborted && isPocketError(error, 'RUN_SUSPENDED') && maySuspend(active)) {
@@ -97,7 +97,7 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
 }
 
 /** Makes the call, if it may be made. What the tool throws is a failure of the tool, not of the run. */
-async function attempt(active: ActiveCall): Promise<Attempt> {
+async function attempt(active: ActiveCall, context: RunContext): Promise<Attempt> {
   const { step, request, record } = active;
   const { signal } = step.context;
   const permission = request.isLost ? lost(active) : await permit(active);
@@ -113,7 +113,7 @@ async function attempt(active: ActiveCall): Promise<Attempt> {
     signal.throwIfAborted();
   }
   try {
-    const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active));
+    const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active, context));
     const made = readReturned(active, entry, await abortable(calling, signal));
     await keepWhole(step, call, made);
     return made;
@@ -158,7 +158,7 @@ function parentOf(from: RequestedCall['from']): { parentToolCallId?: string } {
   return from ? { parentToolCallId: from.toolCallId } : {};
 }
 
-function callContext(active: ActiveCall): ToolCallContext {
+function callContext(active: ActiveCall, run: RunContext): ToolCallContext {
   active.inner = new InnerCalls(active, gate);
   const { step, request, record } = active;
   const { id: toolCallId, name: toolName } = record.call;
@@ -171,9 +171,14 @@ function callContext(active: ActiveCall): ToolCallContext {
     progress: (update) =>
       step.emit?.({ type: 'tool_progress', data: { toolCallId, toolName, ...parentOf(request.from), ...update } }),
     meta: step.metaOf(toolCallId),
+    elicit: request.from && personOf(step, run),
     canResume: active.resumes ?? false,
     tools: active.inner,
   };
+}
+
+function personOf({ elicit: ofAgent }: StepCalls, { elicit = ofAgent, asking }: RunContext): ToolCallContext['elicit'] {
+  return elicit && ((params, from) => whileAsking(asking, async () => elicit(params, from)));
 }
 
 /** A call that was made, or could not be. */

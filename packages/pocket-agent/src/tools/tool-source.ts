@@ -11,6 +11,7 @@ import type {
 import { type Capability, type JudgedTool, type Judgement, judge } from '../access/capabilities.ts';
 import type { Exposure } from '../access/exposure.ts';
 import type { ToolProgress } from '../base/tool-call.ts';
+import type { ElicitationHandler } from '../run/run-context.ts';
 import type { ReachableTool, ToolCaller } from './inner-calls.ts';
 
 /** Passed to a source with each call. */
@@ -27,6 +28,11 @@ export interface ToolCallContext {
   metadata?: Readonly<Record<string, unknown>>;
   /** Calls other tools of the run. Undefined outside of a run. */
   readonly tools?: ToolCaller;
+  /**
+   * Asks the person of the run. Set if another tool makes the call, such as a script, because no model reads what the
+   * tool asks in its result. Undefined if there is no person to ask.
+   */
+  readonly elicit?: ElicitationHandler | undefined;
   /** True for a tool that `resumes`, in a run that can be resumed. */
   readonly canResume?: boolean;
 }
