@@ -16,6 +16,7 @@ import { makeHandler } from '../packages/a2a/src/server/http-handler.ts';
 import type { A2aProtocol, RpcAnswer } from '../packages/a2a/src/server/request-handler.ts';
 import type { Call } from '../packages/a2a/src/tasks/server-options.ts';
 import type { AgentCard as CardJson } from '../packages/a2a/src/wire/agent-card.ts';
+import { showHelp } from '../scripts/show-help.ts';
 import { tckExecutor } from './a2a-tck-executor.ts';
 
 export interface TckServerOptions {
@@ -99,6 +100,7 @@ function cardAt(url: string): CardJson {
 }
 
 if (import.meta.main) {
+  showHelp('npm run a2a:tck-server [-- --port N]   a server for the A2A compatibility kit; default port: 9999\n');
   const { values } = parseArgs({ options: { port: { type: 'string', default: '9999' } } });
   const { url, close } = await startTckServer({ port: Number(values.port) });
   process.stdout.write(`${url}\n`);

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { showHelp } from '../scripts/show-help.ts';
 import { startGateway } from './gateway.ts';
 import { startMattermostServer } from './mattermost.ts';
 import { startServer } from './server.ts';
@@ -13,6 +14,9 @@ interface Outcome {
   output: string;
 }
 
+showHelp(`npm run conformance   runs the official MCP conformance suite against our client and servers, for both revisions of
+                      the protocol; the details are in results/conformance
+`);
 const SCENARIO_TIMEOUT_MS = 120_000;
 const RUN_TIMEOUT_MS = 240_000;
 const KEPT_LINES = 40;

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { Gateway, openGatewayState } from '../packages/gateway/src/index.ts';
+import { showHelp } from './show-help.ts';
 import { root } from './workspaces.ts';
 
 const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
@@ -63,6 +64,7 @@ async function check(
   console.log(`✓ ${name}`);
 }
 
+showHelp('npm run test:clients   MCP clients of other projects use a gateway\n');
 const node = process.execPath;
 const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-clients-'));
 const state = await openGatewayState(':memory:');

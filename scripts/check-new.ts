@@ -13,6 +13,7 @@ import { checkGateway } from './check-gateway.ts';
 import { buildImage, type Stage } from './dockerfile/build.ts';
 import { Container } from './dockerfile/container.ts';
 import { packTarballs } from './pack.ts';
+import { showHelp } from './show-help.ts';
 import { root } from './workspaces.ts';
 
 const INSTALL_MS = 240_000;
@@ -135,6 +136,10 @@ function makeWorkshop(): Workshop {
   };
 }
 
+showHelp(`npm run test:new                 creates a project from each template of pocket-agent new, executes its Dockerfile and uses it;
+                                 then the examples of docs/gateway.md
+npm run test:new -- NAME…        some of ${[...templates, 'gateway'].join(', ')}
+`);
 const workshop = makeWorkshop();
 try {
   const wanted = process.argv.slice(2);

@@ -9,6 +9,7 @@ import { packTarballs } from './pack.ts';
 import { tryExtensions, tryLibrary } from './package-checks/libraries.ts';
 import { tryAgent3, tryCommand, tryDiscord, tryMattermost, tryNewProject } from './package-checks/programs.ts';
 import { type NodeVersion, Project } from './package-checks/project.ts';
+import { showHelp } from './show-help.ts';
 import { readWorkspaces, root } from './workspaces.ts';
 
 const OLDEST_NODE = '22.18.0';
@@ -81,6 +82,9 @@ function checkPublished(workshop: string, node: NodeVersion): number {
   return 1;
 }
 
+showHelp(`npm run test:package               installs the tarball of each package on the oldest supported Node and on this one, and uses it
+npm run test:package -- NAME…     these packages only, such as cli discord
+`);
 const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-package-'));
 try {
   execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });

@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type LanguageModel, resolveModel } from 'pocket-agent';
 import { type KnownProvider, knownProviders } from 'pocket-agent/internal';
+import { showHelp } from './show-help.ts';
 
 const INSTALL_MS = 240_000;
 const KEY = 'key-of-the-check';
@@ -85,6 +86,10 @@ async function checkOldModel(): Promise<string | undefined> {
   return refusal.includes('is a model of AI SDK 6 (V3)') ? undefined : `${OLD_PACKAGE}: ${refusal}`;
 }
 
+showHelp(`npm run test:providers               installs the packages of all model providers, and calls each with a key
+npm run test:providers -- --latest   their newest versions, not those of scripts/provider-versions.json
+npm run test:providers -- FOLDER     the packages that are installed in FOLDER
+`);
 const given = process.argv.slice(2).find((argument) => argument !== '--latest');
 process.chdir(given ? resolve(given) : install());
 // packages of providers are found beside the library and beside the program

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { rolldown } from 'rolldown';
 import { esmExternalRequirePlugin } from 'rolldown/plugins';
 import { packTarballs } from './pack.ts';
+import { showHelp } from './show-help.ts';
 import { root } from './workspaces.ts';
 
 const BUN = 'bun@1.4.4';
@@ -114,6 +115,7 @@ async function addressOf({ stdout }: ChildProcess): Promise<string> {
   throw new Error('Next ended before it listened.');
 }
 
+showHelp('npm run test:runtimes   runs agents in Bun, Deno, Next and the runtime of Cloudflare Workers\n');
 const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-runtimes-'));
 try {
   const tarballs = packTarballs(join(workshop, 'tarballs'));

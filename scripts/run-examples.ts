@@ -2,7 +2,11 @@
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { showHelp } from './show-help.ts';
 
+showHelp(`npm run examples             runs all examples; each checks its own result
+npm run examples -- START…   those whose names begin with START, such as 03, with their output
+`);
 const folder = fileURLToPath(new URL('../examples/', import.meta.url));
 const wanted = process.argv.slice(2);
 const all = readdirSync(folder).filter((name) => /^\d\d-.*\.ts$/.test(name));

@@ -3,16 +3,28 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { showHelp } from './show-help.ts';
+
+showHelp(`npm run snippets            type-checks and runs every TypeScript block of the documentation
+npm run snippets -- PAGE…   those of some pages, such as docs/models.md
+`);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, '.snippets');
-const pages = [
+const wanted = process.argv.slice(2);
+const all = [
   'README.md',
   'site/index.md',
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
+const unknown = wanted.find((page) => !all.includes(page));
+if (unknown !== undefined) {
+  console.error(`There is no page "${unknown}". Write it as in docs/models.md.`);
+  process.exit(2);
+}
+const pages = wanted.length > 0 ? wanted : all;
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);

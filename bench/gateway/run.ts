@@ -9,6 +9,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { showHelp } from '../../scripts/show-help.ts';
 
 type Name = 'direct' | 'mcp-proxy' | 'gateway';
 
@@ -163,6 +164,9 @@ The target is out of reach for a process that speaks MCP on both sides with the 
 `;
 }
 
+showHelp(`npm run bench:gateway   what the gateway adds to a call of a tool, beside mcp-proxy and a direct connection; writes
+                        bench/gateway/RESULTS.md
+`);
 const folder = mkdtempSync(join(tmpdir(), 'pocket-agent-bench-'));
 try {
   const [load = 0] = loadavg();

@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { showHelp } from '../../../scripts/show-help.ts';
 
+showHelp('npm run agent3:demo   three agents are found, called and rated; needs no API key\n');
 const TOKEN = randomBytes(16).toString('hex');
 const folder = await mkdtemp(join(tmpdir(), 'agent3-demo-'));
 const agent3 = {

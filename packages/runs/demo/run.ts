@@ -5,8 +5,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { showHelp } from '../../../scripts/show-help.ts';
 import { openRuns } from '../src/index.ts';
 
+showHelp(
+  'npm run runs:demo   a process is killed in the middle of a run, and the next one goes on; needs no API key\n',
+);
 const worker = fileURLToPath(new URL('worker.ts', import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), 'runs-demo-'));
 const file = join(folder, 'runs.db');
