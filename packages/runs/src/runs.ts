@@ -109,6 +109,7 @@ export class Runs {
       timeoutMs,
       conversation = null,
       about,
+      deliver = false,
     } = readStartOptions(options);
     const { engine, changes } = this.#parts;
     this.#checkAgent(agent);
@@ -119,6 +120,7 @@ export class Runs {
       deadline_at: timeoutMs === undefined ? null : Date.now() + Math.ceil(timeoutMs),
       conversation,
       about: about ? JSON.stringify(about) : null,
+      undelivered: deliver ? 1 : null,
     };
     await inTransaction(this.#store, (db) => insertRun(this.#store, db, row));
     engine.wake();
@@ -193,6 +195,16 @@ export class Runs {
     engine.wake();
     changes.notify();
     return isCancelled;
+  }
+
+  /** The answer of a run that was started with `deliver` has been delivered. */
+  async delivered(id: string): Promise<void> {
+    const { numUpdatedRows } = await this.#store.db
+      .updateTable('pocket_runs')
+      .set({ undelivered: null })
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows !== 1n) throw unknownRun(id);
   }
 
   /** Starts a run at each time of a schedule, once however many processes there are. Replaces the schedule of this name. */

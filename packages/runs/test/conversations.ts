@@ -22,6 +22,25 @@ const counting = () =>
   });
 
 export function testConversations(open: Open, newUrl: () => Promise<string>): void {
+  test('an answer that a program has to deliver is listed until the program says that it was', async () => {
+    const url = await newUrl();
+    const first = await open(url, { agents: { a: counting } });
+    await first.start('a', 'kept', { id: 'bot/1', deliver: true });
+    await first.start('a', 'not kept', { id: 'bot/2' });
+    await first.result('bot/1');
+    await first.result('bot/2');
+    await first.close();
+    const second = await open(url);
+    const undelivered = async (prefix: string) => (await second.list({ prefix, undelivered: true })).runs;
+    expect(await undelivered('bot/')).toMatchObject([{ id: 'bot/1', status: 'finished', undelivered: true }]);
+    expect(await undelivered('other/')).toEqual([]);
+    await second.delivered('bot/1');
+    await second.delivered('bot/1');
+    expect(await undelivered('bot/')).toEqual([]);
+    expect(await second.get('bot/1')).not.toHaveProperty('undelivered');
+    await expect(second.delivered('bot/3')).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
+  });
+
   test('runs of a conversation take turns, and each begins with the messages of those before it', async () => {
     const url = await newUrl();
     const first = await open(url, { agents: { a: counting } });

@@ -19,7 +19,8 @@ export class AgentFactory {
   }
 
   async create(conversation: ConversationInfo): Promise<PocketAgent<unknown>> {
-    const created = await this.#createAgent(conversation);
+    const created = await this.#createAgent?.(conversation);
+    if (!created) throw new MattermostError('CONFIG_INVALID', 'The bot has no agent.');
     if ('run' in created) return created;
     const { PocketAgent } = await loadPocketAgent();
     return new PocketAgent(this.#tools ? await this.#tools.addTo(created) : created);

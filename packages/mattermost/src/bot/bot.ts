@@ -13,10 +13,12 @@ import { isTokenValid, MattermostSocket, type SocketEvent } from '../client/sock
 import { withCheckedLists } from '../config/config.ts';
 import { AgentFactory } from './agent-factory.ts';
 import { Conversation, type CreatedAgent } from './conversation.ts';
-import { checkLinkHosts, LinkHosts } from './link-hosts.ts';
-import { latestPostTime, postsSince } from './missed-posts.ts';
+import type { DurableAnswersOptions } from './durable/bot-runs.ts';
+import { DurableAnswers, mayAskLater, unreadSince } from './durable/durable-answers.ts';
 import type { BotOptions, MattermostBot } from './options.ts';
-import { type Question, Questions } from './questions.ts';
+import { checkLinkHosts, LinkHosts } from './posts/link-hosts.ts';
+import { latestPostTime, postsSince } from './posts/missed-posts.ts';
+import { type Question, Questions } from './posts/questions.ts';
 import { answerMemoryCommand } from './text/memory-command.ts';
 
 const STOP_SIGNS = ['octagonal_sign', 'stop_sign', '🛑'];
@@ -33,6 +35,7 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
   const { log = createLog({ level: config.logLevel, format: config.logFormat }) } = options;
   const { token } = config;
   checkLinkHosts(options.allowLinkHosts ?? []);
+  checkAgent(options);
   if (config.authMode !== 'static_token' || token === undefined) {
     throw new MattermostError('CONFIG_INVALID', 'A bot needs MATTERMOST_AUTH_MODE=static_token and MATTERMOST_TOKEN.');
   }
@@ -50,14 +53,22 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
   const context = account.context(closing.signal, () => {});
   try {
     const { id, username } = await context.names.me();
-    const since = (await latestPostTime(context.api)) + 1;
+    const latest = (await latestPostTime(context.api)) + 1;
+    const since = options.durable ? await unreadSince(options.durable.runs, id, latest) : latest;
     const me = { id, username: username ?? id };
     bot = new Bot({ options, context, pool, closing, log, token, me, since });
+    await bot.recover();
     return bot;
   } catch (error) {
+    await bot?.close();
     pool.close();
     throw error;
   }
+}
+
+function checkAgent({ agent, durable }: BotOptions): void {
+  if ((agent === undefined) === (durable === undefined))
+    throw new MattermostError('CONFIG_INVALID', 'A bot needs either agent or durable: { runs, agent }.');
 }
 
 interface BotParts {
@@ -78,6 +89,7 @@ class Bot implements MattermostBot {
   readonly #questions: Questions;
   readonly #socket: MattermostSocket;
   readonly #conversations = new Map<string, Conversation>();
+  readonly #durable: DurableAnswers | undefined;
   /** Ids of processed posts, oldest first. */
   readonly #seen = new Set<string>();
   /** By channel: posts are read one after the other. */
@@ -98,6 +110,7 @@ class Bot implements MattermostBot {
     this.#since = since;
     this.#agents = new AgentFactory(options, log);
     this.#questions = new Questions(context, me);
+    this.#durable = options.durable && this.#durableAnswers(options.durable);
     this.#socket = new MattermostSocket({
       config: options.config,
       token,
@@ -110,6 +123,14 @@ class Bot implements MattermostBot {
       isTokenValid: () => this.#isTokenValid(),
       onTokenRejected: () => this.#handleInvalidToken(),
     });
+  }
+
+  /** Goes on with the answers, and reads the posts, that an earlier process left. */
+  async recover(): Promise<void> {
+    if (!this.#durable) return;
+    await this.#durable.recover();
+    this.#missedSince = Math.min(this.#missedSince ?? this.#parts.since, this.#parts.since);
+    void this.#catchUp();
   }
 
   /** Stops the bot if its token is no longer valid; Mattermost does not close an open socket in that case. */
@@ -141,7 +162,7 @@ class Bot implements MattermostBot {
     const conversations = [...this.#conversations.values()];
     this.#conversations.clear();
     const late = setTimeout(() => closing.abort(), CLOSE_TIMEOUT_MS);
-    await Promise.allSettled(conversations.map((conversation) => conversation.close()));
+    await Promise.allSettled([...conversations.map((conversation) => conversation.close()), this.#durable?.close()]);
     clearTimeout(late);
     closing.abort();
     this.#agents.close();
@@ -152,7 +173,7 @@ class Bot implements MattermostBot {
     if (event === 'posted') {
       const post = parseObject(data.post);
       if (typeof post?.id === 'string') this.#queuePost({ ...post, id: post.id });
-    } else if (event === 'reaction_added') this.#stop(parseObject(data.reaction));
+    } else if (event === 'reaction_added') this.#readReaction(parseObject(data.reaction));
   }
 
   #queuePost(post: PostRecord): void {
@@ -174,19 +195,24 @@ class Bot implements MattermostBot {
     for (let attempt = 0; !this.#isClosed; attempt++) {
       try {
         const question = await this.#questions.read(post);
-        if (question && !this.#isClosed) this.#conversationFor(question).ask(question);
+        if (!question || this.#isClosed) return;
+        if (this.#durable) await this.#durable.ask(question, post.create_at ?? 0);
+        else this.#conversationFor(question).ask(question);
         return;
       } catch (error) {
         log.warning('post_not_read', { post_id: post.id, error: errorText(error).slice(0, 200) });
-        if (!isTransient(error) || Date.now() > deadline) return;
+        const isWorthwhile = this.#durable ? mayAskLater(error) : isTransient(error);
+        if (!isWorthwhile || Date.now() > deadline) return;
         await this.#pause(attempt);
       }
     }
   }
 
-  #stop(reaction: Record<string, unknown> | undefined): void {
+  #readReaction(reaction: Record<string, unknown> | undefined): void {
     const { user_id: userId, post_id: postId, emoji_name: emoji } = reaction ?? {};
-    if (typeof userId !== 'string' || typeof postId !== 'string' || !STOP_SIGNS.includes(String(emoji))) return;
+    if (typeof userId !== 'string' || typeof postId !== 'string') return;
+    void this.#durable?.react(userId, postId, String(emoji));
+    if (!STOP_SIGNS.includes(String(emoji))) return;
     for (const conversation of this.#conversations.values()) {
       if (conversation.isAbout(postId)) conversation.stop(userId);
     }
@@ -221,23 +247,39 @@ class Bot implements MattermostBot {
     const existing = this.#conversations.get(question.conversation);
     if (existing) return existing;
     this.#closeIdleConversations();
-    const { context, log, closing, options, me } = this.#parts;
-    const memory = options.conversations?.memory;
-    const { editMs = 1000, mayStop = 'asker', allowLinkHosts = [] } = options;
+    const { closing, options } = this.#parts;
     const conversation = new Conversation({
+      ...this.#shared,
+      signal: closing.signal,
+      linkHosts: new LinkHosts(options.allowLinkHosts ?? [], options.config.url),
+      createAgent: (asked) => this.#createAgent(asked),
+    });
+    this.#conversations.set(question.conversation, conversation);
+    return conversation;
+  }
+
+  #durableAnswers(durable: DurableAnswersOptions): DurableAnswers {
+    const { options, me, since } = this.#parts;
+    const { allowLinkHosts = [] } = options;
+    return new DurableAnswers({ ...this.#shared, durable, me: me.id, since, allowLinkHosts, stopSigns: STOP_SIGNS });
+  }
+
+  /** What answers of both kinds need. */
+  get #shared() {
+    const { context, log, options, me } = this.#parts;
+    const memory = options.conversations?.memory;
+    const { editMs = 1000, mayStop = 'asker' } = options;
+    return {
       context,
       questions: this.#questions,
       log,
       editMs,
-      signal: closing.signal,
-      linkHosts: new LinkHosts(allowLinkHosts, options.config.url),
-      command: async (asked) => memory && answerMemoryCommand(memory, asked),
-      createAgent: (asked) => this.#createAgent(asked),
-      typing: ({ channelId, rootId }) => this.#socket.send('user_typing', { channel_id: channelId, parent_id: rootId }),
-      mayStop: ({ userId }, stopper) => stopper !== me.id && (mayStop === 'everyone' || stopper === userId),
-    });
-    this.#conversations.set(question.conversation, conversation);
-    return conversation;
+      command: async (asked: Question) => memory && answerMemoryCommand(memory, asked),
+      typing: ({ channelId, rootId }: Question) =>
+        this.#socket.send('user_typing', { channel_id: channelId, parent_id: rootId }),
+      mayStop: ({ userId }: Question, stopper: string) =>
+        stopper !== me.id && (mayStop === 'everyone' || stopper === userId),
+    };
   }
 
   async #createAgent({ channelId, isDirect, rootId, username, conversation }: Question): Promise<CreatedAgent> {

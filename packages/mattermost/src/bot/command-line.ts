@@ -9,7 +9,7 @@ import { configFrom, type MattermostConfig } from '../config/config.ts';
 import { ConfigProblems } from '../config/problems.ts';
 import { list, oneOf, text } from '../config/schemas.ts';
 import { botVariables, type Environment, readVariables } from '../config/variables.ts';
-import { isLinkHost } from './link-hosts.ts';
+import { isLinkHost } from './posts/link-hosts.ts';
 
 export const HELP = `Usage: mattermost-bot [options]
 
@@ -23,12 +23,13 @@ An agent that answers mentions, direct messages and replies in its threads.
   --allow-link-hosts <hosts>  hosts that links may point to, besides those named in questions:
                     example.com,*.example.com or *
   --database <place>  SQLite file or postgres:// URL in which conversations are saved; default: they are not
+  --runs <place>    SQLite file or postgres:// URL of durable runs: answers go on after a restart, and people approve calls
   --version         print the version
   --help            print this help
 
 Requires MATTERMOST_URL and MATTERMOST_TOKEN (of a bot account) in the environment or in a .env file in this folder.
 Each option can also be set there: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP,
-_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY, _DATABASE.
+_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY, _DATABASE, _RUNS.
 `;
 
 export interface BotCommand {
@@ -42,6 +43,8 @@ export interface BotCommand {
   allowLinkHosts: string[];
   /** A SQLite file or the URL of a PostgreSQL database. */
   database: string | undefined;
+  /** The same, for durable runs. */
+  runs: string | undefined;
 }
 
 /** Also collects problems of the server's variables. */
@@ -73,6 +76,7 @@ export function readBotCommand(args: readonly string[], environment: Environment
     mayStop: values.MATTERMOST_BOT_STOP ?? 'asker',
     allowLinkHosts: values.MATTERMOST_BOT_ALLOW_LINK_HOSTS ?? [],
     database: values.MATTERMOST_BOT_DATABASE,
+    runs: values.MATTERMOST_BOT_RUNS,
   };
 }
 
@@ -87,6 +91,7 @@ const botSchemas = {
   MATTERMOST_BOT_DEFAULT_CAPABILITY: oneOf(capabilities).optional(),
   MATTERMOST_BOT_STOP: oneOf(['asker', 'everyone']).optional(),
   MATTERMOST_BOT_DATABASE: text().optional(),
+  MATTERMOST_BOT_RUNS: text().optional(),
   MATTERMOST_BOT_ALLOW_LINK_HOSTS: list().pipe(z.array(linkHost)).optional(),
 };
 
@@ -100,6 +105,7 @@ const options = {
   stop: value,
   'allow-link-hosts': value,
   database: value,
+  runs: value,
   version: flag,
   help: flag,
 };

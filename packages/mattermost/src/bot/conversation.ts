@@ -4,10 +4,10 @@ import { errorText } from '@pocket-agent/kit';
 import type { PocketAgent, RunOptions } from 'pocket-agent';
 import type { ToolContext } from '../account/account.ts';
 import type { Log } from '../base/log.ts';
-import { AnswerPost } from './answer-post.ts';
-import { readAttachments, withoutRefused } from './attachments.ts';
-import type { LinkHosts } from './link-hosts.ts';
-import type { Question, Questions } from './questions.ts';
+import { AnswerPost } from './posts/answer-post.ts';
+import { readAttachments, withoutRefused } from './posts/attachments.ts';
+import type { LinkHosts } from './posts/link-hosts.ts';
+import type { Question, Questions } from './posts/questions.ts';
 import { RunText } from './text/run-text.ts';
 
 interface ConversationOptions {

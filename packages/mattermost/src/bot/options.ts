@@ -3,6 +3,7 @@ import type { ConversationStore, PocketAgent, PocketAgentOptions } from 'pocket-
 import type { Profile } from '../base/access.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
+import type { DurableAnswersOptions } from './durable/bot-runs.ts';
 import type { UserMemory } from './text/memory-command.ts';
 
 /** The account of a bot, and the agent that answers for it. */
@@ -13,7 +14,12 @@ export interface BotOptions {
    * Creates the agent of a new conversation; the bot closes it with the conversation. Options become an agent with the
    * Mattermost tools added; an agent is used unchanged.
    */
-  agent: (conversation: ConversationInfo) => MadeAgent | Promise<MadeAgent>;
+  agent?: (conversation: ConversationInfo) => MadeAgent | Promise<MadeAgent>;
+  /**
+   * In place of `agent`: the agent of these runs answers. Its answers go on after a restart, and calls that need an approval
+   * are asked in the channel. Of `conversations` only the memory is used.
+   */
+  durable?: DurableAnswersOptions;
   /**
    * Saves the conversations, so that they continue after a restart: what `openConversations()` of `@pocket-agent/store`
    * returns. Default: the bot reads the thread again.

@@ -1,6 +1,7 @@
 // Runs the bot of the command until the process gets a signal.
 import { once } from 'node:events';
 import { errorText, installCommand } from '@pocket-agent/kit';
+import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
 import type { NestedAgentOptions, PocketAgent } from 'pocket-agent';
 import { MattermostError } from '../base/errors.ts';
@@ -9,6 +10,9 @@ import { loadPocketAgent, MattermostTools } from './agent-factory.ts';
 import { readAgentOptions } from './agent-file.ts';
 import { createMattermostBot } from './bot.ts';
 import type { BotCommand } from './command-line.ts';
+
+/** In the runs. */
+const AGENT = 'mattermost-bot';
 
 export async function runBot({
   config,
@@ -19,6 +23,7 @@ export async function runBot({
   mayStop,
   allowLinkHosts,
   database,
+  runs: runsPlace,
 }: BotCommand): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   // an unhandled rejection in a tool must not end all conversations
@@ -30,9 +35,11 @@ export async function runBot({
   if (options.memory && database === undefined)
     throw new MattermostError('CONFIG_INVALID', `${agentFile}: memory needs a database: --database.`);
   const conversations = database === undefined ? undefined : await openDatabase(database);
+  if (options.memory && conversations && runsPlace !== undefined) options.memory = conversations.memory;
   const tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
   // this agent owns the MCP connections; each conversation uses a fork of it
   const agent = await createAgent(options, tools);
+  const runs = runsPlace === undefined ? undefined : await openRunsAt(runsPlace, agent);
   const tokenRejected = Promise.withResolvers<never>();
   try {
     const bot = await createMattermostBot({
@@ -42,7 +49,7 @@ export async function runBot({
       log,
       conversations,
       profile: 'none', // the agent already has the tools
-      agent: () => agent.fork(),
+      ...(runs ? { durable: { runs, agent: AGENT, allowImages: agent.allowImages } } : { agent: () => agent.fork() }),
       onRefused: () =>
         tokenRejected.reject(new MattermostError('AUTHENTICATION_FAILED', 'MATTERMOST_TOKEN is no longer valid.')),
     });
@@ -55,6 +62,7 @@ export async function runBot({
       await bot.close();
     }
   } finally {
+    await runs?.close();
     await agent.close();
     await conversations?.close();
     tools?.close();
@@ -67,6 +75,17 @@ async function openDatabase(place: string): Promise<Conversations> {
     throw new MattermostError('CONFIG_INVALID', text, { cause });
   });
   return openConversations(place).catch((cause: unknown) => {
+    throw new MattermostError('CONFIG_INVALID', errorText(cause), { cause });
+  });
+}
+
+async function openRunsAt(place: string, agent: PocketAgent): Promise<Runs> {
+  const { openRuns } = await import('@pocket-agent/runs').catch((cause: unknown) => {
+    const text = `--runs needs the package @pocket-agent/runs: ${installCommand('@pocket-agent/runs')}.`;
+    throw new MattermostError('CONFIG_INVALID', text, { cause });
+  });
+  const url = /^(?:sqlite:|postgres(?:ql)?:\/\/)/.test(place) ? place : `sqlite:${place}`;
+  return openRuns({ url, agents: { [AGENT]: () => agent } }).catch((cause: unknown) => {
     throw new MattermostError('CONFIG_INVALID', errorText(cause), { cause });
   });
 }

@@ -98,6 +98,7 @@ export const botVariables = {
   stop: 'MATTERMOST_BOT_STOP',
   'allow-link-hosts': 'MATTERMOST_BOT_ALLOW_LINK_HOSTS',
   database: 'MATTERMOST_BOT_DATABASE',
+  runs: 'MATTERMOST_BOT_RUNS',
 } as const;
 
 export type Values<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;

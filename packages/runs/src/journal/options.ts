@@ -1,5 +1,6 @@
 // The options of runs, and checks of what callers pass.
 import {
+  booleanRule,
   checkValue,
   configError,
   functionRule,
@@ -54,6 +55,8 @@ export interface StartOptions {
   conversation?: string;
   /** JSON that is kept for the program that starts the run. No model sees it. */
   about?: Readonly<Record<string, unknown>>;
+  /** The program brings the answer somewhere else: until `delivered()`, `list({ undelivered: true })` has the run. Default false. */
+  deliver?: boolean;
 }
 
 /** Which runs to list, and which page of them. */
@@ -64,6 +67,8 @@ export interface ListRunsOptions {
   conversation?: string;
   /** The first characters of the ids. */
   prefix?: string;
+  /** Only runs that were started with `deliver`, and are not `delivered()`. */
+  undelivered?: true;
   /** Default 100, at most 1,000. */
   limit?: number;
   /** `next` of the page before. */
@@ -119,6 +124,7 @@ const startOptions = new OptionSet<StartOptions>('start()', {
   timeoutMs: positiveNumber,
   conversation: id,
   about: objectRule,
+  deliver: booleanRule,
 });
 const schedule = new OptionSet<ScheduleOptions>('A schedule', {
   cron: nonEmptyRule,
@@ -134,6 +140,7 @@ const listOptions = new OptionSet<ListRunsOptions>('A list of runs', {
   status: oneOf(...statuses),
   conversation: nullableString,
   prefix: nullableString,
+  undelivered: booleanRule,
   limit,
   cursor: nullableString,
 });

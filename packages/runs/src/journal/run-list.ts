@@ -15,6 +15,8 @@ export interface RunInfo {
   input: string | UserInput;
   conversation?: string;
   about?: Record<string, unknown>;
+  /** `delivered()` has not been called for a run that was started with `deliver`. */
+  undelivered?: true;
   createdAt: string;
   updatedAt: string;
   deadlineAt?: string;
@@ -41,12 +43,14 @@ export async function findRun(db: Database, id: string): Promise<RunInfo | undef
 
 /** Newest first. */
 export async function listRuns(db: Database, options: ListRunsOptions): Promise<RunPage> {
-  const { agent, caller, status, conversation, prefix, limit = DEFAULT_PAGE, cursor } = options;
+  const { agent, caller, status, conversation, prefix, undelivered, limit = DEFAULT_PAGE, cursor } = options;
   let query = db.selectFrom('pocket_runs').selectAll();
   if (agent !== undefined) query = query.where('agent', '=', agent);
   if (caller !== undefined) query = query.where('caller', '=', caller);
   if (status !== undefined) query = query.where('status', '=', status);
   if (conversation !== undefined) query = query.where('conversation', '=', conversation);
+  // a literal, so that the partial index serves
+  if (undelivered) query = query.where('undelivered', '=', sql.lit(1));
   if (prefix !== undefined) query = query.where(sql`substr(id, 1, ${prefix.length})`, '=', prefix);
   if (cursor !== undefined) {
     const [, time, id = ''] = /^(\d+) (.*)$/s.exec(cursor) ?? [];
@@ -66,7 +70,7 @@ export async function listRuns(db: Database, options: ListRunsOptions): Promise<
 
 function infoOf(row: RunTable): RunInfo {
   const { id, agent, caller, status, input, created_at, updated_at, deadline_at, length, progress } = row;
-  const { conversation, about } = row;
+  const { conversation, about, undelivered } = row;
   const { steps = 0, totals } = progress === null ? {} : JSON.parse(progress);
   return {
     id,
@@ -76,6 +80,7 @@ function infoOf(row: RunTable): RunInfo {
     input: JSON.parse(input),
     ...(conversation === null ? {} : { conversation }),
     ...(about === null ? {} : { about: JSON.parse(about) }),
+    ...(undelivered === null ? {} : { undelivered: true as const }),
     createdAt: new Date(created_at).toISOString(),
     updatedAt: new Date(updated_at).toISOString(),
     ...(deadline_at === null ? {} : { deadlineAt: new Date(deadline_at).toISOString() }),

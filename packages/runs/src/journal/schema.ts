@@ -32,6 +32,8 @@ export interface RunTable {
   conversation: string | null;
   /** What the program that started it noted, as JSON. */
   about: string | null;
+  /** 1 until the program that started it has delivered its answer, if it promised to. */
+  undelivered: 1 | null;
 }
 
 export interface JournalTable {
@@ -137,4 +139,15 @@ const addConversations: Migration = {
   },
 };
 
-export const runTables = { name: 'runs', migrations: [createTables, createSchedules, indexLate, addConversations] };
+const addDelivery: Migration = {
+  name: 'delivery',
+  async up(run) {
+    await run('alter table pocket_runs add column undelivered integer');
+    await run('create index pocket_runs_undelivered on pocket_runs (created_at, id) where undelivered = 1');
+  },
+};
+
+export const runTables = {
+  name: 'runs',
+  migrations: [createTables, createSchedules, indexLate, addConversations, addDelivery],
+};

@@ -25,6 +25,7 @@ export function newRun({ id, agent, input }: { id: string; agent: string; input:
     sub_agents: null,
     conversation: null,
     about: null,
+    undelivered: null,
   };
 }
 

@@ -17,16 +17,21 @@ interface Command {
   isDirect: boolean;
 }
 
+const COMMAND = /^!memory(?:\s+(.*))?$/is;
 const MAX_LISTED = 100;
 const USAGE =
   '`!memory` lists what I remember about you, `!memory WORDS` searches it, `!memory erase ID` and `!memory erase all` erase it.';
+
+export function isMemoryCommand(text: string): boolean {
+  return COMMAND.test(text.trim());
+}
 
 /** The answer to the command; undefined for other messages. */
 export async function answerMemoryCommand(
   memory: UserMemory,
   { text, userId: owner, isDirect }: Command,
 ): Promise<string | undefined> {
-  const [command, given = ''] = /^!memory(?:\s+(.*))?$/is.exec(text.trim()) ?? [];
+  const [command, given = ''] = COMMAND.exec(text.trim()) ?? [];
   if (command === undefined) return undefined;
   if (!isDirect) return 'Write this to me in a direct message, so that only you read the answer.';
   const [action, ...ids] = given.split(/\s+/);

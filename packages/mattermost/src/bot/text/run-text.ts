@@ -1,5 +1,13 @@
 // The text of an answer and the tools that are running, collected from the events of a run.
-import type { AgentEvent } from 'pocket-agent';
+import type { AgentEvent, AssistantMessage, Message } from 'pocket-agent';
+
+/** An event of the journal of a run. */
+interface JournaledEvent {
+  type: string;
+  data: unknown;
+  time: string;
+  subAgent?: string;
+}
 
 export class RunText {
   /** Texts of finished steps. */
@@ -8,6 +16,7 @@ export class RunText {
   #current = '';
   /** Names of running tools by call id. */
   readonly #tools = new Map<string, string>();
+  #resetAt: string | undefined;
 
   /** Returns true if the text or the list of tools changed. */
   handle({ type, data, meta }: AgentEvent): boolean {
@@ -17,10 +26,37 @@ export class RunText {
     else if (type === 'text_delta') this.#current += data.delta;
     else if (type === 'model_retry') this.#current = '';
     else if (type === 'new_message' && data.role === 'assistant') {
-      this.#steps.push(data.content.map((part) => (part.type === 'text' ? part.text : '')).join(''));
+      this.#addStep(data);
       this.#current = '';
     } else return false;
     return true;
+  }
+
+  /** The same for an event of the journal of a run. */
+  handleJournaled({ type, data, time, subAgent }: JournaledEvent): boolean {
+    if (subAgent !== undefined) return false;
+    if (type === 'reset') this.#resetAt = time;
+    else if (type === 'result') this.#endCalls(data as Message);
+    // a reset is written together with the messages that are kept, which were read before
+    else if (type === 'message' && time !== this.#resetAt) this.#read(data as Message);
+    else return false;
+    return true;
+  }
+
+  #read(message: Message): void {
+    this.#endCalls(message);
+    if (message.role !== 'assistant') return;
+    for (const part of message.content) if (part.type === 'tool-call') this.#tools.set(part.toolCallId, part.toolName);
+    this.#addStep(message);
+  }
+
+  #endCalls({ role, content }: Message): void {
+    if (role !== 'tool') return;
+    for (const part of content) if (part.type === 'tool-result') this.#tools.delete(part.toolCallId);
+  }
+
+  #addStep({ content }: AssistantMessage): void {
+    this.#steps.push(content.map((part) => (part.type === 'text' ? part.text : '')).join(''));
   }
 
   get answer(): string {

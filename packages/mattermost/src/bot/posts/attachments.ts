@@ -1,11 +1,11 @@
 // The attachments of a question as files of a run. The text of the question names those that are left out, and why.
 import { errorText, isPocketError } from '@pocket-agent/kit';
 import type { FileInput } from 'pocket-agent';
-import type { ToolContext } from '../account/account.ts';
-import type { Log } from '../base/log.ts';
-import { readBody } from '../client/body.ts';
-import { path } from '../client/path.ts';
-import type { FileRecord } from '../client/records.ts';
+import type { ToolContext } from '../../account/account.ts';
+import type { Log } from '../../base/log.ts';
+import { readBody } from '../../client/body.ts';
+import { path } from '../../client/path.ts';
+import type { FileRecord } from '../../client/records.ts';
 
 /** All attachments of one question together; pocket-agent takes no larger file. */
 const MAX_BYTES = 20 * 1024 * 1024;

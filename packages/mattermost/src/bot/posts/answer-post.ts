@@ -1,14 +1,14 @@
 // An answer that grows while the agent writes: its posts are edited about once a second, and the final edit is retried.
 
-import { isMattermostError, isTransient } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import type { MattermostApi, NewPost } from '../client/api.ts';
-import { delay } from '../client/deadline.ts';
-import { path } from '../client/path.ts';
-import { backoff } from '../client/retry.ts';
-import { escapeMentions } from './text/escape-mentions.ts';
-import { makeLinksInert } from './text/inert-links.ts';
-import { MAX_MESSAGE_LENGTH, splitMessage } from './text/split-message.ts';
+import { isMattermostError, isTransient } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
+import type { MattermostApi, NewPost } from '../../client/api.ts';
+import { delay } from '../../client/deadline.ts';
+import { path } from '../../client/path.ts';
+import { backoff } from '../../client/retry.ts';
+import { escapeMentions } from '../text/escape-mentions.ts';
+import { makeLinksInert } from '../text/inert-links.ts';
+import { MAX_MESSAGE_LENGTH, splitMessage } from '../text/split-message.ts';
 
 interface AnswerPostOptions {
   api: MattermostApi;
@@ -25,12 +25,15 @@ interface AnswerPostOptions {
   signal: AbortSignal;
   /** Whether a link stays clickable. */
   allowsLink: (url: URL) => boolean;
+  /** The posts of this answer that exist already. */
+  written?: readonly WrittenPost[];
 }
 
 /** Prop of every post of an answer: pending id of the answer and index of the post. */
 export const ANSWER_PROP = 'pocket_agent_answer';
 
-interface WrittenPost {
+/** A post, and the text that it has. */
+export interface WrittenPost {
   id: string;
   message: string;
 }
@@ -39,7 +42,7 @@ const MAX_FINISH_ATTEMPTS = 6;
 
 export class AnswerPost {
   readonly #options: AnswerPostOptions;
-  readonly #posts: WrittenPost[] = [];
+  readonly #posts: WrittenPost[];
   #latestText = '';
   #sent = '';
   #lastEditAt = 0;
@@ -51,6 +54,7 @@ export class AnswerPost {
 
   constructor(options: AnswerPostOptions) {
     this.#options = options;
+    this.#posts = (options.written ?? []).map((post) => ({ ...post }));
   }
 
   has(postId: string): boolean {
@@ -63,19 +67,26 @@ export class AnswerPost {
     this.#scheduleEdit();
   }
 
-  async finish(text: string): Promise<void> {
-    const { log, backoffMs, signal } = this.#options;
+  /** Edits nothing any more. */
+  async stop(): Promise<void> {
     this.#isFinished = true;
     clearTimeout(this.#timer);
     await this.#sending;
+  }
+
+  /** False if Mattermost cannot be reached: it may work later. */
+  async finish(text: string): Promise<boolean> {
+    const { log, backoffMs, signal } = this.#options;
+    await this.stop();
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#send(text);
-        return;
+        return true;
       } catch (error) {
         if (!isMattermostError(error)) throw error;
         log.warning('answer_not_sent', { code: error.code, attempt });
-        if (attempt === MAX_FINISH_ATTEMPTS || !isTransient(error)) return;
+        if (!isTransient(error)) return true;
+        if (attempt === MAX_FINISH_ATTEMPTS) return false;
         await delay(backoff(attempt, backoffMs), signal);
       }
     }

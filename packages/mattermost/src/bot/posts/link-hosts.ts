@@ -1,5 +1,5 @@
 // Hosts that links in answers may point to: hosts named in questions and hosts allowed by the operator.
-import { MattermostError } from '../base/errors.ts';
+import { MattermostError } from '../../base/errors.ts';
 
 const HOST = /(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{1,63}|localhost/gi;
 const ALLOWED = /^(?:\*|(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*)$/i;

@@ -1,12 +1,12 @@
 // Finds the posts addressed to the bot: mentions, direct messages, and replies in threads it has posted in.
-import type { ToolContext } from '../account/account.ts';
-import { AsyncCache } from '../base/cache.ts';
-import { isMattermostError } from '../base/errors.ts';
-import { path } from '../client/path.ts';
-import type { PostListRecord, PostRecord, UserRecord } from '../client/records.ts';
-import { orderedPosts } from '../tools/base/present.ts';
+import type { ToolContext } from '../../account/account.ts';
+import { AsyncCache } from '../../base/cache.ts';
+import { isMattermostError } from '../../base/errors.ts';
+import { path } from '../../client/path.ts';
+import type { PostListRecord, PostRecord, UserRecord } from '../../client/records.ts';
+import { orderedPosts } from '../../tools/base/present.ts';
+import { withoutCode } from '../text/code-spans.ts';
 import { ANSWER_PROP } from './answer-post.ts';
-import { withoutCode } from './text/code-spans.ts';
 
 /** A post that the bot answers. */
 export interface Question {

@@ -1,7 +1,7 @@
 // Posts missed while the WebSocket was closed: all posts in the channels of the bot since a time, in order.
-import type { MattermostApi } from '../client/api.ts';
-import type { ChannelRecord, PostRecord } from '../client/records.ts';
-import { readCreatedSince } from '../tools/base/post-pages.ts';
+import type { MattermostApi } from '../../client/api.ts';
+import type { ChannelRecord, PostRecord } from '../../client/records.ts';
+import { readCreatedSince } from '../../tools/base/post-pages.ts';
 
 /** Time of the latest post the account can see, by Mattermost's clock. */
 export async function latestPostTime(api: MattermostApi): Promise<number> {

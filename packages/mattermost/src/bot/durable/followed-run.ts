@@ -1,0 +1,107 @@
+// Shows one run in the channel of its question: the answer as it grows, and the calls that it may not make without approval.
+// All that it shows is read from the run, so any process can go on.
+import type { ToolContext } from '../../account/account.ts';
+import type { Log } from '../../base/log.ts';
+import { AnswerPost } from '../posts/answer-post.ts';
+import type { LinkHosts } from '../posts/link-hosts.ts';
+import type { Question } from '../posts/questions.ts';
+import { RunText } from '../text/run-text.ts';
+import { ApprovalPosts, outcomeOf } from './approval-posts.ts';
+import type { BotRunEvent, BotRunQuestion, BotRuns } from './bot-runs.ts';
+import { OwnPosts, pendingIdOf } from './own-posts.ts';
+
+export interface FollowedRunOptions {
+  context: ToolContext;
+  log: Log;
+  runs: BotRuns;
+  /** Of the run. */
+  id: string;
+  question: Question;
+  me: string;
+  editMs: number;
+  linkHosts: LinkHosts;
+  /** Shows the typing indicator. */
+  typing(question: Question): void;
+  mayStop(question: Question, userId: string): boolean;
+  /** Aborted when the bot closes. */
+  signal: AbortSignal;
+}
+
+const TYPING_INTERVAL_MS = 4000;
+
+export class FollowedRun {
+  readonly options: FollowedRunOptions;
+  #answer: AnswerPost | undefined;
+  #approvals: ApprovalPosts | undefined;
+
+  constructor(options: FollowedRunOptions) {
+    this.options = options;
+  }
+
+  /** Resolves when the answer is posted. With `isNew`, no earlier process has posted anything. */
+  async follow({ isNew }: { isNew: boolean }): Promise<void> {
+    const { context, log, runs, id, question, me, editMs, linkHosts, typing, signal } = this.options;
+    const { api, config } = context;
+    const { channelId, rootId, postId: questionId } = question;
+    const posts = isNew ? new OwnPosts() : await OwnPosts.read(api, question, me);
+    const pendingId = pendingIdOf(question);
+    const allowsLink = (url: URL) => linkHosts.allows(url);
+    const target = { channelId, rootId, questionId, pendingId, written: posts.parts(pendingId) };
+    const answer = new AnswerPost({ api, log, ...target, editMs, backoffMs: config.backoffMs, signal, allowsLink });
+    const approvals = new ApprovalPosts({ api, log, runs, run: id, question, me, posts });
+    this.#answer = answer;
+    this.#approvals = approvals;
+    const stillTyping = setInterval(() => approvals.isWaiting || typing(question), TYPING_INTERVAL_MS);
+    typing(question);
+    try {
+      const text = new RunText();
+      for await (const event of runs.events(id, { signal })) {
+        if (text.handleJournaled(event) && text.progress !== '') answer.show(text.progress);
+        const end = await this.#handle(event, approvals);
+        if (end === undefined) continue;
+        await approvals.close();
+        const said = [text.answer, end.note].filter((part) => part !== '').join('\n\n');
+        while (!(await answer.finish(said || end.result || '*(no answer)*'))) signal.throwIfAborted();
+      }
+    } finally {
+      clearInterval(stillTyping);
+      await answer.stop();
+    }
+  }
+
+  async react(userId: string, postId: string, emoji: string): Promise<boolean> {
+    return (await this.#approvals?.react(userId, postId, emoji)) === true;
+  }
+
+  /** Whether the post is the question or part of its answer. */
+  isAbout(postId: string): boolean {
+    return this.options.question.postId === postId || this.#answer?.has(postId) === true;
+  }
+
+  async stop(userId: string): Promise<void> {
+    const { runs, id, question, mayStop, log } = this.options;
+    if (mayStop(question, userId)) await runs.cancel(id);
+    else log.debug('stop_refused', { post_id: question.postId, user_id: userId });
+  }
+
+  /** How the run has ended, if it has. */
+  async #handle(
+    { type, data }: BotRunEvent,
+    approvals: ApprovalPosts,
+  ): Promise<{ note: string; result: string } | undefined> {
+    if (type === 'question') await approvals.ask(data as BotRunQuestion);
+    else if (type === 'answer') {
+      const { question, text } = outcomeOf(data);
+      await approvals.settle(question, text);
+    } else if (type === 'cancelled') return { note: '*(stopped)*', result: '' };
+    else if (type === 'failed') {
+      const { code } = data as { code: string };
+      this.options.log.error('run_failed', { post_id: this.options.question.postId, code });
+      return { note: `:warning: Sorry, that did not work (${code}).`, result: '' };
+    } else if (type === 'finished') {
+      const { answer } = data as { answer: unknown };
+      return { note: '', result: typeof answer === 'string' ? answer.trim() : '' };
+    }
+    return undefined;
+  }
+}
