@@ -2,7 +2,7 @@
 import { type FunctionTool, PocketAgent, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeAnswer } from '../fixtures/providers/fake-dialect.ts';
-import { everyModel, FakeProviders, PIXEL } from '../fixtures/providers/fake-providers.ts';
+import { FakeProviders, PIXEL } from '../fixtures/providers/fake-providers.ts';
 import { ask, type How, oncePerDialect } from '../fixtures/providers/questions.ts';
 
 let fake: FakeProviders;
@@ -50,7 +50,7 @@ const text = (value: string) => ({ type: 'text', text: value });
 const takePhoto: FakeAnswer = { toolCalls: [{ name: 'photo', arguments: {} }] };
 const lookOnce: FakeAnswer = { toolCalls: [{ name: 'look', arguments: {} }] };
 
-const everyWay = everyModel.flatMap(({ model }) => (['run', 'stream'] as const).map((how) => ({ model, how })));
+const everyWay = oncePerDialect.flatMap(({ model }) => (['run', 'stream'] as const).map((how) => ({ model, how })));
 
 describe.each(everyWay)('$model ($how) continues after', ({ model, how }) => {
   test('blank text before a tool call', async () => {
