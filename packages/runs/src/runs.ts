@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { configError, describeAvailable, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
 import { openStore, type Store } from '@pocket-agent/store';
-import type { PocketAgent, UserInput } from 'pocket-agent';
+import type { EventListener, PocketAgent, UserInput } from 'pocket-agent';
 import { EmbeddedEngine } from './engines/embedded-engine.ts';
 import type { Engine } from './engines/engine.ts';
 import { loadPgBoss, PostgresEngine } from './engines/postgres-engine.ts';
@@ -10,6 +10,7 @@ import { Changes } from './journal/changes.ts';
 import { queueNext } from './journal/conversations.ts';
 import { eventOf, isEnd, type Question, type QuestionAnswer, type RunEvent } from './journal/events.ts';
 import { inTransaction, type RunStore, unknownRun, write } from './journal/journal.ts';
+import { LiveEvents } from './journal/live-events.ts';
 import {
   checkFilter,
   checkListOptions,
@@ -34,6 +35,11 @@ export interface EventsOptions {
   /** The number of the last event that was seen. */
   after?: number;
   signal?: AbortSignal;
+  /**
+   * Called with what happens between two events while this process advances the run, such as deltas of text: first what
+   * there is of the step in progress. None of it is saved.
+   */
+  onEvent?: EventListener;
 }
 
 interface CloseOptions {
@@ -65,13 +71,24 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     opened = await openStore<RunsSchema>({ url, file, ...runTables });
     const store: RunStore = { ...opened, queued: async (db, run) => engine?.queued(db, run) };
     const changes = new Changes();
+    const live = new LiveEvents();
     const questions = new Questions(store, read.questionsExpireAfterMs);
     const schedules = new Schedules(store);
-    const worker = { store, questions, schedules, changes, agents, maxParallelRuns, maxParallelRunsPerCaller, logger };
+    const worker = {
+      store,
+      questions,
+      schedules,
+      changes,
+      live,
+      agents,
+      maxParallelRuns,
+      maxParallelRunsPerCaller,
+      logger,
+    };
     if (url === undefined) engine = new EmbeddedEngine(file ?? '', worker);
     else engine = new PostgresEngine(worker, await loadPgBoss(url, worker));
     await engine.start();
-    return new Runs({ store, questions, schedules, changes, agents, engine });
+    return new Runs({ store, questions, schedules, changes, live, agents, engine });
   } catch (error) {
     // report the first error
     await engine?.close(0).catch(() => {});
@@ -86,6 +103,7 @@ interface RunsParts {
   questions: Questions;
   schedules: Schedules;
   changes: Changes;
+  live: LiveEvents;
   agents: ReadonlyMap<string, PocketAgent<unknown>>;
   engine: Engine;
 }
@@ -108,6 +126,7 @@ export class Runs {
       profile,
       timeoutMs,
       conversation = null,
+      messages,
       about,
       deliver = false,
     } = readStartOptions(options);
@@ -121,8 +140,10 @@ export class Runs {
       conversation,
       about: about ? JSON.stringify(about) : null,
       undelivered: deliver ? 1 : null,
+      // what earlier runs had compacted is not of these messages
+      compacted: messages ? 'null' : null,
     };
-    await inTransaction(this.#store, (db) => insertRun(this.#store, db, row));
+    await inTransaction(this.#store, (db) => insertRun(this.#store, db, { row, messages }));
     engine.wake();
     changes.notify();
     return { id };
@@ -142,17 +163,22 @@ export class Runs {
   /** The events of a run, until its last one: those that exist, and then those that come. */
   async *events(
     id: string,
-    { after = 0, signal = neverAborted() }: EventsOptions = {},
+    { after = 0, signal = neverAborted(), onEvent }: EventsOptions = {},
   ): AsyncGenerator<RunEvent, void> {
     const stop = AbortSignal.any([signal, this.#closing.signal]);
-    for (let seen = after; ; ) {
-      const found = await this.#parts.changes.until(() => this.#read(id, seen), stop);
-      for (const event of found) {
-        yield event;
-        seen = event.number;
-        if (isEnd(event)) return;
+    const unfollow = onEvent && this.#parts.live.follow(id, onEvent);
+    try {
+      for (let seen = after; ; ) {
+        const found = await this.#parts.changes.until(() => this.#read(id, seen), stop);
+        for (const event of found) {
+          yield event;
+          seen = event.number;
+          if (isEnd(event)) return;
+        }
+        if (found.length === 0) return;
       }
-      if (found.length === 0) return;
+    } finally {
+      unfollow?.();
     }
   }
 

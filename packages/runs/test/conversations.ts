@@ -75,6 +75,38 @@ export function testConversations(open: Open, newUrl: () => Promise<string>): vo
     await expect(runs.result('third')).rejects.toMatchObject({ code: 'RUN_FAILED' });
   });
 
+  test('messages take the place of those of earlier runs, for the runs that follow too', async () => {
+    const runs = await open(await newUrl(), { agents: { a: counting } });
+    for (const id of ['one', 'two']) await runs.start('a', id, { id, conversation: 'c' });
+    expect(await runs.result('two')).toBe('3 messages');
+    const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'from elsewhere' }] }];
+    await runs.start('a', 'Three', { id: 'three', conversation: 'c', messages });
+    await runs.start('a', 'Four', { id: 'four', conversation: 'c' });
+    expect(await runs.result('three')).toBe('2 messages');
+    expect(await runs.result('four')).toBe('4 messages');
+    await expect(runs.start('a', 'Five', { messages: 'all' as never })).rejects.toThrow('a list of messages');
+  });
+
+  test('a reader that comes in the middle of a step gets its text so far, and what comes', async () => {
+    const held = Promise.withResolvers<string>();
+    const wait = tool({ name: 'wait', description: 'Waits', run: () => held.promise });
+    const script = [{ text: 'One. Two.', toolCalls: [{ name: 'wait' }] }, 'Three. Four.'];
+    const runs = await open(await newUrl(), { agents: { a: () => agentOf(script, { tools: [wait] }) } });
+    await runs.start('a', 'Count', { id: 'r' });
+    const begun = async () => (await runs.get('r'))?.steps;
+    await expect.poll(begun).toBe(1);
+    const texts: string[] = [];
+    for await (const { type } of runs.events('r', {
+      onEvent: (event) => {
+        if (event.type === 'text_delta') texts.push(event.data.delta);
+      },
+    }))
+      if (type === 'intent') held.resolve('waited');
+    expect(texts[0]).toBe('One. Two.');
+    expect(texts.slice(1).join('')).toBe('Three. Four.');
+    expect(texts.length).toBeGreaterThan(2);
+  });
+
   test('a conversation is deleted as a whole', async () => {
     const url = await newUrl();
     const first = await open(url, { agents: { a: counting } });

@@ -5,6 +5,7 @@ import type { Changes } from '../journal/changes.ts';
 import { earlierMessages, queueNext } from '../journal/conversations.ts';
 import type { NewEvent, QuestionAnswer } from '../journal/events.ts';
 import { type Database, inTransaction, lockRun, type RunStore, write } from '../journal/journal.ts';
+import type { LiveEvents } from '../journal/live-events.ts';
 import { closeQuestions, type NewQuestion, type Questions } from '../journal/questions.ts';
 import { isRunError } from '../journal/run-error.ts';
 import { RunLog } from '../journal/run-log.ts';
@@ -17,6 +18,7 @@ interface AdvanceOptions {
   store: RunStore;
   questions: Questions;
   changes: Changes;
+  live: LiveEvents;
   agent: PocketAgent<unknown>;
 }
 
@@ -46,6 +48,7 @@ export class HeldRun {
       await this.#settle(await this.#run(agent));
     } finally {
       await agent.close();
+      this.#options.live.ended(this.row.id);
       this.#options.changes.notify();
     }
   }
@@ -94,6 +97,7 @@ export class HeldRun {
     const { caller, profile } = this.row;
     return {
       signal: this.#abort.signal,
+      onEvent: (event) => this.#options.live.add(this.row.id, event),
       approve: this.#approver(agent),
       elicit: async (request, { server, signal }) => {
         const hash = sha256(JSON.stringify([server, request]));

@@ -5,6 +5,7 @@ import type { PocketAgent } from 'pocket-agent';
 import type { Changes } from '../journal/changes.ts';
 import { queueNext } from '../journal/conversations.ts';
 import { inTransaction, type RunStore, write } from '../journal/journal.ts';
+import type { LiveEvents } from '../journal/live-events.ts';
 import { closeQuestions, type Questions } from '../journal/questions.ts';
 import type { Schedules } from '../journal/schedules.ts';
 import type { RunTable } from '../journal/schema.ts';
@@ -17,6 +18,7 @@ export interface WorkerOptions {
   questions: Questions;
   schedules: Schedules;
   changes: Changes;
+  live: LiveEvents;
   agents: ReadonlyMap<string, PocketAgent<unknown>>;
   maxParallelRuns: number;
   maxParallelRunsPerCaller: number | undefined;
@@ -38,10 +40,10 @@ export class Worker {
 
   /** Resolves when nothing of the run is left in this process. Rejects if the database cannot be used. */
   async advance(row: RunTable): Promise<void> {
-    const { store, questions, changes, agents } = this.options;
+    const { store, questions, changes, live, agents } = this.options;
     const agent = agents.get(row.agent);
     if (!agent) return;
-    const run = new HeldRun(row, { store, questions, changes, agent });
+    const run = new HeldRun(row, { store, questions, changes, live, agent });
     const advancing = run.advance();
     const held = { run, ended: advancing.catch(() => {}) };
     this.#held.set(row.id, held);

@@ -60,7 +60,7 @@ export async function earlierMessages(db: Database, { id, conversation }: RunTab
   let messages: Message[] = [];
   for (const { type, data } of rows.map(eventOf)) {
     if (type === 'message') messages.push(data);
-    if (type === 'reset') messages = [];
+    if (type === 'reset') messages = [...(data.messages ?? [])];
   }
   const last = await earlier
     .select('compacted')

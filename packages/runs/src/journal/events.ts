@@ -6,8 +6,8 @@ import type { JournalTable } from './schema.ts';
 interface RunEventData {
   started: { agent: string; caller?: string; input: string | UserInput };
   message: Message;
-  /** All messages before it were removed. */
-  reset: Record<never, never>;
+  /** All messages before it were removed; `messages` take their place. */
+  reset: { messages?: Message[] };
   /** A call that is neither read-only nor idempotent begins. */
   intent: ToolCall;
   /** A call of a script: before it is made, unless that is harmless to do twice, and with its outcome. */

@@ -15,7 +15,7 @@ import {
   positiveInteger,
   positiveNumber,
 } from '@pocket-agent/kit';
-import type { Logger, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
+import type { Logger, Message, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import type { QuestionAnswer } from './events.ts';
 import { RunError } from './run-error.ts';
 import type { QuestionTable, RunStatus } from './schema.ts';
@@ -53,6 +53,8 @@ export interface StartOptions {
    * cannot name.
    */
   conversation?: string;
+  /** The run begins with these messages instead of those of earlier runs, to take turns of a conversation back. */
+  messages?: readonly Message[];
   /** JSON that is kept for the program that starts the run. No model sees it. */
   about?: Readonly<Record<string, unknown>>;
   /** The program brings the answer somewhere else: until `delivered()`, `list({ undelivered: true })` has the run. Default false. */
@@ -123,6 +125,7 @@ const startOptions = new OptionSet<StartOptions>('start()', {
   profile: nullable('a profile, or a list of them', () => true),
   timeoutMs: positiveNumber,
   conversation: id,
+  messages: nullable('a list of messages', Array.isArray),
   about: objectRule,
   deliver: booleanRule,
 });

@@ -106,7 +106,7 @@ export class RunLog {
       else if (type === 'inner') inner.push(data);
       else [begun, results, inner] = [[], [], []];
       if (type === 'message') messages.push(data);
-      if (type === 'reset') messages = [];
+      if (type === 'reset') messages = [...(data.messages ?? [])];
     }
     const own = this.#subAgents.of(path);
     const progress = isAgent ? parsed(run.progress) : own.progress;

@@ -89,7 +89,7 @@ export class Schedules {
     if (numUpdatedRows !== 1n) return false; // another process was first
     if (missed === 'skip' && now - next_at > ON_TIME_MS) return false;
     const id = `${name}@${new Date(next_at).toISOString()}`;
-    await insertRun(this.#store, db, { ...newRun({ id, agent, input: '' }), caller, input });
+    await insertRun(this.#store, db, { row: { ...newRun({ id, agent, input: '' }), caller, input } });
     return true;
   }
 }

@@ -1,5 +1,6 @@
 // The row of a run that starts.
-import type { UserInput } from 'pocket-agent';
+import type { Message, UserInput } from 'pocket-agent';
+import type { NewEvent } from './events.ts';
 import { type Database, type RunStore, write } from './journal.ts';
 import { inputJson } from './options.ts';
 import { RunError } from './run-error.ts';
@@ -30,7 +31,11 @@ export function newRun({ id, agent, input }: { id: string; agent: string; input:
 }
 
 /** Starts a run once: nothing happens if it exists. Throws if another one has its id. */
-export async function insertRun(store: RunStore, db: Database, row: RunTable): Promise<void> {
+export async function insertRun(
+  store: RunStore,
+  db: Database,
+  { row, messages }: { row: RunTable; messages?: readonly Message[] | undefined },
+): Promise<void> {
   const { id, agent, caller, input } = row;
   const inserted = await db
     .insertInto('pocket_runs')
@@ -40,7 +45,8 @@ export async function insertRun(store: RunStore, db: Database, row: RunTable): P
     .executeTakeFirst();
   if (inserted) {
     const data = { agent, input: JSON.parse(input), ...(caller === null ? {} : { caller }) };
-    await write(db, { run: id, events: [{ type: 'started', data }] });
+    const begin: NewEvent[] = messages ? [{ type: 'reset', data: { messages: [...messages] } }] : [];
+    await write(db, { run: id, events: [{ type: 'started', data }, ...begin] });
     await store.queued(db, row);
     return;
   }

@@ -1,20 +1,26 @@
 // A handler for `useChat` of the AI SDK: questions, answers to approvals, resuming, stopping, and saved messages.
 import { OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
+import { DurableChats } from '../durable/durable-chats.ts';
+import { checkDurable, type DurableChatOptions, durableRule } from '../durable/durable-options.ts';
 import { problem, type WebCaller } from '../live/caller.ts';
+import type { Chats } from '../live/chats.ts';
 import { readRequest, webHandler } from '../live/handler.ts';
-import { LiveRuns } from '../live/live-runs.ts';
+import type { ConversationOf } from '../live/live-runs.ts';
 import { fileTypesOf, showsTool, type WebHandler, type WebOptions, webRules } from '../live/options.ts';
 import { streamed, traceparentOf } from '../live/responses.ts';
-import { turnsIn } from '../live/turns.ts';
-import { type ChatRequest, readChatRequest } from './chat-request.ts';
+import { readChatRequest } from './chat-request.ts';
+import { LiveChats } from './live-chats.ts';
 import { UiChunks, uiFrame } from './ui-chunks.ts';
 import { answerId, uiMessages } from './ui-messages.ts';
 
 /** The options of `chatHandler`. */
-export interface ChatHandlerOptions extends WebOptions {}
+export interface ChatHandlerOptions extends WebOptions {
+  /** Runs go on after a restart of the server: `{ runs: await openRuns(…), agent: 'its name there' }`. */
+  durable?: DurableChatOptions;
+}
 
-const chatOptions = new OptionSet<ChatHandlerOptions>('chatHandler()', webRules);
+const chatOptions = new OptionSet<ChatHandlerOptions>('chatHandler()', { ...webRules, durable: durableRule });
 const UI_HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 
 /**
@@ -29,12 +35,12 @@ export function chatHandler(agent: PocketAgent<unknown>, options: ChatHandlerOpt
 
 class ChatHandler {
   readonly #options: ChatHandlerOptions;
-  readonly #runs: LiveRuns;
+  readonly #chats: Chats;
   readonly #fileTypes: readonly string[];
 
   constructor(agent: PocketAgent<unknown>, options: ChatHandlerOptions) {
     this.#options = options;
-    this.#runs = new LiveRuns(agent, options);
+    this.#chats = chatsOf(agent, options);
     this.#fileTypes = fileTypesOf(agent, options);
   }
 
@@ -50,46 +56,42 @@ class ChatHandler {
   async #post(request: Request, caller: WebCaller): Promise<Response> {
     const chat = await readRequest(request, this.#options, (body) => readChatRequest(body, this.#fileTypes));
     if (chat instanceof Response) return chat;
-    return chat.input === undefined ? this.#answer(request, caller, chat) : this.#start(request, caller, chat);
+    const { id, input, repeats, answers } = chat;
+    const body =
+      input === undefined
+        ? await this.#chats.answer({ caller, id }, answers)
+        : await this.#chats.start({ caller, id, input, repeats, traceparent: traceparentOf(request) });
+    if (body instanceof Response) return body;
+    return body ? stream(request, body) : problem(409, 'This question is no longer open. Ask again.');
   }
 
-  async #start(request: Request, caller: WebCaller, { id, input = '', repeats }: ChatRequest): Promise<Response> {
-    const run = await this.#runs.startTurn({
-      caller,
-      id,
-      input,
-      repeats,
-      traceparent: traceparentOf(request),
-      makeEncoder: (emit, before) =>
-        new UiChunks({ emit, messageId: answerId(turnsIn(before) + 1), showsTool: showsTool(this.#options) }),
-    });
-    return run instanceof Response ? run : stream(request, run.replay(uiFrame));
+  async #resume(request: Request, of: ConversationOf): Promise<Response> {
+    const body = await this.#chats.resume(of);
+    return body ? stream(request, body) : new Response(null, { status: 204 });
   }
 
-  #answer(request: Request, caller: WebCaller, { id, answers }: ChatRequest): Response {
-    const run = this.#runs.find({ caller, id });
-    const open = run && !run.isOver ? run : undefined;
-    const body = open?.follow(uiFrame);
-    const given = answers.filter((answer) => open?.answer(answer));
-    if (body && given.length > 0) return stream(request, body);
-    void body?.cancel();
-    return problem(409, 'This question is no longer open. Ask again.');
-  }
-
-  #resume(request: Request, of: { caller: WebCaller; id: string }): Response {
-    const run = this.#runs.find(of);
-    return run?.isResumable ? stream(request, run.replay(uiFrame)) : new Response(null, { status: 204 });
-  }
-
-  async #stop(of: { caller: WebCaller; id: string }): Promise<Response> {
-    await this.#runs.find(of)?.stop('The user stopped it.');
+  async #stop(of: ConversationOf): Promise<Response> {
+    await this.#chats.stop(of);
     return new Response(null, { status: 204 });
   }
 
-  async #read(of: { caller: WebCaller; id: string }): Promise<Response> {
-    const messages = await this.#runs.read(of, (agent) => uiMessages(agent.messages, showsTool(this.#options)));
-    return Response.json({ messages: messages ?? [] }, { headers: { 'cache-control': 'no-store' } });
+  async #read(of: ConversationOf): Promise<Response> {
+    const messages = uiMessages(await this.#chats.read(of), showsTool(this.#options));
+    return Response.json({ messages }, { headers: { 'cache-control': 'no-store' } });
   }
+}
+
+function chatsOf(agent: PocketAgent<unknown>, options: ChatHandlerOptions): Chats {
+  const { durable } = options;
+  if (!durable) return new LiveChats(agent, options);
+  checkDurable(agent, options);
+  return new DurableChats({
+    agent,
+    options,
+    durable,
+    frame: uiFrame,
+    makeEncoder: (emit, turn) => new UiChunks({ emit, messageId: answerId(turn), showsTool: showsTool(options) }),
+  });
 }
 
 function stream(request: Request, body: ReadableStream): Response {

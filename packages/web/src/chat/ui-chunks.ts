@@ -30,7 +30,7 @@ export class UiChunks extends RunEncoder {
 
   override asked(question: AskedQuestion): void {
     this.endBlock();
-    for (const outer of question.around) this.#allowed(outer);
+    this.allowed(question.around);
     super.asked(question);
     const { id: approvalId, key: toolCallId } = question;
     this.#decided.add(toolCallId);
@@ -40,6 +40,11 @@ export class UiChunks extends RunEncoder {
   answered({ id, key, approved, reason }: Answer & { key: string }): void {
     if (!approved) this.#denied.add(key);
     this.emit({ type: 'tool-approval-response', approvalId: id, approved, ...(reason ? { reason } : {}) });
+  }
+
+  /** Calls that go on only when calls inside them are answered. A page answers only if no other call of the step is in progress. */
+  allowed(keys: Iterable<string>): void {
+    for (const key of keys) this.#allowed(key);
   }
 
   failed(error: unknown): void {
@@ -52,7 +57,6 @@ export class UiChunks extends RunEncoder {
     this.emit({ type: 'abort' });
   }
 
-  /** A page answers only if no other call of the step is in progress. */
   #allowed(key: string): void {
     if (!this.isShown(key) || this.#decided.has(key)) return;
     this.#decided.add(key);

@@ -11,6 +11,7 @@ export class EventLog {
   /** Events that were dropped, because nothing can be resumed any more. */
   #dropped = 0;
   #atRest = false;
+  #cut: { error: unknown } | undefined;
   #changed = Promise.withResolvers<void>();
   #readers = 0;
   #onLeft: (() => void) | undefined;
@@ -44,6 +45,12 @@ export class EventLog {
   /** At rest, readers leave when they have read everything. */
   setAtRest(atRest: boolean): void {
     this.#atRest = atRest;
+    this.#notify();
+  }
+
+  /** Readers lose their connection, and may come back. */
+  cut(error: unknown): void {
+    this.#cut = { error };
     this.#notify();
   }
 
@@ -84,6 +91,11 @@ export class EventLog {
           if (events.length > 0) {
             next += events.length;
             send(events);
+            return;
+          }
+          if (this.#cut) {
+            leave();
+            controller.error(this.#cut.error);
             return;
           }
           if (this.#atRest) {

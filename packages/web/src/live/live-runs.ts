@@ -25,7 +25,8 @@ interface TurnRequest extends ConversationOf {
   makeEncoder(emit: (event: object) => void, before: readonly Message[]): Encoder;
 }
 
-const ANSWERING = 'This conversation is still being answered.';
+export const ANSWERING = 'This conversation is still being answered.';
+export const NOT_SAVED = 'The page does not show the saved messages of this conversation: load them first.';
 
 export class LiveRuns {
   readonly #agent: PocketAgent<unknown>;
@@ -68,8 +69,7 @@ export class LiveRuns {
     const refusal = this.#refusal(request);
     if (refusal !== undefined) return problem(429, refusal);
     const messages = (await this.read(request, (agent) => [...agent.messages])) ?? [];
-    if (repeats && !showsTurns(messages, repeats))
-      return problem(409, 'The page does not show the saved messages of this conversation: load them first.');
+    if (repeats && !showsTurns(messages, repeats)) return problem(409, NOT_SAVED);
     // requests at the same time: each finds what the ones before it have started
     if (this.find(request) !== previous) return problem(409, ANSWERING);
     const lateRefusal = this.#refusal(request);

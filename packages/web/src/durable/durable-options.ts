@@ -1,0 +1,105 @@
+// Runs that outlive the process, as much of them as pages need: what `openRuns()` of `@pocket-agent/runs` returns.
+import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import { configError, hasMethods, isRecord, type OptionRule } from '@pocket-agent/kit';
+import type {
+  AgentEvent,
+  ApprovalAnswer,
+  Message,
+  PocketAgent,
+  Profile,
+  ProfileName,
+  RunTotals,
+  UserInput,
+} from 'pocket-agent';
+import type { WebOptions } from '../live/options.ts';
+
+/** A run, without its events. */
+export interface WebRun {
+  id: string;
+  status: 'queued' | 'running' | 'waiting' | 'finished' | 'failed' | 'cancelled';
+  about?: Record<string, unknown>;
+  updatedAt: string;
+  events: number;
+  totals?: RunTotals;
+}
+
+/** An event of a run. */
+export interface WebRunEvent {
+  number: number;
+  type: string;
+  data: unknown;
+  subAgent?: string;
+}
+
+/** The answer to a question of a run. */
+export type WebRunAnswer = Exclude<ApprovalAnswer, 'later'> | ElicitResult;
+
+/** What a run asks a person. */
+export interface WebRunQuestion {
+  id: string;
+  hash: string;
+  call?: {
+    tool: string;
+    capability: string;
+    description?: string;
+    arguments: Record<string, unknown>;
+    toolCallId: string;
+    path: readonly string[];
+    changed: boolean;
+  };
+  request?: ElicitRequest['params'];
+  server?: string;
+}
+
+/** Where the runs of conversations are: what `openRuns()` of `@pocket-agent/runs` returns. */
+export interface WebRuns {
+  start(
+    agent: string,
+    input: string | UserInput,
+    options: {
+      id: string;
+      caller: string;
+      profile?: readonly (ProfileName | Profile)[];
+      timeoutMs?: number;
+      conversation: string;
+      about: Record<string, unknown>;
+      messages?: readonly Message[];
+    },
+  ): Promise<unknown>;
+  get(id: string): Promise<WebRun | undefined>;
+  list(options: {
+    prefix?: string;
+    conversation?: string;
+    status?: WebRun['status'];
+    limit: number;
+    cursor?: string;
+  }): Promise<{ runs: WebRun[]; next?: string }>;
+  events(
+    id: string,
+    options: { after: number; signal: AbortSignal; onEvent?: (event: AgentEvent) => void },
+  ): AsyncIterable<WebRunEvent>;
+  questions(filter: { run: string }): Promise<WebRunQuestion[]>;
+  answer(question: string, answer: WebRunAnswer, about: { by: string }): Promise<void>;
+  cancel(id: string): Promise<boolean>;
+}
+
+/** Conversations whose runs go on after a restart of the server. */
+export interface DurableChatOptions {
+  runs: WebRuns;
+  /** The name of the agent in `agents` of the runs. */
+  agent: string;
+}
+
+export const durableRule: OptionRule = {
+  expected: "{ runs, agent }: the result of openRuns(), and the agent's name there",
+  accepts: (value) => isRecord(value) && hasMethods(value.runs, 'start', 'events') && typeof value.agent === 'string',
+};
+
+/** Throws for options that durable runs do not have. */
+export function checkDurable(agent: PocketAgent<unknown>, { approvals, conversations }: WebOptions): void {
+  if (conversations) throw configError('chatHandler() takes "durable" or "conversations", not both.');
+  if (approvals === 'caller' && agent.approve)
+    throw configError(
+      `approvals: 'caller' with "durable" needs an agent without approve: remove that of ${agent.name}.`,
+    );
+}

@@ -1,0 +1,99 @@
+// One run that outlives the process, as a page sees it. All that is known of it is read from its journal.
+import { errorText, isRecord, onAbort } from '@pocket-agent/kit';
+import { EventLog } from '../live/event-log.ts';
+import type { Answer, Frame } from '../live/live-run.ts';
+import type { WebRun, WebRunAnswer, WebRuns } from './durable-options.ts';
+import { type DurableEncoder, JournalEvents } from './journal-events.ts';
+
+interface DurableRunOptions {
+  runs: WebRuns;
+  run: WebRun;
+  /** The name of the agent. */
+  name: string;
+  /** Whether its questions are put to the page. */
+  asksPage: boolean;
+  makeEncoder(emit: (event: object) => void): DurableEncoder;
+  /** Ends the readers. */
+  closing: AbortSignal;
+  onError(error: unknown): void;
+}
+
+const OVER = ['finished', 'failed', 'cancelled'];
+
+export function isOver({ status }: WebRun): boolean {
+  return OVER.includes(status);
+}
+
+export class DurableRun {
+  readonly #options: DurableRunOptions;
+
+  constructor(options: DurableRunOptions) {
+    this.#options = options;
+  }
+
+  /** The whole answer from its beginning. */
+  replay(frame: Frame): ReadableStream {
+    return this.#read({ from: 0, upTo: this.#options.run.events }, frame);
+  }
+
+  /** Gives the answers, and returns what comes from then on. Undefined if none of the questions is open. */
+  async answer(answers: readonly Answer[], frame: Frame, by: string): Promise<ReadableStream | undefined> {
+    const { runs, run } = this.#options;
+    const open = new Set((await runs.questions({ run: run.id })).map(({ id }) => id));
+    let given = 0;
+    for (const answer of answers) {
+      if (!open.has(answer.id)) continue;
+      const isGiven = await runs.answer(answer.id, runAnswer(answer), { by }).then(
+        () => true,
+        (error: unknown) => {
+          if (isRecord(error) && error.code === 'QUESTION_CLOSED') return false; // another page was faster
+          throw error;
+        },
+      );
+      if (isGiven) given++;
+    }
+    if (given === 0) return undefined;
+    const upTo = (await runs.get(run.id))?.events ?? run.events;
+    return this.#read({ from: run.events, upTo }, frame);
+  }
+
+  /** What follows the first `from` events; the reader does not leave before it has read `upTo` events. */
+  #read({ from, upTo }: { from: number; upTo: number }, { first = [], end }: Frame): ReadableStream {
+    const { runs, run, name, asksPage, makeEncoder, closing, onError } = this.#options;
+    const leaving = new AbortController();
+    onAbort(closing, () => leaving.abort(closing.reason));
+    const log = new EventLog(() => leaving.abort(new Error('The page has left.')));
+    let isReading = from === 0;
+    const encoder = makeEncoder((event) => {
+      if (isReading) log.add(event);
+    });
+    const totals = async () => (await runs.get(run.id))?.totals;
+    const journal = new JournalEvents({ encoder, name, asksPage, totals });
+    const follow = async () => {
+      const options = { after: 0, signal: leaving.signal, onEvent: journal.live };
+      for await (const event of runs.events(run.id, options)) {
+        isReading ||= event.number > from;
+        await journal.read(event);
+        if (event.number < upTo || !journal.isAtRest) continue;
+        journal.rest();
+        break;
+      }
+    };
+    void follow().then(
+      () => log.setAtRest(true),
+      (error: unknown) => {
+        if (!leaving.signal.aborted) onError(error);
+        log.cut(error); // the run goes on: the page may come back
+      },
+    );
+    return log.read({ from: 0, first, end: () => end(journal.isOver) });
+  }
+}
+
+function runAnswer({ approved, reason, arguments: args }: Answer): WebRunAnswer {
+  return approved ? { allow: args ?? true } : { deny: reason ?? '' };
+}
+
+export function logText(name: string, error: unknown): string {
+  return `A durable run of ${name} cannot be shown: ${errorText(error)}`;
+}

@@ -1,0 +1,306 @@
+// Durable runs behind `useChat`, read by the chat of the AI SDK itself: the server may restart at any time.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openRuns, type Runs } from '@pocket-agent/runs';
+import { type ChatHandlerOptions, chatHandler, type WebHandler } from '@pocket-agent/web';
+import type { UIMessage } from 'ai';
+import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
+import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { silent } from '../../pocket-agent/test/helpers.ts';
+import { answerQuestion, authorize, lastParts, lastText, openPage } from './page.ts';
+
+type Prompt = { prompt: readonly { role: string }[] };
+type Script = readonly (string | ScriptedAnswer | ((asked: Prompt) => string))[];
+
+/** A model that answers by the number of its answers so far, so that it goes on in any process. */
+function modelOf(script: Script): ScriptedModel {
+  const next = (asked: Prompt) => {
+    const answer = script[asked.prompt.filter(({ role }) => role === 'assistant').length] ?? 'no more answers';
+    return typeof answer === 'function' ? answer(asked) : answer;
+  };
+  return new ScriptedModel(Array.from({ length: 100 }, () => next));
+}
+
+const counting = ({ prompt }: Prompt) => `${prompt.length} messages`;
+const newUrl = () => `sqlite:${join(mkdtempSync(join(tmpdir(), 'web-runs-')), 'runs.db')}`;
+
+interface Server {
+  handler: WebHandler;
+  runs: Runs;
+  stop(): Promise<void>;
+}
+
+/** A process of a server with the runs in a database. */
+async function start(
+  url: string,
+  script: Script,
+  { options = {}, web = {} }: { options?: Partial<PocketAgentOptions>; web?: Partial<ChatHandlerOptions> } = {},
+): Promise<Server> {
+  const make = () => new PocketAgent({ name: 'Helper', llmModel: modelOf(script), logger: silent, ...options });
+  const runs = await openRuns({ url, agents: { helper: make }, logger: silent });
+  const agent = make();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= agent.close().then(() => runs.close({ graceMs: 0 }));
+    return stopped;
+  };
+  onTestFinished(stop);
+  return { handler: chatHandler(agent, { authorize, durable: { runs, agent: 'helper' }, ...web }), runs, stop };
+}
+
+function eraser() {
+  const erased: unknown[] = [];
+  const erase = tool({ name: 'erase', description: 'Erases', run: ({ id }) => `erased ${erased.push(id)}` });
+  const script: Script = [{ toolCalls: [{ name: 'erase', arguments: { id: 7 } }] }, 'It is gone.'];
+  return { erased, script, options: { tools: [erase], access: { confirm: 'destructive' as const } } };
+}
+
+const get = (handler: WebHandler, path: string, user = 'ada', method = 'GET') =>
+  handler(new Request(`http://localhost/api/chat/${path}`, { method, headers: { 'x-user': user } }));
+
+async function savedMessages(handler: WebHandler, user = 'ada'): Promise<UIMessage[]> {
+  const { messages } = (await (await get(handler, 'chat-1', user)).json()) as { messages: UIMessage[] };
+  return messages;
+}
+
+/** The page is loaded again: it gets the saved messages, and the answer in progress. */
+async function reload(handler: WebHandler) {
+  const page = openPage(handler, { messages: await savedMessages(handler) });
+  await page.chat.resumeStream();
+  return page;
+}
+
+const step = { type: 'step-start' };
+const text = (said: string) => ({ type: 'text', text: said, state: 'done' });
+
+describe('a page with durable runs', () => {
+  test('sees reasoning, tool calls, text and usage, and continues the conversation', async () => {
+    const look = tool({ name: 'look', description: 'Looks', annotations: { readOnlyHint: true }, run: () => 'a cat' });
+    const script = [{ reasoning: 'I should look.', toolCalls: [{ name: 'look', arguments: { at: 'it' } }] }, 'A cat.'];
+    const { handler } = await start(newUrl(), [...script, counting], { options: { tools: [look] } });
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'What is it?' });
+    expect(page.errors).toEqual([]);
+    expect(lastParts(page)).toEqual([
+      step,
+      expect.objectContaining({ type: 'reasoning', text: 'I should look.', state: 'done' }),
+      expect.objectContaining({
+        type: 'dynamic-tool',
+        toolName: 'look',
+        toolCallId: 'call-1',
+        state: 'output-available',
+        input: { at: 'it' },
+        output: 'a cat',
+      }),
+      step,
+      text('A cat.'),
+    ]);
+    expect(page.chat.lastMessage?.metadata).toMatchObject({ usage: { modelCalls: 2 } });
+    await page.chat.sendMessage({ text: 'And now?' });
+    expect(page.chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    expect(lastText(page)).toBe('5 messages');
+  });
+
+  test('gets text while it is written', async () => {
+    const { handler } = await start(newUrl(), ['One. Two. Three.']);
+    const body = JSON.stringify({ id: 'c', messages: [{ role: 'user', parts: [{ type: 'text', text: 'Count' }] }] });
+    const headers = { 'content-type': 'application/json', 'x-user': 'ada' };
+    const response = await handler(new Request('http://localhost/api/chat', { method: 'POST', headers, body }));
+    const deltas = (await response.text()).match(/"type":"text-delta"/g) ?? [];
+    expect(deltas.length).toBeGreaterThan(1);
+  });
+});
+
+describe('after a restart of the server', () => {
+  test('a question is still there, and the answer continues the run in the same message', async () => {
+    const { erased, script, options } = eraser();
+    const url = newUrl();
+    const first = await start(url, script, { options });
+    await openPage(first.handler).chat.sendMessage({ text: 'Erase 7' });
+    await first.stop();
+    const { handler } = await start(url, script, { options });
+    const page = await reload(handler);
+    expect(lastParts(page)).toEqual([
+      step,
+      expect.objectContaining({ state: 'approval-requested', toolName: 'erase', input: { id: 7 } }),
+    ]);
+    await answerQuestion(page, true);
+    await expect.poll(() => lastText(page)).toBe('It is gone.');
+    expect(erased).toEqual([7]);
+    expect(page.chat.messages).toHaveLength(2);
+    expect(lastParts(page)[1]).toMatchObject({ state: 'output-available', output: 'erased 1' });
+  });
+
+  test('a page that was open answers without being loaded again', async () => {
+    const { erased, script, options } = eraser();
+    const url = newUrl();
+    let server = await start(url, script, { options });
+    const page = openPage((request) => server.handler(request));
+    await page.chat.sendMessage({ text: 'Erase 7' });
+    await server.stop();
+    server = await start(url, script, { options });
+    await answerQuestion(page, false, 'too early');
+    await expect.poll(() => lastText(page)).toBe('It is gone.');
+    expect(erased).toEqual([]);
+    expect(lastParts(page)[1]).toMatchObject({ state: 'output-denied' });
+  });
+
+  test('a run in the middle of a step goes on, and the page follows it', async () => {
+    const url = newUrl();
+    const script = [{ toolCalls: [{ name: 'look' }] }, 'A cat.'];
+    const held = Promise.withResolvers<string>();
+    const look = (run: () => string | Promise<string>) => ({
+      options: { tools: [tool({ name: 'look', description: 'Looks', annotations: { readOnlyHint: true }, run })] },
+    });
+    const first = await start(
+      url,
+      script,
+      look(() => held.promise),
+    );
+    let server = first;
+    const page = openPage((request) => server.handler(request));
+    const sent = page.chat.sendMessage({ text: 'What is it?' });
+    await expect.poll(() => lastParts(page)).toMatchObject([step, { state: 'input-available' }]);
+    await first.stop();
+    await sent;
+    expect(page.chat.status).toBe('error');
+    server = await start(
+      url,
+      script,
+      look(() => 'a cat'),
+    );
+    await page.chat.resumeStream();
+    expect(lastText(page)).toBe('A cat.');
+    expect(page.chat.messages).toHaveLength(2);
+    expect(lastParts(page)[1]).toMatchObject({ state: 'output-available', output: 'a cat' });
+    const other = await reload(server.handler);
+    expect(other.chat.messages.map(({ parts }) => parts.length)).toEqual([1, 4]);
+  });
+});
+
+describe('durable conversations', () => {
+  test('a connection that is cut after any event is resumed with the same message', async () => {
+    const look = tool({ name: 'look', description: 'Looks', annotations: { readOnlyHint: true }, run: () => 'a cat' });
+    const script = [{ reasoning: 'Hm, a cat?', toolCalls: [{ id: 'look-1', name: 'look' }] }, 'One. Two.'];
+    const { handler } = await start(newUrl(), script, { options: { tools: [look] } });
+    const whole = openPage(handler, { id: 'whole' });
+    await whole.chat.sendMessage({ text: 'go' });
+    const expected = lastParts(whole);
+    expect(expected).toHaveLength(5);
+    for (let cutAfter = 0; cutAfter < 18; cutAfter++) {
+      const page = openPage(handler, { cutAfter, id: `cut-${cutAfter}` });
+      await page.chat.sendMessage({ text: 'go' });
+      if (page.chat.status === 'error') await page.chat.resumeStream();
+      expect(lastParts(page), `cut after ${cutAfter} events`).toEqual(expected);
+      expect(page.chat.messages).toHaveLength(2);
+    }
+  });
+
+  test('a repeated question takes back what came after it', async () => {
+    const { handler } = await start(
+      newUrl(),
+      Array.from({ length: 9 }, () => counting),
+    );
+    const page = openPage(handler);
+    for (const said of ['one', 'two', 'three']) await page.chat.sendMessage({ text: said });
+    await page.chat.regenerate();
+    expect(lastText(page)).toBe('5 messages');
+    await page.chat.sendMessage({ text: 'other', messageId: page.chat.messages[0]?.id ?? '' });
+    expect(lastText(page)).toBe('1 messages');
+    await page.chat.sendMessage({ text: 'next' });
+    expect(lastText(page)).toBe('3 messages');
+    expect(await savedMessages(handler)).toHaveLength(4);
+    const stranger = openPage(handler, {
+      messages: [
+        { id: 'x', role: 'user', parts: [{ type: 'text', text: 'unlike the first' }] },
+        { id: 'y', role: 'user', parts: [{ type: 'text', text: 'again' }] },
+      ],
+    });
+    await stranger.chat.regenerate();
+    expect(stranger.errors).toEqual([expect.stringContaining('load them first')]);
+  });
+
+  test('a question that is not answered is given up when the user writes something else', async () => {
+    const { erased, script, options } = eraser();
+    const { handler } = await start(newUrl(), script, { options });
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'Erase 7' });
+    await page.chat.sendMessage({ text: 'Never mind' });
+    expect(lastText(page)).toBe('It is gone.');
+    expect(erased).toEqual([]);
+  });
+
+  test('approvals of sub-agents are put to the page', async () => {
+    const { erased, script, options } = eraser();
+    const cleaner = () =>
+      new PocketAgent({ name: 'Cleaner', llmModel: modelOf(script), tools: options.tools, logger: silent });
+    const ask = { toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'Erase 7' } }] };
+    const access = { confirm: ({ name }: { name: string }) => name === 'erase' };
+    const { handler } = await start(newUrl(), [ask, 'All clean.'], { options: { subAgents: [cleaner()], access } });
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'Clean up' });
+    expect(lastParts(page).at(-1)).toMatchObject({ toolName: 'erase', state: 'approval-requested' });
+    await answerQuestion(page, true);
+    await expect.poll(() => lastText(page)).toBe('All clean.');
+    expect(erased).toEqual([7]);
+  });
+
+  test('stop cancels the run, and the conversation can go on', async () => {
+    const { handler } = await start(newUrl(), [{ text: 'late', delayMs: 600_000 }]);
+    const page = openPage(handler);
+    const sent = page.chat.sendMessage({ text: 'go' });
+    await expect.poll(() => page.requests).toHaveLength(1);
+    const second = openPage(handler);
+    await second.chat.sendMessage({ text: 'me too' });
+    expect(second.requests).toEqual(['POST /api/chat 409']);
+    expect((await get(handler, 'chat-1/stream', 'ada', 'DELETE')).status).toBe(204);
+    await sent;
+    expect((await get(handler, 'chat-1/stream')).status).toBe(200);
+  });
+
+  test('another caller cannot read, resume, stop or answer them', async () => {
+    const { erased, script, options } = eraser();
+    const { handler } = await start(newUrl(), script, { options });
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'Erase 7' });
+    const eve = openPage(handler, { user: 'eve', messages: structuredClone(page.chat.messages) });
+    await eve.chat.resumeStream();
+    await answerQuestion(eve, true);
+    await expect.poll(() => eve.requests).toEqual(['GET /api/chat/chat-1/stream 204', 'POST /api/chat 409']);
+    expect(await savedMessages(handler, 'eve')).toEqual([]);
+    await get(handler, 'chat-1/stream', 'eve', 'DELETE');
+    expect(erased).toEqual([]);
+    await answerQuestion(page, true);
+    await expect.poll(() => lastText(page)).toBe('It is gone.');
+  });
+
+  test('a run beyond the limits of a caller is refused', async () => {
+    const { handler } = await start(newUrl(), [{ text: 'late', delayMs: 600_000 }], { web: { maxRunsPerCaller: 1 } });
+    void openPage(handler, { id: 'one' }).chat.sendMessage({ text: 'go' });
+    const other = openPage(handler, { id: 'two' });
+    await expect.poll(async () => (await get(handler, 'one/stream')).status).toBe(200);
+    await other.chat.sendMessage({ text: 'go' });
+    expect(other.requests).toEqual(['POST /api/chat 429']);
+  });
+
+  test('a run that fails says so without what concerns only the operator', async () => {
+    const { handler } = await start(newUrl(), [{ error: new Error('connect ECONNREFUSED 10.0.0.7') }]);
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'go' });
+    expect(page.errors).toEqual(['The agent failed (MODEL_FAILED); its log says why.']);
+  });
+
+  test('options that cannot work together are refused', async () => {
+    const agent = new PocketAgent({ llmModel: new ScriptedModel([]), logger: silent, approve: () => 'allow' });
+    onTestFinished(() => agent.close());
+    const { runs } = await start(newUrl(), []);
+    const durable = { runs, agent: 'helper' };
+    expect(() => chatHandler(agent, { authorize, durable: { runs } as never })).toThrow('openRuns()');
+    expect(() => chatHandler(agent, { authorize, durable, approvals: 'caller' })).toThrow('without approve');
+    expect(() => chatHandler(agent, { authorize, durable, conversations: { forOwner() {} } as never })).toThrow(
+      'not both',
+    );
+  });
+});
