@@ -21,7 +21,7 @@ const TAKEN = new Set(
 );
 
 export class FunctionNames {
-  /** By namespace: the names of tools by what their server calls them. */
+  /** The names of tools, by namespace and by what their server calls them. */
   readonly #groups: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly #names: readonly string[];
 

@@ -9,11 +9,11 @@ export interface CodeModeOptions {
   maxCpuMs?: number;
   /** Time on the clock, without the time in which a person is asked about a call. Default ten minutes. */
   timeoutMs?: number;
-  /** Of the returned value as JSON and the console together. Default 65,536. */
+  /** The limit for the returned value as JSON and the console together. Default 65,536. */
   maxOutputBytes?: number;
   /** Calls of tools. Default 1,000. */
   maxCalls?: number;
-  /** Of the code. Default 65,536. */
+  /** The limit for the code. Default 65,536. */
   maxCodeBytes?: number;
   /** Scripts that run at the same time, of all runs that share the tool; more are refused. Default 32. */
   maxScripts?: number;

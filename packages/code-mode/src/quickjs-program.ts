@@ -114,7 +114,7 @@ async function start(): Promise<void> {
   advance(run);
 }
 
-/** That of the engine; its type is one of browsers. */
+/** The memory of the engine. TypeScript has the type only for browsers. */
 interface Memory {
   buffer: ArrayBufferLike;
 }
@@ -137,7 +137,7 @@ interface Prepared {
 
 function prepare(vm: QuickJS): Prepared {
   let calls = 0;
-  /** Of the calls in progress by id: characters of their arguments, which the program holds several times. */
+  /** The characters of the arguments of each call in progress, by its id. The program holds them several times. */
   const inProgress = new Map<number, number>();
   let argumentsInProgress = 0;
   let printed = 0;

@@ -13,7 +13,7 @@ declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 const WATCH_MS = 100;
 /** The id of a thread that has ended. */
 const ENDED = -1;
-/** For the few texts that are on their way between the thread and its owner. */
+/** Room for the few texts that are on their way between the thread and its owner. */
 const THREAD_HEAP_MB = 256;
 
 /** Throws if the package is not installed. */

@@ -9,7 +9,7 @@ export interface ScriptLimits {
   /** Time on the clock. */
   timeoutMs: number;
   calls: number;
-  /** Of the returned value and the console together. */
+  /** The limit for the returned value and the console together. */
   outputBytes: number;
   /** JSON of the arguments of one call. */
   argumentBytes: number;

@@ -39,7 +39,7 @@ export class ScriptOutput {
     this.#unrepeated = `The process ended while this code ran, and the code ran again, but differently. Calls of the first time that it did not make again, and that may have taken effect: ${shown.join(', ')}${more}.`;
   }
 
-  /** `json`: what was returned. */
+  /** The result of a script. `json`: what it returned. */
   returned(json: string | undefined, files: ScriptFiles): CallToolResult {
     if (json === undefined) return { content: this.#content(this.#lines.length > 0 ? undefined : NOTHING) };
     const bytes = Buffer.byteLength(json);

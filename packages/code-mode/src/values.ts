@@ -17,7 +17,7 @@ export class ScriptFiles {
     this.#maxBytes = maxBytes;
   }
 
-  /** The handle. */
+  /** Returns the handle of a file. */
   add(block: FileBlock): Record<string, unknown> {
     const { mimeType, data } = dataOf(block);
     this.#bytes += data.length;

@@ -33,7 +33,7 @@ const LEASE_MS = 45_000;
 const CATCH_UP_MS = 900_000;
 /** Closing must finish within the ten seconds that supervisors wait. */
 const CLOSE_GRACE_MS = 6_000;
-/** For the last edit of interrupted answers. */
+/** Time for the last edit of interrupted answers. */
 const LAST_EDIT_MS = 1_500;
 const MAX_FILE_BYTES = 10_000_000;
 const FILE_TIMEOUT_MS = 30_000;

@@ -58,7 +58,7 @@ export class Gateway {
   readonly #sources: GatewaySources;
   readonly #spaces: CallerSpaces;
   readonly #relays: RelayServers;
-  /** Of the endpoint for approvers. */
+  /** What the endpoint for approvers shows; undefined without one. */
   readonly #questions: OpenQuestions | undefined;
   readonly #approvers: Approvers;
   /** Server objects on stdin and stdout. */

@@ -2,7 +2,7 @@
 // seconds and hundreds of megabytes, 10 MB of text a few milliseconds.
 
 const MAX_JSON_VALUES = 250_000;
-/** For requests to our servers. */
+/** The most values in a request to our servers. */
 const MAX_REQUEST_VALUES = 100_000;
 const MAX_JSON_DEPTH = 1_000;
 /** Messages of a batch, or fields of a message, in JSON-RPC. */

@@ -39,9 +39,9 @@ export const checkLimit = { ms: 2_000 };
 
 const MAX_PROCESSES = 4;
 const MAX_SCHEMA_CHARACTERS = 1_000_000;
-/** More than an MCP message may have. A value that takes too much memory once it is parsed ends only its process. */
+/** An MCP message may have fewer. A value that takes too much memory once it is parsed ends only its process. */
 const MAX_VALUE_CHARACTERS = 11_000_000;
-/** Per origin. */
+/** The most characters that wait for one origin. */
 const MAX_QUEUED_CHARACTERS = 50_000_000;
 const CHARACTERS_PER_JOB = 1_000;
 

@@ -27,7 +27,7 @@ const described = new Map<string, JsonSchemaValidator<unknown>>();
 const compiled = new Map<string, { schema: Schema; outcome: CompiledSchema }>();
 const MAX_COMPILED = 100;
 
-/** For schemas of the program itself: runs on this thread, and errors name the place in the schema. */
+/** Compiles a schema of the program itself on this thread. Errors name the place in the schema. */
 export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
   const copied = copyOf(schema);
   if (!copied) return compileNew(schema);
@@ -76,7 +76,7 @@ async function compileNew(schema: Schema): Promise<CompiledSchema> {
 /** What is wrong with a value, or undefined. */
 export type SchemaValidator = (value: unknown, options: { defaults: boolean }) => string | undefined;
 
-/** For any schema. Compiling and checking one from outside may take any time: see foreign-schema.ts. */
+/** Compiles any schema. Compiling and checking one from outside may take any time: see foreign-schema.ts. */
 export async function schemaCompiler(): Promise<(schema: unknown) => SchemaValidator> {
   const newValidator = await validatorMaker();
   return (schema) => {

@@ -106,7 +106,7 @@ function branchesOf(root: Schema, listed: unknown, state: Flattening): Schema[] 
   return found;
 }
 
-/** Where several have the same keyword, the first counts. */
+/** If several schemas have the same keyword, the first counts. */
 function merged(schemas: readonly Schema[], state: Flattening): Schema {
   const found = new Map<string, Map<string, unknown>>();
   for (const [name, schema] of schemas.flatMap((each) => Object.entries(propertiesOf(each)))) {

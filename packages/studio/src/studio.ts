@@ -24,7 +24,7 @@ import { Workspace } from './state/workspace.ts';
 
 /** What the studio shows, and where. */
 export interface StudioOptions {
-  /** By the name that the page shows. Chats work on forks of them, so their own history stays as it is. */
+  /** Agents by the name that the page shows. Chats work on forks of them, so their own history stays as it is. */
   agents: Readonly<Record<string, PocketAgent<unknown>>>;
   /** Where conversations are saved, from `openConversations()` of `@pocket-agent/store`. Default: in memory. */
   conversations?: Conversations;

@@ -192,7 +192,7 @@ async function readAll(folders: readonly string[]): Promise<[string, ReadSkill][
   return reads;
 }
 
-/** The same object if only the text has changed. A skill that an edit broke stays as it was before. */
+/** Returns the same object if only the text has changed. A skill that an edit broke stays as it was before. */
 function current(skill: Skill | undefined, before: Skill | undefined): Skill | undefined {
   return skill && JSON.stringify(skill) !== JSON.stringify(before) ? skill : before;
 }

@@ -266,7 +266,7 @@ export class ToolFolder implements ToolSource {
     return { running: folder === undefined ? undefined : this.#set?.runningFolder(folder), tool };
   }
 
-  /** For a tool of skills: its own name. */
+  /** The own name of a tool for skills. */
   #skillToolOf(name: string): string | undefined {
     const route = this.#routes.get(name);
     return route && route.folder === undefined ? route.tool : undefined;

@@ -29,9 +29,9 @@ interface About {
 }
 
 interface DurableTaskOptions extends DurableTasksOptions {
-  /** For results of its runs. */
+  /** The agent that is served: it knows the form of its results. */
   served: PocketAgent<unknown>;
-  /** Of the run. */
+  /** The id of its run. */
   runId: string;
   id: string;
   /** Whether the caller is asked. */
@@ -39,7 +39,7 @@ interface DurableTaskOptions extends DurableTasksOptions {
 }
 
 interface Asked extends ShownQuestion<TaskRunAnswer> {
-  /** In the runs. */
+  /** The id of the question in the runs. */
   question: string;
 }
 
@@ -148,7 +148,7 @@ export class DurableTask {
     return { artifacts: [] };
   }
 
-  /** By the ids that the caller sees. Those of a run are numbered in the order in which they were asked. */
+  /** The questions by the ids that the caller sees. Questions of a run are numbered in the order in which they were asked. */
   async #questions(): Promise<{ open: Map<string, Asked>; count: number }> {
     const { runs, runId, asksCaller } = this.#options;
     if (!asksCaller) return noQuestions;

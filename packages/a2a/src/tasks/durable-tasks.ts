@@ -16,7 +16,7 @@ import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
 import type { TaskFilter, TaskKeeper, TaskPage } from './task-memory.ts';
 import { checkContext, checkMessage, type FoundTask, inputOf, type TaskService } from './tasks.ts';
 
-/** As many tasks of one caller are listed. */
+/** The most tasks of one caller that a list has. */
 const MAX_LISTED = 1_000;
 const OPEN = ['queued', 'running', 'waiting'] as const;
 const DEFAULT_MAX_TASKS = 1_000;

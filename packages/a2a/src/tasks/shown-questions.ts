@@ -60,7 +60,7 @@ export function howToAnswer(firstId: string | undefined, count: number): string 
 }
 
 interface Reading<Question> {
-  /** By id. */
+  /** The open questions by id. */
   open: ReadonlyMap<string, Question>;
   count: number;
   parts: readonly Part[];

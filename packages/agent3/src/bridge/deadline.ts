@@ -2,7 +2,7 @@
 import { abortable, type Deadline as KitDeadline, startDeadline } from '@pocket-agent/kit';
 import { CallFailure } from '../base/call-failure.ts';
 
-/** For calls without a timeout. */
+/** The timeout of calls that name none. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
 interface DeadlineOptions {

@@ -31,7 +31,7 @@ export interface FoundAgent {
 
 export interface ConnectedAgent extends FoundAgent {
   client: A2aClient;
-  /** For responses that are too large for the client. */
+  /** Fetches responses that are too large for the client. */
   fetchLarge: A2aFetch;
 }
 
@@ -65,7 +65,7 @@ export class PendingCall {
   readonly #outputTokens = new OutputTokens();
   settle: (cost: number | undefined) => Promise<void> | void = () => {};
   readonly #startTime = performance.now();
-  /** By artifact: its end, if that may be the beginning of a secret. */
+  /** The end of each artifact that may be the beginning of a secret. */
   readonly #held = new Map<string, string>();
   /** The artifact of the last reported piece. */
   #lastPiece: string | undefined;

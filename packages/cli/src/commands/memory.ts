@@ -35,7 +35,7 @@ async function list({ memory }: Sessions): Promise<void> {
   );
 }
 
-/** Without ids: everything. */
+/** Erases the memories with these ids, or all if no id is given. */
 async function erase({ memory }: Sessions, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) await memory.erase();
   for (const id of ids) {

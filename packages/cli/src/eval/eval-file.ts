@@ -14,7 +14,7 @@ const profileNames = Object.keys(profiles) as (keyof typeof profiles)[];
 const text = (about: string) => z.string().min(1).describe(about);
 const texts = (about: string) => z.union([z.string().min(1), z.array(z.string().min(1))]).describe(about);
 const count = (about: string) => z.int().min(1).describe(about);
-/** More are a mistake, and all results are kept until the end. */
+/** A higher number is a mistake, and all results are kept until the end. */
 export const MAX_REPEATS = 1_000;
 const repeatCount = (about: string) => z.int().min(1).max(MAX_REPEATS).describe(`${about}, 1 to ${MAX_REPEATS}`);
 

@@ -172,7 +172,7 @@ export class SessionsOnDemand {
   }
 }
 
-/** Also a plain file name: no path, no leading dot, no device name. */
+/** A name must also be a plain file name: no path, no leading dot, no device name. */
 export function checkSessionName(name: string): void {
   const isName = /^[\p{L}\p{N}_][\p{L}\p{N}_. -]{0,63}$/u.test(name) && !/[. ]$/.test(name);
   if (isName && !/^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name)) return;

@@ -6,13 +6,13 @@ import { gatewayState } from './gateway-tokens.ts';
 
 export interface ApprovalsRequest {
   action: 'list' | 'allow' | 'deny';
-  /** Of a question. */
+  /** The id of the question. */
   id: string;
-  /** Why not. */
+  /** Why a call is denied. */
   reason: string;
   /** Other arguments, as JSON. */
   args: string | undefined;
-  /** Also allows later calls of this tool. */
+  /** Whether later calls of this tool are allowed too. */
   always: boolean;
   state: string | undefined;
   json: boolean;

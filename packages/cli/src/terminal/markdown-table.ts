@@ -23,7 +23,7 @@ export function tableLines(lines: readonly string[], style: Style, columns: numb
 
 type Alignment = ReturnType<typeof alignmentOf>;
 
-/** As many lines as the tallest cell needs. */
+/** The lines of a row: as many as its tallest cell needs. */
 function rowLines(row: readonly string[], widths: readonly number[], alignments: readonly Alignment[]): string[] {
   const parts = row.map((text, index) => wrappedLines(text, widths[index] ?? 0));
   const height = Math.max(...parts.map((lines) => lines.length));

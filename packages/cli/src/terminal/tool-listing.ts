@@ -45,7 +45,7 @@ interface ToolListing {
 
 interface Exposing {
   option: ExposureOption | undefined;
-  /** Its context window decides. */
+  /** The model whose context window decides. */
   model: string | undefined;
 }
 
@@ -79,7 +79,7 @@ export async function toolRows({ sources, profile, exposing, signal, wait = 'all
 
 type ToolExposure = Pick<ToolRow, 'exposure' | 'tokens'>;
 
-/** Of the tools that are allowed. */
+/** How the model gets to know each tool that is allowed. */
 async function exposures(
   all: readonly Entry[],
   profile: Profile | undefined,

@@ -41,7 +41,7 @@ export interface MessageApp {
   run(parts: BotParts, interaction: MessageContextMenuCommandInteraction): Promise<CommandAnswer>;
 }
 
-/** For members whom the admins excluded. */
+/** The answer to members whom the admins excluded. */
 export const NOT_ALLOWED_HERE = 'I do not answer you in this channel.';
 export const guildsAndDms = [InteractionContextType.Guild, InteractionContextType.BotDM];
 export const onlyGuilds = [InteractionContextType.Guild];

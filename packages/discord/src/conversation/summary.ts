@@ -49,7 +49,7 @@ export async function compactHistory(parts: BotParts, compaction: Compaction): P
   return summary;
 }
 
-/** As many of the oldest turns as fit into one request; a turn that is too long is cut. */
+/** The oldest turns, as many as fit into one request; a turn that is too long is cut. */
 function nextChunk({ turns, summary, model }: Compaction): { text: string; count: number } {
   let remaining = charactersFor(contextTokens(model));
   const before = summary === null ? '' : truncateEscaped(summary, remaining / 2);

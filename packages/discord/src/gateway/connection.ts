@@ -9,7 +9,7 @@ import { abortableOptions } from './abortable-client.ts';
 import { warnWhileConnecting } from './connect-warnings.ts';
 
 const DISCONNECT_MS = 1_000;
-/** By close code of the gateway. */
+/** Why Discord disconnects, by its close code. */
 const DISCONNECT_REASONS: Record<number, string> = {
   [GatewayCloseCodes.AuthenticationFailed]:
     'Discord no longer accepts the token of the bot. Copy the new one from the Developer Portal and set DISCORD_TOKEN.',

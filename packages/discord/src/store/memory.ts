@@ -51,7 +51,7 @@ export async function eraseMemories(chats: Conversations, place: MemoryPlace): P
   return erased;
 }
 
-/** For a server that the bot has left. */
+/** Erases the memories of a server that the bot has left. */
 export async function eraseMemoriesOfGuild(chats: Conversations, guildId: string): Promise<void> {
   let cursor: string | undefined;
   do {

@@ -29,7 +29,7 @@ const tables: Migration = {
   },
 };
 
-/** For lookups per question and by every process every few seconds. */
+/** Indexes for lookups at every question, and by every process every few seconds. */
 const claimIndexes: Migration = {
   name: 'claim-indexes',
   up: async (run) => {

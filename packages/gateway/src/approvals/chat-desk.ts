@@ -27,7 +27,7 @@ export interface ChatReply {
 /** A channel of Mattermost or Discord. */
 export interface Chat {
   readonly name: string;
-  /** Of a message, in characters. */
+  /** The most characters of a message. */
   readonly maxLength: number;
   send(text: string): Promise<SentMessage>;
   edit(id: string, text: string): Promise<void>;

@@ -4,7 +4,7 @@ import { RestApi } from './rest.ts';
 
 /** Where a gateway asks on Discord. */
 export interface DiscordApprovals {
-  /** Of a bot that can read and write in the channel. */
+  /** The token of a bot that can read and write in the channel. */
   token: string;
   /** The id of the channel. */
   channel: string;
@@ -12,7 +12,7 @@ export interface DiscordApprovals {
   approvers?: readonly string[];
   /** How often replies are looked for while a question is open. Default 2,000. */
   pollMs?: number;
-  /** Of the REST API. Default https://discord.com/api/v10. */
+  /** The address of the REST API. Default https://discord.com/api/v10. */
   url?: string;
 }
 

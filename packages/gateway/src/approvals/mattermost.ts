@@ -6,7 +6,7 @@ import { RestApi } from './rest.ts';
 export interface MattermostApprovals {
   /** The address of the server, such as https://chat.example.com. */
   url: string;
-  /** Of a bot account that is a member of the channel. */
+  /** The token of a bot account that is a member of the channel. */
   token: string;
   /** The id of the channel. */
   channel: string;

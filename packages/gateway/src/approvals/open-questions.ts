@@ -18,7 +18,7 @@ interface QuestionsOptions {
 export class OpenQuestions implements ApprovalDesk {
   readonly name = 'endpoint';
   readonly #options: QuestionsOptions;
-  /** Those that this process has asked. */
+  /** Questions that this process has asked. */
   readonly #waiting = new Map<string, (given: GivenAnswer) => void>();
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
@@ -58,7 +58,7 @@ export class OpenQuestions implements ApprovalDesk {
     }
   }
 
-  /** Of all processes. */
+  /** The open questions of all processes. */
   list(): Promise<OpenQuestion[]> {
     if (!this.#listed || Date.now() - this.#listed.at > LOOK_MS)
       this.#listed = { at: Date.now(), questions: this.#options.state.questions() };

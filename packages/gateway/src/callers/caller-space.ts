@@ -21,7 +21,7 @@ interface SpaceOptions {
   agent: RunAgent;
   caller: Caller;
   servers: readonly GatewayServer[];
-  /** For callers who run code. */
+  /** The source of `run_code`, for callers who run code. */
   codeMode: ToolSource | undefined;
   access: AccessOptions;
   logger: Logger;
@@ -59,7 +59,7 @@ export class CallerSpace {
   readonly #agent: RunAgent;
   readonly #logger: Logger;
   readonly #toolbox: Toolbox;
-  /** By list of visible tools: the names of the others. */
+  /** The names of the tools that a list leaves out. */
   readonly #hidden = new WeakMap<ToolTable, ReadonlySet<string>>();
 
   constructor({ agent, caller, servers, codeMode, access, logger, approvers, before }: SpaceOptions) {

@@ -30,7 +30,7 @@ export class CallerSpaces {
   readonly #spaces = new Map<string, CallerSpace>();
   /** Grows when servers or rules change. */
   #version = 0;
-  /** By caller: lists that its clients will be told of. */
+  /** The changed lists that clients of each caller will be told of. */
   #changes = new Map<string, Set<ServerList>>();
   #telling: NodeJS.Timeout | undefined;
   readonly #timer: NodeJS.Timeout;

@@ -26,7 +26,7 @@ export interface CallerSettings {
   expose?: 'direct' | 'search' | 'code' | undefined;
   /** Most tool calls, and reads of resources and prompts, in one minute. */
   callsPerMinute?: number | undefined;
-  /** The same for one day (UTC). */
+  /** Most tool calls, and reads of resources and prompts, in one day (UTC). */
   callsPerDay?: number | undefined;
   /** Most US dollars that the caller's calls may cost on one day (UTC), by `prices` of the gateway. */
   usdPerDay?: number | undefined;

@@ -15,7 +15,7 @@ export interface GatewayServer extends ToolSource {
 }
 
 export interface ListedPrompt {
-  /** With its name here. */
+  /** The prompt, with its name here. */
   prompt: Prompt;
   /** The server's name for it. */
   ownName: string;

@@ -61,7 +61,7 @@ export interface GatewayState {
   questions(): Promise<OpenQuestion[]>;
   /** The first answer counts. False if the question is not open. */
   answer(id: string, given: GivenAnswer): Promise<boolean>;
-  /** Those of these questions that were answered. */
+  /** The answers to these questions that were given so far. */
   answers(ids: readonly string[]): Promise<Map<string, GivenAnswer>>;
   withdraw(id: string): Promise<void>;
   close(): Promise<void>;

@@ -37,7 +37,7 @@ export async function getPrompt(
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Prompt "${name}" not found`);
 }
 
-/** Of a prompt or template that the caller may see. */
+/** Completes an argument of a prompt or template that the caller may see. */
 export async function complete(request: GatewayRequest, params: CompleteRequest['params']): Promise<CompleteResult> {
   const { space, run } = request;
   const { ref } = params;

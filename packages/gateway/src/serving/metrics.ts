@@ -4,7 +4,7 @@ import type { CallRecord } from 'pocket-agent/internal/gate';
 const BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60];
 
 interface ServerCounts {
-  /** By decision and outcome. */
+  /** Calls by decision and outcome. */
   calls: Map<string, number>;
   /** Calls by duration: how many took at most the time of each bucket. */
   buckets: number[];

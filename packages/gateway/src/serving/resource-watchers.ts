@@ -22,7 +22,7 @@ export class ResourceWatchers {
     watched?.delete(uri);
   }
 
-  /** The client has gone. */
+  /** Ends the watches of a client that has gone. */
   drop(server: Server): void {
     for (const { end } of this.#servers.get(server)?.values() ?? []) end();
     this.#servers.delete(server);

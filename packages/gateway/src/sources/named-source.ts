@@ -34,7 +34,7 @@ export class NamedSource implements GatewayServer {
   #calls = 0;
   #unused = Promise.withResolvers<void>();
   readonly #prefix: string | undefined;
-  /** By public name: the name in the source. */
+  /** Names in the source, by public name. */
   readonly #ownNames = new Map<string, string>();
   readonly #renamed = new WeakMap<Tool, Tool>();
   readonly #originals = new WeakMap<Tool, Tool>();

@@ -45,7 +45,7 @@ export class ServerRelay implements Relay {
   readonly resources: SourceResources;
   readonly watches: ResourceWatches;
   readonly #options: RelayOptions;
-  /** By caller. */
+  /** Lists by caller. */
   readonly #lists = new Map<string, Lists>();
 
   constructor(options: RelayOptions) {

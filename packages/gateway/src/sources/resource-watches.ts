@@ -33,9 +33,9 @@ interface Watch {
 
 export class ResourceWatches {
   readonly #options: WatchesOptions;
-  /** By connection and address. */
+  /** Watches by connection and address. */
   readonly #watches = new Map<string, Watch>();
-  /** Of connections of the 2026 era. */
+  /** The streams of connections of the 2026 era. */
   readonly #streams = new WeakMap<Client, WatchStream>();
   #timer: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;

@@ -23,7 +23,7 @@ export class Exchange {
   readonly #decodes: boolean;
   #removeListener = () => {};
   #request: ClientRequest | undefined;
-  /** Of the last request, for errors. */
+  /** The host of the last request, for errors. */
   #host = '';
   #isRedirected = false;
   #isRepeated = false;

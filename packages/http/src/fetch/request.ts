@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 
 export interface RequestParts {
   method: string;
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   headers: Record<string, string>;
   /** A string is ASCII: node:http sends it in one packet with the headers. */
   body: string | Uint8Array | Readable | undefined;

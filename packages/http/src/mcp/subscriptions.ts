@@ -12,7 +12,7 @@ interface Listeners {
 /** Resources that a client may watch. */
 export interface WatchedResources {
   uris: readonly string[];
-  /** The client has stopped. */
+  /** Called when the client has stopped. */
   end(): void;
 }
 

@@ -174,14 +174,14 @@ export async function delay(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 export interface CallClockOptions {
-  /** For the text of an error. */
+  /** The name of the tool, for error texts. */
   tool: string;
   /** Where the tool is: an MCP server or a tool folder. */
   server: string;
   signal: AbortSignal;
-  /** Without activity. */
+  /** The time limit without activity. */
   timeoutMs: number;
-  /** In all, from `startedAt` on. */
+  /** The time limit in all, from `startedAt` on. */
   maxTimeoutMs: number;
   /** By `performance.now()`; default now. A call that is sent again has only what is left of its time. */
   startedAt?: number;
@@ -191,7 +191,7 @@ export interface CallClockOptions {
 
 /** The clock of one tool call: cancels it when it is idle for too long, or runs too long in all. */
 export class CallClock {
-  /** The call is over. */
+  /** Whether the call is over. */
   isStopped = false;
   readonly #options: CallClockOptions;
   readonly #latest: number;
@@ -212,7 +212,7 @@ export class CallClock {
     return this.#controller.signal;
   }
 
-  /** The tool was active. */
+  /** Restarts the time limit, because the tool was active. */
   extend(): void {
     this.#lastActivity = performance.now();
   }

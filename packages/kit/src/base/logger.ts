@@ -31,7 +31,7 @@ export function stderrLogger(level?: LogLevel): Logger {
 /** All agents share one logger per level. */
 const loggers: Partial<Record<LogLevel, Logger>> = {};
 
-/** Without secrets. */
+/** What is logged, without secrets. */
 export function logText(level: LogLevel, message: string, fields?: Record<string, unknown>): string {
   const extra = fields && Object.keys(fields).length > 0 ? ` ${printableJson(fields)}` : '';
   // continuation lines are indented, so that a message cannot fake a second one
@@ -76,7 +76,7 @@ export function callListener(logger: Logger, listener: string, call: () => unkno
   }
 }
 
-/** For each subject. Keys may come from outside, so their number and length are limited. */
+/** The most warnings about one subject. Keys may come from outside, so their number and length are limited. */
 const MAX_WARNINGS = 100;
 const MAX_KEY_LENGTH = 500;
 

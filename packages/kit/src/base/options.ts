@@ -62,14 +62,14 @@ export function oneOf(...words: string[]): OptionRule {
 export const stringList = listOf('a list of strings', isString);
 
 const secretString: OptionRule = { ...stringRule, isSecret: true };
-/** Headers or environment variables. */
+/** For headers or environment variables. */
 export const secretStringMap: OptionRule = {
   expected: 'an object of strings',
   accepts: isRecord,
   isSecret: true,
   part: secretString,
 };
-/** Arguments of a program. */
+/** For arguments of a program. */
 export const secretStringList: OptionRule = {
   expected: 'a list of strings',
   accepts: Array.isArray,

@@ -63,7 +63,7 @@ function setOwn(target: Record<string, unknown>, key: string, value: unknown): v
   } else target[key] = value;
 }
 
-/** Lists and plain objects. */
+/** Whether a value is a list or a plain object. */
 function isData(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return true;

@@ -116,7 +116,7 @@ export function imageTypeOf(bytes: Uint8Array): string | undefined {
   return start.startsWith('RIFF') && start.slice(8) === 'WEBP' ? 'image/webp' : undefined;
 }
 
-/** As many whole lines as fit into `maxLength` characters, but at least one. */
+/** The first lines that fit into `maxLength` characters, but at least one. */
 export function fittingLines(lines: string[], maxLength: number): string[] {
   let length = 0;
   const end = lines.findIndex((line, index) => {

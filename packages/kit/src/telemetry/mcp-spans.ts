@@ -25,7 +25,7 @@ export interface SentCall {
   tool: string;
   protocolVersion?: string | undefined;
   sessionId?: string | undefined;
-  /** Of a server over HTTP; `pipe` for a child process. */
+  /** The address of a server over HTTP; `pipe` for a child process. */
   server: URL | 'pipe' | undefined;
 }
 

@@ -166,7 +166,7 @@ export function isSameResource(asked: string, resource: string): boolean {
   return URL.parse(asked)?.href.replace(/\/$/, '') === new URL(resource).href.replace(/\/$/, '');
 }
 
-/** For codes, cookies and PKCE verifiers. */
+/** A random value for codes, cookies and PKCE verifiers. */
 function randomToken(): string {
   return randomBytes(32).toString('base64url');
 }

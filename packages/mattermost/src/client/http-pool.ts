@@ -16,7 +16,7 @@ export interface OutgoingRequest {
   headers: Readonly<Record<string, string>>;
   /** A function opens a new stream for every attempt. */
   body?: Buffer | (() => Readable) | undefined;
-  /** For the complete response. */
+  /** The time limit for a complete response. */
   timeoutMs: number;
   /** How long to wait for a free connection; the request is not sent afterwards. Default `timeoutMs`. */
   sendWithinMs?: number;

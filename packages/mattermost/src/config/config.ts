@@ -35,9 +35,9 @@ export interface MattermostConfig {
   authMode: AuthMode;
   token: string | undefined;
   profile: Profile;
-  /** For a request and its complete response. */
+  /** The time limit for a request and its complete response. */
   timeoutMs: number;
-  /** For the upload or download of a file. */
+  /** The time limit for the upload or download of a file. */
   transferTimeoutMs: number;
   maxRetries: number;
   /** Delay before the first retry; it doubles with every retry. */

@@ -46,7 +46,7 @@ export interface JudgedTool extends Judgement {
 export interface ServerTrust {
   /** False: ignore the server's own claims about its tools. Default true. */
   trust?: boolean;
-  /** By name of the tool. */
+  /** Capabilities by the names of tools. */
   capabilities?: Readonly<Record<string, Capability>>;
 }
 

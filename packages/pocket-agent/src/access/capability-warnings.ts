@@ -7,14 +7,14 @@ interface ListedTools {
   server: string;
   /** As the server lists them; an unavailable server lists none. */
   tools: readonly Tool[];
-  /** Of the configuration, by tool. */
+  /** The configured capabilities, by tool. */
   capabilities: Readonly<Record<string, Capability>> | undefined;
   logger: Logger;
   /** Warnings are limited, and one server must not use up those of another. */
   about: object;
 }
 
-/** Each problem once. */
+/** Warns of each problem once. */
 export function warnOfCapabilities({ server, tools, capabilities = {}, ...warning }: ListedTools): void {
   if (tools.length === 0) return;
   const names = tools.map(({ name }) => name);

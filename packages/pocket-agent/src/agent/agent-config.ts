@@ -143,7 +143,7 @@ export type FlatAgentOptions = Omit<NestedAgentOptions, 'agentConfig'> & AgentCo
 /** What `new PocketAgent(options)` takes. */
 export type PocketAgentOptions = FlatAgentOptions | NestedAgentOptions;
 
-/** The same with `output`, from which TypeScript infers what runs return. */
+/** Options with `output`, from which TypeScript infers what runs return. */
 export type TypedAgentOptions<Answer> =
   | (Omit<NestedAgentOptions, 'agentConfig'> & TypedAgentConfig<Answer>)
   | (NestedAgentOptions & { agentConfig: TypedAgentConfig<Answer> });

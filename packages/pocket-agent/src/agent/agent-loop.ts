@@ -252,7 +252,7 @@ export class AgentLoop {
     return this.#parts.model.compact({ context, model, table: exposed.shown });
   }
 
-  /** Both are resolved at first use; the tools again when a source has changed. */
+  /** Model and tools are resolved at first use; the tools again when a source has changed. */
   async #modelAndTools(
     context: RunContext,
     { isRunStart = false, completion = {} }: ToolsRequest = {},

@@ -101,7 +101,7 @@ export class AgentModel {
     return { response, usage, executed };
   }
 
-  /** The same, with a prompt that is compacted if it would not fit into the context window. */
+  /** Like `ask`, with a prompt that is compacted if it would not fit into the context window. */
   askWithinWindow(request: StepRequest): Promise<PaidResponse> {
     return this.#compaction().call(this.#promptRequest(request), () => this.ask(request));
   }

@@ -123,7 +123,7 @@ export class AgentTools {
     this.#loads = loads;
   }
 
-  /** The conversation was reset. */
+  /** Called when the conversation is reset. */
   forgetResults(): void {
     this.#kept?.forget();
   }
@@ -133,7 +133,7 @@ export class AgentTools {
     return this.#toolbox.table();
   }
 
-  /** The same, but sources may look for changes now, and results of loaded messages can be read again. */
+  /** Like `known`, but sources may look for changes now, and results of loaded messages can be read again. */
   knownAtRunStart(): ToolTable | undefined {
     this.#resumeResults();
     return this.#toolbox.table(true);
@@ -187,7 +187,7 @@ export class AgentTools {
     this.#agent.emit({ type: 'tool_renamed', data: change });
   }
 
-  /** For the calls of one answer that the provider runs. */
+  /** Reports the calls of one answer that the provider runs. */
   executedCalls({ context, table }: { context: RunContext; table: ToolTable }): ExecutedCalls {
     const { settings, history } = this.#parts;
     const { maxToolResultBytes } = settings;
@@ -265,7 +265,7 @@ export class AgentTools {
   }
 }
 
-/** Of several tools with one name, the first keeps it; so servers are last. */
+/** If several tools have one name, the first keeps it; so servers are last. */
 function toolSources(
   { subAgents, logger }: PocketAgent<unknown>,
   { options, client, history }: AgentToolsParts,

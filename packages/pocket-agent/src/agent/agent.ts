@@ -67,7 +67,7 @@ import { RunQueue } from './run-queue.ts';
 import { RunStream } from './run-stream.ts';
 import type { StepResult } from './step-result.ts';
 
-/** Those of a run, except for what `stream()` itself sets. */
+/** The options of a run, except for those that `stream()` itself sets. */
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
 /** `Answer` is what `run()` returns: text, a value of `output`, or what an overridden `run()` returns. */
@@ -133,7 +133,7 @@ export class PocketAgent<Answer = string> {
     return this.#parts.settings.name;
   }
 
-  /** That of the options, or one that is made at first use. */
+  /** The `agentId` of the options, or one that is made at first use. */
   get agentId(): string {
     this.#agentId ??= crypto.randomUUID();
     return this.#agentId;
@@ -225,7 +225,7 @@ export class PocketAgent<Answer = string> {
     );
   }
 
-  /** The same run, with its events as they happen. Leaving the loop early aborts it. */
+  /** Like `run()`, with events as they happen. Leaving the loop early aborts the run. */
   stream<Value>(
     input: string | UserInput,
     options: StreamOptions & Pick<TypedRunOptions<Value>, 'output'>,

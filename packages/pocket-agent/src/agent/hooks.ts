@@ -75,7 +75,7 @@ export function hookContextOf({ signal, policy }: RunContext, given: Omit<HookCo
 
 /** How long a failed step waits for postStep, within the deadline of the run. */
 const POST_STEP_MS = 5_000;
-/** The same after the run was aborted. */
+/** How long it waits after the run was aborted. */
 const LATE_POST_STEP_MS = 100;
 
 export async function postStepAfterFailure(hooks: AgentHooks, context: HookContext, logger: Logger): Promise<void> {

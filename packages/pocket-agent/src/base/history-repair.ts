@@ -39,7 +39,7 @@ export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
   return items.flatMap((item) => ('calls' in item ? [item.message, ...item.calls.map(answerTo)] : [item]));
 }
 
-/** The same, but the calls of the last message stay open. */
+/** Like `withEveryCallAnswered`, but the calls of the last message stay open. */
 export function withOpenEnd(messages: readonly Message[]): Message[] {
   const last = messages.at(-1);
   if (!last || openCalls(last).length === 0) return withEveryCallAnswered(messages);

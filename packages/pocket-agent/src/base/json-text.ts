@@ -1,7 +1,7 @@
 // Parses JSON that a model wrote, within limits.
 import { textFault } from '@pocket-agent/http/json-weight';
 
-/** More values take minutes to check and copy. Deeper nesting is a mistake and may overflow the stack. */
+/** A larger value takes minutes to check and copy. Deeper nesting is a mistake and may overflow the stack. */
 const LIMITS = { maxValues: 50_000, maxDepth: 100 };
 
 /** Throws an error whose message says what is wrong with the text. */

@@ -17,7 +17,7 @@ export interface CompactionOptions {
 
 export type CompactionSettings = Required<Pick<CompactionOptions, 'at' | 'keep'>> & Pick<CompactionOptions, 'model'>;
 
-/** For agents without the option. */
+/** The settings of agents without the option. */
 export const defaultCompaction: CompactionSettings = { at: 0.8, keep: 0.3 };
 
 const amount: OptionRule = {

@@ -65,7 +65,7 @@ interface Plan {
   request: PromptRequest;
   occasion: Occasion;
   before: number;
-  /** System prompt and tools. */
+  /** The tokens of system prompt and tools. */
   fixed: number;
   /** The longest prompt that is not compacted. */
   at: number;
@@ -77,7 +77,7 @@ interface Plan {
   window: number | undefined;
 }
 
-/** Of the window, where the option gives no part of it. */
+/** The part of the window, if the option names none. */
 const DEFAULT_AT = 0.8;
 const MIN_RESULT_BYTES = 500;
 

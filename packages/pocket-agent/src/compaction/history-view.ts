@@ -30,7 +30,7 @@ export type Reference = (part: ToolResultPart, what: 'whole' | 'middle') => stri
 
 export type ToolResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
 
-/** For agents that cannot read the result again. */
+/** The reference for agents that cannot read the result again. */
 export const plainReference: Reference = (part, what) =>
   `[${leftOut(part, what)}; call ${part.toolName} again if you need it.]`;
 

@@ -3,11 +3,11 @@ import { isRecord, type OptionRule, OptionSet, positiveNumber, stringRule } from
 
 /** Where tool results that are too large for a prompt are kept until the model reads them with `read_result`. */
 export interface KeepResultsOptions {
-  /** For results in private files, which outlive the process. Default: in memory. */
+  /** A folder for private files, so that results outlive the process. Default: in memory. */
   folder?: string;
   /** Default: one day. */
   expiresAfterMs?: number;
-  /** Of all results in the folder, or of this agent in memory; the oldest make room. Default: 256 MiB, in memory 64 MiB. */
+  /** The limit for all results in the folder, or of this agent in memory; the oldest make room. Default: 256 MiB, in memory 64 MiB. */
   maxTotalBytes?: number;
 }
 

@@ -3,7 +3,7 @@ import { type OpenResult, type ResultOrigin, type ResultStore, sourceOf, type Wh
 
 interface MemoryLimits {
   expiresAfterMs: number;
-  /** Of one agent; its oldest make room. */
+  /** The limit for one agent; its oldest results make room. */
   maxTotalBytes: number;
 }
 
@@ -12,7 +12,7 @@ interface InMemory extends ResultOrigin {
   expiresAt: number;
 }
 
-/** Of all agents together, unless one of them has a higher limit; the oldest make room. */
+/** The limit for all agents together, unless one of them has a higher limit; the oldest results make room. */
 const MAX_PROCESS_BYTES = 64 * 1_024 * 1_024;
 
 /** By id, the oldest first. */

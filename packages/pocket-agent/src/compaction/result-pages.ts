@@ -34,7 +34,7 @@ export interface ResultStore {
   /** Undefined if the result has expired or made room for others. */
   open(id: string): Promise<OpenResult | undefined>;
   remove(id: string): Promise<void>;
-  /** For a store that is of no use after its agent: forgets the results. */
+  /** Forgets the results, if the store is of no use after its agent. */
   clear?(): void;
 }
 
@@ -65,7 +65,7 @@ export interface Match {
 
 /** Searched in a few milliseconds. */
 const CHUNK_BYTES = 64 * 1024;
-/** Of the text around a match, on either side. */
+/** The characters that are shown before and after a match. */
 const CONTEXT_CHARACTERS = 100;
 
 /** The first places where a text occurs; upper and lower case are the same. */

@@ -52,7 +52,7 @@ export class Ledger {
     return this.lifetime.totals;
   }
 
-  /** For a budget in dollars: throws if the price of the model is unknown. */
+  /** Throws if the price of the model is unknown: a budget in dollars needs it. */
   async requirePrice({ prices }: SpendingRun, model: LanguageModelV4): Promise<void> {
     if (needsPriceTable(model, prices)) await loadPriceTable(this.#logger);
     // which model answers for a router is known only after the call

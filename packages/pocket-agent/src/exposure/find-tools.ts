@@ -21,7 +21,7 @@ const DESCRIPTION =
   'Finds tools that are not listed here. You can call what it finds from your next step on. Search before you say that something cannot be done.';
 
 export interface FoundEntry extends ToolEntry {
-  /** For a tool that only code can call: how. */
+  /** How code calls the tool, if only code can. */
   about?(): string | undefined;
 }
 

@@ -27,7 +27,7 @@ export class Postings {
     this.#starts = new Int32Array(vocabularySize + 1);
   }
 
-  /** Only once. */
+  /** Fills the index; called only once. */
   async fill(all: readonly Words[], slices: TimeSlices): Promise<void> {
     this.count = all.length;
     const averages = averageLengths(all);
@@ -35,7 +35,7 @@ export class Postings {
     const words: number[] = [];
     const weights: number[] = [];
     const ends: number[] = [];
-    /** Of the words of one document. */
+    /** The weights of the current document, by word. */
     const sums = new Float64Array(this.#starts.length);
     for (const document of all) {
       const start = words.length;
@@ -116,7 +116,7 @@ export class Scores {
     return (this.#matched[document] ?? 0) / (this.#total || 1);
   }
 
-  /** Of the variants of a word, the best counts. The first is the word itself if a document has it. */
+  /** The best variant of a word counts. The first is the word itself if a document has it. */
   add(weight: number, variants: readonly Variant[]): void {
     this.#total += weight;
     const best = this.#best.fill(0);

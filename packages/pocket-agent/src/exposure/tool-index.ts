@@ -24,7 +24,7 @@ const MEANING_SHARE = 0.3;
 const MIN_MEANING = 0.4;
 /** Part of the first sentence that two tools share if they are nearly the same. */
 const SAME_SENTENCE = 0.5;
-/** More than a search returns, because some are joined. */
+/** The candidates of a search: more than it returns, because some are joined. */
 const CANDIDATES = 200;
 const MAX_QUERY = 1_000;
 const MAX_QUERY_WORDS = 40;
@@ -157,7 +157,7 @@ function queryStems(query: string): Map<string, number> {
   return stems;
 }
 
-/** Of a web address or a path, only its kind says something about tools. */
+/** Replaces web addresses and paths by their kind, which is all that they say about tools. */
 function withoutPaths(query: string): string {
   return query
     .replace(/\bhttps?:\/\/\S+/g, ' url ')

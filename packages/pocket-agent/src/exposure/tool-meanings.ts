@@ -66,7 +66,7 @@ function textOf({ name, tool, group }: SearchedTool): string {
   return `${title}. ${tool.description?.trim() ?? ''}`.slice(0, MAX_TEXT);
 }
 
-/** Of length 1 each. */
+/** The vectors one after the other, each scaled to length 1. */
 function read(vectors: readonly (readonly number[] | Float32Array)[], count: number): Float32Array[] {
   const [first] = vectors;
   const isWhole = vectors.length === count && first !== undefined && first.length > 0;

@@ -6,7 +6,7 @@ import { MAX_TOOLS } from '../tools/tool-volume.ts';
 
 /** Definitions may take this part of the context window before tools are deferred. */
 const WINDOW_PART = 0.1;
-/** For models whose window is not known. */
+/** The limit for models whose window is not known. */
 const UNKNOWN_WINDOW_LIMIT = Math.round(20_000 / BYTES_PER_TOKEN);
 
 /** If some are deferred: OpenAI accepts 128, and a typed run has one more for its answer. */

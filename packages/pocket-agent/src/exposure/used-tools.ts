@@ -46,7 +46,7 @@ function calledIn({ role, content }: Message): string[] {
   return content.flatMap((part) => (part.type === 'tool-call' ? [part.toolName] : []));
 }
 
-/** Messages are frozen. */
+/** What was read of messages, which are frozen. */
 const read = new WeakMap<Message, readonly string[]>();
 
 function foundIn(message: Message, search: string): readonly string[] {

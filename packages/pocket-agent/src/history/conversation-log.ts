@@ -82,7 +82,7 @@ export interface ConversationLog {
   begin(signal: AbortSignal): Promise<SavedMessages>;
   /** Saves all of the messages or none. Rejects if the run no longer holds the conversation. */
   append(messages: readonly Message[], options: AppendOptions): Promise<void>;
-  /** The run has ended. */
+  /** Called when the run has ended. */
   end(): Promise<void>;
   /** Set if another process may continue a run with `resume()`. */
   readonly journal?: CallJournal | undefined;

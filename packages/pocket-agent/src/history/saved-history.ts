@@ -41,7 +41,7 @@ export class SavedHistory {
   /** With a journal: the last saved message, if its calls are not all answered. */
   #open: OpenAnswer | undefined;
   #progress: RunProgress | undefined;
-  /** Of a sub-agent: the calls of its parent that it has begun to answer in the step in progress; undefined for other agents. */
+  /** The calls of its parent that a sub-agent has begun to answer in the step in progress; undefined for other agents. */
   #madeFor: readonly string[] | undefined;
   /** The one that it answers now. */
   #call: string | undefined;
@@ -51,7 +51,7 @@ export class SavedHistory {
   /** The history was reset; the next save replaces the conversation. */
   #replaces = false;
   #knownResets: number;
-  /** From `begin` to `end`. */
+  /** Whether a run is between `begin` and `end`. */
   #isHeld = false;
   #saving: Promise<void> = Promise.resolve();
 
@@ -92,7 +92,7 @@ export class SavedHistory {
     return this.#open?.message === message ? this.#open : undefined;
   }
 
-  /** For the calls in a message. */
+  /** The journal of the calls in a message. */
   journalOf(message: Message): StepJournal | undefined {
     const { journal } = this.#log;
     return journal && this.hasJournal ? this.openAnswer(message)?.journal(journal) : undefined;

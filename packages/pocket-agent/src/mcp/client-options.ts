@@ -22,7 +22,7 @@ export interface PocketAgentClientOptions extends ServerHandlers {
   mcpServerQueryParams?: Record<string, string>;
   /** auto: bare names with one server, `server_tool` with several. */
   toolPrefix?: 'auto' | 'always' | 'never';
-  /** For servers that do not set their own. */
+  /** The timeout of servers that do not set their own. */
   toolTimeoutMs?: number;
   maxToolTimeoutMs?: number;
   logger?: Logger;

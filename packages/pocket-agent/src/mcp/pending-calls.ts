@@ -23,7 +23,7 @@ const MAX_QUESTIONS = 100;
 const ABANDONED_MS = 60_000;
 
 export class PendingCalls {
-  /** By progress token. */
+  /** Calls by progress token. */
   readonly #calls = new Map<unknown, PendingCall>();
   /** Cancelled before the server answered: it may still ask something about them. */
   #abandoned: { owner: WeakRef<RunAgent> | undefined; hasElicit: boolean; until: number }[] = [];
@@ -163,7 +163,7 @@ class PendingCall {
   readonly onProgress: CallOptions['onProgress'];
   /** The run that made it. */
   readonly run = currentRun();
-  /** Of its last request to a server of 2026, which gets one more request after each question. */
+  /** The id of its last request to a server of 2026, which gets one more request after each question. */
   requestId: string | number | undefined;
   /** The server has run a part of the call and asked something. */
   hasStarted = false;

@@ -57,9 +57,9 @@ export interface ConnectRequest {
   callerHeaders?: CallerHeaders | undefined;
   queryParams: Record<string, string> | undefined;
   signal: AbortSignal;
-  /** For the server; the login of a person is not limited. */
+  /** The time limit for the server; the login of a person is not limited. */
   timeoutMs: number;
-  /** For its answer to the probe for the protocol era. Default: `timeoutMs`. */
+  /** The time limit for its answer to the probe for the protocol era. Default: `timeoutMs`. */
   probeMs?: number;
   handlers: ServerHandlers;
   logger: Logger;

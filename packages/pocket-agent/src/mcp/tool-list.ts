@@ -25,11 +25,11 @@ import { HttpTransport } from './transports/http-transport.ts';
 
 /** Many servers send a TTL of 0, with which an agent would list the tools at every step. */
 const MIN_TTL_MS = 10_000;
-/** For a server that supports announcements of changes but does not accept a subscription. */
+/** How long a list is valid if the server supports announcements of changes, but accepts no subscription. */
 const UNTOLD_TTL_MS = 60_000;
 /** The limit of the SDK. */
 const MAX_PAGES = 64;
-/** On all pages. */
+/** The most tools on all pages. */
 const MAX_TOOLS = 20_000;
 const MAX_CHARACTERS = 20_000_000;
 
@@ -37,7 +37,7 @@ interface ToolListOptions {
   /** Name of the server. */
   name: string;
   logger: Logger;
-  /** For all pages of a list. */
+  /** The time limit for all pages of a list. */
   timeoutMs: number;
 }
 
@@ -59,7 +59,7 @@ export class ToolList {
   #unwatched: Client | undefined;
   /** The size so far of the list that is being read. */
   #listed = { tools: 0, characters: 0 };
-  /** Aborts it. */
+  /** Aborts the reading of a list that is too long. */
   #tooLong: AbortController | undefined;
   readonly #options: ToolListOptions;
 

@@ -54,7 +54,7 @@ const REJECTED_FILE =
 interface Rejection {
   model: LanguageModelV4;
   rejection: string;
-  /** What was rejected. */
+  /** The prompt that was rejected. */
   prompt: LanguageModelV4Prompt;
 }
 
@@ -66,7 +66,7 @@ export function learnImages({ model, rejection, prompt }: Rejection): string | u
   return fresh === 1 ? 'an image' : `${fresh} images`;
 }
 
-/** The same for other files, but the call fails: an answer that ignores the file would mislead. */
+/** Other files are not left out: the call fails, because an answer that ignores the file would mislead. */
 export function refuseFiles({ model, rejection, prompt }: Rejection): void {
   const fresh = REJECTED_FILE.test(rejection) ? addRejected(model, filesIn(prompt, 'others')) : [];
   if (fresh.length === 0) return;

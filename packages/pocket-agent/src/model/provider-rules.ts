@@ -28,7 +28,7 @@ export interface ProviderRules {
   readonly enforcedSchemas: 'all' | 'strict' | 'none';
 }
 
-/** For unknown providers: everything is sent. */
+/** The rules for unknown providers: everything is sent. */
 export const neutralRules: ProviderRules = {
   liftsFiles: false,
   imageTypes: undefined,
@@ -135,7 +135,7 @@ function generationRules({ provider, modelId }: LanguageModelV4): Partial<Provid
   return /^google\b/.test(provider) && !isGemini3(modelId) ? { liftsFiles: true } : {};
 }
 
-/** Version 3 or later. */
+/** Whether it is Gemini 3 or later. */
 export function isGemini3(modelId: string): boolean {
   return /gemini-(?!(1|2)(\D|$))/.test(modelId);
 }
@@ -188,7 +188,7 @@ const lessons: readonly Lesson[] = [
 /** The models behind a routed model. */
 interface ModelsBehind {
   models(): Promise<readonly LanguageModelV4[]>;
-  /** Those that answer only if all of these fail. */
+  /** The models that answer only if all of these fail. */
   fallbacks(): Promise<readonly LanguageModelV4[]>;
 }
 

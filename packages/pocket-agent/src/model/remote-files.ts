@@ -15,7 +15,7 @@ interface InlineOptions {
   allowPrivate: boolean;
 }
 
-/** Of one prompt. A person may name any number of large files. */
+/** The downloads of one prompt at a time. A person may name any number of large files. */
 const MAX_PARALLEL = 4;
 const MAX_TOTAL_BYTES = 5 * MAX_FILE_BYTES;
 

@@ -20,7 +20,7 @@ export interface ModelSettings {
   apiVersion?: string;
   /** Amazon Bedrock: the region. Google Vertex: the location. */
   region?: string;
-  /** Google Vertex. */
+  /** The project of Google Vertex. */
   project?: string;
 }
 

@@ -268,7 +268,7 @@ export const knownProviders: readonly KnownProvider[] = [
   }),
 ];
 
-/** By its prefix or one of its other prefixes. */
+/** The provider with this prefix, or with this alias. */
 export function providerByPrefix(prefix: string | undefined): KnownProvider | undefined {
   return knownProviders.find((each) => each.prefix === prefix || each.aliases.some((alias) => alias === prefix));
 }

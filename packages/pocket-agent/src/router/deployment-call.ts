@@ -71,7 +71,7 @@ export class DeploymentCall {
     for (const count of counts) void counter.raise(count);
   }
 
-  /** The answer is complete. */
+  /** Called when the answer is complete. */
   succeed({ usage, response }: Pick<LanguageModelV4GenerateResult, 'usage' | 'response'>): void {
     if (this.#isOver) return;
     const { id, modelName } = this.deployment;

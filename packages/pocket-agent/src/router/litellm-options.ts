@@ -83,7 +83,7 @@ export function translateLiteLlm(given: object): { options: object; translated: 
   return translated.size === 0 ? { options: given, translated: [] } : { options, translated: [...translated] };
 }
 
-/** Once for each logger. */
+/** Logs our names for the options, once for each logger. */
 export function hintAtOwnNames(given: object, logger: Logger): void {
   const { translated } = translateLiteLlm(given);
   if (translated.length === 0) return;

@@ -61,9 +61,9 @@ const SLOTS_PER_WINDOW = 60;
 export class WindowShape {
   readonly windowMs: number;
   readonly slotMs: number;
-  /** For how many slots a request counts: the window, the slot it began in, and the margin. */
+  /** The slots in which a request counts: the window, the slot it began in, and the margin. */
   readonly slotCount: number;
-  /** For how long a request counts. */
+  /** The time for which a request counts. */
   readonly keptMs: number;
 
   /** `marginMs`: how late a request may reach the provider after it was counted here. */

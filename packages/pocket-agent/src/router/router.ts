@@ -127,7 +127,7 @@ function routedModel(modelName: string, context: RoutingContext): LanguageModelV
     doGenerate: (options) => new RoutedCall({ context, options, invoke: generate }).run(modelName),
     doStream: (options) => new RoutedCall({ context, options, invoke: stream }).run(modelName),
   };
-  /** Of deployments whose package is installed. */
+  /** The models of deployments whose package is installed. */
   const modelsNamed = async (...names: readonly string[]) => {
     const deployments = names.flatMap((name) => context.queues.get(name)?.deployments ?? []);
     const models = await Promise.allSettled(deployments.map((deployment) => deployment.model()));

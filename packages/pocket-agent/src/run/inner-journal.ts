@@ -57,7 +57,7 @@ export class SavedInnerCalls {
       .map(({ id, name, arguments: args }) => ({ id, name, arguments: args }));
   }
 
-  /** The same call in another process. */
+  /** Takes the call that another process has made like this one; undefined if it made none. */
   take(name: string, args: Record<string, unknown>): JournaledInnerCall | undefined {
     return this.#unrepeated.get(keyOf(name, args))?.shift();
   }
@@ -66,7 +66,7 @@ export class SavedInnerCalls {
     return this.#save(call, {});
   }
 
-  /** So that it has the same id when it is made. */
+  /** Saves a call that waits, so that it has the same id when it is made. */
   wait(call: ToolCall): Promise<void> {
     return this.#save(call, { waits: true });
   }

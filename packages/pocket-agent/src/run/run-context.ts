@@ -74,7 +74,7 @@ export interface RunContext {
   readonly traceparent: string | undefined;
   /** Set if the run returns a value instead of text. Runs inside this one do not inherit it. */
   readonly output: OutputRun | undefined;
-  /** Of this run, or of the run around it. */
+  /** The metadata of this run, or of the run around it. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Set while a tool runs. The history waits for its result, so the agent cannot be run again from there. */
   readonly toolCallId: string | undefined;

@@ -37,7 +37,7 @@ export async function serveHttp(factory: McpServerFactory, options: HttpServerOp
   }
 }
 
-/** The same as a handler of web requests, for a framework or a runtime that listens itself. */
+/** Serves through a handler of web requests, for a framework or a runtime that listens itself. */
 export function serveFetch(factory: McpServerFactory, options: HttpServerOptions): McpHandler {
   return mcpHandler(factory, withGate(options));
 }

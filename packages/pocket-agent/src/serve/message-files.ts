@@ -3,7 +3,7 @@ import { errorText, matchesType, PocketError, shownFile } from '@pocket-agent/ki
 import { type FileInput, filePart } from '../base/file-input.ts';
 import type { UserInput } from '../base/messages.ts';
 
-/** Of one message. */
+/** The most files of one message. */
 export const MAX_FILES = 20;
 
 /** One file as a client sends it. */

@@ -66,7 +66,7 @@ export interface AgentServerOptions extends HttpAccessOptions {
   maxMemoryBytes?: number;
   /** Runs for HTTP clients at the same time; one more is refused. Default 1,000. */
   maxRuns?: number;
-  /** Those for one token. Default: a quarter of all where there are several tokens. */
+  /** Runs at the same time for one token. Default: a quarter of all, if there are several tokens. */
   maxRunsPerCaller?: number;
 }
 

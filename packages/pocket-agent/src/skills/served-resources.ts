@@ -42,7 +42,7 @@ export class ServedResources {
     return this.#sources.length === 0;
   }
 
-  /** Of several resources with one URI, the first counts, as in `read`. */
+  /** If several resources have one URI, the first counts, as in `read`. */
   async list(from: ResourceCaller): Promise<SourceResource[]> {
     const policy = this.#policy(from);
     const lists = await Promise.all(this.#sources.map(({ resources }) => resources?.list() ?? []));
@@ -91,7 +91,7 @@ export class ServedResources {
 interface GatedRead<Value> {
   policy: Policy;
   agentId: string;
-  /** For approvals and the audit. */
+  /** The name for approvals and the audit. */
   name: 'resources/read' | 'prompts/get';
   arguments: Record<string, unknown>;
   judged: JudgedTool;

@@ -29,7 +29,7 @@ export function recordable<Value>(value: Value, secrets: readonly string[]): Val
 }
 
 interface CopierOptions {
-  /** Besides those of the environment. */
+  /** Secrets other than those of the environment. */
   secrets: readonly string[];
   file(data: string | Uint8Array): string;
   callId?(id: string): string;
@@ -118,7 +118,7 @@ function environmentSecrets(): string[] {
   return [...names].map((name) => process.env[name] ?? '').filter(({ length }) => length >= MIN_SECRET_LENGTH);
 }
 
-/** One may contain another. */
+/** In this order, because one secret may contain another. */
 function longestFirst(secrets: readonly string[]): string[] {
   return secrets.toSorted((one, other) => other.length - one.length);
 }

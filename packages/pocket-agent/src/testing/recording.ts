@@ -10,7 +10,7 @@ const FORMAT = 1;
 export interface RecordedCall {
   request: RecordedRequest;
   answer?: RecordedAnswer;
-  /** The call failed. */
+  /** Set if the call failed. */
   error?: RecordedError;
 }
 

@@ -59,13 +59,13 @@ export interface InnerCallOptions {
 /** How calls are made. Neither function rejects. */
 export interface Gate {
   pass(call: ActiveCall): Promise<ToolResult>;
-  /** For a call that was still waiting at the end. */
+  /** The result of a call that was still waiting at the end. */
   skip(step: StepCalls, request: RequestedCall): ToolResult;
 }
 
 type InnerOutcome = NonNullable<JournaledInnerCall['outcome']>;
 
-/** More calls of one tool call are counted in the history. */
+/** The calls of one tool call that the history lists; it counts the others. */
 const MAX_LISTED = 100;
 
 interface InnerStep {
@@ -73,7 +73,7 @@ interface InnerStep {
   slots: Semaphore;
 }
 
-/** By the run of the outer calls. Inner calls of inner calls have other slots: no call waits for a slot of its caller. */
+/** By the step of the outer calls. Calls of inner calls have slots of their own: no call waits for a slot that its caller holds. */
 const innerSteps = new WeakMap<StepCalls, InnerStep>();
 
 function innerStepOf(outer: StepCalls): InnerStep {

@@ -65,7 +65,7 @@ export interface StepCalls {
   table: ToolTable;
   /** Names of tools that the model may not call by itself. A hook may. */
   hidden: ReadonlySet<string>;
-  /** What tools that call others may call, if that is not the same. */
+  /** What tools that call others may call; undefined if that is what the model may call. */
   reach: Reach | undefined;
   /** The tools there are now, as lists change during a step; undefined if they must be collected again. */
   knownTable(): ToolTable | undefined;
@@ -91,13 +91,13 @@ export interface StepJournal {
   begin(call: ToolCall): Promise<void>;
   /** `result` as it will be in the history. */
   end(result: ToolMessage): Promise<void>;
-  /** For the calls that a call makes; undefined if they are not saved. */
+  /** The journal of the calls that a call makes; undefined if they are not saved. */
   inner(madeBy: string): InnerJournal | undefined;
 }
 
 /** A result that can be read again. */
 export interface KeptResult {
-  /** Tells the model how. */
+  /** Tells the model how to read it. */
   note: string;
   /** A hook has changed the result: what it removed must not be read. */
   discard(): Promise<void>;
@@ -134,7 +134,7 @@ export interface ActiveCall {
   step: StepCalls;
   /** `request.call` is what the model asked for. It never changes. */
   request: RequestedCall;
-  /** For the audit. `record.call` is what is made: `preToolCall` or an approver may have changed it. */
+  /** The audit record. `record.call` is the call that is made: `preToolCall` or an approver may have changed it. */
   record: CallRecord;
   /** Shared by the calls of the step. */
   stop: RunStop;

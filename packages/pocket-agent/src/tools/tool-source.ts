@@ -55,7 +55,7 @@ export interface ToolChoices {
 
 /** A skill for clients of a served agent: its front matter and its files, in the form of the MCP extension for skills. */
 export interface SkillEntry {
-  /** Of its SKILL.md. */
+  /** The URI of its SKILL.md. */
   uri: string;
   frontmatter: Readonly<Record<string, unknown>>;
   resources: { uri: string; digest: string; size: number }[];

@@ -15,7 +15,7 @@ interface Checked {
 }
 
 interface Volume {
-  /** Of each tool that is sent. */
+  /** The tokens of each tool that is sent. */
   tokens: readonly number[];
 }
 

@@ -24,7 +24,7 @@ export function outputMessage(content: readonly LanguageModelV4Content[], finish
   return { role: 'assistant', parts: content.map(partOf), finish_reason: finishReason };
 }
 
-/** Files without their data. */
+/** A part as a span shows it: a file without its data. */
 function partOf(part: Part): object {
   switch (part.type) {
     case 'text':

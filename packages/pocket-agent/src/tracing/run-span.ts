@@ -10,7 +10,7 @@ export interface TracedRun {
   model: { provider: string; modelId: string };
   input: string;
   caller: string | undefined;
-  /** Of the caller, if it passed one to this run. */
+  /** The trace of the caller, if it passed one to this run. */
   traceparent: string | undefined;
   content: TracedContent | undefined;
   usage(): { inputTokens: number; outputTokens: number; costUsd: number | undefined };

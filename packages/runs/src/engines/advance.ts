@@ -11,7 +11,7 @@ import { isRunError } from '../journal/run-error.ts';
 import { RunLog } from '../journal/run-log.ts';
 import type { RunTable } from '../journal/schema.ts';
 
-/** More attempts without a new row in the journal mean that the run ends its process. */
+/** After this many attempts without a new row in the journal, the run is what ends its process. */
 const MAX_ATTEMPTS = 5;
 
 interface AdvanceOptions {

@@ -7,7 +7,7 @@ export class Changes {
   readonly #waiting = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** Something has changed. */
+  /** Wakes the readers: something has changed. */
   notify(): void {
     for (const wake of this.#waiting) wake();
   }

@@ -47,11 +47,11 @@ export interface Question {
   askedAt: string;
   /** If unanswered by then, it is denied or cancelled. */
   expiresAt?: string;
-  /** Of an approval: the call. */
+  /** The call that an approval is about. */
   call?: ApprovalCall;
-  /** Of an elicitation: what the server asks. */
+  /** What the server of an elicitation asks. */
   request?: ElicitRequest['params'];
-  /** Of an elicitation. */
+  /** The server of an elicitation. */
   server?: string;
 }
 

@@ -26,7 +26,7 @@ const READ_TYPES = ['message', 'reset', 'intent', 'result', 'inner'] as const;
 
 /** What one process writes about a run. */
 export class RunLog {
-  /** For the agent of the run. */
+  /** The conversation that the agent of the run continues. */
   readonly conversation: ConversationLog;
   readonly #store: RunStore;
   readonly #options: LogOptions;

@@ -33,7 +33,7 @@ export async function insertRow({ db }: ConversationStore, row: ConversationRow)
   return numInsertedOrUpdatedRows === 1n;
 }
 
-/** Also replaces an expired conversation. False if there is one that has not expired, or that a run holds. */
+/** Creates a row, also in place of an expired one. False if there is one that has not expired, or that a run holds. */
 export async function createRow(store: ConversationStore, row: ConversationRow): Promise<boolean> {
   await store.db
     .deleteFrom('pocket_conversations')

@@ -29,7 +29,7 @@ interface OwnerRow {
   updated_at: number;
 }
 
-/** By their names, in pages. */
+/** Lists owners by name, in pages. */
 export async function listOwners(
   store: ConversationStore,
   scope: string,

@@ -6,7 +6,7 @@ import { type ConversationStore, databaseTime, timeIn } from './database.ts';
 export interface ResultLimits {
   /** Default: 30 days. */
   expiresAfterMs?: number | undefined;
-  /** Of all results of the conversation; the oldest make room. Default: 64 MiB. */
+  /** The limit for all results of the conversation; the oldest make room. Default: 64 MiB. */
   maxTotalBytes?: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export class SavedResults {
   readonly #expiresAfterMs: number;
   readonly #maxTotalBytes: number;
 
-  /** `conversation`: its key. */
+  /** `conversation`: the key of the conversation. */
   constructor(store: ConversationStore, conversation: string, limits: ResultLimits) {
     this.#store = store;
     this.#conversation = conversation;

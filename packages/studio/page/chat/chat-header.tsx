@@ -10,7 +10,7 @@ const exposures = { auto: 'tools: automatic', direct: 'tools: all in the prompt'
 interface Header {
   chat: ChatInfo | undefined;
   agentName: string;
-  /** Of its last run. */
+  /** The id of its last run. */
   runId: string | undefined;
   onAgent(name: string): void;
 }

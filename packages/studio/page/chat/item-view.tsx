@@ -12,9 +12,9 @@ type UserItem = Extract<Item, { kind: 'user' }>;
 
 interface ItemProps {
   item: Item;
-  /** Of an item that is a tool call. */
+  /** The state of the call, if the item is a tool call. */
   tool: ToolState | undefined;
-  /** Of a tool call that waits for an answer, or how it was answered. */
+  /** The approval that a tool call waits for, or how it was answered. */
   question: ApprovalQuestion | undefined;
   answer: string | undefined;
   onEdit(item: UserItem, text: string): void;

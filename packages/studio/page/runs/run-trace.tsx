@@ -10,7 +10,7 @@ import { Waterfall } from './waterfall.tsx';
 
 interface RunTraceProps {
   run: RunState;
-  /** Of a trace that has an address of its own. */
+  /** Set for a trace that has an address of its own. */
   address?: { selected: string | undefined; onSelect(key: string): void };
 }
 

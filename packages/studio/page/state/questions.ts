@@ -3,7 +3,7 @@ import type { ApprovalQuestion, FormQuestion, Question } from '../../src/wire/wi
 
 type Questions = ReadonlyMap<string, Question>;
 
-/** Of a tool call. */
+/** The approval of a tool call. */
 export function approvalOf(questions: Questions, toolCallId: string): ApprovalQuestion | undefined {
   return approvals(questions).find((question) => question.toolCallId === toolCallId);
 }

@@ -36,7 +36,7 @@ export function timeByTool(runs: Iterable<RunState>) {
     .sort((a, b) => b.calls - a.calls);
 }
 
-/** Of the tools that are from a server. */
+/** The calls of tools that are from a server. */
 export function callsByServer(runs: Iterable<RunState>, tools: readonly ToolInfo[], server: string) {
   const own = new Set(tools.flatMap(({ name, group }) => (group === server ? [name] : [])));
   return figures(callsIn(runs).filter(({ name }) => own.has(name)));

@@ -123,7 +123,7 @@ function Result({ label, ask }: { label: string; ask(): Promise<unknown> }): VNo
   );
 }
 
-/** Of the contents of a resource, or of the messages of a prompt. */
+/** The texts of a resource, or of the messages of a prompt. */
 function textsIn(result: unknown): string[] {
   if (typeof result !== 'object' || result === null) return [];
   if ('text' in result && typeof result.text === 'string') return [result.text];

@@ -8,7 +8,7 @@ import type { Workspace } from '../state/workspace.ts';
 import type { Answer, FormAnswer, FormValue, SentFile } from '../wire/wire.ts';
 import { eventStream } from './event-stream.ts';
 
-/** Files included. */
+/** The largest request, files included. */
 const MAX_BODY_BYTES = 28_000_000;
 const MAX_FILES = 10;
 const exposures: readonly (Exposure | '')[] = ['', 'auto', 'direct', 'deferred'];

@@ -19,7 +19,7 @@ const headers = {
   'cache-control': 'no-cache',
 };
 
-/** By path. Throws if the page was not built. */
+/** The files of the page by path. Throws if the page was not built. */
 export async function readPage(): Promise<ReadonlyMap<string, () => Response>> {
   const folder = new URL('../../dist/page/', import.meta.url);
   const files = Object.entries(types).map(async ([path, type]) => {

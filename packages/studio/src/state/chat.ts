@@ -23,7 +23,7 @@ const TITLE_LENGTH = 80;
 const ALL = { capabilities: profiles.admin };
 
 export interface ChatOptions {
-  /** Of a saved conversation. */
+  /** The id of a saved conversation. */
   id?: string;
   agentName: string;
   agent: PocketAgent<unknown>;
@@ -51,7 +51,7 @@ export class Chat {
   readonly #watched: WatchedModel;
   readonly #createdAt = Date.now();
   #title: string;
-  /** For the next messages. */
+  /** The model of the next messages. */
   #model: LanguageModel;
   #modelName: string;
   #profile: ProfileName | undefined;
@@ -120,7 +120,7 @@ export class Chat {
     this.#run?.stop.abort();
   }
 
-  /** For the runs that begin after this. Throws for a name that no provider knows. */
+  /** Sets options of the runs that begin after this. Throws for a name that no provider knows. */
   async choose({ model, profile, exposure }: Choices): Promise<void> {
     if (model !== undefined && model !== this.#modelName) {
       this.#model = await resolveModel(model);

@@ -9,7 +9,7 @@ const MAX_MS = 300_000;
 
 export interface ReplayRequest {
   call: ModelCallDetails;
-  /** Of the call, or another one by its name. */
+  /** The model of the call, or another one by its name. */
   model: LanguageModel | string;
   /** In place of the prompt of the call. */
   prompt: unknown;

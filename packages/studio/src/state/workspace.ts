@@ -83,7 +83,7 @@ export class Workspace {
     return this.#open(agentName, { messages: from && this.chat(from.chatId).messages.slice(0, from.count) });
   }
 
-  /** A saved conversation. */
+  /** Opens a chat of a saved conversation. */
   async reopenChat(id: string): Promise<Chat> {
     const open = this.#chats.get(id) ?? this.#opening.get(id);
     if (open) return open;

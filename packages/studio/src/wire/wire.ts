@@ -34,7 +34,7 @@ interface Asked {
   id: string;
   /** Empty if a durable run asks. */
   chatId: string;
-  /** Of a durable run. */
+  /** The id of the durable run that asks. */
   runId?: string;
   askedAt: number;
 }

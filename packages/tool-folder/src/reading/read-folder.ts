@@ -22,7 +22,7 @@ export interface ReadFolder {
   env: Record<string, string>;
   /** Undefined if the folder has no code. */
   Tools: ToolsClass | undefined;
-  /** For problems that occur only when the folder runs. */
+  /** The file that problems of running the folder name. */
   codeFile: string;
   tools: ReadonlyMap<string, FolderTool>;
   /** The tools that declare no capability and count as `delete`. */

@@ -8,7 +8,7 @@ import { isText } from '../live/responses.ts';
 
 export interface ChatRequest {
   id: string;
-  /** Of the user; undefined if the page answers questions. */
+  /** The input of the user; undefined if the page answers questions. */
   input: string | UserInput | undefined;
   /** Answers to questions for approval. */
   answers: Answer[];

@@ -32,7 +32,7 @@ export function countsForAgent(errorCode: string | null | undefined, responseTim
   return !notAgentsFault.some((code) => code === errorCode);
 }
 
-/** The same for rows of `agent3_calls`. */
+/** The same condition in SQL, for rows of `agent3_calls`. */
 export const rowCountsForAgent = sql<SqlBool>`(error_code is null or (error_code not in (${sql.join(notAgentsFault)})
   and (error_code <> 'TIMEOUT' or response_time >= ${sql.lit(MIN_FAIR_TIMEOUT_MS)})))`;
 

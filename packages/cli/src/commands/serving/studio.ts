@@ -63,7 +63,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   }
 }
 
-/** Of other processes, to see them and answer their questions. */
+/** Opens the runs of other processes, to show them and to answer their questions. */
 async function openDurableRuns(location: string): Promise<Runs> {
   const { openRuns } = await import('@pocket-agent/runs');
   return openRuns({ url: runsUrl(location) });

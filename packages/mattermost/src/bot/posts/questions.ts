@@ -25,7 +25,7 @@ export interface Question {
 }
 
 const MAX_EARLIER_POSTS = 30;
-/** As many as Mattermost allows in a post. */
+/** The most that Mattermost allows in a post. */
 const MAX_ATTACHMENTS = 10;
 const MAX_EARLIER_LENGTH = 2000;
 

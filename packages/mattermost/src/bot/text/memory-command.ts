@@ -13,7 +13,7 @@ export interface UserMemory extends AgentMemory {
 interface Command {
   text: string;
   userId: string;
-  /** In a direct message. */
+  /** Whether it was sent in a direct message. */
   isDirect: boolean;
 }
 

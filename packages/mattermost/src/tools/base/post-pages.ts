@@ -45,7 +45,7 @@ interface Reading {
   read(page: number, perPage: number): Promise<PostRecord[]>;
   page: number;
   perPage: number;
-  /** Oldest first. */
+  /** Whether the oldest posts come first. */
   isForward: boolean;
 }
 

@@ -14,7 +14,7 @@ export class CallerHeaders {
   readonly #owner: CallerContext;
   /** Made once for each run, and again after a refusal. */
   readonly #made = new WeakMap<object, Made>();
-  /** For requests that belong to no run, such as those of a stream that is opened again. */
+  /** The headers of requests that belong to no run, such as those of a stream that is opened again. */
   #last: Made | undefined;
 
   constructor(server: string, make: HeadersFunction, owner: CallerContext) {

@@ -31,7 +31,7 @@ export function keyOf({ caller, metadata }: CallerContext): CallerKey {
   return caller ?? metadata;
 }
 
-/** For texts. */
+/** How texts name the caller. */
 export function describeCaller({ caller }: CallerContext): string {
   return caller === undefined ? 'a run without a caller' : `caller "${caller}"`;
 }

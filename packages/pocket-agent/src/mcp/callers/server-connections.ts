@@ -77,7 +77,7 @@ export class ServerConnections<Kept extends Connection> {
     return { connection: slot.connection, release: () => this.#end(key, slot) };
   }
 
-  /** Calls `work` with it. */
+  /** Calls `work` with the connection of the current caller. */
   async use<Result>(work: (connection: Kept) => Promise<Result>): Promise<Result> {
     const { connection, release } = this.hold();
     try {
