@@ -10,6 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isRecord } from '@pocket-agent/kit';
 import type { ServerLog } from 'pocket-agent';
+import { APPROVAL_META_KEY } from 'pocket-agent/internal';
 import {
   askedClient,
   type CallOptions,
@@ -106,7 +107,8 @@ export class GatewayRequest {
     return isRecord(answer) && Array.isArray(answer.roots) ? answer.roots : [];
   }
 
-  readonly #elicit: ElicitationHandler = async (params, { signal, name = 'question' }) => {
+  readonly #elicit: ElicitationHandler = async (given, { server, signal, name = 'question' }) => {
+    const params = asQuestion(server, given);
     const { elicitation } = this.#canAsk;
     const isUrl = 'mode' in params && params.mode === 'url';
     if (isUrl && !(isRecord(elicitation) && 'url' in elicitation)) return { action: 'cancel' };
@@ -115,6 +117,15 @@ export class GatewayRequest {
     const { action, content } = answer;
     return { action, ...(isRecord(content) ? { content: content as Record<string, string> } : {}) };
   };
+}
+
+/** Says who asks, and does not pass for a question of the gateway. */
+function asQuestion<Params extends { message: string; _meta?: Record<string, unknown> | undefined }>(
+  server: string,
+  { _meta: meta = {}, ...params }: Params,
+): Params {
+  const { [APPROVAL_META_KEY]: _approval, ...others } = meta;
+  return { ...params, _meta: others, message: `[${server}] ${params.message}` } as Params;
 }
 
 function isAction(value: unknown): value is 'accept' | 'decline' | 'cancel' {

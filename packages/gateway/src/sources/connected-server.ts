@@ -3,7 +3,6 @@ import type { Logger } from '@pocket-agent/kit';
 import { PocketAgentClient, type ServerList, type ServerLog, type ServerStatus } from 'pocket-agent';
 import { GatewayRequest } from '../calls/request.ts';
 import { NamedSource } from './named-source.ts';
-import { asQuestion } from './question.ts';
 import { ServerRelay } from './relay.ts';
 import { entryByCaller, type GatewayServerEntry } from './server-entry.ts';
 
@@ -36,10 +35,7 @@ export class ConnectedServer {
       mcpConfig: { mcpServers: { [name]: entryByCaller(name, entry) } },
       toolPrefix: 'never',
       logger,
-      elicitationHandler: async (params, from) => {
-        const asked = entry.approvals ? params : asQuestion(name, params);
-        return (await GatewayRequest.current?.run.elicit?.(asked, from)) ?? { action: 'cancel' };
-      },
+      elicitationHandler: () => ({ action: 'cancel' }), // the request that is asked has an `elicit` if its client can answer
       samplingHandler: async (params, from) => {
         const { current } = GatewayRequest;
         if (!current) throw new Error('The question belongs to no call.');

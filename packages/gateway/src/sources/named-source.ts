@@ -14,7 +14,6 @@ import {
 import type { GatewayServer, Relay } from '../callers/server.ts';
 import { GatewayRequest } from '../calls/request.ts';
 import { publicName } from './names.ts';
-import { asQuestion } from './question.ts';
 
 /** More than the tools of any server, in versions for many callers. */
 const MAX_NAMES = 50_000;
@@ -78,11 +77,11 @@ export class NamedSource implements GatewayServer {
     }
   }
 
-  /** A question says which server asks. */
+  /** A question names the server as the gateway does. */
   #asking(context: ToolCallContext): ToolCallContext {
     const { elicit } = context;
     if (!elicit) return context;
-    return { ...context, elicit: (params, from) => elicit(asQuestion(this.name, params), from) };
+    return { ...context, elicit: (params, from) => elicit(params, { ...from, server: this.name }) };
   }
 
   /** Resolves when no call is in progress. */

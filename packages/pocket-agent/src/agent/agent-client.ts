@@ -5,7 +5,7 @@ import { PocketAgentClient } from '../mcp/client.ts';
 import type { PocketAgentClientOptions } from '../mcp/client-options.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
-import { currentRun, type ElicitationHandler, whileAsking } from '../run/run-context.ts';
+import { currentRun, type ElicitationHandler } from '../run/run-context.ts';
 import type { RenamedTool } from '../tools/name-registry.ts';
 import { inputFormatOf } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
@@ -44,7 +44,7 @@ function agentClientOptions(agent: PocketAgent<unknown>, parts: ClientParts): Po
   return {
     ...clientOptions(options),
     ...(samplingHandler ? { samplingHandler } : {}),
-    elicitationHandler: elicit(agent, options), // always: each run decides whether there is a person to ask
+    elicitationHandler: elicit(agent, options), // always: a run may have an `elicit`
     logger,
     onServerStatus: (server, status, reason) =>
       agent.emit({ type: 'server_status', data: { server, status, ...(reason ? { reason } : {}) } }),
@@ -53,25 +53,22 @@ function agentClientOptions(agent: PocketAgent<unknown>, parts: ClientParts): Po
   };
 }
 
-/** Approval questions of another Pocket Agent go to this agent's approver. */
-function elicit(agent: PocketAgent<unknown>, options: NestedAgentOptions): ElicitationHandler {
+/** For questions that the run leaves open. */
+function elicit(agent: PocketAgent<unknown>, { elicitationHandler }: NestedAgentOptions): ElicitationHandler {
   return async (params, from) => {
+    const { logger, mcpClient } = agent;
     const run = currentRun();
     // a question that names no call may be for a run with its own `elicit`
-    const isAmbiguous = !run && agent.mcpClient.isCalledWithElicit(from.server);
-    const isForwarded = agent.mcpClient.asksApproval(from.server);
-    const { answerApproval, notForwardedText, unanswered } = await import('../access/remote-approval.ts');
-    const asker = run && { ...run, signal: AbortSignal.any([run.signal, from.signal]) };
-    const answer = isForwarded ? await answerApproval(params, from.server, asker) : undefined;
-    if (answer) return answer;
-    const ask = run?.elicit ?? (isAmbiguous ? undefined : options.elicitationHandler);
-    if (ask) return whileAsking(run?.asking, async () => ask(params, from));
+    const isAmbiguous = !run && mcpClient.isCalledWithElicit(from.server);
+    if (elicitationHandler && !isAmbiguous) return elicitationHandler(params, from);
+    const isForwarded = mcpClient.asksApproval(from.server);
+    const { notForwardedText, unanswered } = await import('../access/remote-approval.ts');
     const { isApproval, result } = unanswered(params, isForwarded);
     const who = `MCP server "${from.server}"`;
     const text = isApproval
       ? notForwardedText(who)
       : `${who} asked something and got no answer: ${run ? NO_ELICITATION_HANDLER : AMBIGUOUS}`;
-    if (!isApproval || !isForwarded) warnOnce({ logger: agent.logger, about: agent, key: from.server, text });
+    if (!isApproval || !isForwarded) warnOnce({ logger, about: agent, key: from.server, text });
     return result;
   };
 }

@@ -42,7 +42,7 @@ import { revisionOf, ServerConnections } from './callers/server-connections.ts';
 import { clientOptions, type PocketAgentClientOptions } from './client-options.ts';
 import type { McpConnection } from './connection.ts';
 import { entryFor, isPersonal, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
-import { logTo, type ServerLog } from './server-requests.ts';
+import { handlersFor, logTo, type ServerLog } from './server-requests.ts';
 import type { SendRequest } from './session.ts';
 
 const METHOD_NOT_FOUND = -32_601;
@@ -279,7 +279,6 @@ export class PocketAgentClient implements ToolSource {
       ...(maxToolTimeoutMs === undefined ? {} : { maxTimeoutMs: maxToolTimeoutMs }),
     };
     const common = {
-      handlers: this.#options,
       logger: this.#logger,
       clientInfo: clientInfo ?? { name: 'pocket-agent', version: VERSION },
       queryParams: mcpServerQueryParams,
@@ -290,12 +289,13 @@ export class PocketAgentClient implements ToolSource {
         callListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
       const { maxCallers = DEFAULT_MAX_CALLERS, idleMs = DEFAULT_IDLE_MS } = entry;
       const logins = new Logins(name);
+      const handlers = handlersFor(this.#options, this.asksApproval(name));
       const make = (owner: CallerContext) => {
         const headers = 'url' in entry ? entry.headers : undefined;
         const callerHeaders = typeof headers === 'function' ? new CallerHeaders(name, headers, owner) : undefined;
         const own = { ...timeouts, ...logins.resolve(entryFor(name, entry, owner), owner) };
         const caller = isPersonal(entry) ? owner.caller : undefined;
-        return new McpConnection({ ...common, name, entry: own, caller, callerHeaders, onStatus });
+        return new McpConnection({ ...common, handlers, name, entry: own, caller, callerHeaders, onStatus });
       };
       const logger = this.#logger;
       return new ServerConnections({ name, isPersonal: isPersonal(entry), make, maxCallers, idleMs, logger });

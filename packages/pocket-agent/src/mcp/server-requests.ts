@@ -10,7 +10,7 @@ import type {
 } from '@modelcontextprotocol/client';
 import { callListener, type Logger } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
-import type { ElicitationHandler, QuestionOrigin } from '../run/run-context.ts';
+import { currentRun, type ElicitationHandler, type QuestionOrigin, whileAsking } from '../run/run-context.ts';
 
 interface From {
   server: string;
@@ -53,6 +53,26 @@ export interface ServerHandlers {
   listChangedHandler?: (list: ServerList, from: From) => void;
   /** The folders that a server may use as its workspace. */
   roots?: readonly Root[] | ((from: QuestionOrigin) => readonly Root[] | Promise<readonly Root[]>);
+}
+
+/**
+ * The handlers for one server. A question goes to the run that made the call before it goes to the handler. `approvals`: the
+ * server is a Pocket Agent whose approval questions go to the approver of that run.
+ */
+export function handlersFor(handlers: ServerHandlers, approvals: boolean): ServerHandlers {
+  const { elicitationHandler } = handlers;
+  if (!elicitationHandler && !approvals) return handlers;
+  const answer: ElicitationHandler = async (params, from) => {
+    const run = currentRun();
+    const asker = run && { ...run, signal: AbortSignal.any([run.signal, from.signal]) };
+    const approver = approvals ? await import('../access/remote-approval.ts') : undefined;
+    const approval = approver && (await approver.answerApproval(params, from.server, asker));
+    if (approval) return approval;
+    const ask = run?.elicit ?? elicitationHandler;
+    if (ask) return whileAsking(run?.asking, async () => ask(params, from));
+    return approver?.unanswered(params, true).result ?? { action: 'cancel' };
+  };
+  return { ...handlers, elicitationHandler: answer };
 }
 
 export function capabilitiesOf(handlers: ServerHandlers): ClientCapabilities {

@@ -13,8 +13,10 @@ import {
   type AuditRecord,
   type McpServerEntry,
   PocketAgent,
+  PocketAgentClient,
   tool,
 } from 'pocket-agent';
+import type { ElicitationHandler } from 'pocket-agent/internal';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
@@ -176,6 +178,59 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
       );
     },
   );
+
+  test.each([
+    ['its own handler, and an approver', true, { approve: () => 'allow' as const }, [7, 8], 0],
+    ['no handler, and an approver', false, { approve: () => 'allow' as const }, [7, 8], 0],
+    ['its own handler, which answers without an approver', true, {}, [], 2],
+    ['neither', false, {}, [], 0],
+  ])(
+    'a client that the program made forwards approvals: %s',
+    async (_name, hasHandler, options, expected, questions) => {
+      const { server, erased } = await serveCleaner();
+      const asked: string[] = [];
+      const decline: ElicitationHandler = ({ message }) => {
+        asked.push(message);
+        return { action: 'decline' };
+      };
+      const client = new PocketAgentClient({
+        mcpConfig: { mcpServers: { cleaner: { ...(await place(server)), approvals: true } } },
+        ...(hasHandler ? { elicitationHandler: decline } : {}),
+        logger: silent,
+      });
+      closing.push(client);
+      const { agent } = scriptedAgent(
+        [{ toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] }, 'done'],
+        { mcpClient: client, ...options },
+      );
+      closing.push(agent);
+      await agent.run('x');
+      expect(erased).toEqual(expected);
+      expect(asked).toHaveLength(questions);
+    },
+  );
+
+  test('without approvals: true the handler of the client is asked, and the approver never', async () => {
+    const { server, erased } = await serveCleaner();
+    const asked: string[] = [];
+    const client = new PocketAgentClient({
+      mcpConfig: { mcpServers: { cleaner: await place(server) } },
+      elicitationHandler: ({ message }) => {
+        asked.push(message);
+        return { action: 'accept', content: { approve: asked.length === 1 } };
+      },
+      logger: silent,
+    });
+    closing.push(client);
+    const { agent } = scriptedAgent(
+      [{ toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] }, 'done'],
+      { mcpClient: client, approve: () => expect.unreachable() },
+    );
+    closing.push(agent);
+    await agent.run('x');
+    expect(asked).toHaveLength(2);
+    expect(erased).toHaveLength(1);
+  });
 
   test('an approver cannot change arguments across a protocol', async () => {
     const { server, erased } = await serveCleaner();

@@ -1,7 +1,13 @@
 // Whose question it is when a server asks something while several runs call it through one client.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { McpServer } from '@modelcontextprotocol/server';
-import { type McpServerEntry, PocketAgent, type PocketAgentOptions, type RunOptions } from 'pocket-agent';
+import {
+  type McpServerEntry,
+  PocketAgent,
+  PocketAgentClient,
+  type PocketAgentOptions,
+  type RunOptions,
+} from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -217,6 +223,14 @@ test('a sub-agent that shares the client of its parent can be asked', async () =
     logger: silent,
   });
   expect(await parent.run('go', { elicit: () => named('Ada') })).toContain('accept Ada');
+});
+
+test('a run is asked before the handler of a client that the program made', async () => {
+  const mcpConfig = { mcpServers: { it: { server: asking() } } };
+  await using client = new PocketAgentClient({ mcpConfig, elicitationHandler: () => named('Bob'), logger: silent });
+  await using agent = agentWith({ mcpClient: client });
+  expect(await agent.run('ask')).toContain('accept Bob');
+  expect(await agent.run('ask', { elicit: () => named('Ada') })).toContain('accept Ada');
 });
 
 test('a run can be asked over a connection that was opened without a handler for questions', async () => {
