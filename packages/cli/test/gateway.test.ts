@@ -1,5 +1,6 @@
 // The command `pocket-agent gateway`: a file served over HTTP, the tokens of callers, and wrong usage.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { openGatewayState } from '@pocket-agent/gateway';
 import { afterEach, expect, test } from 'vitest';
 import { CommandFolder, stdioServer } from './fixtures/command.ts';
 import { gatewayFile, startGateway } from './fixtures/gateway.ts';
@@ -56,6 +57,35 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
   expect(await ended).toBe(143);
 });
 
+test('calls that wait for an answer are listed with all that is needed for it', async () => {
+  const location = `${folder.path}/questions.sqlite`;
+  const run = (...args: string[]) => folder.command(['gateway', 'approvals', ...args, '--state', location]);
+  expect(await run()).toMatchObject({ code: 0, stdout: 'No call waits for an answer.\n' });
+  const state = await openGatewayState(location);
+  ends.push(() => state.close());
+  const askedAt = Date.now() - 300_000;
+  const about = { caller: 'ann', tool: 'files__write', capability: 'write' as const, hash: 'h', changed: true };
+  const args = { path: 'b.txt', text: 'one\ntwo\u001b[31m' };
+  const times = { askedAt, expiresAt: askedAt + 10_800_000 };
+  await state.ask({ id: 'question-1', ...about, description: 'Writes\na file', arguments: args, ...times });
+  const { stdout } = await run('list');
+  expect(stdout.replace(/asked \d+ min ago/, 'asked N min ago')).toBe(
+    [
+      'ann wants to call files__write (write), asked N min ago, expires in 3 h',
+      '  Writes a file',
+      '  The definition of this tool has changed since it was first seen.',
+      '  path: "b.txt"',
+      '  text: "one\\ntwo\\u001b[31m"',
+      '  ID question-1',
+      '',
+      'Answer: pocket-agent gateway approvals allow ID, or deny ID "why"',
+      '',
+    ].join('\n'),
+  );
+  const { stdout: json } = await run('--json');
+  expect(JSON.parse(json)).toMatchObject({ id: 'question-1', arguments: args });
+});
+
 test.each([
   [['gateway'], 'Give one file with "mcpServers": pocket-agent gateway FILE'],
   [['gateway', 'a.json', '--per-day', '5'], '--per-day belongs to pocket-agent gateway token add.'],
@@ -85,6 +115,14 @@ test.each([
     'agents.helper.headers.x-key must be a string',
   ],
   [{ agents: { helper: { url: 'http://x', token: 5 } } }, 'agents.helper.token must be a string'],
+  [
+    { approvals: { mattermost: { url: 'https://x', channel: 'c', token: `$\{NO_CHAT_TOKEN}` } } },
+    'approvals.mattermost.token needs the environment variable NO_CHAT_TOKEN, which is not set.',
+  ],
+  [
+    { agents: { helper: { url: 'http://x', token: `$\{NO_AGENT_TOKEN}` } } },
+    'agents.helper.token needs the environment variable NO_AGENT_TOKEN, which is not set.',
+  ],
   [{ mcpServers: { 'my files': { command: 'x' } } }, 'The server name "my files" must begin with a letter'],
 ])('a file with %j is refused', async (more, words) => {
   const { code, stderr } = await folder.command(['gateway', await gatewayFile(folder, more)]);

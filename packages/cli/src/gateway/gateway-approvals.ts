@@ -1,5 +1,5 @@
 // Calls that wait for an approval in the state of a gateway: lists and answers them.
-import type { GivenAnswer } from '@pocket-agent/gateway';
+import type { GivenAnswer, OpenQuestion } from '@pocket-agent/gateway';
 import { isRecord, PocketError, printable, printableJson } from '@pocket-agent/kit';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import { gatewayState } from './gateway-tokens.ts';
@@ -19,6 +19,7 @@ export interface ApprovalsRequest {
 }
 
 const OPERATOR = 'the operator of the gateway';
+const MAX_DESCRIPTION = 300;
 
 export async function approvalsCommand(request: ApprovalsRequest): Promise<number> {
   const { action, id, json } = request;
@@ -30,17 +31,38 @@ export async function approvalsCommand(request: ApprovalsRequest): Promise<numbe
       process.stderr.write(`There is no open question "${printable(id)}".\n`);
       return exitCodes.failed;
     }
-    for (const question of await state.questions()) {
-      const { caller, tool, capability, changed } = question;
-      const [name, what] = [printable(tool), printableJson(question.arguments)];
-      const note = changed ? ', its definition has changed' : '';
-      const row = `${question.id}  ${caller}  ${name} (${capability}${note})  ${what}`;
-      process.stdout.write(`${json ? printableJson(question) : row}\n`);
-    }
+    const questions = await state.questions();
+    const lines = json ? questions.map(printableJson) : described(questions);
+    process.stdout.write(lines.map((line) => `${line}\n`).join(''));
     return exitCodes.answered;
   } finally {
     await state.close();
   }
+}
+
+/** Whole, because people must see what they approve. */
+function described(questions: readonly OpenQuestion[]): string[] {
+  if (questions.length === 0) return ['No call waits for an answer.'];
+  const blocks = questions.flatMap(({ id, caller, tool, capability, changed, description, ...question }) => [
+    `${printable(caller)} wants to call ${printable(tool)} (${capability}), ${timesOf(question)}`,
+    ...(description ? [`  ${printable(description, MAX_DESCRIPTION)}`] : []),
+    ...(changed ? ['  The definition of this tool has changed since it was first seen.'] : []),
+    ...Object.entries(question.arguments).map(([name, value]) => `  ${printable(name)}: ${printableJson(value)}`),
+    `  ID ${id}`,
+    '',
+  ]);
+  return [...blocks, 'Answer: pocket-agent gateway approvals allow ID, or deny ID "why"'];
+}
+
+function timesOf({ askedAt, expiresAt }: Pick<OpenQuestion, 'askedAt' | 'expiresAt'>): string {
+  const now = Date.now();
+  return `asked ${duration(now - askedAt)} ago, expires in ${duration(expiresAt - now)}`;
+}
+
+function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }
 
 function answerIn({ action, reason, args, always }: ApprovalsRequest): GivenAnswer['answer'] {

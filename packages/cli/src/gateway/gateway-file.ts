@@ -136,9 +136,10 @@ export class GatewayFile {
       const key = JSON.stringify([name, options]);
       const headers = Object.entries(options.headers ?? {}).map(([header, text]) => [
         header,
-        expandVariables(name, text),
+        expandVariables(`agents.${name}.headers.${header}`, text),
       ]);
-      const token = options.token === undefined ? {} : { token: expandVariables(name, options.token) };
+      const token =
+        options.token === undefined ? {} : { token: expandVariables(`agents.${name}.token`, options.token) };
       const given = { name, ...options, ...token, headers: Object.fromEntries(headers), logger: this.#options.logger };
       const agent = this.#agents.get(key) ?? remoteAgent(given);
       this.#agents.set(key, agent);
@@ -152,7 +153,7 @@ export class GatewayFile {
 function withTokens({ mattermost, discord, ...others }: NonNullable<FileContent['approvals']>): typeof others {
   const filled = <Chat extends { token: string }>(name: string, chat: Chat | undefined) => {
     if (!isRecord(chat) || typeof chat.token !== 'string') return { [name]: chat };
-    return { [name]: { ...chat, token: expandVariables(`approvals.${name}`, chat.token) } };
+    return { [name]: { ...chat, token: expandVariables(`approvals.${name}.token`, chat.token) } };
   };
   return withoutUndefined({ ...others, ...filled('mattermost', mattermost), ...filled('discord', discord) });
 }

@@ -45,7 +45,7 @@ function depends(values: unknown): values is Record<string, string> {
 function filledIn(server: string, values: Record<string, string>, caller = ''): Record<string, string> {
   // the name of the caller comes last: nothing in it is a variable
   const fill = (text: string) =>
-    expandVariables(server, text.replace(CALLER, '\0'))
+    expandVariables(`MCP server "${server}"`, text.replace(CALLER, '\0'))
       .replace(CALLER_VARIABLE, (_whole, name: string) => variableOf(caller, { server, name }))
       .replaceAll('\0', caller);
   return Object.fromEntries(Object.entries(values).map(([key, text]) => [key, fill(String(text))]));

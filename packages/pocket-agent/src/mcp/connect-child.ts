@@ -79,7 +79,7 @@ class Start {
 
 function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioEntry): ChildCommand {
   // configuration files may contain numbers
-  const expand = (text: string | number) => expandVariables(server, String(text));
+  const expand = (text: string | number) => expandVariables(`MCP server "${server}"`, String(text));
   return {
     command: expand(command),
     args: args.map(expand),

@@ -180,12 +180,13 @@ function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
 function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
   const sent = new Headers(basicAuthorization(url));
   const fixed = typeof entry.headers === 'object' ? entry.headers : {};
-  for (const [key, value] of Object.entries(fixed)) sent.set(key, expandVariables(server, String(value)));
+  for (const [key, value] of Object.entries(fixed))
+    sent.set(key, expandVariables(`MCP server "${server}"`, String(value)));
   return sent;
 }
 
 function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string> = {}): URL {
-  const text = expandVariables(name, entry.url);
+  const text = expandVariables(`MCP server "${name}"`, entry.url);
   checkUrl(name, text, entry.url);
   const url = new URL(text);
   for (const [key, value] of Object.entries(queryParams)) url.searchParams.set(key, value);

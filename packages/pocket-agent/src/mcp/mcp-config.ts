@@ -256,18 +256,18 @@ export function checkUrl(server: string, url: string, written = url): void {
   throw configError(`MCP server "${server}": url must be a whole address, got "${written}". ${advice}`);
 }
 
-/** Expands `${NAME}`, `${env:NAME}` and `${NAME:-default}`. */
-export function expandVariables(server: string, text: string): string {
+/** Expands `${NAME}`, `${env:NAME}` and `${NAME:-default}`. `owner` is what errors name. */
+export function expandVariables(owner: string, text: string): string {
   const [ofVsCode] = /\$\{(?:input|command|config):[A-Za-z_][^}]*\}/.exec(text) ?? [];
   if (ofVsCode) {
     throw configError(
-      `MCP server "${server}" needs ${ofVsCode}, which only VS Code can fill in: write \${NAME}, and set the environment variable NAME.`,
+      `${owner} needs ${ofVsCode}, which only VS Code can fill in: write \${NAME}, and set the environment variable NAME.`,
     );
   }
   return text.replace(/\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_whole, name: string, fallback) => {
     const value = process.env[name] ?? fallback;
     if (value === undefined) {
-      throw configError(`MCP server "${server}" needs the environment variable ${name}, which is not set.`);
+      throw configError(`${owner} needs the environment variable ${name}, which is not set.`);
     }
     return value;
   });
