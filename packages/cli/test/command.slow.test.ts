@@ -135,6 +135,10 @@ describe('pocket-agent "prompt"', () => {
       code: 2,
       stderr: expect.stringContaining('dog.png is not an image'),
     });
+    expect(await command(['--image', folder.path, 'Hi'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`Cannot read ${folder.path}: it is not a regular file`),
+    });
   });
 
   test('--file sends PDF and text files; a type that the model does not take is an error', async () => {

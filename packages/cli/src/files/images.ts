@@ -19,8 +19,10 @@ export function fileInput(file: string): FileInput {
 
 async function readBytes(file: string): Promise<Buffer> {
   try {
-    const { size } = await stat(file);
-    if (size <= MAX_BYTES) return await readFile(file);
+    const found = await stat(file);
+    // reading a pipe or a device may never end
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    if (found.size <= MAX_BYTES) return await readFile(file);
   } catch (error) {
     throw new PocketError('CONFIG_INVALID', `Cannot read ${file}: ${errorText(error)}`, { cause: error });
   }

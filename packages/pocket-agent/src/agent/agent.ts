@@ -12,7 +12,7 @@ import {
 import { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { JudgedTool } from '../access/capabilities.ts';
-import { filePart, isImagePart } from '../base/file-input.ts';
+import { fileParts, isImagePart } from '../base/file-input.ts';
 import {
   copyMessage,
   type Message,
@@ -264,7 +264,7 @@ export class PocketAgent<Answer = string> {
     userMessageOptions.check(options);
     const { images = [], files = [], meta } = options;
     const { allowImages } = this.#parts.settings;
-    const parts = files.map(filePart);
+    const parts = fileParts(files, images);
     const kept = allowImages ? parts : parts.filter((part) => !isImagePart(part));
     const dropped = (allowImages ? 0 : images.length) + parts.length - kept.length;
     if (dropped > 0) this.logger.warn(`${dropped} image(s) dropped: allowImages of ${this.name} is not set.`);

@@ -33,6 +33,8 @@ export type FilePart = LanguageModelV4FilePart | LanguageModelV4TextPart;
 
 /** Larger files are refused, as images are. */
 export const MAX_FILE_BYTES = 20 * 1024 * 1024;
+/** Of all files and images of a message. */
+export const MAX_TOTAL_BYTES = 5 * MAX_FILE_BYTES;
 
 const MEDIA_TYPE = /^\w+\/[\w!#$&^.+*-]+\s*(;\P{Cc}*)?$/u;
 
@@ -54,6 +56,13 @@ export function checkFile(file: FileInput): void {
   fileOptions.check(file);
   const given = [file.path, file.url, file.data].filter((value) => (value ?? undefined) !== undefined);
   if (given.length !== 1) throw configError(`A file has one of path, url and data; this one has ${given.length}.`);
+}
+
+/** The files of a message as parts of it. `images` count for its size. */
+export function fileParts(files: readonly FileInput[], images: readonly unknown[]): FilePart[] {
+  const data = [...files.map((file) => file?.data), ...images];
+  refuseLargeTotal(data.reduce<number>((sum, each) => sum + sizeOf(each), 0));
+  return files.map(filePart);
 }
 
 /** A file without `path`, as a part of a message. */
@@ -94,10 +103,25 @@ function dataPart({ data = '', mediaType, name }: FileInput): FilePart {
 
 /** Before base64 text is read, which takes time. */
 export function refuseLarge(what: string, data: Uint8Array | string): void {
-  const bytes = typeof data === 'string' ? Math.floor((data.length * 3) / 4) : data.byteLength;
+  const bytes = sizeOf(data);
   // text may have a header, line breaks and padding
   const allowed = typeof data === 'string' ? MAX_FILE_BYTES * 1.05 : MAX_FILE_BYTES;
   if (bytes > allowed) throw tooLarge(what, bytes);
+}
+
+/** Before the files of a message are read. */
+export function refuseLargeTotal(bytes: number): void {
+  if (bytes <= MAX_TOTAL_BYTES) return;
+  const advice = 'Send them in several messages.';
+  throw configError(
+    `The files are too large: they have ${inMegabytes(bytes)}, and those of a message may have 100 MB. ${advice}`,
+  );
+}
+
+/** The bytes of data, without reading base64 text. URLs of images are that short. */
+export function sizeOf(data: unknown): number {
+  if (typeof data === 'string') return Math.floor((data.length * 3) / 4);
+  return data instanceof Uint8Array ? data.byteLength : 0;
 }
 
 export function isImagePart(part: FilePart): boolean {
@@ -146,8 +170,11 @@ function singleLine(name: string | undefined): string | undefined {
 }
 
 export function tooLarge(what: string, bytes: number): PocketError {
-  const megabytes = (bytes / 1024 / 1024).toFixed(1);
-  return configError(`${what} is too large: it has ${megabytes} MB, and a file may have at most 20 MB.`);
+  return configError(`${what} is too large: it has ${inMegabytes(bytes)}, and a file may have at most 20 MB.`);
+}
+
+function inMegabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
 function unknownType(name: string | undefined): PocketError {

@@ -3,14 +3,24 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { configError, errorText } from '@pocket-agent/kit';
-import { checkFile, type FileInput, fileName, MAX_FILE_BYTES, tooLarge } from './file-input.ts';
+import { configError, errorText, type PocketError } from '@pocket-agent/kit';
+import {
+  checkFile,
+  type FileInput,
+  fileName,
+  MAX_FILE_BYTES,
+  refuseLarge,
+  refuseLargeTotal,
+  sizeOf,
+  tooLarge,
+} from './file-input.ts';
 
-/** The files with `data` in place of `path`. */
-export function readFiles(files: readonly FileInput[]): Promise<FileInput[]> {
+/** The files with `data` in place of `path`. All sizes are checked before the first is read. */
+export async function readFiles(files: readonly FileInput[]): Promise<FileInput[]> {
+  const sizes = await Promise.all(files.map(checkedSize));
+  refuseLargeTotal(sizes.reduce((sum, size) => sum + size, 0));
   return Promise.all(
     files.map(async (file) => {
-      checkFile(file);
       const { path, ...others } = file;
       if (typeof path !== 'string') return file;
       return { ...others, data: await readBytes(path), name: file.name ?? basename(path) };
@@ -18,21 +28,37 @@ export function readFiles(files: readonly FileInput[]): Promise<FileInput[]> {
   );
 }
 
+async function checkedSize(file: FileInput): Promise<number> {
+  checkFile(file);
+  const { path, data, name } = file;
+  if (typeof path === 'string') return sizeOnDisk(path);
+  refuseLarge(fileName(name), data ?? '');
+  return sizeOf(data);
+}
+
+async function sizeOnDisk(path: string): Promise<number> {
+  const found = await orUnreadable(path, stat(path));
+  // reading a pipe or a device may never end
+  if (!found.isFile()) throw unreadable(path, new Error('it is not a regular file'));
+  if (found.size > MAX_FILE_BYTES) throw tooLarge(fileName(path), found.size);
+  return found.size;
+}
+
 async function readBytes(path: string): Promise<Buffer> {
-  let size: number;
+  // a log may grow while it is read, and a file of the system may have more than its size says
+  const bytes = await orUnreadable(path, buffer(createReadStream(path, { end: MAX_FILE_BYTES })));
+  if (bytes.byteLength > MAX_FILE_BYTES) throw tooLarge(fileName(path), bytes.byteLength);
+  return bytes;
+}
+
+async function orUnreadable<Result>(path: string, reading: Promise<Result>): Promise<Result> {
   try {
-    const found = await stat(path);
-    size = found.size;
-    // reading a pipe or a device may never end
-    if (!found.isFile()) throw new Error('it is not a regular file');
-    if (size <= MAX_FILE_BYTES) {
-      // a log may grow while it is read, and a file of the system may have more than its size says
-      const bytes = await buffer(createReadStream(path, { end: MAX_FILE_BYTES }));
-      size = bytes.byteLength;
-      if (size <= MAX_FILE_BYTES) return bytes;
-    }
+    return await reading;
   } catch (error) {
-    throw configError(`Cannot read ${path}: ${errorText(error)}`, error);
+    throw unreadable(path, error);
   }
-  throw tooLarge(fileName(path), size);
+}
+
+function unreadable(path: string, error: unknown): PocketError {
+  return configError(`Cannot read ${path}: ${errorText(error)}`, error);
 }

@@ -7,7 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import { errorText, isTextual, Semaphore } from '@pocket-agent/kit';
-import { MAX_FILE_BYTES, textPart } from '../base/file-input.ts';
+import { MAX_FILE_BYTES, MAX_TOTAL_BYTES, textPart } from '../base/file-input.ts';
 
 interface InlineOptions {
   signal: AbortSignal;
@@ -17,7 +17,6 @@ interface InlineOptions {
 
 /** The downloads of one prompt at a time. A person may name any number of large files. */
 const MAX_PARALLEL = 4;
-const MAX_TOTAL_BYTES = 5 * MAX_FILE_BYTES;
 
 interface Download {
   mediaType: string;

@@ -1,7 +1,8 @@
 // Files of a run: PDF, audio, video and text, in the form that each provider accepts, or refused before the call.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { PocketAgent, Router } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -280,6 +281,26 @@ describe('a URL', () => {
     expect(`${fake.lastBody}`).not.toContain('cloud secret');
   });
 
+  test('that sends without end, and no length, is closed where it passes 20 MB', async () => {
+    let sent = 0;
+    const endless = await listen(undefined, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/pdf' });
+      const body = Readable.from(
+        (function* () {
+          for (; ; sent += 1_000_000) yield Buffer.alloc(1_000_000);
+        })(),
+      );
+      response.on('close', () => body.destroy());
+      body.pipe(response);
+    });
+    try {
+      expect(await read(`${new URL(endless.url).origin}/endless.pdf`)).toContain('larger than 20971520 bytes');
+      expect(sent).toBeLessThan(60_000_000); // some of it is in the buffers of the sockets
+    } finally {
+      await endless.close();
+    }
+  });
+
   test('that is downloaded without a type has the type of its name', async () => {
     fake.script('A report.');
     await fake.agent('ollama/qwen3:8b').run({ text: 'Read.', files: [{ url: urlOf('/plain/report.pdf') }] });
@@ -315,6 +336,8 @@ describe('an invalid file is refused:', () => {
     ['neither path, url nor data', {}, 'has one of path, url and data; this one has 0'],
     ['two of them', { path: 'a', data: PDF }, 'this one has 2'],
     ['a misspelt option', { paht: 'a' }, 'A file has no option "paht". Did you mean "path"?'],
+    ['a stream of Node', { data: Readable.from([PDF]) }, 'data must be bytes, base64 text or a data: URL'],
+    ['a stream of the web', { data: new Blob([PDF]).stream() }, 'data must be bytes, base64 text or a data: URL'],
     ['a missing file', { path: '/nowhere/report.pdf' }, 'Cannot read /nowhere/report.pdf: ENOENT'],
     ['a folder', { path: tmpdir() }, 'it is not a regular file'],
     ['a device', { path: '/dev/zero' }, 'it is not a regular file'],
@@ -362,6 +385,30 @@ describe('an invalid file is refused:', () => {
     const path = await onDisk('large.pdf', Buffer.alloc(TOO_LARGE));
     await expect(agent().run({ text: 'Read.', files: [{ path }] })).rejects.toThrow(
       /large\.pdf" is too large: it has 20\.0 MB/,
+    );
+  });
+
+  test('six files of 20 MB on disk, before the first is read', async () => {
+    const path = await onDisk('sparse.pdf', PDF);
+    await truncate(path, TOO_LARGE - 1);
+    const files = Array.from({ length: 6 }, () => ({ path }));
+    const before = process.memoryUsage().arrayBuffers;
+    await expect(agent().run({ text: 'Read.', files })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message:
+        'The files are too large: they have 120.0 MB, and those of a message may have 100 MB. Send them in several messages.',
+    });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(TOO_LARGE);
+  });
+
+  test('images and files that have more than 100 MB together', () => {
+    const bytes = Buffer.alloc(TOO_LARGE - 1);
+    const seeing = new PocketAgent({ llmModel: new ScriptedModel([]), allowImages: true, logger: silent });
+    const message = { images: [bytes, bytes, bytes], files: [{ data: bytes, mediaType: 'application/pdf' }] };
+    seeing.addUserMessage('Four are small enough.', message);
+    const large = { ...message, images: [...message.images, bytes, bytes] };
+    expect(() => seeing.addUserMessage('Look.', large)).toThrow(
+      'they have 120.0 MB, and those of a message may have 100 MB',
     );
   });
 
