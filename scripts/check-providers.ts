@@ -14,7 +14,7 @@ import { showHelp } from './show-help.ts';
 
 const INSTALL_MS = 240_000;
 const KEY = 'key-of-the-check';
-/** Its newest version still makes models of AI SDK 6. */
+/** A package whose newest version still makes models of AI SDK 6, and must be refused. */
 const OLD_PACKAGE = '@ai-sdk/vercel';
 
 /** The versions that CI tries; `npm run test:providers -- --latest` tries the newest. */
@@ -29,7 +29,9 @@ function install(): string {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
   const packages = [...new Set([...knownProviders.map(({ packageName }) => packageName), OLD_PACKAGE])];
   const args = ['install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts'];
-  const versions = packages.map((name) => `${name}@${isLatest ? 'latest' : (pinned[name] ?? 'latest')}`);
+  const unpinned = packages.filter((name) => !pinned[name]);
+  if (unpinned.length > 0) throw new Error(`scripts/provider-versions.json needs a version of ${unpinned.join(', ')}.`);
+  const versions = packages.map((name) => `${name}@${isLatest ? 'latest' : pinned[name]}`);
   execFileSync('npm', [...args, ...versions], {
     cwd: folder,
     timeout: INSTALL_MS,

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { knownProviders } from 'pocket-agent/internal';
 import { describe, expect, test } from 'vitest';
 import { commandNames, helpOf } from '../src/command-line/help.ts';
 import { splitCommand } from '../src/run-command.ts';
@@ -25,15 +24,6 @@ describe('--help', () => {
     const files = found.filter((file) => file.endsWith('.ts')).map((file) => basename(file, '.ts'));
     expect(['ask', ...commandNames].sort()).toEqual(files.sort());
     expect(commandNames.map((name) => splitCommand([name]).name)).toEqual(commandNames);
-  });
-
-  test('docs/models.md names every model provider with its package and variables', () => {
-    const text = readFileSync(new URL('../../../docs/models.md', import.meta.url), 'utf8');
-    for (const { prefix, aliases, packageName, keyVariables } of knownProviders) {
-      const row = text.split('\n').find((line) => line.startsWith(`| \`${prefix}/…\``)) ?? '';
-      const names = [...aliases.map((alias) => `${alias}/…`), packageName, ...keyVariables];
-      for (const name of names) expect(row, prefix).toContain(`\`${name}\``);
-    }
   });
 
   test.each([

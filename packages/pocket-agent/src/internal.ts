@@ -16,7 +16,8 @@ export {
   readProfile,
   refusalBy,
 } from './access/capabilities.ts';
-export { exposureIn, exposureRule, exposures, matchesName } from './access/exposure.ts';
+export { exposureIn, exposureRule, exposures } from './access/exposure.ts';
+export { matchesName } from './access/name-patterns.ts';
 export {
   APPROVAL_META_KEY,
   approvalText,

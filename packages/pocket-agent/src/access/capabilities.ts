@@ -1,7 +1,8 @@
 // Capabilities of tools, and profiles: sets of capabilities that a caller may use.
 import type { Tool } from '@modelcontextprotocol/client';
 import { checkValue, closest, configError, isRecord, OptionSet, stringList } from '@pocket-agent/kit';
-import { type ExposureOption, exposureRule, matchesName } from './exposure.ts';
+import { type ExposureOption, exposureRule } from './exposure.ts';
+import { matchesName } from './name-patterns.ts';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 /** The most harmful thing that a tool can do; profiles allow tools by it. */

@@ -1,5 +1,6 @@
 // How the model gets to know tools: the option `exposure` of agents, servers, tool folders and profiles.
 import { isRecord, type OptionRule } from '@pocket-agent/kit';
+import { matchesName } from './name-patterns.ts';
 
 /**
  * direct: its definition is in every prompt. deferred: the model finds it with `find_tools`. code: only code that the model
@@ -35,19 +36,4 @@ export function exposureIn(
   const isNamed = ([pattern]: [string, Exposure]) =>
     names.some((name) => name !== undefined && matchesName(pattern, name));
   return Object.entries(option ?? {}).find(isNamed)?.[1];
-}
-
-/** `*` matches any characters. */
-export function matchesName(pattern: string, name: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return pattern === name;
-  if (!name.startsWith(first)) return false;
-  let from = first.length;
-  const last = rest.pop() ?? '';
-  for (const piece of rest) {
-    const found = name.indexOf(piece, from);
-    if (found < 0) return false;
-    from = found + piece.length;
-  }
-  return name.length - last.length >= from && name.endsWith(last);
 }

@@ -1,6 +1,6 @@
 // May this call be made? The policy of one run: the rules of its agent, of its parent agents, and of the run itself.
 import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
-import { checkForeign, checkHere, type Verdict as SchemaVerdict } from '@pocket-agent/schema';
+import { checkForeign, checkHere, type Verdict } from '@pocket-agent/schema';
 import { REDACTED, redact, redactText } from '../base/redact.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import { withApprovalEvents } from '../tracing/tool-span.ts';
@@ -34,7 +34,7 @@ interface Asking {
 }
 
 /** What was decided about a call: its audit record has the same fields. */
-export type Verdict = Allowed | Refused;
+export type CallVerdict = Allowed | Refused;
 
 interface Allowed extends Pick<AuditRecord, 'by'> {
   decision: 'allowed' | 'approved' | 'edited';
@@ -126,8 +126,9 @@ export class Policy {
   }
 
   /**
-   * Whether a call is refused before a person is asked. A rule about one call, such as its time, belongs here, and must
-   * also hide tools that the provider of the model runs, in `ToolTable.visibleTo`.
+   * Whether a call is refused before a person is asked, and again after the answer, so it must not count calls. A rule
+   * about one call, such as its time, belongs here, and must also hide tools that the provider of the model runs, in
+   * `ToolTable.visibleTo`.
    */
   checkRules(call: ToolCall, tool: JudgedTool): Refused | undefined {
     const reason = this.refusal(tool);
@@ -144,7 +145,7 @@ export class Policy {
   }
 
   /** Asks for approval if this agent or a parent agent requires it. */
-  async checkApproval(call: ToolCall, entry: CallableTool, { signal, canWait }: Asking): Promise<Verdict> {
+  async checkApproval(call: ToolCall, entry: CallableTool, { signal, canWait }: Asking): Promise<CallVerdict> {
     const { name, tool, capability, listedAs = name } = entry;
     const { id: toolCallId, arguments: args } = call;
     const { fingerprints } = this.rules;
@@ -307,7 +308,7 @@ export function denied(call: ToolCall, by: AuditRecord['by'], reason: string): R
   return { decision: 'denied', by, reason, error };
 }
 
-function refusalOfArguments(call: ToolCall, verdict: SchemaVerdict): Refused | undefined {
+function refusalOfArguments(call: ToolCall, verdict: Verdict): Refused | undefined {
   const refused = { decision: 'refused' as const, by: 'policy' as const };
   if ('problem' in verdict) {
     const error = new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${call.name}": ${verdict.problem}`);

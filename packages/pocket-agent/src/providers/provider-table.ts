@@ -1,5 +1,10 @@
 // The model providers that the prefix of a model name can mean: one row for each. `npm run test:providers` checks the rows
-// against the newest packages.
+// against their packages. A new row also needs
+// - its package in `scripts/provider-versions.json` and in `test/providers/packages.test.ts`;
+// - if the package takes settings under other names, a case in `provider-models.ts`;
+// - if the provider rejects prompts that others accept, a rule in `model/provider-rules.ts`, and a dialect of the fake
+//   providers in `test/fixtures/providers` (its own file and an entry in `fake-providers.ts`);
+// - if its errors are not understood, a case in `model/provider-errors.ts`; if its models cost nothing, `cost/prices.ts`.
 
 /** A setting of a provider package that is neither a key nor an address. */
 export interface ProviderSetting {
@@ -39,16 +44,16 @@ interface Row extends Partial<KnownProvider> {
   prefix: string;
   factory: string;
   /** The beginning of its variables: `MISTRAL` for `MISTRAL_API_KEY`, `MISTRAL_BASE_URL` and, as in LiteLLM, `MISTRAL_API_BASE`. */
-  name: string;
+  variables: string;
 }
 
-function row({ name, ...given }: Row): KnownProvider {
+function row({ variables, ...given }: Row): KnownProvider {
   return {
     aliases: [],
     packageName: `@ai-sdk/${given.prefix}`,
-    keyVariables: [`${name}_API_KEY`],
+    keyVariables: [`${variables}_API_KEY`],
     needsKey: true,
-    urlVariables: [`${name}_BASE_URL`, `${name}_API_BASE`],
+    urlVariables: [`${variables}_BASE_URL`, `${variables}_API_BASE`],
     ...given,
   };
 }
@@ -70,7 +75,7 @@ export const knownProviders: readonly KnownProvider[] = [
     prefix: 'anthropic',
     aliases: ['claude'],
     factory: 'createAnthropic',
-    name: 'ANTHROPIC',
+    variables: 'ANTHROPIC',
     apiPath: '/v1',
     defaultModel: 'anthropic/claude-sonnet-5',
   }),
@@ -78,7 +83,7 @@ export const knownProviders: readonly KnownProvider[] = [
     prefix: 'openai',
     aliases: ['chatgpt'],
     factory: 'createOpenAI',
-    name: 'OPENAI',
+    variables: 'OPENAI',
     apiPath: '/v1',
     defaultModel: 'openai/gpt-5.4-mini',
   }),
@@ -86,7 +91,7 @@ export const knownProviders: readonly KnownProvider[] = [
     prefix: 'google',
     aliases: ['gemini'],
     factory: 'createGoogleGenerativeAI',
-    name: 'GOOGLE_GENERATIVE_AI',
+    variables: 'GOOGLE_GENERATIVE_AI',
     keyVariables: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     urlVariables: ['GOOGLE_GENERATIVE_AI_BASE_URL', 'GEMINI_API_BASE', 'GOOGLE_GEMINI_BASE_URL'],
     apiPath: '/v1beta',
@@ -96,7 +101,7 @@ export const knownProviders: readonly KnownProvider[] = [
     prefix: 'google-vertex',
     aliases: ['vertex', 'vertex_ai', 'vertex_ai_beta'],
     factory: 'createVertex',
-    name: 'GOOGLE_VERTEX',
+    variables: 'GOOGLE_VERTEX',
     keyVariables: ['GOOGLE_VERTEX_API_KEY'],
     needsKey: false,
     urlVariables: ['GOOGLE_VERTEX_BASE_URL', 'VERTEX_API_BASE'],
@@ -114,7 +119,7 @@ export const knownProviders: readonly KnownProvider[] = [
   row({
     prefix: 'azure',
     factory: 'createAzure',
-    name: 'AZURE',
+    variables: 'AZURE',
     keyVariables: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
     urlVariables: ['AZURE_BASE_URL', 'AZURE_API_BASE', 'AZURE_OPENAI_ENDPOINT'],
     addressVariable: 'AZURE_RESOURCE_NAME',
@@ -124,21 +129,21 @@ export const knownProviders: readonly KnownProvider[] = [
     prefix: 'amazon-bedrock',
     aliases: ['bedrock', 'bedrock_converse'],
     factory: 'createAmazonBedrock',
-    name: 'BEDROCK',
+    variables: 'BEDROCK',
     keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
     insteadOfKey: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
     urlVariables: ['BEDROCK_BASE_URL', 'AWS_BEDROCK_RUNTIME_ENDPOINT'],
     settings: { region: { variables: ['AWS_REGION', 'AWS_REGION_NAME', 'AWS_DEFAULT_REGION'], needed: 'a region' } },
   }),
-  row({ prefix: 'mistral', factory: 'createMistral', name: 'MISTRAL', apiPath: '/v1' }),
-  row({ prefix: 'groq', factory: 'createGroq', name: 'GROQ', apiPath: '/openai/v1' }),
-  row({ prefix: 'xai', factory: 'createXai', name: 'XAI', apiPath: '/v1' }),
-  row({ prefix: 'deepseek', factory: 'createDeepSeek', name: 'DEEPSEEK' }),
+  row({ prefix: 'mistral', factory: 'createMistral', variables: 'MISTRAL', apiPath: '/v1' }),
+  row({ prefix: 'groq', factory: 'createGroq', variables: 'GROQ', apiPath: '/openai/v1' }),
+  row({ prefix: 'xai', factory: 'createXai', variables: 'XAI', apiPath: '/v1' }),
+  row({ prefix: 'deepseek', factory: 'createDeepSeek', variables: 'DEEPSEEK' }),
   row({
     prefix: 'cohere',
     aliases: ['cohere_chat'],
     factory: 'createCohere',
-    name: 'COHERE',
+    variables: 'COHERE',
     keyVariables: ['COHERE_API_KEY', 'CO_API_KEY'],
     apiPath: '/v2',
   }),
@@ -146,14 +151,14 @@ export const knownProviders: readonly KnownProvider[] = [
     prefix: 'openrouter',
     packageName: '@openrouter/ai-sdk-provider',
     factory: 'createOpenRouter',
-    name: 'OPENROUTER',
+    variables: 'OPENROUTER',
     apiPath: '/api/v1',
   }),
   row({
     prefix: 'togetherai',
     aliases: ['together_ai', 'together'],
     factory: 'createTogetherAI',
-    name: 'TOGETHER',
+    variables: 'TOGETHER',
     keyVariables: ['TOGETHER_API_KEY', 'TOGETHERAI_API_KEY', 'TOGETHER_AI_API_KEY', 'TOGETHER_AI_TOKEN'],
     urlVariables: ['TOGETHER_BASE_URL', 'TOGETHER_AI_API_BASE'],
     apiPath: '/v1',
@@ -162,38 +167,38 @@ export const knownProviders: readonly KnownProvider[] = [
     prefix: 'fireworks',
     aliases: ['fireworks_ai'],
     factory: 'createFireworks',
-    name: 'FIREWORKS',
+    variables: 'FIREWORKS',
     keyVariables: ['FIREWORKS_API_KEY', 'FIREWORKS_AI_API_KEY', 'FIREWORKSAI_API_KEY', 'FIREWORKS_AI_TOKEN'],
     apiPath: '/inference/v1',
   }),
   row({
     prefix: 'perplexity',
     factory: 'createPerplexity',
-    name: 'PERPLEXITY',
+    variables: 'PERPLEXITY',
     keyVariables: ['PERPLEXITY_API_KEY', 'PERPLEXITYAI_API_KEY'],
   }),
-  row({ prefix: 'cerebras', factory: 'createCerebras', name: 'CEREBRAS', apiPath: '/v1' }),
+  row({ prefix: 'cerebras', factory: 'createCerebras', variables: 'CEREBRAS', apiPath: '/v1' }),
   row({
     prefix: 'deepinfra',
     factory: 'createDeepInfra',
-    name: 'DEEPINFRA',
+    variables: 'DEEPINFRA',
     urlVariables: ['DEEPINFRA_BASE_URL'],
     apiPath: '/v1',
   }),
   row({
     prefix: 'huggingface',
     factory: 'createHuggingFace',
-    name: 'HUGGINGFACE',
+    variables: 'HUGGINGFACE',
     keyVariables: ['HUGGINGFACE_API_KEY', 'HF_TOKEN'],
     urlVariables: ['HUGGINGFACE_BASE_URL'],
     apiPath: '/v1',
   }),
-  row({ prefix: 'baseten', factory: 'createBaseten', name: 'BASETEN', apiPath: '/v1' }),
+  row({ prefix: 'baseten', factory: 'createBaseten', variables: 'BASETEN', apiPath: '/v1' }),
   row({
     prefix: 'alibaba',
     aliases: ['dashscope'],
     factory: 'createAlibaba',
-    name: 'ALIBABA',
+    variables: 'ALIBABA',
     keyVariables: ['ALIBABA_API_KEY', 'DASHSCOPE_API_KEY'],
     urlVariables: ['ALIBABA_BASE_URL', 'DASHSCOPE_API_BASE'],
     apiPath: '/compatible-mode/v1',
@@ -202,15 +207,15 @@ export const knownProviders: readonly KnownProvider[] = [
     prefix: 'moonshotai',
     aliases: ['moonshot'],
     factory: 'createMoonshotAI',
-    name: 'MOONSHOT',
+    variables: 'MOONSHOT',
     apiPath: '/v1',
   }),
-  row({ prefix: 'minimax', factory: 'createMiniMax', name: 'MINIMAX', urlVariables: ['MINIMAX_BASE_URL'] }),
+  row({ prefix: 'minimax', factory: 'createMiniMax', variables: 'MINIMAX', urlVariables: ['MINIMAX_BASE_URL'] }),
   row({
     prefix: 'gateway',
     aliases: ['vercel_ai_gateway'],
     factory: 'createGateway',
-    name: 'AI_GATEWAY',
+    variables: 'AI_GATEWAY',
     keyVariables: ['AI_GATEWAY_API_KEY', 'VERCEL_AI_GATEWAY_API_KEY', 'VERCEL_OIDC_TOKEN'],
     urlVariables: ['AI_GATEWAY_BASE_URL'],
   }),
@@ -218,7 +223,7 @@ export const knownProviders: readonly KnownProvider[] = [
   compatible({
     prefix: 'vercel',
     aliases: ['v0'],
-    name: 'VERCEL',
+    variables: 'VERCEL',
     keyVariables: ['VERCEL_API_KEY', 'V0_API_KEY'],
     needsKey: true,
     urlVariables: ['V0_BASE_URL', 'V0_API_BASE'],
@@ -227,7 +232,7 @@ export const knownProviders: readonly KnownProvider[] = [
   row({
     prefix: 'open-responses',
     factory: 'createOpenResponses',
-    name: 'OPEN_RESPONSES',
+    variables: 'OPEN_RESPONSES',
     needsKey: false,
     urlVariables: ['OPEN_RESPONSES_BASE_URL'],
     addressVariable: 'OPEN_RESPONSES_BASE_URL',
@@ -236,32 +241,32 @@ export const knownProviders: readonly KnownProvider[] = [
   compatible({
     prefix: 'ollama',
     aliases: ['ollama_chat'],
-    name: 'OLLAMA',
+    variables: 'OLLAMA',
     keyVariables: ['OLLAMA_API_KEY'],
     defaultBaseUrl: 'http://127.0.0.1:11434/v1',
   }),
   compatible({
     prefix: 'lmstudio',
     aliases: ['lm_studio'],
-    name: 'LM_STUDIO',
+    variables: 'LM_STUDIO',
     defaultBaseUrl: 'http://127.0.0.1:1234/v1',
   }),
   compatible({
     prefix: 'vllm',
     aliases: ['hosted_vllm'],
-    name: 'HOSTED_VLLM',
+    variables: 'HOSTED_VLLM',
     addressVariable: 'HOSTED_VLLM_API_BASE',
   }),
   compatible({
     prefix: 'litellm',
     aliases: ['litellm_proxy'],
-    name: 'LITELLM_PROXY',
+    variables: 'LITELLM_PROXY',
     addressVariable: 'LITELLM_PROXY_API_BASE',
   }),
   compatible({
     prefix: 'openai-compatible',
     aliases: ['openai_like', 'custom_openai'],
-    name: 'OPENAI_COMPATIBLE',
+    variables: 'OPENAI_COMPATIBLE',
     urlVariables: ['OPENAI_COMPATIBLE_BASE_URL'],
     addressVariable: 'OPENAI_COMPATIBLE_BASE_URL',
     apiPath: '',

@@ -4,7 +4,7 @@ import type { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { CallRecord } from '../access/audit.ts';
 import type { JudgedTool, Profile } from '../access/capabilities.ts';
-import { denied, Policy, type Verdict } from '../access/policy.ts';
+import { type CallVerdict, denied, Policy } from '../access/policy.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { SourceResource, ToolSource } from '../tools/tool-source.ts';
 
@@ -129,7 +129,10 @@ export async function gatedRead<Value>(request: GatedRead<Value>): Promise<Value
 }
 
 /** Rules, then approval, as for a tool call. */
-async function decide<Value>({ policy, judged, source, signal }: GatedRead<Value>, call: ToolCall): Promise<Verdict> {
+async function decide<Value>(
+  { policy, judged, source, signal }: GatedRead<Value>,
+  call: ToolCall,
+): Promise<CallVerdict> {
   const refused = policy.checkRules(call, judged);
   if (refused || !policy.mayAsk) return refused ?? { decision: 'allowed', by: 'policy', call };
   // the schema of the tool says nothing about a URI

@@ -11,7 +11,7 @@ import {
   within,
 } from '@pocket-agent/kit';
 import type { JudgedTool } from '../access/capabilities.ts';
-import { denied, type Refused, type Verdict } from '../access/policy.ts';
+import { type CallVerdict, denied, type Refused } from '../access/policy.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import { bothAsking, whileAsking } from '../run/run-context.ts';
 import { type ActiveCall, maySuspend, note, type StepCalls } from './step-calls.ts';
@@ -93,7 +93,7 @@ function isOutOfReach({ step, request: { call, from }, record }: ActiveCall): bo
   return from.names.includes(name) || entry?.source.providerTool?.(entry.tool) !== undefined;
 }
 
-function allowed(call: ToolCall): Verdict {
+function allowed(call: ToolCall): CallVerdict {
   return { decision: 'allowed', by: 'policy', call };
 }
 
@@ -107,7 +107,7 @@ interface CalledTool {
   judged: JudgedTool;
 }
 
-async function approval({ step, request, record }: ActiveCall, { entry, judged }: CalledTool): Promise<Verdict> {
+async function approval({ step, request, record }: ActiveCall, { entry, judged }: CalledTool): Promise<CallVerdict> {
   const { policy, signal } = step.context;
   const { call } = record;
   note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });

@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
-import type { Verdict } from '../access/policy.ts';
+import type { CallVerdict } from '../access/policy.ts';
 import type { ToolMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { UnsignedEvent } from '../run/events.ts';
@@ -163,7 +163,10 @@ export function newCall(step: StepCalls, request: RequestedCall, stop: RunStop):
 }
 
 /** Notes in the record what was decided. */
-export function note(record: CallRecord, { decision, by, reason }: Pick<Verdict, 'decision' | 'by' | 'reason'>): void {
+export function note(
+  record: CallRecord,
+  { decision, by, reason }: Pick<CallVerdict, 'decision' | 'by' | 'reason'>,
+): void {
   record.decision = decision;
   record.by = by;
   record.reason = reason;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type LanguageModel, PocketAgent, Router, resolveModel } from 'pocket-agent';
+import { knownProviders } from 'pocket-agent/internal';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -22,11 +23,11 @@ async function node(program: string, args: readonly string[], cwd: string): Prom
   return stdout;
 }
 
-/** By package: each of its prefixes, those of LiteLLM included. */
+/** By package: every prefix, those of LiteLLM included. */
 const packages = {
   '@ai-sdk/alibaba': ['alibaba', 'dashscope'],
-  '@ai-sdk/amazon-bedrock': ['amazon-bedrock', 'bedrock'],
-  '@ai-sdk/anthropic': ['anthropic'],
+  '@ai-sdk/amazon-bedrock': ['amazon-bedrock', 'bedrock', 'bedrock_converse'],
+  '@ai-sdk/anthropic': ['anthropic', 'claude'],
   '@ai-sdk/azure': ['azure'],
   '@ai-sdk/baseten': ['baseten'],
   '@ai-sdk/cerebras': ['cerebras'],
@@ -36,14 +37,14 @@ const packages = {
   '@ai-sdk/fireworks': ['fireworks', 'fireworks_ai'],
   '@ai-sdk/gateway': ['gateway', 'vercel_ai_gateway'],
   '@ai-sdk/google': ['google', 'gemini'],
-  '@ai-sdk/google-vertex': ['google-vertex', 'vertex', 'vertex_ai'],
+  '@ai-sdk/google-vertex': ['google-vertex', 'vertex', 'vertex_ai', 'vertex_ai_beta'],
   '@ai-sdk/groq': ['groq'],
   '@ai-sdk/huggingface': ['huggingface'],
   '@ai-sdk/minimax': ['minimax'],
   '@ai-sdk/mistral': ['mistral'],
   '@ai-sdk/moonshotai': ['moonshotai', 'moonshot'],
   '@ai-sdk/open-responses': ['open-responses'],
-  '@ai-sdk/openai': ['openai'],
+  '@ai-sdk/openai': ['openai', 'chatgpt'],
   '@ai-sdk/openai-compatible': [
     'openai-compatible',
     'ollama',
@@ -56,9 +57,11 @@ const packages = {
     'hosted_vllm',
     'litellm',
     'litellm_proxy',
+    'openai_like',
+    'custom_openai',
   ],
   '@ai-sdk/perplexity': ['perplexity'],
-  '@ai-sdk/togetherai': ['togetherai', 'together_ai'],
+  '@ai-sdk/togetherai': ['togetherai', 'together_ai', 'together'],
   '@ai-sdk/xai': ['xai'],
   '@openrouter/ai-sdk-provider': ['openrouter'],
 };
@@ -66,6 +69,8 @@ const packages = {
 test('without the package of a provider, the error is the npm install line', async () => {
   const program = fileURLToPath(new URL('../fixtures/programs/without-providers.ts', import.meta.url));
   const rows = Object.entries(packages).flatMap(([name, prefixes]) => prefixes.map((prefix) => ({ name, prefix })));
+  const known = knownProviders.flatMap(({ prefix, aliases }) => [prefix, ...aliases]);
+  expect(rows.map(({ prefix }) => prefix).sort()).toEqual(known.sort());
   const models = rows.map(({ prefix }) => `${prefix}/some-model`);
   const stdout = await node(program, ['sk-secret', ...models], folder);
   expect(JSON.parse(stdout)).toEqual(

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { knownProviders } from 'pocket-agent/internal';
 import { expect, test } from 'vitest';
 import { publicEntries, publicNames } from '../../../../scripts/docs/public-names.ts';
 
@@ -87,4 +88,13 @@ test('every flag in the help of a command is documented', () => {
   const flags = help.flatMap((file) => read(file).match(/(?<![\w-])--[a-z][a-z-]+/g) ?? []);
   expect(flags.length).toBeGreaterThan(20);
   expect(missing(flags)).toEqual([]);
+});
+
+test('docs/models.md names every model provider with its package and variables', () => {
+  const text = read('docs/models.md');
+  for (const { prefix, aliases, packageName, keyVariables } of knownProviders) {
+    const row = text.split('\n').find((line) => line.startsWith(`| \`${prefix}/…\``)) ?? '';
+    const names = [...aliases.map((alias) => `${alias}/…`), packageName, ...keyVariables];
+    for (const name of names) expect(row, prefix).toContain(`\`${name}\``);
+  }
 });
