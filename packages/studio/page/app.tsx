@@ -5,6 +5,7 @@ import { ApprovalsView } from './approvals/approvals-view.tsx';
 import { ChatView } from './chat/chat-view.tsx';
 import { CostView } from './cost/cost-view.tsx';
 import { DurableView } from './durable/durable-view.tsx';
+import { GatewaysView } from './gateways/gateways-view.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette } from './palette.tsx';
 import { useKnown, useRoute } from './parts/hooks.ts';
@@ -40,6 +41,7 @@ function View({ view, rest: [first, second] }: { view: string; rest: string[] })
   if (view === 'runs') return <RunsView runId={first} selected={second} />;
   if (view === 'tools') return <ToolsView agent={first} tool={second} />;
   if (view === 'cost') return <CostView />;
+  if (view === 'gateways') return <GatewaysView />;
   if (view === 'durable') return <DurableView runId={first} />;
   return <ChatView key={first ?? ''} chatId={first} />;
 }

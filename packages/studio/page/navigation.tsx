@@ -13,8 +13,12 @@ const views = [
 ] as const;
 
 export function Navigation({ view }: { view: string }): VNode {
-  const { questions, hasDurableRuns } = useKnown();
-  const shown = hasDurableRuns ? [...views, ['durable', 'Durable'] as const] : views;
+  const { questions, hasDurableRuns, hasGateways } = useKnown();
+  const shown = [
+    ...views,
+    ...(hasDurableRuns ? [['durable', 'Durable'] as const] : []),
+    ...(hasGateways ? [['gateways', 'Gateways'] as const] : []),
+  ];
   return (
     <nav aria-label="Views">
       <p class="brand">Studio</p>

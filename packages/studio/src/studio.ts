@@ -8,7 +8,10 @@ import {
   configError,
   errorText,
   hasMethods,
+  isRecord,
+  listOf,
   nonEmptyRule,
+  nonEmptyString,
   nullable,
   nullableString,
   OptionSet,
@@ -20,6 +23,7 @@ import type { Conversations } from '@pocket-agent/store';
 import { PocketAgent } from 'pocket-agent';
 import { makeApi } from './server/api.ts';
 import { readPage } from './server/page.ts';
+import type { AttachedGateway } from './state/gateways.ts';
 import { Workspace } from './state/workspace.ts';
 
 /** What the studio shows, and where. */
@@ -30,6 +34,8 @@ export interface StudioOptions {
   conversations?: Conversations;
   /** Runs of other processes, such as workers, from `openRuns()` of `@pocket-agent/runs`: to see them and answer their questions. */
   runs?: Runs;
+  /** Gateways that run elsewhere: to see their calls and answer their questions. */
+  gateways?: readonly AttachedGateway[];
   /** Default 127.0.0.1: only this machine. */
   host?: string;
   /** Default 0: any free port, see `url`. */
@@ -49,6 +55,7 @@ export interface Studio {
 const studioOptions = new OptionSet<StudioOptions>('openStudio', {
   agents: objectRule,
   conversations: nullable('what openConversations() returns', (value) => hasMethods(value, 'forOwner')),
+  gateways: listOf('a list of { url, token }', isGateway),
   runs: nullable('what openRuns() returns', (value) => hasMethods(value, 'questions', 'answer')),
   host: nullableString,
   port: nullable('a number', (value) => typeof value === 'number'),
@@ -68,6 +75,7 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
     agents,
     conversations: options.conversations,
     runs: options.runs,
+    gateways: options.gateways ?? [],
     logger: stderrLogger(),
   });
   const api = makeApi(workspace, token);
@@ -85,7 +93,7 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
   await startListening(server, host, port).catch((error) => {
     throw configError(errorText(error), error);
   });
-  workspace.durable?.start();
+  workspace.start();
   return {
     url: `http://${shownHost}:${(server.address() as AddressInfo).port}/#token=${token}`,
     async close() {
@@ -95,4 +103,10 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
       await closed;
     },
   };
+}
+
+function isGateway(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { url, token } = value;
+  return typeof url === 'string' && URL.canParse(url) && /^https?:/.test(url) && nonEmptyString(token) !== undefined;
 }

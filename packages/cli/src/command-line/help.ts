@@ -183,6 +183,8 @@ Options:
   -m, --model NAME     use this model instead of those in the files
 ${sourceWithoutAgent}${access}      --conversations DATABASE  save conversations in this SQLite file or postgres:// URL; default: in memory
       --runs DATABASE  show the durable runs of workers, and answer their questions: a SQLite file or postgres:// URL
+      --gateway URL    show the calls of a running gateway, and answer its questions, with the token in
+                       POCKET_AGENT_GATEWAY_TOKEN; may be repeated
       --host NAME      the address to listen on; default: 127.0.0.1, only this machine
       --port NUMBER    default: any free port
 `,

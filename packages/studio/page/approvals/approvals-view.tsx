@@ -1,5 +1,6 @@
 // All questions that wait, of all conversations.
 import type { VNode } from 'preact';
+import type { Question } from '../../src/wire/wire.ts';
 import { address, useKnown } from '../parts/hooks.ts';
 import { FormCard } from './form-card.tsx';
 import { QuestionCard } from './question-card.tsx';
@@ -20,13 +21,7 @@ export function ApprovalsView(): VNode {
         {[...questions.values()].map((question) => (
           <li key={question.id}>
             <p>
-              {question.runId === undefined ? (
-                <a href={address('chat', question.chatId)}>
-                  {chats.get(question.chatId)?.info.title ?? 'Conversation'}
-                </a>
-              ) : (
-                <a href={address('durable', question.runId)}>Durable run {question.runId}</a>
-              )}
+              <Origin question={question} title={chats.get(question.chatId)?.info.title} />
             </p>
             {question.kind === 'form' ? <FormCard question={question} /> : <QuestionCard question={question} />}
           </li>
@@ -34,4 +29,11 @@ export function ApprovalsView(): VNode {
       </ul>
     </section>
   );
+}
+
+function Origin({ question, title }: { question: Question; title: string | undefined }): VNode {
+  const { gateway, runId, chatId } = question;
+  if (gateway !== undefined) return <a href={address('gateways')}>Gateway {gateway}</a>;
+  if (runId !== undefined) return <a href={address('durable', runId)}>Durable run {runId}</a>;
+  return <a href={address('chat', chatId)}>{title ?? 'Conversation'}</a>;
 }

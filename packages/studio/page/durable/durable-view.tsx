@@ -1,45 +1,13 @@
 // Durable runs of other processes, and the journal of one of them.
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { DurableRun, DurableRunDetails } from '../../src/wire/wire.ts';
 import { clock, dollars } from '../parts/format.ts';
-import { address, useAction, useConnection } from '../parts/hooks.ts';
+import { address, useAction, useConnection, usePolled } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { Wide } from '../parts/wide.tsx';
 
-/** Other processes advance the runs, so the view asks again. */
-const REFRESH_MS = 2_000;
-
 export function DurableView({ runId }: { runId: string | undefined }): VNode {
   return runId ? <OneRun key={runId} id={runId} /> : <AllRuns />;
-}
-
-/** What an address of the studio answers, again and again. */
-function usePolled<Value>(path: string): { value: Value | undefined; error: string } {
-  const connection = useConnection();
-  const [value, setValue] = useState<Value>();
-  const [error, setError] = useState('');
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isOver = false;
-    const ask = async () => {
-      try {
-        const found = await connection.get<Value>(path);
-        if (isOver) return;
-        setValue(found);
-        setError('');
-      } catch (failure) {
-        if (!isOver) setError(failure instanceof Error ? failure.message : String(failure));
-      }
-      if (!isOver) timer = setTimeout(ask, REFRESH_MS);
-    };
-    void ask();
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
-  }, [connection, path]);
-  return { value, error };
 }
 
 function AllRuns(): VNode {

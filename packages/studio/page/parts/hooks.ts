@@ -66,3 +66,34 @@ export function useAction(): { error: string; isBusy: boolean; act(work: () => P
   }, []);
   return { error, isBusy, act };
 }
+
+/** What other processes do is asked for again and again. */
+const REFRESH_MS = 2_000;
+
+/** What an address of the studio answers, again and again. */
+export function usePolled<Value>(path: string): { value: Value | undefined; error: string } {
+  const connection = useConnection();
+  const [value, setValue] = useState<Value>();
+  const [error, setError] = useState('');
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const ask = async () => {
+      try {
+        const found = await connection.get<Value>(path);
+        if (isOver) return;
+        setValue(found);
+        setError('');
+      } catch (failure) {
+        if (!isOver) setError(failure instanceof Error ? failure.message : String(failure));
+      }
+      if (!isOver) timer = setTimeout(ask, REFRESH_MS);
+    };
+    void ask();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [connection, path]);
+  return { value, error };
+}

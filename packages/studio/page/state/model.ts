@@ -73,6 +73,7 @@ export interface ChatState {
 
 export interface State {
   hasDurableRuns: boolean;
+  hasGateways: boolean;
   agents: readonly AgentInfo[];
   chats: ReadonlyMap<string, ChatState>;
   runs: ReadonlyMap<string, RunState>;
@@ -83,6 +84,7 @@ export interface State {
 
 export const emptyState: State = {
   hasDurableRuns: false,
+  hasGateways: false,
   agents: [],
   chats: new Map(),
   runs: new Map(),

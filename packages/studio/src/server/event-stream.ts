@@ -14,7 +14,8 @@ export function eventStream(workspace: Workspace, after: number): Response {
   const isReset = journal.hasLost(after);
   const snapshot: Line = {
     seq: isReset ? 0 : after,
-    ...{ type: 'snapshot', isReset, agents: workspace.agents(), hasDurableRuns: workspace.durable !== undefined },
+    ...{ type: 'snapshot', isReset, agents: workspace.agents() },
+    ...{ hasDurableRuns: workspace.durable !== undefined, hasGateways: workspace.gateways !== undefined },
     ...{ chats: workspace.chats(), questions: workspace.questions.list() },
   };
   const lines = journal.follow(isReset ? 0 : after, leaving.signal);

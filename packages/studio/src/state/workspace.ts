@@ -6,6 +6,7 @@ import type { Message, PocketAgent } from 'pocket-agent';
 import type { AgentInfo, ChatInfo, Replay, SavedChat, ServerOffers, ToolList } from '../wire/wire.ts';
 import { Chat } from './chat.ts';
 import { DurableRuns } from './durable-runs.ts';
+import { type AttachedGateway, Gateways } from './gateways.ts';
 import { Journal } from './journal.ts';
 import { ModelCalls } from './model-calls.ts';
 import { Questions } from './questions.ts';
@@ -22,6 +23,7 @@ interface WorkspaceOptions {
   agents: ReadonlyMap<string, PocketAgent<unknown>>;
   conversations: Conversations | undefined;
   runs: Runs | undefined;
+  gateways: readonly AttachedGateway[];
   logger: Logger;
 }
 
@@ -49,11 +51,20 @@ export class Workspace {
 
   /** Runs of other processes. */
   readonly durable: DurableRuns | undefined;
+  /** Gateways elsewhere. */
+  readonly gateways: Gateways | undefined;
 
-  constructor({ agents, conversations, runs, logger }: WorkspaceOptions) {
+  constructor({ agents, conversations, runs, gateways, logger }: WorkspaceOptions) {
     this.#agents = agents;
     this.durable = runs && new DurableRuns(runs, this.questions, logger);
+    this.gateways = gateways.length > 0 ? new Gateways(gateways, this.questions, logger) : undefined;
     this.#saved = conversations && new SavedChats(conversations, [...agents.keys()]);
+  }
+
+  /** Begins to show what other processes ask. */
+  start(): void {
+    this.durable?.start();
+    this.gateways?.start();
   }
 
   agents(): AgentInfo[] {
@@ -141,6 +152,7 @@ export class Workspace {
 
   async close(): Promise<void> {
     this.durable?.close();
+    this.gateways?.close();
     await Promise.all([...this.#chats.values()].map((chat) => chat.close()));
     this.#chats.clear();
   }

@@ -32,10 +32,12 @@ export interface SavedChat {
 
 interface Asked {
   id: string;
-  /** Empty if a durable run asks. */
+  /** Empty if a durable run or a gateway asks. */
   chatId: string;
   /** The id of the durable run that asks. */
   runId?: string;
+  /** The host of the gateway that asks. */
+  gateway?: string;
   askedAt: number;
 }
 
@@ -156,6 +158,28 @@ export interface DurableRunDetails {
   events: RunEvent[];
 }
 
+/** A gateway that the studio is attached to. */
+export interface GatewayInfo {
+  name: string;
+  /** Questions that wait for an answer. */
+  waiting: number;
+  /** Why it cannot be read; empty if it can. */
+  problem: string;
+  /** The calls of its servers; absent without the token of its metrics. */
+  servers: GatewayCalls[] | undefined;
+}
+
+/** The calls of one server behind a gateway, since the gateway was started. */
+export interface GatewayCalls {
+  server: string;
+  isUp: boolean;
+  calls: number;
+  failed: number;
+  /** Calls that a rule or a person refused. */
+  denied: number;
+  meanMs: number;
+}
+
 /** An entry of the journal. */
 export type Entry =
   | { type: 'chat'; chat: ChatInfo }
@@ -176,6 +200,7 @@ export interface Snapshot {
   isReset: boolean;
   /** Whether the studio is attached to durable runs. */
   hasDurableRuns: boolean;
+  hasGateways: boolean;
   agents: AgentInfo[];
   chats: ChatInfo[];
   questions: Question[];

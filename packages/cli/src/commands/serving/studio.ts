@@ -23,6 +23,7 @@ const studioOptions = {
   model: { type: 'string', short: 'm' },
   conversations: { type: 'string' },
   runs: { type: 'string' },
+  gateway: { type: 'string', multiple: true },
   host: { type: 'string' },
   port: { type: 'string' },
 } as const;
@@ -50,8 +51,9 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     const { openStudio } = await import('@pocket-agent/studio');
     const place = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
     runs = values.runs ? await openDurableRuns(values.runs) : undefined;
+    const gateways = (values.gateway ?? []).map(attachedGateway);
     const kept = { ...(chats ? { conversations: chats } : {}), ...(runs ? { runs } : {}) };
-    const studio = await openStudio({ agents: Object.fromEntries(agents), ...kept, ...place });
+    const studio = await openStudio({ agents: Object.fromEntries(agents), ...kept, ...place, gateways });
     tell(`studio: ${studio.url}`);
     await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
     await studio.close();
@@ -61,6 +63,16 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     await runs?.close();
     await chats?.close();
   }
+}
+
+function attachedGateway(url: string): { url: string; token: string; metricsToken?: string } {
+  const { POCKET_AGENT_GATEWAY_TOKEN: token = '', POCKET_AGENT_GATEWAY_METRICS_TOKEN: metricsToken } = process.env;
+  if (token === '')
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'Set POCKET_AGENT_GATEWAY_TOKEN to the token of an approver: pocket-agent gateway token add NAME --approver',
+    );
+  return { url, token, ...(metricsToken ? { metricsToken } : {}) };
 }
 
 /** Opens the runs of other processes, to show them and to answer their questions. */
