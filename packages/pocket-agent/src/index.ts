@@ -18,6 +18,7 @@ export type { AuditRecord } from './access/audit.ts';
 export {
   type Capability,
   capabilityOf,
+  type HiddenTool,
   type JudgedTool,
   type Judgement,
   judge,

@@ -20,7 +20,7 @@ import {
 } from '@pocket-agent/kit';
 import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
-import { PocketAgent } from 'pocket-agent';
+import { PocketAgent, type Router } from 'pocket-agent';
 import { makeApi } from './server/api.ts';
 import { readPage } from './server/page.ts';
 import type { AttachedGateway } from './state/gateways.ts';
@@ -34,6 +34,8 @@ export interface StudioOptions {
   conversations?: Conversations;
   /** Runs of other processes, such as workers, from `openRuns()` of `@pocket-agent/runs`: to see them and answer their questions. */
   runs?: Runs;
+  /** Routers by the name that the page shows, to see their deployments: calls, cooldowns, and who waits. */
+  routers?: Readonly<Record<string, Router>>;
   /** Gateways that run elsewhere: to see their calls and answer their questions. */
   gateways?: readonly AttachedGateway[];
   /** Default 127.0.0.1: only this machine. */
@@ -55,6 +57,7 @@ export interface Studio {
 const studioOptions = new OptionSet<StudioOptions>('openStudio', {
   agents: objectRule,
   conversations: nullable('what openConversations() returns', (value) => hasMethods(value, 'forOwner')),
+  routers: { expected: 'an object of routers by name', accepts: isRouters },
   gateways: listOf('a list of { url, token }', isGateway),
   runs: nullable('what openRuns() returns', (value) => hasMethods(value, 'questions', 'answer')),
   host: nullableString,
@@ -76,6 +79,7 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
     conversations: options.conversations,
     runs: options.runs,
     gateways: options.gateways ?? [],
+    routers: new Map(Object.entries(options.routers ?? {})),
     logger: stderrLogger(),
   });
   const api = makeApi(workspace, token);
@@ -103,6 +107,10 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
       await closed;
     },
   };
+}
+
+function isRouters(value: unknown): boolean {
+  return isRecord(value) && Object.values(value).every((each) => hasMethods(each, 'status'));
 }
 
 function isGateway(value: unknown): boolean {

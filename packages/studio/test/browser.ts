@@ -1,7 +1,11 @@
 // Debian's chromium, driven by playwright-core.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Client } from './world.ts';
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 export interface Visit {
   page: Page;
@@ -50,4 +54,20 @@ export const message = (page: Page) => page.getByRole('textbox', { name: 'Messag
 async function say(page: Page, text: string): Promise<void> {
   await message(page).fill(text);
   await page.keyboard.press('Enter');
+}
+
+/** Serious faults of accessibility, and whether a line is wider than the screen. */
+export async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(axe, 'utf8')); // a script tag of its own would be refused by the page
+  const found = await page.evaluate(async () => {
+    const { axe: checker } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await checker.run();
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+  const fits = await page.evaluate('document.documentElement.scrollWidth <= innerWidth');
+  return fits ? found : [...found, 'wider than the screen'];
 }

@@ -43,6 +43,12 @@ export interface JudgedTool extends Judgement {
   tool: Tool;
 }
 
+/** A tool that a rule hides from the model. */
+export interface HiddenTool extends JudgedTool {
+  /** The rule: the profile of the agent, or its filter. */
+  reason: string;
+}
+
 /** What the configuration says about a server's tools. */
 export interface ServerTrust {
   /** False: ignore the server's own claims about its tools. Default true. */

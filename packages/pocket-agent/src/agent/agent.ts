@@ -11,7 +11,7 @@ import {
 } from '@pocket-agent/kit';
 import { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
-import type { JudgedTool } from '../access/capabilities.ts';
+import type { HiddenTool, JudgedTool } from '../access/capabilities.ts';
 import { fileParts, isImagePart } from '../base/file-input.ts';
 import {
   copyMessage,
@@ -26,7 +26,7 @@ import {
 import type { JsonSchema } from '../base/value-schema.ts';
 import type { Compaction } from '../compaction/compactor.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
-import type { RunTotals } from '../cost/budget.ts';
+import type { BudgetLimits, RunTotals } from '../cost/budget.ts';
 import { Ledger } from '../cost/ledger.ts';
 import type { ConversationLog } from '../history/conversation-log.ts';
 import { History } from '../history/history.ts';
@@ -163,6 +163,12 @@ export class PocketAgent<Answer = string> {
   /** The history, oldest first, frozen. Runs change it; programs with `addMessage`, `addUserMessage` and `resetMessages`. */
   get messages(): readonly Message[] {
     return this.#parts.history.messages;
+  }
+
+  /** What one run may use up at most, sub-agents included; undefined: no limit. */
+  get budget(): BudgetLimits {
+    const { maxTokens, maxCostUsd, maxToolCalls } = this.#parts.settings;
+    return { maxTokens, maxCostUsd, maxToolCalls };
   }
 
   /** Usage of this agent since it was created, sub-agents included. */
@@ -350,6 +356,16 @@ export class PocketAgent<Answer = string> {
   async listTools(signal: AbortSignal = neverAborted()): Promise<JudgedTool[]> {
     const table = await this.#tools.collect(signal, 'all');
     return [...table.allowed((tool) => this.#parts.access.refusal(tool)).entries];
+  }
+
+  /** The tools that the model of this agent may not see, and the rule of `access` that hides each. */
+  async listHiddenTools(signal: AbortSignal = neverAborted()): Promise<HiddenTool[]> {
+    const { entries } = await this.#tools.collect(signal, 'all');
+    return [...entries].flatMap((entry) => {
+      const reason = this.#parts.access.refusal(entry);
+      const { name, tool, capability, from } = entry;
+      return reason === undefined ? [] : [{ name, tool, capability, from, reason }];
+    });
   }
 
   /** What clients may list and read when this agent is served over MCP. */

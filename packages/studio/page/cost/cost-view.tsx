@@ -1,17 +1,19 @@
-// Tokens and dollars since the studio was started, by agent, model, day and tool.
+// Tokens and dollars since the studio was started, by agent, model, day and tool; budgets of runs, and routers.
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { dollars, duration } from '../parts/format.ts';
 import { useKnown } from '../parts/hooks.ts';
 import { Wide } from '../parts/wide.tsx';
 import { byAgent, byDay, byModel, costBy, timeByTool } from '../state/totals.ts';
+import { Budgets } from './budgets.tsx';
+import { Routers } from './routers.tsx';
 
 export function CostView(): VNode {
-  const { runs } = useKnown();
+  const { runs, hasRouters } = useKnown();
   const tools = useMemo(() => timeByTool(runs.values()), [runs]);
   return (
     <section class="page">
-      <h1>Cost</h1>
+      <h1>Cost and limits</h1>
       {runs.size === 0 && <p class="empty">No agent has run yet.</p>}
       {groups.map(([title, name, nameOf]) => (
         <CostTable key={title} title={title} name={name} rows={costBy(runs.values(), nameOf)} />
@@ -45,6 +47,8 @@ export function CostView(): VNode {
           </Wide>
         </>
       )}
+      <Budgets />
+      {hasRouters && <Routers />}
     </section>
   );
 }

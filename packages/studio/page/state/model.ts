@@ -74,6 +74,7 @@ export interface ChatState {
 export interface State {
   hasDurableRuns: boolean;
   hasGateways: boolean;
+  hasRouters: boolean;
   agents: readonly AgentInfo[];
   chats: ReadonlyMap<string, ChatState>;
   runs: ReadonlyMap<string, RunState>;
@@ -85,6 +86,7 @@ export interface State {
 export const emptyState: State = {
   hasDurableRuns: false,
   hasGateways: false,
+  hasRouters: false,
   agents: [],
   chats: new Map(),
   runs: new Map(),

@@ -37,12 +37,20 @@ export function reduce(state: State, line: Line): State {
 
 function withSnapshot(
   state: State,
-  { agents, chats, questions, hasDurableRuns, hasGateways }: Extract<Line, { type: 'snapshot' }>,
+  { agents, chats, questions, hasDurableRuns, hasGateways, hasRouters }: Extract<Line, { type: 'snapshot' }>,
 ): State {
   const open = new Set(chats.map(({ id }) => id));
   const kept = new Map([...state.chats].filter(([id]) => open.has(id)));
   const waiting = new Map<string, Question>(questions.map((question) => [question.id, question]));
-  return chats.reduce(withChat, { ...state, agents, hasDurableRuns, hasGateways, chats: kept, questions: waiting });
+  return chats.reduce(withChat, {
+    ...state,
+    agents,
+    hasDurableRuns,
+    hasGateways,
+    hasRouters,
+    chats: kept,
+    questions: waiting,
+  });
 }
 
 function withChat(state: State, info: ChatInfo): State {

@@ -1,6 +1,6 @@
 // Sums over all runs that the page knows.
 import type { ToolInfo } from '../../src/wire/wire.ts';
-import type { RunState, ToolState } from './model.ts';
+import type { RunState, State, ToolState } from './model.ts';
 
 type NameOf = (run: RunState) => string;
 
@@ -34,6 +34,21 @@ export function timeByTool(runs: Iterable<RunState>) {
   return [...Map.groupBy(callsIn(runs), ({ name }) => name)]
     .map(([name, own]) => ({ name, ...figures(own) }))
     .sort((a, b) => b.calls - a.calls);
+}
+
+/** The most that single runs of an agent of the studio have used, each kind by itself. Runs of sub-agents count for the run above. */
+export function largestRun({ runs, chats }: Pick<State, 'runs' | 'chats'>, agent: string) {
+  const children = Map.groupBy(runs.values(), ({ parentRunId }) => parentRunId);
+  const within = (run: RunState): RunState[] => [run, ...(children.get(run.id) ?? []).flatMap(within)];
+  const agentOf = ({ chatId, agentName }: RunState) => chats.get(chatId)?.info.agent ?? agentName;
+  const own = [...runs.values()].filter((run) => run.parentRunId === undefined && agentOf(run) === agent);
+  const used = own.map((run) => {
+    const [total] = costBy(within(run), () => '');
+    const toolCalls = callsIn(within(run)).length;
+    return { tokens: (total?.inputTokens ?? 0) + (total?.outputTokens ?? 0), costUsd: total?.costUsd ?? 0, toolCalls };
+  });
+  const most = (key: 'tokens' | 'costUsd' | 'toolCalls') => Math.max(0, ...used.map((each) => each[key]));
+  return { tokens: most('tokens'), costUsd: most('costUsd'), toolCalls: most('toolCalls') };
 }
 
 /** The calls of tools that are from a server. */

@@ -82,11 +82,12 @@ export function ToolsView({ agent, tool: name }: { agent: string | undefined; to
               {each.name}
             </a>{' '}
             <span class={`capability ${each.capability}`}>{each.capability}</span>{' '}
-            {each.exposure && <span class="soft">{each.exposure}</span>}
+            {each.exposure && <span class="soft">{each.exposure}</span>}{' '}
+            {each.hiddenBy && <span class="hidden-tool">hidden: {each.hiddenBy}</span>}
             <p class="soft cut">{each.description}</p>
             {each === tool && (
               <>
-                <ToolForm key={each.name} agent={chosen ?? ''} tool={each} />
+                {each.hiddenBy === undefined && <ToolForm key={each.name} agent={chosen ?? ''} tool={each} />}
                 <h4>Input schema</h4>
                 <JsonTree value={each.inputSchema} />
                 {each.outputSchema !== undefined && (

@@ -80,6 +80,7 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     await durable().cancel(context.req.param('id'));
     return context.json({});
   });
+  api.get('/routers', async (context) => context.json(await workspace.routers()));
   api.get('/gateways', async (context) => context.json((await workspace.gateways?.list()) ?? []));
   api.get('/saved', async (context) => context.json(await workspace.savedChats(context.req.query('words') ?? '')));
   api.post('/chats/:id/open', async (context) =>

@@ -16,6 +16,7 @@ export function eventStream(workspace: Workspace, after: number): Response {
     seq: isReset ? 0 : after,
     ...{ type: 'snapshot', isReset, agents: workspace.agents() },
     ...{ hasDurableRuns: workspace.durable !== undefined, hasGateways: workspace.gateways !== undefined },
+    hasRouters: workspace.hasRouters,
     ...{ chats: workspace.chats(), questions: workspace.questions.list() },
   };
   const lines = journal.follow(isReset ? 0 : after, leaving.signal);

@@ -2,8 +2,8 @@
 import { errorText, type Logger } from '@pocket-agent/kit';
 import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
-import type { Message, PocketAgent } from 'pocket-agent';
-import type { AgentInfo, ChatInfo, Replay, SavedChat, ServerOffers, ToolList } from '../wire/wire.ts';
+import type { JudgedTool, Message, PocketAgent, Router } from 'pocket-agent';
+import type { AgentInfo, ChatInfo, Replay, RouterInfo, SavedChat, ServerOffers, ToolList } from '../wire/wire.ts';
 import { Chat } from './chat.ts';
 import { DurableRuns } from './durable-runs.ts';
 import { type AttachedGateway, Gateways } from './gateways.ts';
@@ -24,6 +24,7 @@ interface WorkspaceOptions {
   conversations: Conversations | undefined;
   runs: Runs | undefined;
   gateways: readonly AttachedGateway[];
+  routers: ReadonlyMap<string, Router>;
   logger: Logger;
 }
 
@@ -44,6 +45,7 @@ export class Workspace {
   readonly questions = new Questions(this.journal);
   readonly modelCalls = new ModelCalls();
   readonly #agents: ReadonlyMap<string, PocketAgent<unknown>>;
+  readonly #routers: ReadonlyMap<string, Router>;
   readonly #chats = new Map<string, Chat>();
   readonly #saved: SavedChats | undefined;
   /** Saved conversations that are being opened. */
@@ -54,8 +56,9 @@ export class Workspace {
   /** Gateways elsewhere. */
   readonly gateways: Gateways | undefined;
 
-  constructor({ agents, conversations, runs, gateways, logger }: WorkspaceOptions) {
+  constructor({ agents, conversations, runs, gateways, routers, logger }: WorkspaceOptions) {
     this.#agents = agents;
+    this.#routers = routers;
     this.durable = runs && new DurableRuns(runs, this.questions, logger);
     this.gateways = gateways.length > 0 ? new Gateways(gateways, this.questions, logger) : undefined;
     this.#saved = conversations && new SavedChats(conversations, [...agents.keys()]);
@@ -68,8 +71,9 @@ export class Workspace {
   }
 
   agents(): AgentInfo[] {
-    return [...this.#agents].map(([name, { llmModel, roleDescription }]) => ({
+    return [...this.#agents].map(([name, { llmModel, roleDescription, budget }]) => ({
       name,
+      budget,
       model: typeof llmModel === 'string' ? llmModel : `${llmModel.provider}/${llmModel.modelId}`,
       ...(roleDescription === undefined ? {} : { description: roleDescription }),
     }));
@@ -111,13 +115,23 @@ export class Workspace {
 
   async tools(agentName: string, signal: AbortSignal): Promise<ToolList> {
     const agent = this.agent(agentName);
-    const tools = (await agent.listTools(signal)).map(({ name, capability, tool }) => ({
-      ...{ name, capability, description: tool.description },
+    const shown = ({ name, capability, tool }: JudgedTool, hiddenBy?: string) => ({
+      ...{ name, capability, description: tool.description, hiddenBy },
       ...{ inputSchema: tool.inputSchema, outputSchema: tool.outputSchema },
       ...{ group: agent.mcpClient.group(tool)?.name, exposure: agent.mcpClient.exposure(tool) },
-    }));
+    });
+    const visible = (await agent.listTools(signal)).map((tool) => shown(tool));
+    const hidden = (await agent.listHiddenTools(signal)).map((tool) => shown(tool, tool.reason));
     const servers = [...agent.mcpClient.status].map(([name, { status, reason }]) => ({ name, status, reason }));
-    return { tools, servers };
+    return { tools: [...visible, ...hidden], servers };
+  }
+
+  get hasRouters(): boolean {
+    return this.#routers.size > 0;
+  }
+
+  routers(): Promise<RouterInfo[]> {
+    return Promise.all([...this.#routers].map(async ([name, router]) => ({ name, status: await router.status() })));
   }
 
   /** Resources and prompts of the servers of an agent. */

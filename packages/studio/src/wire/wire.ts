@@ -1,11 +1,13 @@
 // What the server and the page say to each other. Types only: the page is a program of its own.
 import type { RunEvent, RunStatus } from '@pocket-agent/runs';
-import type { AgentEvent, Capability, Exposure, Message } from 'pocket-agent';
+import type { AgentEvent, BudgetLimits, Capability, Exposure, Message, RouterStatus } from 'pocket-agent';
 
 export interface AgentInfo {
   name: string;
   description?: string;
   model: string;
+  /** What one run may use up at most. */
+  budget: BudgetLimits;
 }
 
 export interface ChatInfo {
@@ -118,6 +120,8 @@ export interface ToolInfo {
   description: string | undefined;
   inputSchema: unknown;
   outputSchema: unknown;
+  /** Why the model does not see it and nothing may call it. */
+  hiddenBy: string | undefined;
 }
 
 export interface ToolList {
@@ -180,6 +184,12 @@ export interface GatewayCalls {
   meanMs: number;
 }
 
+/** A router, by the name that the studio was given for it. */
+export interface RouterInfo {
+  name: string;
+  status: RouterStatus;
+}
+
 /** An entry of the journal. */
 export type Entry =
   | { type: 'chat'; chat: ChatInfo }
@@ -201,6 +211,7 @@ export interface Snapshot {
   /** Whether the studio is attached to durable runs. */
   hasDurableRuns: boolean;
   hasGateways: boolean;
+  hasRouters: boolean;
   agents: AgentInfo[];
   chats: ChatInfo[];
   questions: Question[];
