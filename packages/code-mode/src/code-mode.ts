@@ -96,7 +96,10 @@ class CodeMode implements ToolSource {
     const { maxCodeBytes, maxScripts } = this.#options;
     const code = codeIn(args);
     if (Buffer.byteLength(code) > maxCodeBytes) {
-      throw new PocketError('TOOL_ARGUMENTS_INVALID', `The code may have ${maxCodeBytes} bytes. Write shorter code.`);
+      throw new PocketError(
+        'TOOL_ARGUMENTS_INVALID',
+        `The code may have at most ${maxCodeBytes} bytes. Write shorter code.`,
+      );
     }
     if (this.#running >= maxScripts) {
       throw new PocketError('TOOL_FAILED', `${maxScripts} scripts are running already. Try again later.`);

@@ -22,7 +22,10 @@ export class ScriptFiles {
     const { mimeType, data } = dataOf(block);
     this.#bytes += data.length;
     if (this.#bytes > this.#maxBytes) {
-      throw new PocketError('TOOL_FAILED', `The files of a script may have ${this.#maxBytes} characters of base64.`);
+      throw new PocketError(
+        'TOOL_FAILED',
+        `The files of a script may have at most ${this.#maxBytes} characters of base64.`,
+      );
     }
     const id = this.#files.push(block);
     return { $file: id, type: mimeType, bytes: Math.floor((data.length * 3) / 4) };

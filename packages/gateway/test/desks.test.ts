@@ -139,7 +139,7 @@ describe('at the endpoint', () => {
     await expect.poll(async () => (await patient.list()).questions, often).toEqual([]);
   });
 
-  test('a caller has at most 20 open questions, and others are asked still', async () => {
+  test('a caller has at most 20 open questions, and those of other callers are still asked', async () => {
     const world = await started2();
     const token = await world.caller('flood', { profile: 'admin' });
     const client = await clientV2(world.url, token);

@@ -120,7 +120,7 @@ export function testConversations(open: Open, newUrl: () => Promise<string>): vo
     expect(await runs.purge(0)).toBe(2);
   });
 
-  test('a caller has at most so many runs at a time', async () => {
+  test('a caller has at most as many runs at a time as the limit allows', async () => {
     let [running, most] = [0, 0];
     const gates: (() => void)[] = [];
     const work = tool({

@@ -8,9 +8,9 @@ import { expectValidHistory } from '../../pocket-agent/test/helpers.ts';
 import { startPostgres, type TestPostgres } from '../../store/test/postgres.ts';
 import { openRuns } from '../src/index.ts';
 import { eventsOf, newFile, silent } from './agents.ts';
-import { startProgram } from './start-program.ts';
+import { startProgram } from './programs/start-program.ts';
 
-const program = fileURLToPath(new URL('killed-program.ts', import.meta.url));
+const program = fileURLToPath(new URL('programs/killed-program.ts', import.meta.url));
 
 /** Every third write that one run makes, on its own connections or on those of the queue. KILL_STEP=1: each. */
 const WRITES = 60;

@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { expectValidHistory } from '../../pocket-agent/test/helpers.ts';
 import { openRuns } from '../src/index.ts';
 import { eventsOf, newFile, silent } from './agents.ts';
-import type { KilledOptions } from './killed-program.ts';
-import { startProgram } from './start-program.ts';
+import type { KilledOptions } from './programs/killed-program.ts';
+import { startProgram } from './programs/start-program.ts';
 
-const program = fileURLToPath(new URL('killed-program.ts', import.meta.url));
+const program = fileURLToPath(new URL('programs/killed-program.ts', import.meta.url));
 
 const start = (options: KilledOptions) => startProgram(program, options);
 

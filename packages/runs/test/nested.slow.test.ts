@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { expectValidHistory } from '../../pocket-agent/test/helpers.ts';
 import { openRuns, type RunEvent } from '../src/index.ts';
 import { eventsOf, newFile, silent } from './agents.ts';
-import type { NestedOptions } from './nested-program.ts';
-import { startProgram } from './start-program.ts';
+import type { NestedOptions } from './programs/nested-program.ts';
+import { startProgram } from './programs/start-program.ts';
 
-const program = fileURLToPath(new URL('nested-program.ts', import.meta.url));
+const program = fileURLToPath(new URL('programs/nested-program.ts', import.meta.url));
 const start = (options: NestedOptions) => startProgram(program, options);
 
 /** As many as the run makes. */

@@ -9,7 +9,7 @@ import { startPostgres, type TestPostgres } from '../../store/test/postgres.ts';
 import { openRuns } from '../src/index.ts';
 import { eventsOf, newFile, silent } from './agents.ts';
 
-const program = fileURLToPath(new URL('worker-program.ts', import.meta.url));
+const program = fileURLToPath(new URL('programs/worker-program.ts', import.meta.url));
 /** 2,000 in a few minutes: RUNS=2000 */
 const RUNS = Number(process.env.RUNS ?? 200);
 const KILLS = Math.ceil(RUNS / 50);

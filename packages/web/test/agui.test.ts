@@ -424,7 +424,7 @@ describe('a request', () => {
     ['without a caller', () => post(input, { 'x-user': '' }), 401, 'Sign in first.'],
     ['without a thread', () => post({ ...input, threadId: '' }), 400, 'threadId'],
     ['without a run', () => post({ ...input, runId: 7 }), 400, 'runId'],
-    ['without a question', () => post({ ...input, messages: [] }), 400, 'must be of the user'],
+    ['without a question', () => post({ ...input, messages: [] }), 400, 'must come from the user'],
     ['with an answer and a question', () => post({ ...input, resume }), 400, 'ask in the next one'],
     [
       'with an unreadable answer',

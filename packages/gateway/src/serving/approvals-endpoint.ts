@@ -72,7 +72,7 @@ function readAnswer(value: unknown, { hash }: OpenQuestion): GivenAnswer['answer
   const { allow, deny, remember } = value;
   if (value.hash !== undefined && value.hash !== hash) throw new Error('The answer has the hash of another call.');
   if ('deny' in value) {
-    if (typeof deny !== 'string') throw new Error('deny is a string, the reason.');
+    if (typeof deny !== 'string') throw new Error('deny must be a string: the reason.');
     return { deny: nonEmptyString(deny.slice(0, MAX_REASON)) ?? 'it was not approved' };
   }
   if (allow !== true && !isRecord(allow)) throw new Error('allow is true, or an object of other arguments.');

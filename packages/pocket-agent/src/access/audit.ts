@@ -1,7 +1,8 @@
 // Audit records: every call the model asked for, who decided, and the outcome. Secrets are redacted.
 import { appendFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { makeFolder } from '@pocket-agent/kit';
+import { errorText, type Logger, makeFolder } from '@pocket-agent/kit';
+import { REDACTED, redact, redactText } from '../base/redact.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { Unanswered } from './approval.ts';
 import type { Capability } from './capabilities.ts';
@@ -32,6 +33,39 @@ export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'o
   call: ToolCall;
   reason: string | undefined;
 };
+
+interface RecordedRun {
+  agentId: string;
+  caller: string | undefined;
+  path: readonly string[];
+  /** What records leave out. */
+  patterns: readonly RegExp[];
+  logger: Logger;
+}
+
+/** Never throws: the tool has run, so its result must not be lost because a record cannot be made. */
+export function auditRecord({ call, reason, ...decided }: CallRecord, run: RecordedRun): AuditRecord {
+  const { agentId, caller, path, patterns, logger } = run;
+  const orRedacted = <Value>(keep: () => Value): Value | typeof REDACTED => {
+    try {
+      return keep();
+    } catch (error) {
+      logger.error(`The audit record of "${call.name}" leaves out what could not be redacted: ${errorText(error)}`);
+      return REDACTED;
+    }
+  };
+  return {
+    time: new Date().toISOString(),
+    agentId,
+    ...(caller === undefined ? {} : { caller }),
+    path,
+    toolCallId: call.id,
+    tool: call.name,
+    arguments: orRedacted(() => redact(call.arguments, patterns)),
+    ...decided,
+    ...(reason === undefined ? {} : { reason: orRedacted(() => redactText(reason, patterns)) }),
+  };
+}
 
 /** A file of JSON lines; records of parallel calls are written one after another. */
 export class AuditFile {

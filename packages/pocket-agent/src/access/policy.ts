@@ -1,7 +1,6 @@
 // May this call be made? The policy of one run: the rules of its agent, of its parent agents, and of the run itself.
 import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
 import { checkForeign, checkHere, type Verdict } from '@pocket-agent/schema';
-import { REDACTED, redact, redactText } from '../base/redact.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import { withApprovalEvents } from '../tracing/tool-span.ts';
 import type { AccessRules } from './access-rules.ts';
@@ -14,7 +13,7 @@ import {
   needsApproval,
   type Remember,
 } from './approval.ts';
-import type { AuditRecord, CallRecord } from './audit.ts';
+import { type AuditRecord, auditRecord, type CallRecord } from './audit.ts';
 import { type JudgedTool, type Profile, refusalBy } from './capabilities.ts';
 import { fingerprint } from './fingerprints.ts';
 
@@ -208,32 +207,12 @@ export class Policy {
   }
 
   /** The audit record of a call, written to the audit files of this agent and of its parent agents. */
-  record(agentId: string, { call, reason, ...decided }: CallRecord): AuditRecord {
+  record(agentId: string, made: CallRecord): AuditRecord {
+    const { caller, path, redactedPatterns: patterns } = this;
     const { logger } = this.rules;
-    const all = this.#allRules();
-    const patterns = this.redactedPatterns;
-    // the tool has run, so its result must not be lost because a record cannot be made
-    const orRedacted = <Value>(keep: () => Value): Value | typeof REDACTED => {
-      try {
-        return keep();
-      } catch (error) {
-        logger.error(`The audit record of "${call.name}" leaves out what could not be redacted: ${errorText(error)}`);
-        return REDACTED;
-      }
-    };
-    const record: AuditRecord = {
-      time: new Date().toISOString(),
-      agentId,
-      ...(this.caller === undefined ? {} : { caller: this.caller }),
-      path: this.path,
-      toolCallId: call.id,
-      tool: call.name,
-      arguments: orRedacted(() => redact(call.arguments, patterns)),
-      ...decided,
-      ...(reason === undefined ? {} : { reason: orRedacted(() => redactText(reason, patterns)) }),
-    };
+    const record = auditRecord(made, { agentId, caller, path, patterns, logger });
     // agents that share a file write one line for a call
-    const files = new Map(all.flatMap(({ audit }) => (audit ? [[audit.path, audit]] : [])));
+    const files = new Map(this.#allRules().flatMap(({ audit }) => (audit ? [[audit.path, audit]] : [])));
     for (const file of files.values()) {
       file.write(record).catch((error) => logger.error(`An audit record could not be written: ${errorText(error)}`));
     }

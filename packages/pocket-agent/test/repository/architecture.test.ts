@@ -94,8 +94,9 @@ test.each(Object.keys(packages))(
   },
 );
 
-test.each(Object.keys(packages))('a folder of %s has at most 15 files', (name) => {
-  const counts = Map.groupBy(sourceFiles(name), (file) => dirname(file));
+test.each(Object.keys(packages))('a folder of %s has at most 15 files, also of tests', (name) => {
+  const files = ['src', 'test'].flatMap((part) => filesIn(name, part).map((file) => join(part, file)));
+  const counts = Map.groupBy(files, (file) => dirname(file));
   const large = [...counts].filter(([, { length }]) => length > MAX_FILES);
   expect(large.map(([folder, { length }]) => `${folder}: ${length}`)).toEqual([]);
 });
@@ -134,8 +135,12 @@ function isPackage(name: string): boolean {
 }
 
 function sourceFiles(name: string): string[] {
-  const src = join(root, 'packages', name, 'src');
-  return readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  return filesIn(name, 'src');
+}
+
+function filesIn(name: string, part: 'src' | 'test'): string[] {
+  const folder = join(root, 'packages', name, part);
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 }
 
 function layerOf(file: string): string {

@@ -145,7 +145,7 @@ function isProfileName(value: unknown): value is ProfileName | '' {
 function readFiles(given: unknown): SentFile[] {
   if (given === undefined) return [];
   const files = recordsIn(given);
-  if (files.length > MAX_FILES) throw new Refusal(400, `A message has at most ${MAX_FILES} files.`);
+  if (files.length > MAX_FILES) throw new Refusal(400, `A message may have at most ${MAX_FILES} files.`);
   return files.map(({ name, mediaType, data }) => {
     if (typeof name === 'string' && typeof mediaType === 'string' && typeof data === 'string')
       return { name, mediaType, data };
@@ -157,7 +157,7 @@ function readAnswer({ allow, deny, remember, action, content }: Record<string, u
   if (action === 'accept') return { action, ...(isRecord(content) ? { content: readFields(content) } : {}) };
   if (action === 'decline' || action === 'cancel') return { action };
   if (typeof deny === 'string') return { deny };
-  if (allow !== true && !isRecord(allow)) throw new Refusal(400, 'An answer has "allow" or "deny".');
+  if (allow !== true && !isRecord(allow)) throw new Refusal(400, 'An answer must have "allow" or "deny".');
   return { allow, ...(remember === 'call' || remember === 'conversation' ? { remember } : {}) };
 }
 

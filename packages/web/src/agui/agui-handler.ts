@@ -55,7 +55,7 @@ class AguiHandler {
       return question
         ? problem(400, 'Answer the interrupts in one run, and ask in the next one.')
         : this.#answer(request, caller, asked);
-    if (!question) return problem(400, 'The last message must be of the user, or "resume" must answer interrupts.');
+    if (!question) return problem(400, 'The last message must come from the user, or "resume" must answer interrupts.');
     return this.#start(request, caller, { ...asked, question });
   }
 

@@ -26,10 +26,10 @@ export function readChatRequest(body: Record<string, unknown>, fileTypes: readon
   const answers = last.role === 'assistant' ? answersIn(last) : [];
   if (last.role === 'assistant') {
     if (trigger === 'regenerate-message' || answers.length === 0)
-      throw configError('The last message must be of the user, or have answers to questions.');
+      throw configError('The last message must come from the user, or answer questions.');
     return { id, input: undefined, answers, repeats: undefined };
   }
-  if (last.role !== 'user') throw configError('The last message must be of the user.');
+  if (last.role !== 'user') throw configError('The last message must come from the user.');
   const isRepeat = trigger === 'regenerate-message' || isText(messageId);
   const before = messages.slice(0, -1).filter(({ role }) => role === 'user');
   return { id, input: inputIn(last, fileTypes), answers, repeats: isRepeat ? before.map(textIn) : undefined };

@@ -1,11 +1,11 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { dataFolder } from '../../kit/src/files/private-files.ts';
-import { SEED_MANIFEST, SEED_TOOLS } from '../../tool-folder/test/fixtures/seed-manifest.ts';
-import { checkNode } from '../src/commands/doctor.ts';
-import { configPlaces } from '../src/setup/found-configs.ts';
-import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/command.ts';
+import { dataFolder } from '../../../kit/src/files/private-files.ts';
+import { SEED_MANIFEST, SEED_TOOLS } from '../../../tool-folder/test/fixtures/seed-manifest.ts';
+import { checkNode } from '../../src/commands/doctor.ts';
+import { configPlaces } from '../../src/setup/found-configs.ts';
+import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { openRuns, type Runs } from '@pocket-agent/runs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { refunds, silent } from '../../runs/test/agents.ts';
-import { waits } from '../../runs/test/waiting.ts';
-import { CommandFolder } from './fixtures/command.ts';
+import { refunds, silent } from '../../../runs/test/agents.ts';
+import { waits } from '../../../runs/test/waiting.ts';
+import { CommandFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 const database = () => join(folder.path, 'runs.db');

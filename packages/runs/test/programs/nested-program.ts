@@ -4,9 +4,9 @@ import { appendFileSync } from 'node:fs';
 import { codeMode } from '@pocket-agent/code-mode';
 import { PocketAgent, tool } from 'pocket-agent';
 import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
-import { killBefore } from '../../store/test/kill-before.ts';
-import { openRuns } from '../src/index.ts';
-import { silent } from './agents.ts';
+import { killBefore } from '../../../store/test/kill-before.ts';
+import { openRuns } from '../../src/index.ts';
+import { silent } from '../agents.ts';
 
 export interface NestedOptions {
   url: string;

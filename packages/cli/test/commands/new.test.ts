@@ -3,8 +3,8 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { CommandFolder } from './fixtures/command.ts';
-import { newProject, root, templates, version, workingFolder } from './fixtures/projects.ts';
+import { CommandFolder } from '../fixtures/command.ts';
+import { newProject, root, templates, version, workingFolder } from '../fixtures/projects.ts';
 
 const folder = new CommandFolder();
 const filesIn = (project: string) =>

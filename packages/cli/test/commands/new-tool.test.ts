@@ -3,7 +3,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { CommandFolder } from './fixtures/command.ts';
+import { CommandFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 
@@ -24,7 +24,7 @@ describe('pocket-agent new-tool', () => {
     const cwd = join(folder.path, 'project');
     await mkdir(cwd);
     await writeFile(join(cwd, 'package.json'), '{ "type": "commonjs" }'); // as npm init writes it
-    await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(cwd, 'node_modules'));
+    await symlink(fileURLToPath(new URL('../../../../node_modules', import.meta.url)), join(cwd, 'node_modules'));
     const { stderr } = await folder.spawned(['new-tool', 'MyTool'], { cwd, env: { npm_lifecycle_event: 'start' } });
     const [tryIt, testIt, ...others] = stderr.split('\n');
     expect(tryIt).toBe('Try it: npm start --silent -- tools --tools tools');

@@ -6,11 +6,11 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { remoteAgent } from '@pocket-agent/a2a';
 import { PocketAgentClient } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { clientOf as a2aClient, message, send } from '../../a2a/test/fixtures/world.ts';
-import { API_KEY } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
-import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { silent } from '../../pocket-agent/test/helpers.ts';
-import { CommandFolder, commandLine, toolsFolder } from './fixtures/command.ts';
+import { clientOf as a2aClient, message, send } from '../../../a2a/test/fixtures/world.ts';
+import { API_KEY } from '../../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
+import { FakeProviders } from '../../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { silent } from '../../../pocket-agent/test/helpers.ts';
+import { CommandFolder, commandLine, toolsFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 const agentFile = () =>

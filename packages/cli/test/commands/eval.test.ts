@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { FakeAnswer } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
-import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { limitChecks } from '../../schema/test/check-limit.ts';
-import { CommandFolder, SCRIPTED, scriptedBy, started, stdioServer, toolsFolder } from './fixtures/command.ts';
+import type { FakeAnswer } from '../../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
+import { FakeProviders } from '../../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { limitChecks } from '../../../schema/test/check-limit.ts';
+import { CommandFolder, SCRIPTED, scriptedBy, started, stdioServer, toolsFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 let providers: FakeProviders;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { openRuns } from '@pocket-agent/runs';
 import { expect, test } from 'vitest';
-import { CommandFolder, commandLine } from './fixtures/command.ts';
+import { CommandFolder, commandLine } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 

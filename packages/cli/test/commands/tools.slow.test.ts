@@ -2,10 +2,10 @@ import { access, cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { PocketAgent } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
-import { SEED_MANIFEST, SEED_TOOLS } from '../../tool-folder/test/fixtures/seed-manifest.ts';
-import { chatCommands } from '../src/chat/chat-commands.ts';
-import type { ChatState } from '../src/chat/chat-state.ts';
-import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/command.ts';
+import { SEED_MANIFEST, SEED_TOOLS } from '../../../tool-folder/test/fixtures/seed-manifest.ts';
+import { chatCommands } from '../../src/chat/chat-commands.ts';
+import type { ChatState } from '../../src/chat/chat-state.ts';
+import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 const command = folder.command.bind(folder);

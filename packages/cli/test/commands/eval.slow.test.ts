@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { CommandFolder, commandLine, SCRIPTED, scriptedBy } from './fixtures/command.ts';
+import { FakeProviders } from '../../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { CommandFolder, commandLine, SCRIPTED, scriptedBy } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 let providers: FakeProviders;

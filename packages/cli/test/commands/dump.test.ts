@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CommandFolder } from './fixtures/command.ts';
+import { CommandFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 

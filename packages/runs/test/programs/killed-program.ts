@@ -2,9 +2,9 @@
 // file. The process kills itself before a statement that writes, counted from the start of the first run.
 import { appendFileSync } from 'node:fs';
 import { tool } from 'pocket-agent';
-import { killBefore } from '../../store/test/kill-before.ts';
-import { openRuns } from '../src/index.ts';
-import { agentOf } from './agents.ts';
+import { killBefore } from '../../../store/test/kill-before.ts';
+import { openRuns } from '../../src/index.ts';
+import { agentOf } from '../agents.ts';
 
 export interface KilledOptions {
   url: string;

@@ -2,8 +2,8 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tool } from 'pocket-agent';
-import { openRuns } from '../src/index.ts';
-import { agentOf } from './agents.ts';
+import { openRuns } from '../../src/index.ts';
+import { agentOf } from '../agents.ts';
 
 const { url, effects }: { url: string; effects: string } = JSON.parse(process.argv[2] ?? '{}');
 const pay = tool({

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { CommandFolder, commandLine, SCRIPTED, scriptedBy } from './fixtures/command.ts';
+import { FakeProviders } from '../../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { CommandFolder, commandLine, SCRIPTED, scriptedBy } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 let providers: FakeProviders;

@@ -2,8 +2,8 @@
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { FakeProviders } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { CommandFolder, SCRIPTED, scriptedBy } from './fixtures/command.ts';
+import { FakeProviders } from '../../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { CommandFolder, SCRIPTED, scriptedBy } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 let providers: FakeProviders;

@@ -5,9 +5,9 @@ import { type Conversations, openConversations } from '@pocket-agent/store';
 import { callerOfToken, PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { silent } from '../../pocket-agent/test/helpers.ts';
-import { connect } from '../../pocket-agent/test/serve/clients.ts';
-import { CommandFolder } from './fixtures/command.ts';
+import { silent } from '../../../pocket-agent/test/helpers.ts';
+import { connect } from '../../../pocket-agent/test/serve/clients.ts';
+import { CommandFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 const database = () => join(folder.path, 'served.sqlite');

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CommandFolder } from './fixtures/command.ts';
-import { newProject, root, templates } from './fixtures/projects.ts';
+import { CommandFolder } from '../fixtures/command.ts';
+import { newProject, root, templates } from '../fixtures/projects.ts';
 
 const folder = new CommandFolder();
 /** The packages of this repository are not compiled for these tests. */
