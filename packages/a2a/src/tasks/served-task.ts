@@ -98,7 +98,7 @@ export class ServedTask {
     if (event.type === 'text_delta' && !isSubAgent) this.#chunk(event.data.delta, false);
     if (event.type === 'tool_call') {
       this.#restarts ||= !isSubAgent;
-      this.#report(`${path.join(' → ')} calls "${event.data.name}".`);
+      this.#report(`${path.join(' → ')} calls "${event.data.toolName}".`);
     }
     if (event.type === 'tool_progress' && event.data.message) this.#report(redactSecrets(event.data.message));
   }

@@ -141,7 +141,7 @@ export class RunDisplay implements Display {
     const style = makeStyle(this.#options.hasColour.err);
     switch (event.type) {
       case 'tool_call':
-        return `${style.cyan('→')} ${printable(event.data.name)} ${style.dim(truncate(printableJson(event.data.arguments), MAX_CALL))}`;
+        return `${style.cyan('→')} ${printable(event.data.toolName)} ${style.dim(truncate(printableJson(event.data.arguments), MAX_CALL))}`;
       case 'tool_result': {
         const [first] = event.data.toolResultContent;
         const content = first?.type === 'text' ? first.text : `[${first?.mediaType}]`;

@@ -31,14 +31,14 @@ export class Progress {
         if (textOf(event.data).trim() !== '') this.#texts.push(textOf(event.data));
         return true;
       case 'tool_call':
-        this.#running.set(event.data.id, event.data.name);
+        this.#running.set(event.data.toolCallId, event.data.toolName);
         return true;
       case 'tool_progress':
         if (event.data.message === undefined) return false;
         this.#running.set(event.data.toolCallId, `${event.data.toolName} (${event.data.message.slice(0, 80)})`);
         return true;
       case 'tool_result':
-        if (wasCalled(event.data)) this.#used.add(event.data.toolCallName);
+        if (wasCalled(event.data)) this.#used.add(event.data.toolName);
         return this.#running.delete(event.data.toolCallId);
       default:
         return false;

@@ -26,7 +26,7 @@ import { HttpTransport } from './transports/http-transport.ts';
 /** Many servers send a TTL of 0, with which an agent would list the tools at every step. */
 const MIN_TTL_MS = 10_000;
 /** How long a list is valid if the server supports announcements of changes, but accepts no subscription. */
-const UNTOLD_TTL_MS = 60_000;
+const UNWATCHED_TTL_MS = 60_000;
 /** The limit of the SDK. */
 const MAX_PAGES = 64;
 /** The most tools on all pages. */
@@ -147,7 +147,7 @@ export class ToolList {
           `The tools are listed again every minute, because changes cannot be announced: ${errorText(error)}`,
         );
         this.#unwatched = client;
-        this.#freshUntil = Date.now() + UNTOLD_TTL_MS;
+        this.#freshUntil = Date.now() + UNWATCHED_TTL_MS;
       },
     );
   }

@@ -22,11 +22,11 @@ function progressMessage({ type, data, meta }: AgentEvent): string | undefined {
   const who = meta.path.join(' → ');
   switch (type) {
     case 'tool_call':
-      return `${who} calls ${data.name}`;
+      return `${who} calls ${data.toolName}`;
     case 'tool_progress':
       return `${who}: ${data.toolName} ${redactSecrets(data.message ?? `${data.progress}`)}`;
     case 'tool_result':
-      return `${who}: ${data.toolCallName} ${data.isError ? 'failed' : 'done'}`;
+      return `${who}: ${data.toolName} ${data.isError ? 'failed' : 'done'}`;
     case 'step_finished':
       return `${who} finished a step`;
     default:

@@ -20,7 +20,7 @@ export class RunText {
 
   /** Returns true if the text or the list of tools changed. */
   handle({ type, data, meta }: AgentEvent): boolean {
-    if (type === 'tool_call') this.#tools.set(data.id, data.name);
+    if (type === 'tool_call') this.#tools.set(data.toolCallId, data.toolName);
     else if (type === 'tool_result') this.#tools.delete(data.toolCallId);
     else if (meta.isSubAgent) return false;
     else if (type === 'text_delta') this.#current += data.delta;
