@@ -95,7 +95,7 @@ test.each(Object.keys(packages))(
 );
 
 test.each(Object.keys(packages))('a folder of %s has at most 15 files, also of tests', (name) => {
-  const files = ['src', 'test'].flatMap((part) => filesIn(name, part).map((file) => join(part, file)));
+  const files = (['src', 'test'] as const).flatMap((part) => filesIn(name, part).map((file) => join(part, file)));
   const counts = Map.groupBy(files, (file) => dirname(file));
   const large = [...counts].filter(([, { length }]) => length > MAX_FILES);
   expect(large.map(([folder, { length }]) => `${folder}: ${length}`)).toEqual([]);
