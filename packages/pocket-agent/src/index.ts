@@ -108,6 +108,14 @@ export type { AgentServer } from './serve/agent-server.ts';
 export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
 export type { ConversationStore } from './serve/served-conversations.ts';
 export type { AgentServerOptions } from './serve/server-options.ts';
+export type {
+  DurableTasksOptions,
+  TaskRun,
+  TaskRunAnswer,
+  TaskRunEvent,
+  TaskRunQuestion,
+  TaskRuns,
+} from './serve/tasks/durable-options.ts';
 export { type FunctionTool, functionTools, type ToolReturn, tool } from './tools/function-tool.ts';
 export type { InnerCall, InnerCallOptions, ReachableTool, ToolCaller } from './tools/inner-calls.ts';
 export type { ToolDenial } from './tools/step-calls.ts';

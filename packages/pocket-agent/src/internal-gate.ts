@@ -16,8 +16,9 @@ export {
   type RunAgent,
   type RunContext,
 } from './run/run-context.ts';
-export { askedClient, clientCapabilities } from './serve/asked-approval.ts';
+export { askedClient } from './serve/asked-approval.ts';
 export { type CallOptions, isContinued, SuspendedCalls } from './serve/suspended-calls.ts';
+export { clientCapabilities } from './serve/tasks/client-questions.ts';
 export { gatedRead, type ResourceCaller, ServedResources } from './skills/served-resources.ts';
 export { errorResult } from './tools/tool-result.ts';
 export { runToolCalls } from './tools/tool-runner.ts';

@@ -15,7 +15,6 @@ import { ANONYMOUS } from '../run/run-context.ts';
 import type { ResourceCaller } from '../skills/served-resources.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { errorResult } from '../tools/tool-result.ts';
-import { clientCapabilities } from './asked-approval.ts';
 import { filesSchema, inputOf, type SentFile } from './message-files.ts';
 import { progressReporter } from './progress.ts';
 import { serveResources } from './resources.ts';
@@ -24,6 +23,10 @@ import type { ServedAgent } from './served-agent.ts';
 import { ConversationMemory, Conversations, MAX_ID_LENGTH } from './served-conversations.ts';
 import { type Caller, type ServedRunOptions, ServedRuns } from './served-run.ts';
 import type { AgentServerOptions } from './server-options.ts';
+import { clientCapabilities } from './tasks/client-questions.ts';
+import { serveTasks } from './tasks/serve-tasks.ts';
+import { ServedTasks } from './tasks/served-tasks.ts';
+import { TASKS_EXTENSION } from './tasks/wire.ts';
 
 /** The tool of a server whose clients have no session takes and returns the id of the conversation. */
 const conversationId = {
@@ -60,6 +63,8 @@ export class MessageServers {
   readonly #conversations: Conversations;
   readonly #runs = new ServedRuns();
   readonly #limit: RunLimit;
+  /** Calls as tasks, with the option `durable`. */
+  readonly #tasks: ServedTasks | undefined;
   /** Types of files that clients may send besides text. */
   readonly #fileTypes: readonly string[];
 
@@ -71,13 +76,18 @@ export class MessageServers {
     this.#conversations = this.#makeConversations();
     const { maxRuns, maxRunsPerCaller } = options;
     this.#limit = new RunLimit({ name: agent.name, maxRuns, maxRunsPerCaller });
+    const { durable } = options;
+    this.#tasks = durable && new ServedTasks({ agent, durable, options, ownerOf, withId: withConversationId });
   }
 
   /** A server of the MCP SDK for one connection. `isStateless`: for one request of a client that has no session. */
   make({ isStateless = false, isOneOfMany = false } = {}): McpServer {
     const { name: agentName, roleDescription: instructions } = this.#agent;
     const serverInfo = this.#options.serverInfo ?? { name: agentName, version: '1.0.0' };
-    const server = new McpServer(serverInfo, instructions ? { instructions } : {});
+    const server = new McpServer(serverInfo, {
+      ...(instructions ? { instructions } : {}),
+      ...(this.#tasks ? { capabilities: { extensions: { [TASKS_EXTENSION]: {} } } } : {}),
+    });
     const connection: Connection = { server, conversations: this.#makeConversations(randomUUID()), isOneOfMany };
     server.server.onclose = () => connection.conversations.close();
     const { name, description = '', inputSchema, outputSchema } = messageTool(this.#agent);
@@ -91,9 +101,10 @@ export class MessageServers {
     const resources = this.#agent.resources;
     if (resources && !resources.isEmpty) serveResources(server.server, resources, (context) => this.#callerOf(context));
     const output = outputSchema ? { outputSchema: fromJsonSchema(outputSchema as JsonSchemaType) } : {};
-    server.registerTool(name, { description, inputSchema: schema, ...output }, (message, context) =>
-      inServedCallSpan({ tool: name, context }, () => this.#call(message, context, connection)),
-    );
+    const call = (message: Message, context: ServerContext) =>
+      inServedCallSpan({ tool: name, context }, () => this.#call(message, context, connection));
+    server.registerTool(name, { description, inputSchema: schema, ...output }, call);
+    if (this.#tasks) serveTasks(server.server, { tasks: this.#tasks, name, schema, outputSchema, call });
     return server;
   }
 
@@ -102,6 +113,7 @@ export class MessageServers {
     context: ServerContext,
     connection: Connection,
   ): Promise<CallToolResult | InputRequiredResult> {
+    if (this.#tasks?.takes(connection.server.server, context)) return this.#startTask(message, context, connection);
     if (!context.http) return this.#resumeOrStart(message, context, connection);
     const caller = ownerOf(context);
     // the limit does not apply to a run that continues after a question
@@ -116,13 +128,26 @@ export class MessageServers {
     }
   }
 
+  async #startTask(message: Message, context: ServerContext, connection: Connection): Promise<CallToolResult> {
+    const tasks = this.#tasks;
+    if (!tasks) throw new Error('The server has no tasks.');
+    const { id, kind } = this.#conversationOf(context, connection, message.conversation_id);
+    if (id.length > MAX_ID_LENGTH) return longId();
+    if (kind === 'continued' && !(await tasks.hasConversation(context, id))) return unknownConversation(id);
+    try {
+      const input = inputOf(message.message, message.files ?? [], this.#fileTypes);
+      return await tasks.start({ input, context, conversation: { id, kind }, isOneOfMany: connection.isOneOfMany });
+    } catch (error) {
+      return this.#failure(error);
+    }
+  }
+
   async #resumeOrStart(message: Message, context: ServerContext, connection: Connection) {
     const resumed = await this.#runs.resume(ownerOf(context), context);
     if (resumed) return resumed;
     const canAsk = 'elicitation' in clientCapabilities(connection.server.server, context);
     const conversation = this.#conversationOf(context, connection, message.conversation_id);
-    if (conversation.id.length > MAX_ID_LENGTH)
-      return errorResult(`The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
+    if (conversation.id.length > MAX_ID_LENGTH) return longId();
     if (conversation.kind === 'continued' && !(await conversation.conversations.has(conversation)))
       return unknownConversation(conversation.id);
     return this.#runs.start(conversation, (run) => this.#converse(message, { ...run, canAsk }, conversation), context);
@@ -230,6 +255,10 @@ function ownerOf({ http }: ServerContext): string {
   return http?.authInfo?.clientId ?? '';
 }
 
+function longId(): CallToolResult {
+  return errorResult(`The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
+}
+
 function unknownConversation(id: string): CallToolResult {
   return errorResult(
     `Conversation ${JSON.stringify(id)} is unknown or expired. Leave conversation_id out to begin a new one.`,
@@ -237,7 +266,10 @@ function unknownConversation(id: string): CallToolResult {
 }
 
 /** Programs find the id in every answer, in `_meta`. A model reads it once, with the first answer. */
-function withConversationId(result: CallToolResult, { id, kind }: ConversationRef): CallToolResult {
+function withConversationId(
+  result: CallToolResult,
+  { id, kind }: Pick<ConversationRef, 'id' | 'kind'>,
+): CallToolResult {
   const text = `[conversation_id: ${id} (pass it with the next message to continue this conversation)]`;
   return {
     ...result,

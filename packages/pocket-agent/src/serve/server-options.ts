@@ -2,6 +2,7 @@
 import {
   configError,
   hasMethods,
+  isRecord,
   nullable,
   type OptionRules,
   OptionSet,
@@ -14,6 +15,7 @@ import { type ServedApprovals, servedApprovalsRule } from '../access/approval.ts
 import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
 import type { ServedAgent } from './served-agent.ts';
 import type { ConversationStore } from './served-conversations.ts';
+import type { DurableTasksOptions } from './tasks/durable-options.ts';
 
 const conversations = ['per-client', 'per-token', 'shared'] as const;
 
@@ -52,6 +54,11 @@ export interface AgentServerOptions extends HttpAccessOptions {
    * Default: images if the agent has `allowImages`, otherwise only text.
    */
   files?: readonly string[];
+  /**
+   * Calls of clients that declare the extension for tasks become tasks, which go on after a restart of the server. Other
+   * clients are served as without it.
+   */
+  durable?: DurableTasksOptions;
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
   createAgent?: () => ServedAgent;
   /** Limits what remote callers may do. */
@@ -87,6 +94,10 @@ const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
   conversation: oneOf(...conversations),
   conversations: storeRule,
   files: stringList,
+  durable: {
+    expected: '{ runs, agent }: the result of openRuns(), and the name of the agent there',
+    accepts: (value) => isRecord(value) && hasMethods(value.runs, 'start', 'get') && typeof value.agent === 'string',
+  },
   createAgent: true,
   profile: true,
   approvals: servedApprovalsRule,
@@ -101,6 +112,12 @@ export function checkServerOptions(options: AgentServerOptions): void {
   serverOptions.check(options);
   checkTokens(options);
   if (options.profile !== undefined) readProfile(options.profile);
+  for (const other of ['conversations', 'createAgent'] as const)
+    if (options.durable && options[other]) throw configError(`asMcpServer() takes "durable" or "${other}", not both.`);
+  if (options.durable && options.conversation === 'shared')
+    throw configError(
+      'asMcpServer() with "durable" keeps conversations in the runs: leave conversation: "shared" out.',
+    );
   if (options.conversation === 'shared' && options.conversations) {
     const wayOut = 'bind the served agent to one with chats.attach(id, agent), and leave the option out';
     throw configError(`conversation: "shared" takes no conversations: ${wayOut}.`);
