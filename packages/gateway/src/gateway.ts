@@ -173,6 +173,7 @@ export class Gateway {
 
   /** Ends all sessions, calls and connections. */
   async close(): Promise<void> {
+    this.#approvers.leave();
     this.#relays.close();
     await Promise.all([...this.#listening].map((server) => server.close()));
     await this.#approvers.close();

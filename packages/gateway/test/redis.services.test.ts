@@ -85,6 +85,26 @@ test('two gateways share callers, limits, money and questions', async () => {
   await expect(connect('SDK v1', one.url, token)).rejects.toThrow('Invalid token');
 });
 
+test('a question is taken out of the state once, with its answer', async () => {
+  const { url } = await startRedis();
+  const state = await openGatewayState(url);
+  atEnd(() => state.close());
+  const now = Date.now();
+  const question = (id: string, askedAt: number) => ({
+    ...{ id, caller: 'ann', tool: 'drop', capability: 'delete', arguments: {}, changed: false, hash: 'h' },
+    ...{ askedAt, expiresAt: now + 60_000 },
+  });
+  await state.ask(question('open', now - 2));
+  await state.ask(question('answered', now - 1));
+  const given = { answer: { allow: true }, by: 'chief' } as const;
+  await state.answer('answered', given);
+  expect((await state.asked()).map(({ id }) => id)).toEqual(['open', 'answered']);
+  expect((await state.questions()).map(({ id }) => id)).toEqual(['open']);
+  expect(await Promise.all([state.take('answered'), state.take('answered')])).toEqual([{ given }, undefined]);
+  expect(await state.take('open')).toEqual({});
+  expect(await state.asked()).toEqual([]);
+});
+
 test('a Redis that cannot be reached is named without its password; one that is lost refuses requests and comes back', async () => {
   const port = await freePort();
   const nowhere = openGatewayState(`redis://:secret@127.0.0.1:${port}`);

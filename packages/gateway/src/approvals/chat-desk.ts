@@ -1,4 +1,5 @@
-// Asks people in a channel of a chat. They reply to the message; replies are looked for while a question is open.
+// Asks people in a channel of a chat. They reply to the message; replies are looked for while a question is open. A message
+// whose process ended is that of the next call like it, with the replies that came since.
 import { delay, errorText, type Logger, onAbort, PocketError } from '@pocket-agent/kit';
 import type { GivenAnswer } from '../callers/state.ts';
 import { ANSWERS, questionText, readAnswerText, UNREADABLE } from './chat-answer.ts';
@@ -7,6 +8,10 @@ import type { ApprovalDesk, DeskQuestion } from './desk.ts';
 const LOOK_MS = 2_000;
 /** After an error, such as too many requests. */
 const PAUSE_MS = 10_000;
+/** As long after its start a process looks for messages of earlier ones. */
+const TAKE_OVER_MS = 86_400_000;
+
+const CLOSED = 'This question is closed: it was answered elsewhere or not in time, or the caller has gone.';
 
 /** A message of the gateway. */
 export interface SentMessage {
@@ -30,6 +35,8 @@ export interface Chat {
   /** The most characters of a message. */
   readonly maxLength: number;
   send(text: string): Promise<SentMessage>;
+  /** A recent message of the gateway with exactly this text, from before this time. */
+  find(text: string, before: number): Promise<SentMessage | undefined>;
   edit(id: string, text: string): Promise<void>;
   reply(to: string, text: string): Promise<void>;
   /** Replies of people to these messages; those that were returned before may be among them. */
@@ -59,7 +66,9 @@ export class ChatDesk implements ApprovalDesk {
   /** Changes of messages that are under way. */
   readonly #closing = new Set<Promise<void>>();
   readonly #ended = new AbortController();
+  readonly #startedAt = Date.now();
   #isLooking = false;
+  #isLeaving = false;
 
   constructor(options: ChatDeskOptions) {
     this.#options = options;
@@ -72,27 +81,43 @@ export class ChatDesk implements ApprovalDesk {
     const text = questionText(question);
     if (text.length > chat.maxLength)
       throw new PocketError('ACCESS_DENIED', `the call is too long for a message of ${chat.name}`);
-    const message = await chat.send(text);
+    const message = (await this.#earlier(text)) ?? (await chat.send(text));
     const answered = Promise.withResolvers<GivenAnswer>();
     const release = onAbort(signal, () => answered.reject(signal.reason));
     this.#waiting.set(message.id, { message, answer: answered.resolve });
     void this.#look();
-    let outcome = 'This question is closed: it was answered elsewhere or not in time, or the caller has gone.';
     try {
       const given = await answered.promise;
-      outcome = `${'deny' in given.answer ? 'Denied' : 'Allowed'} by ${given.by}.`;
+      const outcome = `${'deny' in given.answer ? 'Denied' : 'Allowed'} by ${given.by}.`;
+      // before the call is made: an open message would allow the same call again after a restart
+      await this.#close(message, text.replace(ANSWERS, outcome));
       return given;
+    } catch (error) {
+      if (!this.#isLeaving) void this.#close(message, text.replace(ANSWERS, CLOSED));
+      throw error;
     } finally {
       release();
       this.#waiting.delete(message.id);
-      this.#close(message, text.replace(ANSWERS, outcome));
     }
+  }
+
+  leave(): void {
+    this.#isLeaving = true;
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#closing);
     this.#ended.abort();
     this.#options.chat.close();
+  }
+
+  async #earlier(text: string): Promise<SentMessage | undefined> {
+    if (Date.now() - this.#startedAt > TAKE_OVER_MS) return undefined;
+    const { chat, logger } = this.#options;
+    const found = await chat.find(text, this.#startedAt).catch((error) => {
+      logger.warn(`Earlier questions on ${chat.name} cannot be read: ${errorText(error)}`);
+    });
+    return found && !this.#waiting.has(found.id) ? found : undefined;
   }
 
   async #look(): Promise<void> {
@@ -133,12 +158,13 @@ export class ChatDesk implements ApprovalDesk {
     await chat.reply(to, text).catch((error) => logger.warn(`A reply on ${chat.name} failed: ${errorText(error)}`));
   }
 
-  #close({ id }: SentMessage, text: string): void {
+  #close({ id }: SentMessage, text: string): Promise<void> {
     const { chat, logger } = this.#options;
     const closing = chat
       .edit(id, text)
       .catch((error) => logger.warn(`A question on ${chat.name} could not be closed: ${errorText(error)}`))
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
+    return closing;
   }
 }

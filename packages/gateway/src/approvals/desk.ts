@@ -17,6 +17,8 @@ export interface ApprovalDesk {
   readonly name: string;
   /** Resolves with the answer of a person. Rejects if no person can be asked here, and when the signal of the request aborts. */
   ask(question: DeskQuestion): Promise<GivenAnswer>;
+  /** Calls that end from now on end with the process: their questions stay open for the next one. */
+  leave(): void;
   close(): Promise<void>;
 }
 
@@ -40,6 +42,10 @@ export class Approvers {
   /** Who approves calls of a caller; undefined if there is no desk. */
   of(caller: string): Approve | undefined {
     return this.#desks.length > 0 ? (request) => this.#ask({ caller, request }) : undefined;
+  }
+
+  leave(): void {
+    for (const desk of this.#desks) desk.leave();
   }
 
   async close(): Promise<void> {

@@ -41,6 +41,14 @@ export function discordChat({ token, channel, url = 'https://discord.com/api/v10
       const { id, timestamp } = await api.request<Message>({ method: 'POST', path, json: quietly(text) });
       return { id, at: Date.parse(timestamp) };
     },
+    async find(text, before) {
+      const { id: me } = await api.request<{ id: string }>({ method: 'GET', path: '/users/@me' });
+      const messages = await api.request<Message[]>({ method: 'GET', path: `${path}?limit=${PAGE}` });
+      const found = messages.find(
+        ({ author, content, timestamp }) => author.id === me && content === text && Date.parse(timestamp) < before,
+      );
+      return found && { id: found.id, at: Date.parse(found.timestamp) };
+    },
     async edit(id, text) {
       await api.request({ method: 'PATCH', path: `${path}/${id}`, json: quietly(text) });
     },

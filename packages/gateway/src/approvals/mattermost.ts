@@ -33,6 +33,8 @@ interface User {
   is_bot?: boolean;
 }
 
+const PAGE = 200;
+
 export function mattermostChat({ url, token, channel }: MattermostApprovals): Chat {
   /** The account of the gateway, as soon as it has posted: an account of a person is not marked as a bot. */
   let self: string | undefined;
@@ -49,6 +51,17 @@ export function mattermostChat({ url, token, channel }: MattermostApprovals): Ch
     async send(text): Promise<SentMessage> {
       const { id, create_at: at } = await post(text);
       return { id, at };
+    },
+    async find(text, before) {
+      const { id: me } = await api.request<User>({ method: 'GET', path: '/users/me' });
+      const path = `/channels/${encodeURIComponent(channel)}/posts?per_page=${PAGE}`;
+      const { posts } = await api.request<{ posts: Record<string, Post> }>({ method: 'GET', path });
+      const found = Object.values(posts).find(
+        ({ user_id: user, message, create_at: at, delete_at: deleted }) =>
+          user === me && message === text && at < before && !deleted,
+      );
+      if (found) self = me;
+      return found && { id: found.id, at: found.create_at };
     },
     async edit(id, message) {
       await api.request({ method: 'PUT', path: `/posts/${id}/patch`, json: { message } });

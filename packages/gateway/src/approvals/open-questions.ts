@@ -1,4 +1,5 @@
 // Questions in the state of the gateway. Approvers answer them at any of its processes; the one that asked looks for the answer.
+// A question whose process ended waits on: the next call like it takes it over, with the answer if there is one.
 import { randomUUID } from 'node:crypto';
 import { errorText, type Logger, onAbort, PocketError, withoutUndefined } from '@pocket-agent/kit';
 import type { GatewayState, GivenAnswer, OpenQuestion } from '../callers/state.ts';
@@ -22,6 +23,9 @@ export class OpenQuestions implements ApprovalDesk {
   readonly #waiting = new Map<string, (given: GivenAnswer) => void>();
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
+  /** Questions of later processes are never taken over. */
+  readonly #startedAt = Date.now();
+  #isLeaving = false;
   /** Many approvers may wait for news at the same time. */
   #listed: { at: number; questions: Promise<OpenQuestion[]> } | undefined;
 
@@ -42,6 +46,8 @@ export class OpenQuestions implements ApprovalDesk {
     if (JSON.stringify(question).length > MAX_CHARACTERS)
       throw new PocketError('ACCESS_DENIED', `the call has more than ${MAX_CHARACTERS} characters`);
     signal.throwIfAborted();
+    const given = await this.#takeOver(question);
+    if (given) return given;
     const answered = Promise.withResolvers<GivenAnswer>();
     answered.promise.catch(() => {}); // it may be rejected before it is awaited
     const release = onAbort(signal, () => answered.reject(signal.reason));
@@ -54,8 +60,13 @@ export class OpenQuestions implements ApprovalDesk {
       release();
       this.#waiting.delete(id);
       if (this.#waiting.size === 0) this.#stop();
-      await state.withdraw(id).catch((error) => this.#warn(error)); // it expires
+      if (!this.#isLeaving) await state.withdraw(id).catch((error) => this.#warn(error)); // it expires
     }
+  }
+
+  /** Questions of calls that end from now on wait for the next process. */
+  leave(): void {
+    this.#isLeaving = true;
   }
 
   /** The open questions of all processes. */
@@ -75,6 +86,17 @@ export class OpenQuestions implements ApprovalDesk {
 
   async close(): Promise<void> {
     this.#stop();
+  }
+
+  /**
+   * The answer to the same question of an earlier process. It is taken out of the state, so it allows one call. The time limit of
+   * this call counts from now.
+   */
+  async #takeOver(question: OpenQuestion): Promise<GivenAnswer | undefined> {
+    const { state } = this.#options;
+    const asked = await state.asked();
+    const earlier = asked.find((other) => other.askedAt < this.#startedAt && isSame(other, question));
+    return earlier && (await state.take(earlier.id))?.given;
   }
 
   async #look(): Promise<void> {
@@ -98,4 +120,13 @@ export class OpenQuestions implements ApprovalDesk {
   #warn(error: unknown): void {
     this.#options.logger.warn(`The questions of the gateway: ${errorText(error)}`);
   }
+}
+
+/** Everything that the approver reads has to be the same. */
+function isSame(one: OpenQuestion, other: OpenQuestion): boolean {
+  return seen(one) === seen(other);
+}
+
+function seen({ caller, tool, capability, description, arguments: args, changed, hash }: OpenQuestion): string {
+  return JSON.stringify([caller, tool, capability, description, args, changed, hash]);
 }

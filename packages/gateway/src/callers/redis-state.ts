@@ -137,7 +137,15 @@ class RedisState implements GatewayState {
       .exec();
   }
 
+  async asked(): Promise<OpenQuestion[]> {
+    return (await this.#listed()).map(({ question }) => question);
+  }
+
   async questions(): Promise<OpenQuestion[]> {
+    return (await this.#listed()).filter(({ isAnswered }) => !isAnswered).map(({ question }) => question);
+  }
+
+  async #listed(): Promise<{ question: OpenQuestion; isAnswered: boolean }[]> {
     const ids = await this.#client.zRange(QUESTIONS, 0, -1);
     if (ids.length === 0) return [];
     const [questions, answers] = await Promise.all([
@@ -148,8 +156,20 @@ class RedisState implements GatewayState {
     const gone = ids.filter((_id, index) => questions[index] === null);
     if (gone.length > 0) await this.#client.zRem(QUESTIONS, gone);
     return questions.flatMap((question, index) =>
-      question === null || answers[index] != null ? [] : [JSON.parse(question) as OpenQuestion],
+      question === null ? [] : [{ question: JSON.parse(question) as OpenQuestion, isAnswered: answers[index] != null }],
     );
+  }
+
+  async take(id: string): Promise<{ given?: GivenAnswer } | undefined> {
+    // the first who deletes the question has it
+    const [question, answer] = await this.#client
+      .multi()
+      .getDel(questionKey(id))
+      .getDel(answerKey(id))
+      .zRem(QUESTIONS, id)
+      .execTyped();
+    if (question === null) return undefined;
+    return answer === null ? {} : { given: readAnswer(answer) };
   }
 
   async answer(id: string, given: GivenAnswer): Promise<boolean> {

@@ -122,15 +122,12 @@ class SqlState implements GatewayState {
   }
 
   async questions(): Promise<OpenQuestion[]> {
-    const rows = await this.#store.db
-      .selectFrom('gateway_questions')
-      .select('question')
-      .where('answer', 'is', null)
-      .where('expires_at', '>', Date.now())
-      .orderBy('asked_at')
-      .orderBy('id')
-      .execute();
+    const rows = await this.#current().where('answer', 'is', null).execute();
     return rows.map(({ question }) => JSON.parse(question) as OpenQuestion);
+  }
+
+  async asked(): Promise<OpenQuestion[]> {
+    return (await this.#current().execute()).map(({ question }) => JSON.parse(question) as OpenQuestion);
   }
 
   async answer(id: string, given: GivenAnswer): Promise<boolean> {
@@ -158,7 +155,26 @@ class SqlState implements GatewayState {
     await this.#store.db.deleteFrom('gateway_questions').where('id', '=', id).execute();
   }
 
+  async take(id: string): Promise<{ given?: GivenAnswer } | undefined> {
+    const taken = await this.#store.db
+      .deleteFrom('gateway_questions')
+      .where('id', '=', id)
+      .where('expires_at', '>', Date.now())
+      .returning('answer')
+      .executeTakeFirst();
+    return taken && (taken.answer === null ? {} : { given: readAnswer(taken.answer) });
+  }
+
   close(): Promise<void> {
     return this.#store.close();
+  }
+
+  #current() {
+    return this.#store.db
+      .selectFrom('gateway_questions')
+      .select('question')
+      .where('expires_at', '>', Date.now())
+      .orderBy('asked_at')
+      .orderBy('id');
   }
 }

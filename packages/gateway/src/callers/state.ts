@@ -64,6 +64,10 @@ export interface GatewayState {
   /** The answers to these questions that were given so far. */
   answers(ids: readonly string[]): Promise<Map<string, GivenAnswer>>;
   withdraw(id: string): Promise<void>;
+  /** Takes a question out of the state, with its answer if it has one. Undefined if another process did, or it has expired. */
+  take(id: string): Promise<{ given?: GivenAnswer } | undefined>;
+  /** All questions that have not expired, the oldest first, also those with an answer. */
+  asked(): Promise<OpenQuestion[]>;
   close(): Promise<void>;
 }
 
