@@ -26,10 +26,21 @@ const mark = tool({
     return 'marked';
   },
 });
+const sign = tool({
+  name: 'sign',
+  description: 'Signs something, which needs an approval',
+  annotations: { destructiveHint: false },
+  run: () => {
+    appendFileSync(marks, 'signed\n');
+    return 'signed';
+  },
+});
 const lines = Array.from({ length: 150 }, (_, index) => `line ${index} of a very long answer`);
 const model = answers((options) => {
   const question = /asks [\w ]+/.exec(lastText(options, 'user'))?.[0] ?? 'nothing';
   if (question.includes('for much')) return lines.join('\n');
+  if (question.includes('to sign'))
+    return options.prompt.at(-1)?.role === 'tool' ? 'It is signed.' : { toolCalls: [{ name: 'marks_sign' }] };
   if (!question.includes('for a mark'))
     return { text: `answer to ${question}`, delayMs: question.includes('slowly') ? 600 : 30 };
   if (options.prompt.at(-1)?.role === 'tool') return { text: 'never said', delayMs: 60_000 };
@@ -50,7 +61,7 @@ const bot = createBot(
       model,
       database,
       leaseMs,
-      mcpServers: { marks: { server: await scriptedServer([mark]) } },
+      mcpServers: { marks: { server: await scriptedServer([mark, sign]) } },
       logger: jsonLogger('warn'),
       client: { rest: { makeRequest } },
     },

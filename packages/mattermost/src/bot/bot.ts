@@ -54,7 +54,9 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
   try {
     const { id, username } = await context.names.me();
     const latest = (await latestPostTime(context.api)) + 1;
-    const since = options.durable ? await unreadSince(options.durable.runs, id, latest) : latest;
+    const since = options.durable
+      ? await unreadSince({ api: context.api, runs: options.durable.runs, me: id, latest })
+      : latest;
     const me = { id, username: username ?? id };
     bot = new Bot({ options, context, pool, closing, log, token, me, since });
     await bot.recover();

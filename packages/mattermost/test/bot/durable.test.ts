@@ -1,7 +1,8 @@
 // A bot that answers by durable runs: what the next process goes on with.
 import { type BotOptions, createMattermostBot } from '@pocket-agent/mattermost/bot';
 import { openRuns } from '@pocket-agent/runs';
-import { type PocketAgent, tool } from 'pocket-agent';
+import { PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { agentOf, newFile, refunds, silent } from '../../../runs/test/agents.ts';
 import { configFor } from '../connect.ts';
@@ -60,6 +61,30 @@ test('an answer that a stopped process began is finished by the next one, in the
   await start(() => agentOf(['', 'Found.'], { tools: [wait] }));
   await until(texts).toEqual(['I look.\n\nFound.']);
   expect(said()).toMatchObject([{ id: post?.id, root_id: question.id }]);
+});
+
+test('an answer is shown while it is written', async () => {
+  const go = Promise.withResolvers<void>();
+  const model = new ScriptedModel([]);
+  model.doStream = async () => {
+    const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+    async function* parts() {
+      yield { type: 'stream-start', warnings: [] };
+      yield { type: 'text-start', id: '0' };
+      yield { type: 'text-delta', id: '0', delta: 'I look' };
+      await go.promise;
+      yield { type: 'text-delta', id: '0', delta: ' around.' };
+      yield { type: 'text-end', id: '0' };
+      yield { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage };
+    }
+    return { stream: ReadableStream.from(parts()) as never };
+  };
+  const { fake, start, texts } = await durableWorld(() => new PocketAgent({ llmModel: model, logger: silent }));
+  await start();
+  fake.say('alice', 'alice,helper', 'search');
+  await until(texts).toEqual(['I look']);
+  go.resolve();
+  await until(texts).toEqual(['I look around.']);
 });
 
 test('a call waits for the reaction of the person who asked, also over a restart', async () => {

@@ -1,5 +1,5 @@
 // Runs that outlive the process, as much of them as the bot needs: what `openRuns()` of `@pocket-agent/runs` returns.
-import type { ApprovalAnswer, UserInput } from 'pocket-agent';
+import type { ApprovalAnswer, EventListener, UserInput } from 'pocket-agent';
 
 /** A run, without its events. */
 export interface BotRun {
@@ -38,7 +38,7 @@ export interface BotRuns {
     limit?: number;
     cursor?: string;
   }): Promise<{ runs: BotRun[]; next?: string }>;
-  events(id: string, options: { signal: AbortSignal }): AsyncIterable<BotRunEvent>;
+  events(id: string, options: { signal: AbortSignal; onEvent: EventListener }): AsyncIterable<BotRunEvent>;
   questions(filter: { run: string }): Promise<BotRunQuestion[]>;
   answer(
     question: string,

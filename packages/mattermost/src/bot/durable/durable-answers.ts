@@ -3,7 +3,9 @@ import { errorText, isPocketError, isRecord } from '@pocket-agent/kit';
 import type { UserInput } from 'pocket-agent';
 import type { ToolContext } from '../../account/account.ts';
 import { isMattermostError, isTransient, type MattermostErrorCode } from '../../base/errors.ts';
+import type { MattermostApi } from '../../client/api.ts';
 import { delay } from '../../client/deadline.ts';
+import { path } from '../../client/path.ts';
 import { backoff } from '../../client/retry.ts';
 import { AnswerPost } from '../posts/answer-post.ts';
 import { readAttachments } from '../posts/attachments.ts';
@@ -39,15 +41,35 @@ const PAGE = 1000;
 const MAX_EARLIER = 100;
 /** How long reading a post may have been retried when the last process ended. */
 const REREAD_MS = 3_600_000;
+const CATEGORY = 'pocket_agent_bot';
+const NAME = 'reads_since';
 /** The channel was deleted, or the bot may not write there any more. */
 const HOPELESS: readonly MattermostErrorCode[] = ['NOT_FOUND', 'REFUSED', 'CLIENT_ERROR'];
 
-/** Since when posts may not have been read. `latest`: without earlier runs, only posts after this time count. */
-export async function unreadSince(runs: BotRuns, me: string, latest: number): Promise<number> {
+interface Reading {
+  api: MattermostApi;
+  runs: BotRuns;
+  me: string;
+  /** The time after the newest post. */
+  latest: number;
+}
+
+/**
+ * Since when posts may not have been read. The newest run says it; before the first one, a preference of the account does, which
+ * is the time at which a bot with durable runs began to read.
+ */
+export async function unreadSince({ api, runs, me, latest }: Reading): Promise<number> {
   const [newest] = (await runs.list({ prefix: prefixOf(me), limit: 1 })).runs;
-  if (!newest) return latest;
-  const { since, postedAt } = aboutOf(newest);
-  return Math.min(latest, Math.max(since, postedAt - REREAD_MS));
+  if (newest) {
+    const { since, postedAt } = aboutOf(newest);
+    return Math.min(latest, Math.max(since, postedAt - REREAD_MS));
+  }
+  const preferences = path`/users/${me}/preferences`;
+  const all = await api.list<{ category?: string; name?: string; value?: string }>(preferences);
+  const begun = all.find(({ category, name }) => category === CATEGORY && name === NAME)?.value;
+  if (begun !== undefined) return Math.min(latest, Math.max(Number(begun), Date.now() - REREAD_MS));
+  await api.put(preferences, [{ user_id: me, category: CATEGORY, name: NAME, value: String(latest) }]);
+  return latest;
 }
 
 export class DurableAnswers {

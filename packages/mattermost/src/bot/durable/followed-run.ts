@@ -1,5 +1,6 @@
 // Shows one run in the channel of its question: the answer as it grows, and the calls that it may not make without approval.
 // All that it shows is read from the run, so any process can go on.
+import type { AgentEvent } from 'pocket-agent';
 import type { ToolContext } from '../../account/account.ts';
 import type { Log } from '../../base/log.ts';
 import { AnswerPost } from '../posts/answer-post.ts';
@@ -55,7 +56,10 @@ export class FollowedRun {
     typing(question);
     try {
       const text = new RunText();
-      for await (const event of runs.events(id, { signal })) {
+      const onEvent = (event: AgentEvent) => {
+        if (text.handleLive(event)) answer.show(text.progress);
+      };
+      for await (const event of runs.events(id, { signal, onEvent })) {
         if (text.handleJournaled(event) && text.progress !== '') answer.show(text.progress);
         const end = await this.#handle(event, approvals);
         if (end === undefined) continue;

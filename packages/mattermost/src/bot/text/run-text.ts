@@ -35,12 +35,22 @@ export class RunText {
   /** The same for an event of the journal of a run. */
   handleJournaled({ type, data, time, subAgent }: JournaledEvent): boolean {
     if (subAgent !== undefined) return false;
-    if (type === 'reset') this.#resetAt = time;
+    if (isEnd(type))
+      this.#current = ''; // what is shown of a run that is over is the same in every process
+    else if (type === 'reset') this.#resetAt = time;
     else if (type === 'result') this.#endCalls(data as Message);
     // a reset is written together with the messages that are kept, which were read before
     else if (type === 'message' && time !== this.#resetAt) this.#read(data as Message);
     else return false;
     return true;
+  }
+
+  /** Text while it is written. The message comes with the journal. */
+  handleLive({ type, data, meta }: AgentEvent): boolean {
+    if (meta.isSubAgent) return false;
+    if (type === 'text_delta') this.#current += data.delta;
+    else if (type === 'model_retry' || type === 'new_message') this.#current = '';
+    return type === 'text_delta';
   }
 
   #read(message: Message): void {
@@ -73,4 +83,8 @@ export class RunText {
       .filter((part) => part !== '')
       .join('\n\n');
   }
+}
+
+function isEnd(type: string): boolean {
+  return type === 'finished' || type === 'failed' || type === 'cancelled';
 }

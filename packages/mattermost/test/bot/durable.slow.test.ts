@@ -1,0 +1,85 @@
+// The bot program with durable runs, killed at each of its requests to Mattermost, and started again.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { defaultSeed } from '../fake/world/seed.ts';
+import { fakeForTest, folderForTest, type RunningProgram, runForTest } from '../resources.ts';
+import { until } from '../until.ts';
+import { react } from './bot-world.ts';
+
+const manifest =
+  'tool_human_name: Refunds\ntool_list:\n  - name: refund\n    description: Refunds an order\n    capability: write\n';
+const tool = `
+import { appendFileSync } from 'node:fs';
+export class Tools {
+  async tool_refund() {
+    appendFileSync('effects', 'refunded\\n');
+    return 'refunded';
+  }
+}
+`;
+
+async function world() {
+  const fake = await fakeForTest({ seed: { conversations: [...defaultSeed.conversations, ['alice', 'helper']] } });
+  const folder = await folderForTest();
+  await mkdir(join(folder, 'refunds'));
+  await writeFile(join(folder, 'refunds/manifest.yaml'), manifest);
+  await writeFile(join(folder, 'refunds/tool.mjs'), tool);
+  const agent = { llmModel: 'demo', mcpServers: {}, tools: ['refunds'], access: { confirm: 'write' } };
+  await writeFile(join(folder, 'agent.json'), JSON.stringify(agent));
+  const environment = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper') };
+  const args = ['--agent', 'agent.json', '--runs', 'runs.db', '--profile', 'none'];
+  const start = () => runForTest({ file: 'bot/main.ts', args, environment, cwd: folder });
+  const helper = fake.user('helper').id;
+  const said = () => [...fake.world.posts.values()].filter((post) => post.user_id === helper && !post.delete_at);
+  const effects = async () => (await readFile(join(folder, 'effects'), 'utf8').catch(() => '')).split('\n').length - 1;
+  return { fake, start, said, effects };
+}
+
+/** Kills the bot at its request of this number after the question. Returns whether there was one. */
+async function killedAt(request: number, isHandled: boolean): Promise<boolean> {
+  const { fake, start, said, effects } = await world();
+  const before = said().length;
+  const answers = () => said().slice(before);
+  let bot: RunningProgram = start();
+  await until(() => fake.socketCount).toBe(1);
+  let isKilled = false;
+  const kill = () => {
+    isKilled = true;
+    bot.child.kill('SIGKILL');
+  };
+  if (request > 1) fake.fail({ times: request - 1, meanwhile() {} });
+  fake.fail({ meanwhile: kill, ...(isHandled ? {} : { status: 503 }) });
+  fake.say('alice', 'alice,helper', 'call the tool refund');
+  let hasReacted = false;
+  const isDone = async () => {
+    if (bot.child.signalCode !== null) bot = start();
+    const asked = answers().find(({ message }) => message.includes('React with'));
+    if (asked && !hasReacted) {
+      hasReacted = true;
+      await react(fake, 'alice', asked.id, '+1');
+    }
+    return answers().some(({ message }) => message.includes('refunded') && !message.includes('hourglass'));
+  };
+  await until(isDone).toBe(true);
+  await until(() => answers().filter(({ message }) => message.includes('*Allowed by alice.*'))).toHaveLength(1);
+  bot.child.kill('SIGTERM');
+  await bot.ended;
+  // the approval and the answer
+  expect(answers(), `killed at request ${request}`).toHaveLength(2);
+  expect(await effects()).toBe(1);
+  return isKilled;
+}
+
+test.each([
+  ['before Mattermost has handled it', false], // every other request
+  ['after Mattermost has handled it', true],
+])(
+  'a bot that is killed at any of its requests, %s, answers once and acts once',
+  async (_when, isHandled) => {
+    let request = 1;
+    while (await killedAt(request, isHandled)) request += isHandled ? 1 : 2;
+    expect(request).toBeGreaterThan(8);
+  },
+  600_000,
+);
