@@ -32,6 +32,9 @@ export class HeldRun {
   readonly #abort = new AbortController();
   #log: RunLog | undefined;
   #isLeaving = false;
+  #hasBegun = false;
+  /** Why the database could not be used. What is saved is what the run goes on from. */
+  #failure: { error: unknown } | undefined;
   /** The questions that it waits for. */
   readonly #asked = new Set<string>();
 
@@ -39,6 +42,11 @@ export class HeldRun {
     this.row = row;
     this.#options = options;
     this.#holder = row.holder ?? '';
+  }
+
+  /** Whether the agent has begun, and may have paid for an answer. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   /** Resolves when nothing of the run is left in this process. Rejects if the database cannot be used. */
@@ -64,10 +72,18 @@ export class HeldRun {
     this.#abort.abort(new Error(reason));
   }
 
+  /** Nothing more may happen that could not be saved. */
+  #databaseFailed(error: unknown): void {
+    if (isRunError(error, 'RUN_LOST')) return;
+    this.#failure ??= { error };
+    this.stop('The database cannot be used.');
+  }
+
   /** How the run has ended; undefined if it goes on later. */
   async #run(agent: PocketAgent<unknown>): Promise<Ended | undefined> {
     const { row } = this;
-    if (row.attempts > MAX_ATTEMPTS) return failed('FAILED', `The process ended ${MAX_ATTEMPTS} times at one step.`);
+    if (row.attempts > MAX_ATTEMPTS)
+      return failed('FAILED', `The process ended, or could not use the database, ${MAX_ATTEMPTS} times at one step.`);
     const timeoutMs = row.deadline_at === null ? undefined : row.deadline_at - Date.now();
     if (timeoutMs !== undefined && timeoutMs <= 0) return late();
     const earlier = await earlierMessages(this.#options.store.db, row);
@@ -75,6 +91,7 @@ export class HeldRun {
       run: { ...row, compacted: row.compacted ?? earlier.compacted },
       earlier: earlier.messages,
       holder: this.#holder,
+      failed: (error) => this.#databaseFailed(error),
       saved: () => {
         if (this.#isLeaving) this.stop('The process ends.');
       },
@@ -84,9 +101,12 @@ export class HeldRun {
       await agent.continueConversation(log.conversation);
       const options = this.#runOptions(agent, timeoutMs);
       const input: string | UserInput = JSON.parse(row.input);
-      const answer = (await log.hasBegun()) ? await agent.resume(options) : await agent.run(input, options);
+      const isContinued = await log.hasBegun();
+      this.#hasBegun = true;
+      const answer = isContinued ? await agent.resume(options) : await agent.run(input, options);
       return { type: 'finished', data: { answer: answer ?? null } };
     } catch (error) {
+      if (this.#failure) throw this.#failure.error;
       const goesOn = isPocketError(error, 'RUN_SUSPENDED') || isRunError(error, 'RUN_LOST');
       if (goesOn || this.#abort.signal.aborted) return undefined;
       return failed(isPocketError(error) ? error.code : 'FAILED', errorText(error));
@@ -130,7 +150,11 @@ export class HeldRun {
   }
 
   async #ask(question: NewQuestion): Promise<QuestionAnswer | undefined> {
-    const asked = await this.#options.questions.ask({ ...this.row, holder: this.#holder }, question);
+    const asking = this.#options.questions.ask({ ...this.row, holder: this.#holder }, question);
+    const asked = await asking.catch((error) => {
+      this.#databaseFailed(error);
+      throw error;
+    });
     if ('answer' in asked) return asked.answer;
     this.#asked.add(asked.id);
     return undefined;

@@ -56,13 +56,17 @@ export class EmbeddedEngine implements Engine {
     if (!this.#unlock && !(await this.#becomeWorker())) return;
     if (performance.now() - this.#tickedAt >= TICK_MS) {
       this.#tickedAt = performance.now();
+      await this.#worker.requeueLost();
       await this.#worker.tick();
     }
     while (!this.#isClosed && this.#worker.size < this.#worker.options.maxParallelRuns) {
       const row = await this.#claim();
       if (!row) return;
-      const advancing = this.#worker.advance(row).catch((error) => this.#worker.report(error));
-      void advancing.then(() => this.wake());
+      // after an error the timer looks again, because the database may be back then
+      this.#worker.advance(row).then(
+        () => this.wake(),
+        (error) => this.#worker.report(error),
+      );
     }
   }
 

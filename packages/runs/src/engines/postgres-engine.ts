@@ -22,6 +22,8 @@ const MAX_JOB_S = 86_400;
 const RETENTION_S = 365 * 86_400;
 const KEPT_S = 3_600;
 const MAX_RETRIES = 1_000_000;
+/** After an error, such as a database that cannot be reached. */
+const RETRY_S = 1;
 
 interface RunJob {
   run: string;
@@ -123,6 +125,7 @@ export class PostgresEngine implements Engine {
       .createQueue(name, {
         heartbeatSeconds: HEARTBEAT_S,
         retryLimit: MAX_RETRIES,
+        retryDelay: RETRY_S,
         expireInSeconds: MAX_JOB_S,
         retentionSeconds: RETENTION_S,
         deleteAfterSeconds: KEPT_S,

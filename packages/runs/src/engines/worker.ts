@@ -12,6 +12,7 @@ import type { RunTable } from '../journal/schema.ts';
 import { HeldRun, late } from './advance.ts';
 
 const LATE_AT_ONCE = 100;
+const releasing = { status: 'queued' as const, holder: null };
 
 export interface WorkerOptions {
   store: RunStore;
@@ -49,9 +50,34 @@ export class Worker {
     this.#held.set(row.id, held);
     try {
       await advancing;
+    } catch (error) {
+      await this.#release(row, run.hasBegun).catch((failure) => this.report(failure)); // `requeueLost` or the next process does it
+      throw error;
     } finally {
       if (this.#held.get(row.id) === held) this.#held.delete(row.id);
     }
+  }
+
+  /** Queues the runs that nothing in this process advances. For an engine that has one process. */
+  async requeueLost(): Promise<void> {
+    const held = [...this.#held.keys()];
+    await this.options.store.db
+      .updateTable('pocket_runs')
+      .set(releasing)
+      .where('status', '=', 'running')
+      .where('id', 'not in', held.length > 0 ? held : [''])
+      .execute();
+  }
+
+  /** The database could not be used. Where that cost nothing, it was no attempt. */
+  async #release({ id, holder, attempts }: RunTable, hasBegun: boolean): Promise<void> {
+    await this.options.store.db
+      .updateTable('pocket_runs')
+      .set({ ...releasing, attempts: hasBegun ? attempts : attempts - 1 })
+      .where('id', '=', id)
+      .where('holder', '=', holder)
+      .where('status', '=', 'running')
+      .execute();
   }
 
   cancel(run: string): void {

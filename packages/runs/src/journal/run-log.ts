@@ -18,6 +18,8 @@ interface LogOptions {
   holder: string;
   /** Messages of earlier runs of the conversation. */
   earlier: readonly Message[];
+  /** Called when the database cannot be used, or another process holds the run. */
+  failed(error: unknown): void;
   /** Called when messages of the agent were saved. */
   saved(): void;
 }
@@ -138,6 +140,7 @@ export class RunLog {
   #write(path: string, events: readonly NewEvent[], set: Partial<RunTable> = {}): Promise<void> {
     const write = () => this.#writeNow(path, events, set);
     this.#writing = this.#writing.then(write, write);
+    this.#writing.catch((error) => this.#options.failed(error));
     return this.#writing;
   }
 

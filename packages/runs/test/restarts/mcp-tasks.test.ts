@@ -8,8 +8,8 @@ import {
 import type { JsonValue } from '@modelcontextprotocol/ext-tasks/core';
 import { type AgentServerOptions, PocketAgent } from 'pocket-agent';
 import { expect, onTestFinished, test } from 'vitest';
-import { openRuns } from '../src/index.ts';
-import { agentOf, modelOf, newFile, refunds, silent } from './agents.ts';
+import { openRuns } from '../../src/index.ts';
+import { agentOf, modelOf, newFile, refunds, silent } from '../agents.ts';
 
 const version = '2026-07-28';
 const clientInfo = { name: 'tests', version: '1' };
@@ -175,7 +175,8 @@ test('a run that fails is an error result, and too many open tasks are refused',
 
 test('an agent with typed answers is served as tasks too, and clients without tasks as before', async () => {
   const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const;
-  const make = () => new PocketAgent<unknown>({ llmModel: modelOf(['{"n":7}', '{"n":7}']), logger: silent, name, output });
+  const make = () =>
+    new PocketAgent<unknown>({ llmModel: modelOf(['{"n":7}', '{"n":7}']), logger: silent, name, output });
   const { url } = await serve(newFile(), make);
   const session = await connect(url);
   const execution = await session.callTool(tool, { message: 'Hi' });

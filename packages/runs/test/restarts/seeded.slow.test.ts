@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PocketAgent } from 'pocket-agent';
 import { expect, test } from 'vitest';
-import { expectValidHistory } from '../../pocket-agent/test/helpers.ts';
-import { openRuns } from '../src/index.ts';
-import { eventsOf, newFile, silent } from './agents.ts';
+import { expectValidHistory } from '../../../pocket-agent/test/helpers.ts';
+import { openRuns } from '../../src/index.ts';
+import { eventsOf, newFile, silent } from '../agents.ts';
+import { startProgram } from '../programs/start-program.ts';
 import { random, type SeededOptions, scriptOf } from './seeded.ts';
-import { startProgram } from './start-program.ts';
 
-const program = fileURLToPath(new URL('seeded-program.ts', import.meta.url));
+const program = fileURLToPath(new URL('../programs/seeded-program.ts', import.meta.url));
 const RUNS = 30;
 const MAX_KILLS = 6;
 const { SEED, SEEDS = 6 } = process.env;

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { tool } from 'pocket-agent';
 import { expect, onTestFinished, test } from 'vitest';
-import { openRuns } from '../src/index.ts';
-import { agentOf, eventsOf, newFile, silent } from './agents.ts';
-import { firstQuestion } from './waiting.ts';
+import { openRuns } from '../../src/index.ts';
+import { agentOf, eventsOf, newFile, silent } from '../agents.ts';
+import { firstQuestion } from '../waiting.ts';
 
 function oldFile(): string {
   const file = newFile();

@@ -3,10 +3,10 @@
 import { appendFileSync } from 'node:fs';
 import { tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { killBefore } from '../../store/test/kill-before.ts';
-import { openRuns } from '../src/index.ts';
-import { agentOf } from './agents.ts';
-import { type SeededOptions, scriptOf } from './seeded.ts';
+import { killBefore } from '../../../store/test/kill-before.ts';
+import { openRuns } from '../../src/index.ts';
+import { agentOf } from '../agents.ts';
+import { type SeededOptions, scriptOf } from '../restarts/seeded.ts';
 
 const { url, effects, seed, runs: count, killAt }: SeededOptions = JSON.parse(process.argv[2] ?? '{}');
 const annotations = { look: { readOnlyHint: true }, set: { idempotentHint: true }, pay: {}, refund: {} };
