@@ -126,14 +126,20 @@ export class Worker {
   }
 
   async #stopLost(): Promise<void> {
-    if (this.#held.size === 0) return;
+    // others are taken up while the database is read
+    const held = [...this.#held];
+    if (held.length === 0) return;
     const rows = await this.options.store.db
       .selectFrom('pocket_runs')
       .select(['id', 'holder'])
-      .where('id', 'in', [...this.#held.keys()])
+      .where(
+        'id',
+        'in',
+        held.map(([id]) => id),
+      )
       .execute();
     const holders = new Map(rows.map(({ id, holder }) => [id, holder]));
-    for (const [id, { run }] of this.#held)
+    for (const [id, { run }] of held)
       if (holders.get(id) !== run.row.holder) run.stop('The run was cancelled, or taken over.');
   }
 }
