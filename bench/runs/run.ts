@@ -48,10 +48,13 @@ function median(values: readonly number[]): number {
 }
 
 function report(rounds: readonly Record<Name, RunFigures>[], load: number): string {
-  const cell = (name: Name, key: keyof RunFigures) => median(rounds.map((round) => round[name][key])).toFixed(1);
-  const rows = Object.entries(units).map(([key, unit]) =>
-    ['', unit, ...names.map((name) => cell(name, key as keyof RunFigures)), ''].join(' | ').trim(),
-  );
+  const figure = (name: Name, key: keyof RunFigures) => median(rounds.map((round) => round[name][key]));
+  const rows = (Object.entries(units) as [keyof RunFigures, string][]).map(([key, unit]) => {
+    const [own = 0, ...peers] = names.slice(0, 3).map((name) => figure(name, key));
+    const isMet = peers.every((peer) => (key === 'runsPerSecond' ? own > peer : own < peer));
+    const cells = names.map((name) => figure(name, key).toFixed(1));
+    return ['', unit, ...cells, isMet ? 'met' : '**missed**', ''].join(' | ').trim();
+  });
   return `# What durable runs cost
 
 \`npm run bench:runs\` writes this page: medians of ${rounds.length} rounds. The load of the machine was ${load.toFixed(1)} per core before the
@@ -60,8 +63,8 @@ run${load > 0.5 ? ', so the times are too long, and only their ratios say someth
 A run has ${STEPS} steps: a model that answers at once calls a tool that returns at once. After them it answers. In all three, an answer of
 the model and a result of a tool are saved before anything else happens.
 
-| | ${names.join(' | ')} |
-|---|${names.map(() => '---|').join('')}
+| | ${names.join(' | ')} | on PostgreSQL ahead of both |
+|---|${names.map(() => '---|').join('')}---|
 ${rows.join('\n')}
 
 - *Pocket Agent* also saves an intent before each call, because the tool is neither read-only nor idempotent: after a crash the call is not
