@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { scriptedAgent, silent } from '../../pocket-agent/test/helpers.ts';
 import { PageAgent, servedAgui } from './agui-page.ts';
+import { booking, bookingScript, requestedSchema } from './asker.ts';
 
 const look = tool({
   name: 'look',
@@ -171,6 +172,37 @@ describe('a client of AG-UI', () => {
     const page = new PageAgent(servedAgui(scriptedAgent([{ error }]).agent));
     await page.ask('go');
     expect(page.errors).toEqual(['The agent failed (MODEL_FAILED); its log says why.']);
+  });
+});
+
+describe('a form of an MCP server', () => {
+  test.each([
+    [{ day: 'Monday' }, 'Booked for Monday'],
+    [undefined, 'not booked: decline'],
+  ])('is an interrupt, and the fields are its payload: %j', async (payload, result) => {
+    const page = new PageAgent(servedAgui(scriptedAgent(bookingScript, booking).agent));
+    await page.ask('Book');
+    const [interrupt] = page.pendingInterrupts;
+    expect(interrupt).toMatchObject({
+      reason: 'input_required',
+      message: 'Which day?',
+      toolCallId: 'call-1',
+      responseSchema: requestedSchema,
+      metadata: { server: 'asker' },
+    });
+    await page.runAgent({ resume: [{ interruptId: interrupt?.id ?? '', status: 'resolved', payload }] });
+    expect(page.errors).toEqual([]);
+    expect(page.said).toBe('Done.');
+    expect(page.messages.find(({ role }) => role === 'tool')?.content).toBe(result);
+  });
+
+  test('never allows a call, whatever its fields are', async () => {
+    const { erased, calls, options } = eraser();
+    const page = new PageAgent(servedAgui(scriptedAgent([calls(7), 'Then not.'], options).agent));
+    await page.ask('Erase 7');
+    await page.answer({ day: 'Monday' });
+    expect(page.requests.at(-1)).toBe('POST /agui 409');
+    expect(erased).toEqual([]);
   });
 });
 

@@ -6,6 +6,7 @@ import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { expectValidHistory, scriptedAgent, silent } from '../../pocket-agent/test/helpers.ts';
+import { booking, bookingScript, requestedSchema } from './asker.ts';
 import { answerQuestion, authorize, lastParts, lastText, openPage, served } from './page.ts';
 
 const look = tool({
@@ -247,6 +248,54 @@ describe('an approval', () => {
     await answerQuestion(reloaded, true);
     await expect.poll(() => lastText(reloaded)).toBe('It is gone.');
     expect(erased).toEqual([7]);
+  });
+});
+
+describe('a form of an MCP server', () => {
+  const formOf = (page: ReturnType<typeof openPage>) => {
+    const part = page.chat.lastMessage?.parts.find(({ type }) => type === 'data-form');
+    return Object(part).data as { id: string; state: string };
+  };
+
+  test.each([
+    ['accept', { day: 'Monday' }, 'Booked for Monday', 'answered'],
+    ['decline', undefined, 'not booked: decline', 'declined'],
+  ])('is a part that the page answers: %s', async (action, content, output, state) => {
+    const page = openPage(served(scriptedAgent(bookingScript, booking).agent));
+    await page.chat.sendMessage({ text: 'Book' });
+    expect(page.errors).toEqual([]);
+    expect(page.chat.status).toBe('ready');
+    expect(formOf(page)).toMatchObject({
+      state: 'open',
+      server: 'asker',
+      message: 'Which day?',
+      schema: requestedSchema,
+    });
+    await page.chat.sendMessage(undefined, { body: { forms: [{ id: formOf(page).id, action, content }] } });
+    expect(lastText(page)).toBe('Done.');
+    expect(page.chat.messages).toHaveLength(2);
+    expect(formOf(page).state).toBe(state);
+    expect(lastParts(page)).toContainEqual(expect.objectContaining({ state: 'output-available', output }));
+    await page.chat.sendMessage(undefined, { body: { forms: [{ id: formOf(page).id, action }] } });
+    expect(page.requests.at(-1)).toBe('POST /api/chat 409');
+  });
+
+  test('is closed when the user writes something else, and is never shown with approvals: own', async () => {
+    const page = openPage(served(scriptedAgent([...bookingScript, 'Fine.'], booking).agent));
+    await page.chat.sendMessage({ text: 'Book' });
+    await page.chat.sendMessage({ text: 'Never mind' });
+    expect(lastText(page)).toBe('Done.');
+    const own = openPage(served(scriptedAgent(bookingScript, booking).agent, { approvals: 'own' }));
+    await own.chat.sendMessage({ text: 'Book' });
+    expect(lastParts(own)).toContainEqual(expect.objectContaining({ output: 'not booked: cancel' }));
+    expect(formOf(own)).toBeUndefined();
+  });
+
+  test('with an answer that cannot be read is refused', async () => {
+    const page = openPage(served(scriptedAgent(bookingScript, booking).agent));
+    await page.chat.sendMessage({ text: 'Book' });
+    await page.chat.sendMessage(undefined, { body: { forms: [{ id: formOf(page).id, action: 'maybe' }] } });
+    expect(page.errors.join()).toContain('An entry of \\"forms\\"');
   });
 });
 

@@ -9,6 +9,7 @@ import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
+import { booking, bookingScript, requestedSchema } from './asker.ts';
 import { answerQuestion, authorize, lastParts, lastText, openPage } from './page.ts';
 
 type Prompt = { prompt: readonly { role: string }[] };
@@ -245,6 +246,19 @@ describe('durable conversations', () => {
     await answerQuestion(page, true);
     await expect.poll(() => lastText(page)).toBe('All clean.');
     expect(erased).toEqual([7]);
+  });
+
+  test('a form of an MCP server is a part that the page answers', async () => {
+    const { handler } = await start(newUrl(), bookingScript, { options: booking });
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'Book' });
+    const form = () => Object(page.chat.lastMessage?.parts.find(({ type }) => type === 'data-form')).data;
+    expect(form()).toMatchObject({ state: 'open', server: 'asker', message: 'Which day?', schema: requestedSchema });
+    const forms = [{ id: form().id, action: 'accept', content: { day: 'Monday' } }];
+    await page.chat.sendMessage(undefined, { body: { forms } });
+    expect(lastText(page)).toBe('Done.');
+    expect(form().state).toBe('answered');
+    expect(lastParts(page)).toContainEqual(expect.objectContaining({ output: 'Booked for Monday' }));
   });
 
   test('stop cancels the run, and the conversation can go on', async () => {

@@ -2,7 +2,7 @@
 // what comes after it.
 import { isPublicError, publicErrorText } from '@pocket-agent/kit';
 import { sourceChunk } from '../chat/ui-parts.ts';
-import type { AskedQuestion, Frame } from '../live/live-run.ts';
+import type { AskedForm, AskedQuestion, Frame } from '../live/live-run.ts';
 import { type Block, type DataOf, type EncoderOptions, type PageCall, RunEncoder } from '../live/run-encoder.ts';
 import { type AguiMessage, fileActivity, HIDDEN, resultContent, resultId, toolCallOf } from './agui-messages.ts';
 
@@ -15,6 +15,12 @@ interface AguiEventsOptions extends EncoderOptions {
 export interface AguiRun {
   threadId: string;
   runId: string;
+}
+
+/** A run, as far as its open questions are concerned. */
+interface OpenQuestions {
+  readonly questions: AskedQuestion[];
+  readonly forms: AskedForm[];
 }
 
 /** The form that an answer to an approval has. */
@@ -44,8 +50,8 @@ export class AguiEvents extends RunEncoder {
     this.#messages = messages;
   }
 
-  /** `questions` are those that are open when the response ends. */
-  frame(run: AguiRun, questions: () => AskedQuestion[]): Frame {
+  /** `open` has the questions that are open when the response ends. */
+  frame(run: AguiRun, open: OpenQuestions): Frame {
     return {
       first: [runStarted(run)],
       end: (isOver) => {
@@ -53,7 +59,10 @@ export class AguiEvents extends RunEncoder {
           ? this.#last
           : {
               type: 'RUN_FINISHED',
-              outcome: { type: 'interrupt', interrupts: questions().map((question) => this.#interrupt(question)) },
+              outcome: {
+                type: 'interrupt',
+                interrupts: [...open.questions.map((each) => this.#interrupt(each)), ...open.forms.map(formInterrupt)],
+              },
             };
         return [JSON.stringify({ ...last, ...run })];
       },
@@ -61,8 +70,8 @@ export class AguiEvents extends RunEncoder {
   }
 
   /** For a page that comes back: all messages so far. */
-  frameWithMessages(run: AguiRun, questions: () => AskedQuestion[]): Frame {
-    const frame = this.frame(run, questions);
+  frameWithMessages(run: AguiRun, open: OpenQuestions): Frame {
+    const frame = this.frame(run, open);
     return {
       ...frame,
       first: [
@@ -73,6 +82,13 @@ export class AguiEvents extends RunEncoder {
       ],
     };
   }
+
+  /** Forms are interrupts at the end of a response. */
+  formAsked(): void {
+    this.endBlock();
+  }
+
+  formClosed(): void {}
 
   failed(error: unknown): void {
     this.endBlock();
@@ -228,4 +244,15 @@ function blockStart({ kind, id }: Block): object[] {
     { type: 'REASONING_START', messageId: id },
     { type: 'REASONING_MESSAGE_START', messageId: id, role: 'reasoning' },
   ];
+}
+
+function formInterrupt({ id, server, request, key }: AskedForm): object {
+  return {
+    id,
+    reason: 'input_required',
+    message: request.message,
+    ...(key === undefined ? {} : { toolCallId: key }),
+    ...('requestedSchema' in request ? { responseSchema: request.requestedSchema } : {}),
+    metadata: { server, ...('url' in request ? { url: request.url } : {}) },
+  };
 }

@@ -51,7 +51,7 @@ class AguiHandler {
     const run = this.#runs.find({ caller, id: threadId });
     const isKnown = run && eventsOf(run).runIds.has(runId);
     if (isKnown || lastSegment(request) === 'connect') return this.#connect(request, caller, asked);
-    if (answers.some(({ approved }) => approved) || (answers.length > 0 && !question))
+    if (answers.some(isGiven) || (answers.length > 0 && !question))
       return question
         ? problem(400, 'Answer the interrupts in one run, and ask in the next one.')
         : this.#answer(request, caller, asked);
@@ -78,14 +78,14 @@ class AguiHandler {
       },
     });
     if (run instanceof Response) return run;
-    return streamed(request, run.replay(eventsOf(run).frame({ threadId, runId }, () => run.questions)));
+    return streamed(request, run.replay(eventsOf(run).frame({ threadId, runId }, run)));
   }
 
   #answer(request: Request, caller: WebCaller, { threadId, runId, answers }: AguiRequest): Response {
     const run = this.#runs.find({ caller, id: threadId });
     if (!run || run.isOver) return problem(409, NOT_OPEN);
     const events = eventsOf(run);
-    const body = run.follow(events.frame({ threadId, runId }, () => run.questions));
+    const body = run.follow(events.frame({ threadId, runId }, run));
     const given = answers.filter((answer) => run.answer(answer));
     if (given.length === 0) {
       void body.cancel();
@@ -100,7 +100,7 @@ class AguiHandler {
     const of = { caller, id: threadId };
     const run = this.#runs.find(of);
     if (run) {
-      const frame = eventsOf(run).frameWithMessages({ threadId, runId }, () => run.questions);
+      const frame = eventsOf(run).frameWithMessages({ threadId, runId }, run);
       return streamed(request, run.follow(frame));
     }
     const messages = await this.#runs.read(of, (agent) => aguiMessages(agent.messages, showsTool(this.#options)));
@@ -118,6 +118,11 @@ class AguiHandler {
     await this.#runs.find({ caller, id })?.stop('The user stopped it.');
     return new Response(null, { status: 204 });
   }
+}
+
+/** Whether the user allows a call, or has filled in a form. */
+function isGiven({ approved, form }: AguiRequest['answers'][number]): boolean {
+  return approved === true || (approved === undefined && form !== undefined);
 }
 
 function eventsOf({ encoder }: LiveRun): AguiEvents {

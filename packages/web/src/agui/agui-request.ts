@@ -3,6 +3,7 @@
 import { configError, isRecord, recordsIn } from '@pocket-agent/kit';
 import type { UserInput } from 'pocket-agent';
 import { inputOf, type SentFile } from 'pocket-agent/internal/serve';
+import { formResult } from '../live/form-result.ts';
 import type { Answer } from '../live/live-run.ts';
 import { isText } from '../live/responses.ts';
 import { textOfParts } from './agui-messages.ts';
@@ -44,11 +45,20 @@ export function readAguiRequest(body: Record<string, unknown>, fileTypes: readon
 
 function readAnswer({ interruptId, status, payload }: Record<string, unknown>): Answer {
   if (!isText(interruptId)) throw configError('An entry of "resume" needs the "interruptId" of an interrupt.');
-  if (status === 'cancelled') return { id: interruptId, approved: false, reason: 'The user cancelled it.' };
+  const id = interruptId;
+  if (status === 'cancelled')
+    return { id, approved: false, reason: 'The user cancelled it.', form: { action: 'cancel' } };
+  if (payload === null || payload === undefined)
+    return { id, approved: undefined, reason: undefined, form: { action: 'decline' } };
   const { approved, reason, editedArgs } = isRecord(payload) ? payload : { approved: payload };
+  if (isRecord(payload) && typeof approved !== 'boolean' && editedArgs === undefined)
+    return { id, approved: undefined, reason: undefined, form: formResult('accept', payload) };
   if (typeof approved !== 'boolean' || (editedArgs !== undefined && !isRecord(editedArgs)))
-    throw configError('The payload of an answer is { approved: true or false, editedArgs?, reason? }.');
-  return { id: interruptId, approved, reason: isText(reason) ? reason : undefined, arguments: editedArgs };
+    throw configError(
+      'The payload of an answer is { approved: true or false, editedArgs?, reason? }, or the fields of a form.',
+    );
+  const form = isRecord(payload) ? { form: formResult('accept', payload) } : {};
+  return { id, approved, reason: isText(reason) ? reason : undefined, arguments: editedArgs, ...form };
 }
 
 function inputIn(content: unknown, fileTypes: readonly string[]): string | UserInput {

@@ -3,6 +3,7 @@
 import { configError, isRecord, recordsIn } from '@pocket-agent/kit';
 import type { UserInput } from 'pocket-agent';
 import { inputOf, type SentFile } from 'pocket-agent/internal/serve';
+import { formResult } from '../live/form-result.ts';
 import type { Answer } from '../live/live-run.ts';
 import { isText } from '../live/responses.ts';
 
@@ -23,7 +24,7 @@ export function readChatRequest(body: Record<string, unknown>, fileTypes: readon
   const messages = recordsIn(body.messages ?? [body.message]).filter(({ parts }) => Array.isArray(parts));
   const last = messages.at(-1);
   if (!last) throw configError('"messages" must be a list of UI messages.');
-  const answers = last.role === 'assistant' ? answersIn(last) : [];
+  const answers = last.role === 'assistant' ? [...answersIn(last), ...recordsIn(body.forms ?? []).map(readForm)] : [];
   if (last.role === 'assistant') {
     if (trigger === 'regenerate-message' || answers.length === 0)
       throw configError('The last message must come from the user, or answer questions.');
@@ -42,6 +43,14 @@ function answersIn(message: Record<string, unknown>): Answer[] {
     if (!isText(id) || typeof approved !== 'boolean') return [];
     return [{ id, approved, reason: isText(reason) ? reason : undefined }];
   });
+}
+
+function readForm({ id, action, content }: Record<string, unknown>): Answer {
+  const actions = ['accept', 'decline', 'cancel'] as const;
+  const chosen = actions.find((each) => each === action);
+  if (!isText(id) || !chosen || (content !== undefined && !isRecord(content)))
+    throw configError('An entry of "forms" is { id, action: "accept", "decline" or "cancel", content }.');
+  return { id, approved: undefined, reason: undefined, form: formResult(chosen, content) };
 }
 
 function textIn(message: Record<string, unknown>): string {

@@ -1,7 +1,7 @@
 // The events of a run as chunks of the UI message stream of the AI SDK, which `useChat` reads.
 import { publicErrorText } from '@pocket-agent/kit';
 import type { ToolResult } from 'pocket-agent';
-import type { Answer, AskedQuestion, Frame } from '../live/live-run.ts';
+import type { Answer, AskedForm, AskedQuestion, FormResult, Frame } from '../live/live-run.ts';
 import {
   type Block,
   type DataOf,
@@ -40,6 +40,22 @@ export class UiChunks extends RunEncoder {
   answered({ id, key, approved, reason }: Answer & { key: string }): void {
     if (!approved) this.#denied.add(key);
     this.emit({ type: 'tool-approval-response', approvalId: id, approved, ...(reason ? { reason } : {}) });
+  }
+
+  formAsked(form: AskedForm): void {
+    this.endBlock();
+    this.#form(form, 'open');
+  }
+
+  formClosed(form: AskedForm, action: FormResult['action']): void {
+    this.#form(form, { accept: 'answered', decline: 'declined', cancel: 'cancelled' }[action]);
+  }
+
+  #form({ id, server, request, key }: AskedForm, state: string): void {
+    const { message } = request;
+    const schema = 'requestedSchema' in request ? request.requestedSchema : undefined;
+    const url = 'url' in request ? request.url : undefined;
+    this.emit({ type: 'data-form', id, data: { id, state, server, message, schema, url, toolCallId: key } });
   }
 
   /** Calls that go on only when calls inside them are answered. A page answers only if no other call of the step is in progress. */

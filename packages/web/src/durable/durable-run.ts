@@ -2,7 +2,7 @@
 import { errorText, isRecord, onAbort } from '@pocket-agent/kit';
 import { EventLog } from '../live/event-log.ts';
 import type { Answer, Frame } from '../live/live-run.ts';
-import type { WebRun, WebRunAnswer, WebRuns } from './durable-options.ts';
+import type { WebRun, WebRunAnswer, WebRunQuestion, WebRuns } from './durable-options.ts';
 import { type DurableEncoder, JournalEvents } from './journal-events.ts';
 
 interface DurableRunOptions {
@@ -39,20 +39,21 @@ export class DurableRun {
   /** Gives the answers, and returns what comes from then on. Undefined if none of the questions is open. */
   async answer(answers: readonly Answer[], frame: Frame, by: string): Promise<ReadableStream | undefined> {
     const { runs, run } = this.#options;
-    const open = new Set((await runs.questions({ run: run.id })).map(({ id }) => id));
-    let given = 0;
+    const open = new Map((await runs.questions({ run: run.id })).map((question) => [question.id, question]));
+    let count = 0;
     for (const answer of answers) {
-      if (!open.has(answer.id)) continue;
-      const isGiven = await runs.answer(answer.id, runAnswer(answer), { by }).then(
+      const given = runAnswer(answer, open.get(answer.id));
+      if (given === undefined) continue;
+      const isGiven = await runs.answer(answer.id, given, { by }).then(
         () => true,
         (error: unknown) => {
           if (isRecord(error) && error.code === 'QUESTION_CLOSED') return false; // another page was faster
           throw error;
         },
       );
-      if (isGiven) given++;
+      if (isGiven) count++;
     }
-    if (given === 0) return undefined;
+    if (count === 0) return undefined;
     const upTo = (await runs.get(run.id))?.events ?? run.events;
     return this.#read({ from: run.events, upTo }, frame);
   }
@@ -90,7 +91,13 @@ export class DurableRun {
   }
 }
 
-function runAnswer({ approved, reason, arguments: args }: Answer): WebRunAnswer {
+/** Undefined if it is not an answer to this question. */
+function runAnswer(
+  { approved, reason, arguments: args, form }: Answer,
+  question: WebRunQuestion | undefined,
+): WebRunAnswer | undefined {
+  if (question?.request) return form;
+  if (!question?.call || approved === undefined) return undefined;
   return approved ? { allow: args ?? true } : { deny: reason ?? '' };
 }
 

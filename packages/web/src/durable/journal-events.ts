@@ -2,7 +2,7 @@
 // process advances the run: text as it is written, progress, sources.
 import { isRecord, PocketError, type PocketErrorCode } from '@pocket-agent/kit';
 import type { AgentEvent, ApprovalRequest, Message, ToolContentPart, ToolMessage } from 'pocket-agent';
-import type { AskedQuestion, Encoder } from '../live/live-run.ts';
+import type { AskedForm, AskedQuestion, Encoder } from '../live/live-run.ts';
 import { callKey } from '../live/open-calls.ts';
 import type { WebRun, WebRunEvent, WebRunQuestion } from './durable-options.ts';
 
@@ -28,6 +28,7 @@ export class JournalEvents {
   /** Calls of the agent without a result. */
   readonly #open = new Set<string>();
   readonly #questions = new Map<string, AskedQuestion>();
+  readonly #forms = new Map<string, AskedForm>();
   /** Answers of the model that were read. */
   #answers = 0;
   #isInStep = false;
@@ -50,11 +51,13 @@ export class JournalEvents {
   get isAtRest(): boolean {
     const asked = this.questions.map(({ key }) => key);
     const others = [...this.#open].filter((key) => !asked.includes(key));
-    return asked.length > 0 && others.length <= asked.filter((key) => !this.#open.has(key)).length;
+    const inside = asked.filter((key) => !this.#open.has(key)).length + this.#forms.size;
+    return asked.length + this.#forms.size > 0 && others.length <= inside;
   }
 
   /** Before the page answers: it does so only if no other call of the step is in progress. */
   rest(): void {
+    if (this.#questions.size === 0) return;
     const asked = new Set(this.questions.map(({ key }) => key));
     this.#parts.encoder.allowed([...this.#open].filter((key) => !asked.has(key)));
   }
@@ -151,8 +154,14 @@ export class JournalEvents {
     this.#emit({ type: 'tool_result', data: { ...data, ...flags } }, path);
   }
 
-  #ask({ id, hash, call }: WebRunQuestion): void {
-    if (!call || !this.#parts.asksPage) return;
+  #ask({ id, hash, call, request: form, server = '' }: WebRunQuestion): void {
+    if (!this.#parts.asksPage) return;
+    if (form) {
+      const asked = { id, server, request: form, key: undefined };
+      this.#forms.set(id, asked);
+      this.#parts.encoder.formAsked(asked);
+    }
+    if (!call) return;
     const key = callKey(call.path, call.toolCallId);
     const request: ApprovalRequest = {
       ...call,
@@ -169,6 +178,12 @@ export class JournalEvents {
   }
 
   #answer({ question: id, answer }: { question: string; answer: unknown }): void {
+    const form = this.#forms.get(id);
+    if (form) {
+      this.#forms.delete(id);
+      const action = isRecord(answer) && (answer.action === 'accept' || answer.action === 'decline') && answer.action;
+      this.#parts.encoder.formClosed(form, action || 'cancel');
+    }
     const asked = this.#questions.get(id);
     if (!asked) return;
     this.#questions.delete(id);
@@ -202,6 +217,7 @@ export class JournalEvents {
   #end(last: () => void): void {
     this.isOver = true;
     this.#questions.clear();
+    this.#forms.clear();
     this.#open.clear();
     this.#live = [];
     last();

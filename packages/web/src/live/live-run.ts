@@ -1,6 +1,7 @@
 // One run that a page follows. It goes on when the page is gone for a while, and rests while it waits for approvals.
 import { onAbort, PocketError } from '@pocket-agent/kit';
-import type { AgentEvent, ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
+import type { AgentEvent, ApprovalAnswer, ApprovalRequest, RunOptions } from 'pocket-agent';
+import { currentRun } from 'pocket-agent/internal';
 import { EventLog } from './event-log.ts';
 import { callKey, OpenCalls } from './open-calls.ts';
 
@@ -9,6 +10,9 @@ export interface Encoder {
   event(event: AgentEvent): void;
   asked(question: AskedQuestion): void;
   answered?(answer: Answer & { key: string }): void;
+  formAsked(form: AskedForm): void;
+  /** How it was answered, or `cancel` if no answer is needed any more. */
+  formClosed(form: AskedForm, action: FormResult['action']): void;
   failed(error: unknown): void;
   aborted(): void;
 }
@@ -29,18 +33,40 @@ export interface AskedQuestion {
   around: readonly string[];
 }
 
+type Elicit = NonNullable<RunOptions['elicit']>;
+/** What an MCP server asks the user. */
+export type FormRequest = Parameters<Elicit>[0];
+export type FormResult = Awaited<ReturnType<Elicit>>;
+
+/** A form that an MCP server asks the user to fill in, or an address to visit. */
+export interface AskedForm {
+  id: string;
+  server: string;
+  request: FormRequest;
+  /** The call that waits for it; undefined if that is not known. */
+  key: string | undefined;
+}
+
 export interface Answer {
   /** Id of the question. */
   id: string;
-  approved: boolean;
+  /** Undefined if it answers a form. */
+  approved: boolean | undefined;
   reason: string | undefined;
   /** The arguments that the user allows instead. */
   arguments?: Record<string, unknown> | undefined;
+  /** The fields of a form, or that the user does not fill it in. */
+  form?: FormResult;
 }
 
 interface Question {
   asked: AskedQuestion;
   resolve(answer: ApprovalAnswer): void;
+}
+
+interface OpenForm {
+  asked: AskedForm;
+  resolve(result: FormResult): void;
 }
 
 type Work = (run: LiveRun) => Promise<unknown>;
@@ -51,6 +77,7 @@ export class LiveRun {
   readonly #abandonMs: number;
   readonly #calls = new OpenCalls();
   readonly #questions = new Map<string, Question>();
+  readonly #forms = new Map<string, OpenForm>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -124,10 +151,25 @@ export class LiveRun {
     return promise;
   };
 
-  /** Returns whether the question was open. */
+  /** For the option `elicit` of the run. */
+  readonly elicit = (request: FormRequest, { server, signal }: Parameters<Elicit>[1]): Promise<FormResult> => {
+    const { promise, resolve } = Promise.withResolvers<FormResult>();
+    const run = currentRun();
+    const key = run?.toolCallId === undefined ? this.#calls.working : callKey(run.path, run.toolCallId);
+    const asked: AskedForm = { id: crypto.randomUUID(), server, request, key };
+    this.#forms.set(asked.id, { asked, resolve });
+    onAbort(signal, () => this.#closeForm(asked.id, { action: 'cancel' }));
+    this.encoder.formAsked(asked);
+    if (key !== undefined) this.#calls.setWaiting(key, true);
+    this.#updateRest();
+    return promise;
+  };
+
+  /** Returns whether a question of this kind was open. */
   answer(answer: Answer): boolean {
+    if (answer.form && this.#closeForm(answer.id, answer.form)) return true;
     const question = this.#questions.get(answer.id);
-    if (!question) return false;
+    if (!question || answer.approved === undefined) return false;
     const { asked, resolve } = question;
     this.encoder.answered?.({ ...answer, key: asked.key });
     this.#close(answer.id);
@@ -138,6 +180,11 @@ export class LiveRun {
   /** The questions that are not answered yet. */
   get questions(): AskedQuestion[] {
     return [...this.#questions.values()].map(({ asked }) => asked);
+  }
+
+  /** The forms that are not filled in yet. */
+  get forms(): AskedForm[] {
+    return [...this.#forms.values()].map(({ asked }) => asked);
   }
 
   /** The whole answer from its beginning. */
@@ -163,6 +210,18 @@ export class LiveRun {
     this.#updateRest();
   }
 
+  #closeForm(id: string, result: FormResult): boolean {
+    const form = this.#forms.get(id);
+    if (!form) return false;
+    this.#forms.delete(id);
+    const { key } = form.asked;
+    this.encoder.formClosed(form.asked, result.action);
+    if (key !== undefined) this.#calls.setWaiting(key, false);
+    this.#updateRest();
+    form.resolve(result);
+    return true;
+  }
+
   #updateRest(): void {
     if (this.#isOver) return;
     const waits = this.#calls.onlyWait;
@@ -183,6 +242,7 @@ export class LiveRun {
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.#questions.clear();
+    this.#forms.clear();
     this.#log.setAtRest(true);
   }
 }

@@ -101,6 +101,7 @@ export class LiveRuns {
             onEvent: run.onEvent,
             caller: caller.id,
             ...servedApproval(approvals, run.approve),
+            ...(approvals === 'own' ? {} : { elicit: run.elicit }),
             ...(timeoutMs === undefined ? {} : { timeoutMs }),
             ...(caller.profile === undefined ? {} : { profile: caller.profile }),
             ...(caller.metadata === undefined ? {} : { metadata: caller.metadata }),

@@ -39,6 +39,11 @@ export class OpenCalls {
     if (call) call.waits = waits;
   }
 
+  /** The call that began last and does not wait. */
+  get working(): string | undefined {
+    return [...this.#open].findLast(([, { waits }]) => !waits)?.[0];
+  }
+
   /** The calls that a call is part of, innermost first. */
   around(key: string): string[] {
     const parent = this.#open.get(key)?.parent;

@@ -2,7 +2,7 @@
 // what concerns these calls. Each format writes it in its own way.
 import type { AgentEvent, Message } from 'pocket-agent';
 import { urlOf } from './file-url.ts';
-import type { AskedQuestion, Encoder } from './live-run.ts';
+import type { AskedForm, AskedQuestion, Encoder, FormResult } from './live-run.ts';
 import { callKey } from './open-calls.ts';
 
 export type DataOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { type: Type }>['data'];
@@ -62,6 +62,8 @@ export abstract class RunEncoder implements Encoder {
     if (!this.isShown(key)) this.#showCall({ key, name: request.tool, input: request.arguments });
   }
 
+  abstract formAsked(form: AskedForm): void;
+  abstract formClosed(form: AskedForm, action: FormResult['action']): void;
   abstract failed(error: unknown): void;
 
   aborted(): void {
