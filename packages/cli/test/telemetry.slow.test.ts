@@ -1,76 +1,13 @@
 // Programs that export their own spans and metrics, to an OTLP receiver over HTTP.
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { isRecord } from '@pocket-agent/kit';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { receiver } from '../../pocket-agent/test/fixtures/programs/otlp-receiver.ts';
 import { CommandFolder, commandLine, stdioServer, toolsFolder } from './fixtures/command.ts';
 
 const folder = new CommandFolder();
 const program = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-
-interface Exported {
-  name: string;
-  kind?: number;
-  attributes: Record<string, unknown>;
-}
-
-/** Takes what a program sends, as JSON. */
-async function receiver() {
-  const bodies: Record<string, Record<string, unknown>[]> = {};
-  const binary: Record<string, Buffer> = {};
-  const server = createServer(async (request, response) => {
-    const { url = '', headers } = request;
-    const bytes = await buffer(request);
-    const type = headers['content-type'] ?? '';
-    if (type === 'application/x-protobuf') {
-      binary[url] = Buffer.concat([binary[url] ?? Buffer.alloc(0), bytes]);
-      response.setHeader('content-type', type).end();
-      return;
-    }
-    bodies[url] ??= [];
-    bodies[url]?.push(JSON.parse(bytes.toString()));
-    response.setHeader('content-type', 'application/json').end('{}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    },
-    text: () => JSON.stringify(bodies),
-    binary,
-    spans: () => exported(bodies['/v1/traces'], 'spans'),
-    metrics: () => exported(bodies['/v1/metrics'], 'metrics'),
-    resource: () => exported(bodies['/v1/traces'], 'resource')[0]?.attributes ?? {},
-  };
-}
-
-/** The lists or objects under a key, wherever they are. */
-function exported(value: unknown, key: string): Exported[] {
-  if (Array.isArray(value)) return value.flatMap((item) => exported(item, key));
-  if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([name, inner]) =>
-    name === key ? [inner].flat().map(plain) : exported(inner, key),
-  );
-}
-
-function plain(item: unknown): Exported {
-  const { name, kind, attributes = [] } = item as { name: string; kind?: number; attributes?: unknown[] };
-  const pairs = attributes.map((attribute) => {
-    const { key, value } = attribute as { key: string; value: object };
-    return [key, Object.values(value)[0]] as const;
-  });
-  return { name, ...(kind === undefined ? {} : { kind }), attributes: Object.fromEntries(pairs) };
-}
 
 describe('pocket-agent', () => {
   test('exports spans and metrics, without the question', async () => {
