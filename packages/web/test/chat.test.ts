@@ -502,7 +502,7 @@ describe('a request', () => {
       'that ends with an answer',
       () => post({ id: 'c', messages: [{ ...user, role: 'assistant' }] }),
       400,
-      'of the user',
+      'come from the user',
     ],
     ['that is too large', () => post({ id: 'c', messages: [user], more: 'x'.repeat(2_000) }), 413, '1000 bytes'],
     ['with a very long id', () => post({ id: 'c'.repeat(600), messages: [user] }), 429, '512 characters'],
