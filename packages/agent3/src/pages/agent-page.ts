@@ -5,6 +5,7 @@ import type { Statistics } from '../base/call-records.ts';
 import { priceText } from '../base/price-text.ts';
 import { callCharts, type Range, ranges } from './call-charts.ts';
 import { countText, dateText, durationText, percentText } from './figures.ts';
+import { callForms } from './forms.ts';
 import { badge, type Html, page, tagLink } from './layout.ts';
 
 export interface AgentPageOptions {
@@ -36,7 +37,9 @@ export function agentPage({ agent, statistics, range, invocation, now }: AgentPa
       ${skills.length === 0 ? html`<p class="panel">Its card lists no skills.</p>` : html`<ul class="two">${skills.map(skillItem)}</ul>`}
       <h2>Reviews</h2>
       ${recentReviews.length === 0 ? html`<p class="panel">No ratings yet.</p>` : html`<ul class="two">${recentReviews.map(reviewItem)}</ul>`}
-      <h2>How to call it</h2>
+      <h2>Call it</h2>
+      ${callForms(id)}
+      <h2>In a program</h2>
       <div class="panel">
         <p>With any MCP client connected to <code>agent3</code>, or in a terminal:</p>
         <pre>agent3 call ${id} "…"</pre>

@@ -26,6 +26,7 @@ export function page({ title, content }: { title: string; content: Html }): Html
     <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="/assets/style.css">
     <script src="/assets/live.js" type="module"></script>
+    <script src="/assets/forms.js" type="module"></script>
   </head>
   <body>
     <a class="skip" href="#main">Skip to content</a>
@@ -33,7 +34,7 @@ export function page({ title, content }: { title: string; content: Html }): Html
       <div class="wide bar-line">
         <a class="brand" href="/">${mark}Agent3</a>
         <span class="small">${badge({ state: 'unknown', live: '/api/health', field: 'status' })}</span>
-        <nav class="pages" aria-label="Pages"><a href="/">Search</a><a href="/calls">Calls</a><a href="/reference">API</a></nav>
+        <nav class="pages" aria-label="Pages"><a href="/">Search</a><a href="/calls">Calls</a><a href="/register">Register</a><a href="/reference">API</a></nav>
       </div>
     </header>
     <main id="main" class="wide">${content}</main>

@@ -1,4 +1,4 @@
-// The web pages, rendered on the server. They work without scripts; live.js only updates the health badges.
+// The web pages, rendered on the server. Reading works without scripts: live.js updates the health badges, forms.js sends forms.
 import { readFileSync } from 'node:fs';
 import { type Logger, settlesWithin } from '@pocket-agent/kit';
 import { Hono } from 'hono';
@@ -13,6 +13,7 @@ import { agentPage } from './agent-page.ts';
 import { apiPage } from './api-page.ts';
 import { rangeOf, spanOf } from './call-charts.ts';
 import { callsPage } from './calls-page.ts';
+import { registerPage } from './forms.ts';
 import { icon, page, SECURITY } from './layout.ts';
 import { searchPage } from './search-page.ts';
 
@@ -31,6 +32,7 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
   const assets = new Map([
     ['style.css', { type: 'text/css', body: fileBeside('style.css') }],
     ['live.js', { type: 'text/javascript', body: fileBeside('live.js') }],
+    ['forms.js', { type: 'text/javascript', body: fileBeside('forms.js') }],
     ['icon.svg', { type: 'image/svg+xml', body: icon }],
   ]);
 
@@ -69,6 +71,10 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
     return context.html(callsPage({ asked, log, isAdmin: caller.isAdmin === true }), 200, {
       'cache-control': 'no-store',
     });
+  });
+  app.get('/register', (context) => {
+    callers.reader(context.req.raw);
+    return context.html(registerPage());
   });
   app.get('/reference', (context) => {
     callers.reader(context.req.raw);

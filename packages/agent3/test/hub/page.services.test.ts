@@ -4,6 +4,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentDetails, Hub } from '../../src/index.ts';
 import { atEnd } from '../fixtures/cleanup.ts';
+import { serve } from '../fixtures/local-server.ts';
 import { altered, open, startHub, temporaryFolder, tokens } from '../fixtures/mcp-setup.ts';
 import { type Seeded, seed } from '../fixtures/page-seed.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
@@ -99,6 +100,38 @@ test('third-party content is shown as plain text', async () => {
     expect(await page.locator('main script, main img, a[href^="javascript"]').count()).toBe(0);
   }
   expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+});
+
+test('an owner registers an agent on the pages, calls it, and rates the call', async () => {
+  const { card } = await startSdkAgent();
+  const cardUrl = `${await serve((_, response) => void response.end(JSON.stringify(card)))}/`;
+  const hub = await startHub({ agent3: await open() });
+  const { page, complaints } = await visit({ viewport: { width: 360, height: 800 } });
+  await page.goto(hub.url);
+  await page.getByRole('link', { name: 'Register' }).click();
+  await page.getByLabel('Owner token').fill('a3_wrong');
+  await page.getByLabel('URL of the card').fill(cardUrl);
+  await page.getByLabel('Price per call').fill('0.01');
+  await page.getByLabel('Tags').fill('parrot, echo');
+  await page.getByRole('button', { name: 'Register' }).click();
+  await page.getByText('This needs an owner token').waitFor();
+  await page.getByLabel('Owner token').fill(tokens.issue('alice'));
+  await page.getByRole('button', { name: 'Register' }).click();
+  await page.getByRole('link', { name: 'Echo is registered' }).click();
+  await page.getByText('$0.01').first().waitFor();
+  await page.getByLabel('Owner token').fill(tokens.issue('bob'));
+  await page.getByLabel('Message').fill('<b>hello</b>');
+  expect(await page.getByRole('button', { name: 'Rate' }).isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Call' }).click();
+  await page.getByText('you said: <b>hello</b>').waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+  await page.getByLabel('Rating').first().selectOption('4');
+  await page.getByLabel('Review').fill('It repeats well.');
+  await page.getByRole('button', { name: 'Rate' }).click();
+  await page.getByText('the rating is saved').waitFor();
+  await page.reload();
+  await page.getByText('It repeats well.').waitFor();
+  expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
 });
 
 test('the health badge is updated while the page is open', async () => {
