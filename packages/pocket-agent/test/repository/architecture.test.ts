@@ -66,6 +66,16 @@ test.each(Object.entries(packages))('%s imports only the packages below it', (na
   expect(wrong).toEqual([]);
 });
 
+test.each(Object.keys(packages))('%s declares the packages that it imports', (name) => {
+  const manifest = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'));
+  const declared = [manifest.name, ...Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })];
+  const imported = sourceFiles(name)
+    .flatMap((file) => importsOf(name, file))
+    .filter((path) => !/^(\.|node:)/.test(path))
+    .map((path) => path.split('/', path.startsWith('@') ? 2 : 1).join('/'));
+  expect([...new Set(imported)].filter((each) => !declared.includes(each))).toEqual([]);
+});
+
 test('every folder of the library has a layer', () => {
   expect([...new Set(sourceFiles('pocket-agent').map(layerOf))].sort()).toEqual(['.', ...layers].sort());
 });

@@ -1,5 +1,4 @@
 // Runs that outlive the process, as much of them as pages need: what `openRuns()` of `@pocket-agent/runs` returns.
-import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { configError, hasMethods, isRecord, type OptionRule } from '@pocket-agent/kit';
 import type {
   AgentEvent,
@@ -8,10 +7,13 @@ import type {
   PocketAgent,
   Profile,
   ProfileName,
+  RunOptions,
   RunTotals,
   UserInput,
 } from 'pocket-agent';
 import type { WebOptions } from '../live/options.ts';
+
+type Elicit = NonNullable<RunOptions['elicit']>;
 
 /** A run, without its events. */
 export interface WebRun {
@@ -32,7 +34,7 @@ export interface WebRunEvent {
 }
 
 /** The answer to a question of a run. */
-export type WebRunAnswer = Exclude<ApprovalAnswer, 'later'> | ElicitResult;
+export type WebRunAnswer = Exclude<ApprovalAnswer, 'later'> | Awaited<ReturnType<Elicit>>;
 
 /** What a run asks a person. */
 export interface WebRunQuestion {
@@ -47,7 +49,7 @@ export interface WebRunQuestion {
     path: readonly string[];
     changed: boolean;
   };
-  request?: ElicitRequest['params'];
+  request?: Parameters<Elicit>[0];
   server?: string;
 }
 
