@@ -21,6 +21,12 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
   const token = added.stdout.trim();
   expect([added.code, token.startsWith('pgw_')]).toEqual([0, true]);
   expect((await run('add', 'ann', '--profile', 'reader')).stderr).toContain('There is a caller "ann" already');
+  expect(added.stderr).not.toContain('Profile');
+  expect((await run('add', 'bob', '--profile', 'readr')).stderr).toContain(
+    'Profile "readr" is none of reader, writer, manager, admin, so the file of the gateway must define it. ' +
+      'Without it, the gateway refuses the token. Did you mean "reader"?',
+  );
+  expect((await run('revoke', 'bob')).code).toBe(0);
   expect((await run('list')).stdout).toMatch(/^ann {2}reader {2}pl\* {2}5\/day {2}\d{4}-\d{2}-\d{2}\n$/);
 
   const client = new Client({ name: 'tests', version: '1' });

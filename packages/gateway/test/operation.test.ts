@@ -135,9 +135,13 @@ describe('tokens of an external issuer', () => {
     [{ audience: 'gateway' }, 'oauth.audience must be a URL'],
     [{ scopes: { a: { profile: 'auditor' } } }, 'There is no profile "auditor"'],
     [{ scopes: { a: { profile: 'reader', callsPerDay: 1 } } }, 'Limits of callers need state'],
+    [
+      { scopes: { a: { profile: 'suport' } } },
+      'There is no profile "suport". Did you mean "support"? Available: reader, writer, manager, admin, support.',
+    ],
   ])('options %j are refused', (more, words) => {
     const oauth = { issuer: 'https://issuer.example.com', audience, scopes: {}, ...more };
-    expect(() => new Gateway({ oauth })).toThrow(words);
+    expect(() => new Gateway({ oauth, profiles: { support: { capabilities: ['read'] } } })).toThrow(words);
   });
 });
 

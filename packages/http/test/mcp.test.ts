@@ -1,5 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
+import { errorText } from '@pocket-agent/kit';
 import { afterEach, expect, test } from 'vitest';
 import { bearerTokens, type HttpServer, type McpHttpOptions, serveHttp } from '../src/mcp/mcp.ts';
 
@@ -74,9 +75,9 @@ test('a page of an allowed origin may send a preflight request and read the resp
 
 test('a port in use is an error that names it', async () => {
   const { port } = new URL(await serve());
-  await expect(serveHttp(() => new McpServer({ name: 'x', version: '1' }), { port: Number(port) })).rejects.toThrow(
-    `Cannot listen on 127.0.0.1 port ${port}: the port is in use (EADDRINUSE). Choose another port; 0 takes one that is free.`,
-  );
+  const text = `Cannot listen on 127.0.0.1 port ${port}: the port is in use (EADDRINUSE). Choose another port; 0 takes one that is free.`;
+  const served = serveHttp(() => new McpServer({ name: 'x', version: '1' }), { port: Number(port) });
+  expect(errorText(await served.catch((error: unknown) => error))).toBe(text);
 });
 
 test.each(['80x', '8080', Number.NaN, 65_536, -1, 1.5])('an invalid port is refused: %s', async (port) => {

@@ -10,4 +10,5 @@ export {
 export { type ArgumentCheck, compileSchema } from './json-schema.ts';
 export { ownArguments, type RepairedSchema, repairSchema } from './provider-schema.ts';
 export { isSchema, resolveReference, type Schema } from './references.ts';
+export { schemaMistake } from './schema-mistake.ts';
 export { strictSchema } from './strict-schema.ts';

@@ -1,8 +1,9 @@
 // The callers of a gateway: adds, lists and revokes their tokens.
 import { join } from 'node:path';
 import type { CallerSettings, GatewayState } from '@pocket-agent/gateway';
-import { errorText, PocketError, printable, printableJson, withoutUndefined } from '@pocket-agent/kit';
+import { didYouMean, errorText, PocketError, printable, printableJson, withoutUndefined } from '@pocket-agent/kit';
 import { dataFolder } from '@pocket-agent/kit/private-files';
+import { profiles } from 'pocket-agent';
 import { exitCodes } from '../command-line/exit-codes.ts';
 
 export interface TokenRequest {
@@ -45,6 +46,7 @@ export async function tokenCommand({
       const token = await state.addCaller(name, { ...withoutUndefined(settings), ...rights });
       process.stdout.write(`${token}\n`);
       process.stderr.write('This is the only time that the token is shown.\n');
+      if (!Object.hasOwn(profiles, rights.profile)) process.stderr.write(unknownProfile(rights.profile));
       return exitCodes.answered;
     }
     if (action === 'list') return await list(state, json);
@@ -54,6 +56,13 @@ export async function tokenCommand({
   } finally {
     await state.close();
   }
+}
+
+/** It may be one of the gateway's file, which is not known here. */
+function unknownProfile(name: string): string {
+  const names = Object.keys(profiles);
+  const advice = `Without it, the gateway refuses the token.${didYouMean(name, names)}`;
+  return `Profile "${printable(name)}" is none of ${names.join(', ')}, so the file of the gateway must define it. ${advice}\n`;
 }
 
 async function list(state: GatewayState, json: boolean): Promise<number> {

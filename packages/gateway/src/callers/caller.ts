@@ -1,6 +1,7 @@
 // Callers of a gateway: who they are and what they may do.
 import {
   configError,
+  didYouMean,
   isRecord,
   nullableBoolean,
   OptionSet,
@@ -10,7 +11,7 @@ import {
   stringList,
   stringRule,
 } from '@pocket-agent/kit';
-import type { Profile } from 'pocket-agent';
+import { type Profile, type ProfileName, profiles } from 'pocket-agent';
 import { matchesName, readProfile } from 'pocket-agent/internal';
 
 /** What is known about a caller, apart from the token. */
@@ -69,10 +70,17 @@ export function checkSettings(settings: unknown): asserts settings is CallerSett
   if (settings.profile === undefined) throw configError('A caller needs a profile, such as reader.');
 }
 
+/** Whether there is such a profile in every gateway. */
+export function isBuiltInProfile(name: string): name is ProfileName {
+  return Object.hasOwn(profiles, name);
+}
+
 /** The profile with this name: one of the gateway, or one that is always there. */
 export function profileNamed(name: string, own: Readonly<Record<string, Profile>>): Profile {
   if (Object.hasOwn(own, name)) return readProfile(own[name] as Profile);
-  return readProfile(name as 'reader');
+  if (isBuiltInProfile(name)) return readProfile(name);
+  const names = [...Object.keys(profiles), ...Object.keys(own)];
+  throw configError(`There is no profile "${name}".${didYouMean(name, names)} Available: ${names.join(', ')}.`);
 }
 
 export function mayUse({ settings: { servers } }: Caller, server: string): boolean {

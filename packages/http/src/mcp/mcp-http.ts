@@ -2,6 +2,7 @@
 import type { Server as NodeServer, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DEFAULT_MAX_REQUEST_BODY_SIZE, type McpServerFactory } from '@modelcontextprotocol/server';
+import { configError } from '@pocket-agent/kit';
 import { type McpHandler, type McpHandlerOptions, mcpHandler, tooLargeText } from './mcp-handler.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
@@ -74,7 +75,7 @@ export async function startListening(server: NodeServer, host: string, port: num
   try {
     await started.promise;
   } catch (error) {
-    throw new Error(`Cannot listen on ${host} port ${port}: ${listenProblem(error)}`, { cause: error });
+    throw configError(`Cannot listen on ${host} port ${port}: ${listenProblem(error)}`, error);
   }
   server.off('error', started.reject);
 }

@@ -58,7 +58,10 @@ async function startSdk(name: string, endpoint: string): Promise<Sdk | undefined
     ]);
     const sdk = new NodeSDK({ logRecordProcessors: [] });
     // the SDK would log to the console, but stdout may carry a protocol
-    const write = (text: string) => report(name, `OpenTelemetry: ${text.slice(0, MAX_REPORT)}`);
+    const write = (...parts: unknown[]) => {
+      const text = parts.map((part) => (typeof part === 'string' ? part : errorText(part))).join(': ');
+      report(name, `OpenTelemetry: ${text.slice(0, MAX_REPORT)}`);
+    };
     const logger = { error: write, warn: write, info: write, debug: write, verbose: write };
     const level: unknown = Reflect.get(DiagLogLevel, env.OTEL_LOG_LEVEL?.toUpperCase() ?? 'WARN');
     const logLevel = typeof level === 'number' ? level : DiagLogLevel.WARN;

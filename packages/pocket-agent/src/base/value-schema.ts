@@ -1,7 +1,7 @@
 // A schema for values from a model: a Standard Schema such as one of zod, or a JSON Schema of the program.
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { configError, errorText, isRecord, schemaIssueTexts, snapshot } from '@pocket-agent/kit';
-import { checkGuarded, checkHere, schemaFault, type Verdict } from '@pocket-agent/schema';
+import { checkGuarded, checkHere, schemaFault, schemaMistake, type Verdict } from '@pocket-agent/schema';
 
 /** A JSON Schema as a plain object, for tools and answers without zod. */
 export type JsonSchema = { type?: string; [keyword: string]: unknown };
@@ -36,7 +36,10 @@ export function readValueSchema(
       : byJsonSchema(json, options);
   }
   checkJsonSchema(what, schema);
-  return byJsonSchema(copyOf(what, schema), options);
+  const copy = copyOf(what, schema);
+  const mistake = schemaMistake(copy);
+  if (mistake !== undefined) throw configError(`${what} cannot be used: ${mistake}`);
+  return byJsonSchema(copy, options);
 }
 
 function copyOf(what: string, schema: JsonSchema): JsonSchema {

@@ -295,6 +295,21 @@ describe('plain functions as tools', () => {
     );
   });
 
+  test.each<[object, string]>([
+    [{ properties: { a: { type: 'strin' } } }, 'properties.a.type is "strin"; it must be one of string, number, '],
+    [{ properties: { a: { anyOf: [{}, { items: { type: ['string', 5] } }] } } }, 'properties.a.anyOf.items.type is 5'],
+    [{ properties: { a: true, b: 'string' } }, 'properties.b must be a schema'],
+    [{ properties: [] }, 'properties must be an object of schemas'],
+    [{ required: 'a' }, 'required must be a list of names'],
+    [{ $defs: { a: { enum: 'x' } } }, '$defs.a.enum must be a list of values'],
+    [{ allOf: {} }, 'allOf must be a list of schemas'],
+  ])('a JSON Schema with a mistake is refused: %j', (mistake, words) => {
+    const inputSchema = { type: 'object', ...mistake };
+    expect(() => tool({ name: 'x', description: '', inputSchema, run: () => 1 })).toThrow(
+      `The inputSchema of tool "x" cannot be used: ${words}`,
+    );
+  });
+
   test('a tool of a server whose name a function has is renamed, with an event', async () => {
     const first = tool({ name: 'same', description: '', run: () => 'server' });
     const second = tool({ name: 'same', description: '', run: () => 'function' });
