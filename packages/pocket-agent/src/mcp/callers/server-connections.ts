@@ -1,5 +1,5 @@
 // The connections to one server: one for all runs, or one for each caller, bounded and closed when idle.
-import { errorText, type Logger, MAX_TIMER_MS, PocketError, sha256 } from '@pocket-agent/kit';
+import { dropOldest, errorText, type Logger, MAX_TIMER_MS, PocketError, sha256 } from '@pocket-agent/kit';
 import { type CallerContext, type CallerKey, currentCaller, keyOf } from './caller.ts';
 
 interface Connection {
@@ -150,7 +150,17 @@ function numberOf(key: object): number {
   return known;
 }
 
-/** A number for a state of all servers, so that lists of tools are kept apart by caller. No state has to be remembered. */
+/** Read several times in each call, also by callers that take turns. One that is forgotten is calculated again. */
+const MAX_REVISIONS = 1_000;
+const revisions = new Map<string, number>();
+
+/** A number for a state of all servers, so that lists of tools are kept apart by caller. */
 export function revisionOf(stamps: readonly string[]): number {
-  return Number.parseInt(sha256(stamps.join('\n')).slice(0, REVISION_DIGITS), 16);
+  const state = stamps.join('\n');
+  const known = revisions.get(state);
+  if (known !== undefined) return known;
+  const revision = Number.parseInt(sha256(state).slice(0, REVISION_DIGITS), 16);
+  revisions.set(state, revision);
+  dropOldest(revisions, MAX_REVISIONS);
+  return revision;
 }
