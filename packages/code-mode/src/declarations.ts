@@ -37,6 +37,8 @@ class TypeText {
   }
 
   #typeOf(schema: unknown, depth: number): string {
+    // also parts without text count: references can repeat them without end
+    this.#left--;
     if (!isRecord(schema) || depth > MAX_DEPTH || this.#left <= 0) return this.#take('unknown');
     const { $ref, const: only, enum: choices, anyOf, oneOf, allOf, type } = schema;
     if (typeof $ref === 'string') return this.#typeOf(this.#find($ref), depth + 1);
@@ -75,7 +77,10 @@ class TypeText {
     // a call without them is refused
     for (const name of [...names.filter((each) => needed.has(each)), ...names.filter((each) => !needed.has(each))]) {
       if (this.#left <= 0) return `{ ${fields.join('; ')}; … }`;
-      if (name.length > MAX_NAME) continue;
+      if (name.length > MAX_NAME) {
+        this.#left--;
+        continue;
+      }
       const key = this.#take(IDENTIFIER.test(name) ? name : JSON.stringify(name));
       const field = properties[name];
       const type = this.#typeOf(field, depth + 1);
@@ -96,8 +101,9 @@ class TypeText {
 
   #literals(values: readonly unknown[]): string {
     const shown = values.slice(0, MAX_CHOICES).map((each) => {
-      const text = JSON.stringify(each) ?? 'unknown';
-      return this.#take(text.length > MAX_NAME ? 'string' : text);
+      if (typeof each === 'string' && each.length > MAX_NAME) return this.#take('string');
+      // values may be of any size
+      return this.#take(typeof each === 'object' && each !== null ? 'unknown' : JSON.stringify(each));
     });
     const more =
       values.length > shown.length ? [values.every((each) => typeof each === 'string') ? 'string' : 'unknown'] : [];

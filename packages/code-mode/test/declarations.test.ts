@@ -147,3 +147,33 @@ test('thousands of functions take little work, and long names of servers stay ou
   expect(resultText(agent)).toBe('5000');
   expect(JSON.stringify(model.calls[0]?.tools).length).toBeLessThan(5_000);
 });
+
+test.each<[string, object, object]>([
+  ['a large value', { const: Array.from({ length: 20_000 }, (_, index) => `value ${index}`) }, {}],
+  [
+    'an object of long names',
+    { type: 'object' },
+    Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`${'n'.repeat(61)}${index}`, {}])),
+  ],
+  ['an object of nothing', { type: 'object', properties: {} }, {}],
+])('references that repeat %s cost little', async (_name, leaf, properties) => {
+  const last = Object.keys(properties).length > 0 ? { ...leaf, properties } : leaf;
+  const levels = ['a', 'b', 'c'];
+  const $defs = Object.fromEntries(
+    levels.map((level, index) => [
+      level,
+      { anyOf: Array.from({ length: 12 }, () => ({ $ref: `#/$defs/${levels[index + 1] ?? 'last'}` })) },
+    ]),
+  );
+  const sources = Array.from({ length: 20 }, (_, index) =>
+    server(`s${index}`, [
+      {
+        name: 'f',
+        inputSchema: { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { ...$defs, last } },
+      },
+    ]),
+  );
+  const before = process.threadCpuUsage();
+  expect((await shownFor(...sources)).length).toBeLessThan(8_000);
+  expectLittleWork(before);
+});

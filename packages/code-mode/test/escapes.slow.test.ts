@@ -57,6 +57,21 @@ test('prototypes polluted by a script are those of the sandbox', async () => {
   expectValidHistory(agent);
 });
 
+test.each([
+  ['(async () => { for (;;) await null })(); return 1', '1'],
+  ['globalThis.tools = null; delete globalThis.tools; return typeof tools', 'object'],
+  ['Promise.prototype.then = () => { for (;;); }; return await tools.echo({ a: 1 })', '{"a":1}'],
+  ['JSON.stringify = JSON.parse = () => "{}"; return await tools.echo({ a: 1 })', '{"a":1}'],
+  ['globalThis.Promise = globalThis.Error = undefined; return await tools.echo({ a: 1 })', '{"a":1}'],
+  [
+    'const e = new Error(); Object.defineProperty(e, "stack", { get: () => "x".repeat(1e7) }); throw e',
+    'The stack has 10000000',
+  ],
+  ['return await tools.__proto__({}).catch(({ message }) => message)', 'There is no tool "__proto__"'],
+])('%s: the script deceives only itself', async (code, expected) => {
+  expect(await run(code, { tools: [echo] })).toContain(expected);
+});
+
 test('arguments with __proto__ change no object of the program', async () => {
   const seen: unknown[] = [];
   const record = tool({
@@ -82,6 +97,10 @@ test.each([
   'throw { get message() { for (;;); }, toString() { for (;;); } }',
   'for (;;) try { tools.echo({}) } catch {}',
   'for (;;) console.log("x".repeat(1000))',
+  '}); for (;;); (async () => {', // out of the function around it
+  'class A { static { for (;;); } }',
+  'return new Proxy({}, { ownKeys() { for (;;); } })',
+  'await tools.echo(new Proxy({}, { get() { for (;;); } }))',
 ])('%s ends after its CPU time', async (code) => {
   expect(await run(code, { tools: [echo], bounds: CPU })).toContain(OVER_CPU);
 });

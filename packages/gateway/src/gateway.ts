@@ -29,7 +29,7 @@ import { GatewaySources } from './sources/gateway-sources.ts';
 
 /** How a gateway listens for HTTP. */
 export interface GatewayListenOptions
-  extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts' | 'watchResources'> {
+  extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts' | 'watchResources' | 'maxRouteBodySize'> {
   /** `GET /metrics` answers, for Prometheus, to requests with this bearer token. Default: there is no such path. */
   metricsToken?: string;
 }
@@ -43,6 +43,8 @@ export interface GatewayStdioOptions {
 }
 
 const APPROVAL_TIMEOUT_MS = 300_000;
+/** An answer of an approver, with other arguments. */
+const MAX_ROUTE_BYTES = 65_536;
 /** Resources that one stream of a client watches. */
 const MAX_WATCHED = 1_000;
 const announcements = {
@@ -130,7 +132,8 @@ export class Gateway {
       return this.#otherPath(request, metricsToken);
     };
     const watchResources: McpHttpOptions['watchResources'] = (uris, auth) => this.#watch(uris, this.#callerIn(auth));
-    const served = { onError: this.#logError, ...address, authorize, routes, watchResources };
+    const others = { onError: this.#logError, maxRouteBodySize: MAX_ROUTE_BYTES };
+    const served = { ...others, ...address, authorize, routes, watchResources };
     const server = await serveHttp(() => this.#relays.make(true), served).catch((error) => {
       throw new PocketError('CONFIG_INVALID', errorText(error), { cause: error });
     });

@@ -96,7 +96,8 @@ class SqlState implements GatewayState {
   }
 
   async callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined> {
-    const { rows } = await this.#store.db.executeQuery({ ...this.#callerQuery, parameters: [sha256(token)] });
+    const query: ReturnType<typeof callerQuery> = { ...this.#callerQuery, parameters: [sha256(token)] };
+    const { rows } = await this.#store.db.executeQuery(query);
     const [row] = rows;
     return row && { name: row.name, settings: readSettings(row.settings) };
   }

@@ -96,9 +96,19 @@ function asFunction(entry: ToolEntry, shown: ShownCaller | undefined): string {
 }
 
 function described({ name, capability, tool }: ToolEntry): string {
+  return `${name} (${capability}): ${aboutOf(tool)}\narguments: ${schemaText(tool)}`;
+}
+
+/** Writing a huge schema takes long, so it is done once. */
+const schemaTexts = new WeakMap<Tool, string>();
+
+function schemaText(tool: Tool): string {
+  const known = schemaTexts.get(tool);
+  if (known !== undefined) return known;
   const schema = JSON.stringify(tool.inputSchema);
-  const args = schema.length <= MAX_SCHEMA ? schema : 'an object; its schema is too long to be shown';
-  return `${name} (${capability}): ${aboutOf(tool)}\narguments: ${args}`;
+  const text = schema.length <= MAX_SCHEMA ? schema : 'an object; its schema is too long to be shown';
+  schemaTexts.set(tool, text);
+  return text;
 }
 
 function aboutOf({ description, title }: Tool): string {

@@ -108,10 +108,12 @@ export class RelayServers {
       list: (context) => this.#within(server, context, (request) => resourcesFor(request).list(readerOf(request))),
       templates: (context) => this.#within(server, context, listTemplates),
       read: (uri, context) =>
-        this.#asking(this.#reads, { server, context }, async (request) => {
-          await countCall(request, state);
-          return resourcesFor(request).read(uri, readerOf(request));
-        }),
+        this.#limited(context, () =>
+          this.#asking(this.#reads, { server, context }, async (request) => {
+            await countCall(request, state);
+            return resourcesFor(request).read(uri, readerOf(request));
+          }),
+        ),
     };
     serveResources(server, service, (context) => context);
   }
@@ -139,10 +141,12 @@ export class RelayServers {
       this.#within(server, context, async (request) => ({ prompts: await listPrompts(request) })),
     );
     server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }, context) =>
-      this.#asking(this.#prompts, { server, context }, async (request) => {
-        await countCall(request, state);
-        return getPrompt(request, { name, args });
-      }),
+      this.#limited(context, () =>
+        this.#asking(this.#prompts, { server, context }, async (request) => {
+          await countCall(request, state);
+          return getPrompt(request, { name, args });
+        }),
+      ),
     );
     server.setRequestHandler('completion/complete', ({ params: { ref, argument, context: known } }, context) =>
       this.#within(server, context, (request) =>
@@ -158,6 +162,20 @@ export class RelayServers {
     answer: (request: GatewayRequest) => Promise<Answer>,
   ): Promise<Answer> {
     return answered(new GatewayRequest(this.#options.spaceOf(context), server, plainOptions(context)), answer);
+  }
+
+  /** A caller has only so many reads and calls in progress: servers may answer slowly. */
+  async #limited<Answer>(context: ServerContext, answer: () => Promise<Answer>): Promise<Answer> {
+    if (isContinued(context)) return answer();
+    const caller = this.#options.spaceOf(context).caller.name;
+    const refusal = this.#limit.refusal({ caller, isOneOfMany: true });
+    if (refusal !== undefined) throw new ProtocolError(ProtocolErrorCode.InternalError, refusal);
+    const done = this.#limit.begin({ caller });
+    try {
+      return await answer();
+    } finally {
+      done();
+    }
   }
 
   /** Answers a request that may ask its client something first, as its caller. */

@@ -40,6 +40,8 @@ export type Authorize = (request: Request) => Promise<AuthInfo | Response>;
 
 export interface McpHandler {
   fetch(request: Request): Promise<Response>;
+  /** The answer to a request that is refused whatever its body is, before the body is read. */
+  refusal(request: Request): Promise<Response | undefined>;
   /** Tells clients of both eras that a list has changed: all of them, or the one with this `clientId`. */
   listChanged(what: 'tools' | 'prompts' | 'resources', clientId?: string): void;
   /**
@@ -61,9 +63,9 @@ export function mcpHandler(factory: McpServerFactory, options: McpHandlerOptions
   const subscriptions = new Subscriptions(() => createMcpHandler(factory, modernOptions), options.watchResources);
   const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, maxSessions, onError });
 
+  const isElsewhere = ({ url }: Request) => path !== undefined && new URL(url).pathname !== path;
   const answer = async (request: Request): Promise<Response> => {
-    if (path !== undefined && new URL(request.url).pathname !== path)
-      return (await routes?.(request)) ?? new Response('Not found', { status: 404 });
+    if (isElsewhere(request)) return (await routes?.(request)) ?? new Response('Not found', { status: 404 });
     const auth = await authorize?.(request);
     if (auth instanceof Response) return auth;
     const body = await readJson(request, maxRequestBodySize);
@@ -76,6 +78,12 @@ export function mcpHandler(factory: McpServerFactory, options: McpHandlerOptions
   return {
     fetch: async (request) =>
       guard(request) ?? answerPreflight(request) ?? letOriginRead(request, await answer(request)),
+    async refusal(request) {
+      const refused = guard(request);
+      if (refused || isElsewhere(request)) return refused;
+      const auth = await authorize?.(request);
+      return auth instanceof Response ? letOriginRead(request, auth) : undefined;
+    },
     listChanged(what, clientId) {
       subscriptions.publish(({ notify }) => notify[`${what}Changed`](), clientId);
       sessions.listChanged(what, clientId);

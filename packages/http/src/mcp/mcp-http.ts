@@ -1,5 +1,5 @@
 // An MCP server that listens for HTTP on Node.
-import type { Server as NodeServer, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server as NodeServer, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DEFAULT_MAX_REQUEST_BODY_SIZE, type McpServerFactory } from '@modelcontextprotocol/server';
 import { configError } from '@pocket-agent/kit';
@@ -13,10 +13,12 @@ export interface McpHttpOptions extends McpHandlerOptions {
   port?: number;
   /** Default /mcp. */
   path?: string;
+  /** Most bytes of a request to another path. Default: `maxRequestBodySize`. */
+  maxRouteBodySize?: number;
 }
 
 /** Where an MCP server is reached, and how it stops. */
-export interface HttpServer extends Omit<McpHandler, 'fetch'> {
+export interface HttpServer extends Omit<McpHandler, 'fetch' | 'refusal'> {
   readonly url: string;
   /** Ends all sessions and their requests, and stops listening. */
   close(): Promise<void>;
@@ -24,15 +26,27 @@ export interface HttpServer extends Omit<McpHandler, 'fetch'> {
 
 export async function serveHttp(factory: McpServerFactory, options: McpHttpOptions = {}): Promise<HttpServer> {
   const { host = '127.0.0.1', port = 0, path = '/mcp', onError = () => {} } = options;
-  const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE } = options;
+  const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE, maxRouteBodySize = maxRequestBodySize } = options;
   const shownHost = host.includes(':') ? `[${host}]` : host;
   const { createServer, toNodeHandler } = await loadNodeServer();
   const handler = mcpHandler(factory, { ...options, path, ownHosts: [shownHost] });
   const handle = toNodeHandler(handler, { onerror: onError, maxRequestBodySize });
+  const handleRoute = toNodeHandler(handler, { onerror: onError, maxRequestBodySize: maxRouteBodySize });
   const server = createServer((request, response) => {
     if (refuseUnreadable(request, response)) return;
-    if (Number(request.headers['content-length']) > maxRequestBodySize) refuseBody(response, maxRequestBodySize);
-    else void handle(request, response);
+    const { pathname } = addressOf(request);
+    const maxBytes = pathname === path ? maxRequestBodySize : maxRouteBodySize;
+    if (Number(request.headers['content-length']) > maxBytes) return refuseBody(response, maxBytes);
+    if (pathname !== path) return void handleRoute(request, response);
+    if (!options.authorize || isSmall(request)) return void handle(request, response);
+    // the body is read into memory: not for a request that is refused anyway
+    handler
+      .refusal(withoutBody(request))
+      .then((refused) => (refused ? refuse(response, refused) : handle(request, response)))
+      .catch((error) => {
+        onError(error);
+        response.destroy();
+      });
   });
   try {
     await startListening(server, host, port);
@@ -84,6 +98,30 @@ function listenProblem(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!('code' in error) || error.code !== 'EADDRINUSE') return error.message;
   return 'the port is in use (EADDRINUSE). Choose another port; 0 takes one that is free.';
+}
+
+/** Longer bodies, and those of unknown length, are read only after the caller is known. */
+const SMALL_BYTES = 16_384;
+
+function isSmall({ method, headers }: IncomingMessage): boolean {
+  if (method !== 'POST') return true;
+  return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= SMALL_BYTES;
+}
+
+function addressOf({ headers, url }: IncomingMessage): URL {
+  return new URL(`http://${headers.host ?? 'localhost'}${url}`);
+}
+
+function withoutBody(request: IncomingMessage): Request {
+  const headers = Object.entries(request.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  return new Request(addressOf(request), { method: request.method ?? 'POST', headers });
+}
+
+async function refuse(response: ServerResponse, refused: Response): Promise<void> {
+  response.writeHead(refused.status, { ...Object.fromEntries(refused.headers), connection: 'close' });
+  response.end(await refused.text());
 }
 
 /** Refuses a body before it is read. Its rest may still arrive, so the connection is closed. */

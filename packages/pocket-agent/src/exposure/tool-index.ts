@@ -1,7 +1,7 @@
 // Finds tools by words: BM25 over the fields of a tool and of its server, with word families and small typing errors.
 import { TimeSlices } from '@pocket-agent/kit';
 import { Postings, Scores, type Variant } from './postings.ts';
-import { readGroup, readTool, type SearchedTool, Vocabulary, type Words } from './tool-words.ts';
+import { type GroupWords, readGroup, readTool, type SearchedTool, Vocabulary, type Words } from './tool-words.ts';
 import { stopWords, weakWords, wordFamilies } from './word-families.ts';
 import { stemOf, wordsOf } from './words.ts';
 
@@ -58,13 +58,13 @@ export class ToolIndex {
 
   async #build(): Promise<void> {
     const slices = new TimeSlices();
-    const groups = new Map<string, { number: number; words: Words }>();
+    const groups = new Map<string, GroupWords>();
     const wordsOfTools: Words[] = [];
     for (const searched of this.tools) {
       const name = searched.group?.name ?? '';
-      const group = groups.get(name) ?? { number: groups.size, words: readGroup(searched.group, this.#vocabulary) };
+      const group = groups.get(name) ?? readGroup(searched.group, groups.size, this.#vocabulary);
       groups.set(name, group);
-      const words = readTool(searched, group.words, this.#vocabulary);
+      const words = readTool(searched, group, this.#vocabulary);
       for (const word of new Set(words.name)) group.words.name.push(word);
       for (const word of words.firstSentence) group.words.firstSentence.push(word);
       wordsOfTools.push(words);
@@ -83,8 +83,9 @@ export class ToolIndex {
   search(query: string, limit: number, meanings?: Float64Array): FoundTool[] {
     const scores = new Scores(this.#ofTools);
     const groupScores = new Scores(this.#ofGroups);
+    const compared = { count: 0 };
     for (const [stem, weight] of queryStems(query)) {
-      const variants = this.#variants(stem);
+      const variants = this.#variants(stem, compared);
       scores.add(weight, variants);
       groupScores.add(weight, variants);
     }
@@ -116,12 +117,12 @@ export class ToolIndex {
     return shared >= SAME_SENTENCE * Math.max(first.size, second.size);
   }
 
-  #variants(stem: string): Variant[] {
+  #variants(stem: string, compared: { count: number }): Variant[] {
     const word = this.#vocabulary.find(stem);
     const others = [...(familyOf.get(stem) ?? [])].flatMap((member) => this.#vocabulary.find(member) ?? []);
     const family = others.filter((other) => other !== word).map((other) => ({ word: other, part: FAMILY_WEIGHT }));
     if (word !== undefined) return [{ word, part: 1 }, ...family];
-    const similar = this.#vocabulary.similarTo(stem).map((each) => ({ word: each, part: TYPO_WEIGHT }));
+    const similar = this.#vocabulary.similarTo(stem, compared).map((each) => ({ word: each, part: TYPO_WEIGHT }));
     return [...similar, ...family];
   }
 }

@@ -34,6 +34,10 @@ const MAX_GROUP_TEXT = 1_000;
 const MAX_PARAMETERS = 100;
 const MAX_VALUES = 20;
 const MAX_DEPTH = 4;
+/** Different words that one server adds; others of it are not found. Real servers have a few thousand. */
+const MAX_NEW_WORDS = 20_000;
+/** Words that a query is compared with to correct its typing errors, so that a server with many words does not delay it. */
+const MAX_COMPARED = 20_000;
 /** Typing errors in shorter words are too likely to hit another word. */
 const MIN_CORRECTED_LENGTH = 5;
 
@@ -41,27 +45,38 @@ export function noWords(): Words {
   return { name: [], firstSentence: [], rest: [], parameters: [], parameterTexts: [], group: [], groupText: [] };
 }
 
-/** The words of the group are the same for all its tools. */
-export function readGroup(group: ToolGroup | undefined, vocabulary: Vocabulary): Words {
-  return {
-    ...noWords(),
-    group: vocabulary.numbersOf(group?.name ?? ''),
-    groupText: vocabulary.numbersOf((group?.description ?? '').slice(0, MAX_GROUP_TEXT)),
-  };
+/** What is known about the server of tools. */
+export interface GroupWords {
+  number: number;
+  /** The same for all its tools. */
+  words: Words;
+  /** New words that its tools may still add. */
+  room: Room;
 }
 
-export function readTool({ name, tool }: SearchedTool, ofGroup: Words, vocabulary: Vocabulary): Words {
+interface Room {
+  left: number;
+}
+
+export function readGroup(group: ToolGroup | undefined, number: number, vocabulary: Vocabulary): GroupWords {
+  const room = { left: MAX_NEW_WORDS };
+  const read = (text = '') => vocabulary.numbersOf(text.slice(0, MAX_GROUP_TEXT), room);
+  return { number, room, words: { ...noWords(), group: read(group?.name), groupText: read(group?.description) } };
+}
+
+export function readTool({ name, tool }: SearchedTool, { words, room }: GroupWords, vocabulary: Vocabulary): Words {
   const text = (tool.description ?? '').slice(0, MAX_TEXT).trim();
   const first = firstSentence(text);
   const parameters = readParameters(tool.inputSchema);
+  const read = (given: string) => vocabulary.numbersOf(given.slice(0, MAX_TEXT), room);
   return {
-    name: vocabulary.numbersOf(`${name} ${(tool.title ?? tool.annotations?.title ?? '').slice(0, MAX_TEXT)}`),
-    firstSentence: vocabulary.numbersOf(first),
-    rest: vocabulary.numbersOf(text.slice(first.length)),
-    parameters: vocabulary.numbersOf(parameters.names.join(' ').slice(0, MAX_TEXT)),
-    parameterTexts: vocabulary.numbersOf(parameters.texts.join(' ').slice(0, MAX_TEXT)),
-    group: ofGroup.group,
-    groupText: ofGroup.groupText,
+    name: [...read(name), ...read(tool.title ?? tool.annotations?.title ?? '')],
+    firstSentence: read(first),
+    rest: read(text.slice(first.length)),
+    parameters: read(parameters.names.join(' ')),
+    parameterTexts: read(parameters.texts.join(' ')),
+    group: words.group,
+    groupText: words.groupText,
   };
 }
 
@@ -114,17 +129,25 @@ export class Vocabulary {
   /** Made for the first word that is not known. */
   #byStart: Map<string, string[]> | undefined;
 
-  /** Adds words that are new. */
-  numbersOf(text: string): number[] {
-    return wordsOf(text).map((word) => this.#numberOf(word));
+  /** Adds words that are new, while there is room for them. */
+  numbersOf(text: string, room: Room): number[] {
+    const numbers: number[] = [];
+    for (const word of wordsOf(text)) {
+      const number = this.#numbers.get(word) ?? this.#add(word, room);
+      if (number !== undefined) numbers.push(number);
+    }
+    return numbers;
   }
 
-  #numberOf(word: string): number {
-    const known = this.#numbers.get(word);
-    if (known !== undefined) return known;
+  #add(word: string, room: Room): number | undefined {
     const stem = stemOf(word);
-    const number = this.#byStem.get(stem) ?? this.#byStem.size;
-    this.#byStem.set(stem, number);
+    const known = this.#byStem.get(stem);
+    if (known === undefined && room.left <= 0) return undefined;
+    const number = known ?? this.#byStem.size;
+    if (known === undefined) {
+      room.left--;
+      this.#byStem.set(stem, number);
+    }
     this.#numbers.set(word, number);
     return number;
   }
@@ -137,12 +160,13 @@ export class Vocabulary {
     return this.#byStem.get(stem);
   }
 
-  /** Stems with one edit of difference behind the first letter. */
-  similarTo(stem: string): number[] {
-    if (stem.length < MIN_CORRECTED_LENGTH) return [];
+  /** Stems with one edit of difference behind the first letter. `compared`: with how many the query was compared already. */
+  similarTo(stem: string, compared: { count: number }): number[] {
+    if (stem.length < MIN_CORRECTED_LENGTH || compared.count > MAX_COMPARED) return [];
     this.#byStart ??= Map.groupBy(this.#byStem.keys(), (known) => `${known[0]}${known.length}`);
     const lengths = [stem.length - 1, stem.length, stem.length + 1];
     const candidates = lengths.flatMap((length) => this.#byStart?.get(`${stem[0]}${length}`) ?? []);
+    compared.count += candidates.length;
     return candidates.flatMap((known) => (isOneEdit(known, stem) ? (this.find(known) ?? []) : []));
   }
 }

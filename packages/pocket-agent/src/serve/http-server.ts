@@ -17,7 +17,7 @@ export type { HttpServer };
 
 /** Where `listen()` listens, which tokens it accepts, and how much it takes in. */
 export interface HttpServerOptions
-  extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts' | 'watchResources'>,
+  extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts' | 'watchResources' | 'maxRouteBodySize'>,
     TokenOptions {}
 
 const listenOptions = new OptionSet<HttpServerOptions>('listen()', {

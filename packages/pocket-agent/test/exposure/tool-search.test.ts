@@ -1,6 +1,6 @@
 // Agents with many tools: which the model sees, and how it finds the others.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
+import { fromJsonSchema, McpServer, type Tool } from '@modelcontextprotocol/server';
 import { type AgentEvent, PocketAgent, PocketAgentClient, type PocketAgentOptions, Router, tool } from 'pocket-agent';
 import { recordEvents, ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
@@ -277,6 +277,38 @@ test('huge descriptions and queries neither block nor break a search', async () 
   expect(resultText(agent, 0).split('\n')[1]).toMatch(/^- huge /);
   expect(resultText(agent, 0).length).toBeLessThan(1_000);
   expect(resultText(agent, 1)).toContain('No tool fits.');
+});
+
+test('a server with very many words neither delays a search nor hides the tools of others', async () => {
+  let count = 0;
+  // of one length and with the same first letter, as those that a word with a typing error is compared with
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  const word = () =>
+    `q${[3, 2, 1, 0].map((place) => letters[Math.floor(count / 26 ** place) % 26]).join('')}${count++ % 2 ? 'b' : 'c'}`;
+  const words = (number: number) => Array.from({ length: number }, word).join(' ');
+  const tools: Tool[] = Array.from({ length: 80 }, (_, index) => ({
+    name: index === 0 ? 'x'.repeat(2_000_000) : `tool_${index}`,
+    description: words(300),
+    inputSchema: { type: 'object' },
+  }));
+  const flood = {
+    name: 'flood',
+    listTools: () => tools,
+    callTool: () => Promise.reject(new Error('it is not called')),
+    group: () => ({ name: 'flood' }),
+  };
+  const unknown = Array.from({ length: 30 }, (_, index) => `qwxyz${letters[index % 26]}${index > 25 ? 'w' : ''}`);
+  const { agent } = scriptedAgent(
+    [find('qaaaax'), find([...unknown, 'qaaaax'].join(' ')), find('delete song'), 'done'],
+    {
+      tools: [flood, ...manyTools()],
+      exposure: 'deferred',
+    },
+  );
+  await agent.run('go');
+  expect(resultText(agent, 0)).toContain('flood'); // `qaaaac`
+  expect(resultText(agent, 1)).toContain('No tool fits.'); // the words before it were compared with enough others
+  expect(resultText(agent, 2)).toMatch(/^- delete_song /m);
 });
 
 test('a tool that a server adds during a run is found', async () => {
