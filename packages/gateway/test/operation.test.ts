@@ -1,12 +1,16 @@
 // Operation: tokens of an external issuer, health, metrics, and an end that drops no call.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
 import { Gateway, type GatewayOAuthOptions, openGatewayState } from '../src/index.ts';
-import { atEnd, connect, namesOf, served, textOf } from './world.ts';
+import { atEnd, connect, namesOf, served, temporaryFolder, textOf } from './world.ts';
 
 const readOnly = { readOnlyHint: true };
 
@@ -207,4 +211,15 @@ test('two processes with one state count the calls of a caller together, and kno
   const said: string[] = [];
   for (const client of [...clients, ...clients]) said.push(textOf(await client.call('notes__read')).slice(0, 12));
   expect(said).toEqual(['a note', 'a note', 'This call wa', 'This call wa']);
+});
+
+test('of a token only a hash is in the state, and the token is nowhere', async () => {
+  const folder = await temporaryFolder();
+  const state = await openGatewayState(join(folder, 'state.sqlite'));
+  const token = await state.addCaller('ann', { profile: 'reader' });
+  expect((await state.callerWith(token))?.name).toBe('ann');
+  await state.close();
+  const files = (await readdir(folder)).map((name) => readFileSync(join(folder, name), 'latin1'));
+  expect(files.join('')).toContain(createHash('sha256').update(token).digest('hex'));
+  expect(files.join('')).not.toContain(token.slice(4));
 });
