@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect as connectTo, type Socket } from 'node:net';
 import { McpServer } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
-import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
-import { atEnd, clientV2, connect, modern, rawRequest, served, textOf } from './world.ts';
+import { text } from '../../../pocket-agent/test/fixtures/programs/lives.ts';
+import { atEnd, clientV2, connect, modern, rawRequest, served, textOf } from '../world.ts';
 
 const readOnly = { readOnlyHint: true };
 /** The share of one caller. */

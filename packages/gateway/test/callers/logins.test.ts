@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
 import { fileOAuth, functionTools, tool } from 'pocket-agent';
 import { expect, test } from 'vitest';
-import { startProtectedHost } from '../../pocket-agent/test/fixtures/servers/authorization-server.ts';
-import { atEnd, clientV1, connect, kinds, namesOf, served, temporaryFolder } from './world.ts';
+import { startProtectedHost } from '../../../pocket-agent/test/fixtures/servers/authorization-server.ts';
+import { atEnd, clientV1, connect, kinds, namesOf, served, temporaryFolder } from '../world.ts';
 
 test('each caller has a login of their own at a server, and no call carries the token of another', async () => {
   const host = await startProtectedHost();
