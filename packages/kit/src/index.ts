@@ -62,6 +62,7 @@ export {
   oneOf,
   positiveInteger,
   positiveNumber,
+  readable,
   secretStringList,
   secretStringMap,
   stringList,

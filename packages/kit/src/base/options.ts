@@ -1,5 +1,5 @@
 // Option checking: unknown names and wrong values are refused with a CONFIG_INVALID error that says what to write.
-import { configError, type PocketError } from './errors.ts';
+import { configError, errorText, isPocketError, type PocketError } from './errors.ts';
 import { definedKeys, isRecord } from './records.ts';
 import { didYouMean } from './suggest.ts';
 
@@ -52,7 +52,8 @@ export const positiveInteger: OptionRule = {
 };
 
 export function listOf(expected: string, isItem: OptionRule['accepts']): OptionRule {
-  return nullable(expected, (value) => Array.isArray(value) && value.every(isItem));
+  // a copy, because `every` skips the holes of a list
+  return nullable(expected, (value) => Array.isArray(value) && Array.from(value).every((item) => isItem(item)));
 }
 
 export function oneOf(...words: string[]): OptionRule {
@@ -102,7 +103,7 @@ export class OptionSet<Options extends object = object> {
 
   /** Returns the error that `check` would throw. */
   findError(options: object, owner = this.owner): PocketError | undefined {
-    for (const key of definedKeys(options)) {
+    for (const key of keysOf(options, owner)) {
       const error = this.has(key) ? this.#wrongValue(key, options, owner) : this.unknownOption(key, owner);
       if (error) return error;
     }
@@ -111,9 +112,9 @@ export class OptionSet<Options extends object = object> {
 
   /** For objects that may have other keys: throws for a wrong value only. */
   checkKnown(options: object, owner = this.owner): void {
-    if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
+    if (typeof options !== 'object' || options === null || readable(owner, () => options instanceof AbortSignal))
       throw configError(`${owner} takes its options as an object, such as { signal }.`);
-    for (const key of definedKeys(options)) {
+    for (const key of keysOf(options, owner)) {
       const error = this.#wrongValue(key, options, owner);
       if (error) throw error;
     }
@@ -122,7 +123,7 @@ export class OptionSet<Options extends object = object> {
   /** The same, and throws for a key that looks like a misspelt option. */
   checkSpelling(options: object, owner = this.owner): void {
     this.checkKnown(options, owner);
-    for (const key of definedKeys(options)) {
+    for (const key of keysOf(options, owner)) {
       const suggestion = this.has(key) ? '' : didYouMean(key, Object.keys(this.rules));
       if (suggestion) throw unknownOptionError(owner, key, suggestion);
     }
@@ -136,10 +137,25 @@ export class OptionSet<Options extends object = object> {
 
   #wrongValue(key: string, options: object, owner: string): PocketError | undefined {
     const rule = this.has(key) ? (this.rules as Record<string, true | OptionRule>)[key] : undefined;
-    const value = (options as Record<string, unknown>)[key];
-    if (rule === undefined || rule === true || value === undefined) return undefined;
+    if (rule === undefined || rule === true) return undefined;
     const isPath = /^[a-z]/.test(owner);
-    return valueError(`${owner}${isPath ? '.' : owner && ': '}${key}`, value, rule);
+    const name = `${owner}${isPath ? '.' : owner && ': '}${key}`;
+    const value = readable(name, () => (options as Record<string, unknown>)[key]);
+    return value === undefined ? undefined : valueError(name, value, rule);
+  }
+}
+
+function keysOf(options: object, owner: string): string[] {
+  return readable(owner, () => definedKeys(options));
+}
+
+/** What `read` returns. Options may be proxies, or have getters, that throw: `name` says what could not be read. */
+export function readable<Value>(name: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (isPocketError(error)) throw error;
+    throw configError(`${name} cannot be read: ${errorText(error)}`, error);
   }
 }
 
@@ -155,12 +171,12 @@ export function checkValue(name: string, value: unknown, rule: OptionRule): void
 
 /** Returns the error that `checkValue` would throw. */
 export function valueError(name: string, value: unknown, rule: OptionRule): PocketError | undefined {
-  if (!rule.accepts(value)) {
+  if (!readable(name, () => rule.accepts(value))) {
     const got = rule.isSecret ? typeText(value) : valueText(value);
     return configError(`${name} must be ${rule.expected}, got ${got}.`);
   }
   if (!rule.part || typeof value === 'function') return undefined;
-  for (const [key, item] of Object.entries(value ?? {})) {
+  for (const [key, item] of readable(name, () => Object.entries(value ?? {}))) {
     const error = valueError(`${name}.${key}`, item, rule.part);
     if (error) return error;
   }
@@ -173,6 +189,14 @@ function typeText(value: unknown): string {
 }
 
 function valueText(value: unknown, depth = 0): string {
+  try {
+    return shownValue(value, depth);
+  } catch {
+    return 'an object that cannot be read'; // a proxy
+  }
+}
+
+function shownValue(value: unknown, depth: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
   if (typeof value === 'function') return 'a function';
   if (typeof value !== 'object' || value === null) return String(value);

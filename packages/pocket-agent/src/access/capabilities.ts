@@ -103,7 +103,7 @@ export const profileOptions = new OptionSet<Profile>('profile', {
 export function readProfile(profile: ProfileName | Profile): Profile {
   if (typeof profile === 'string') {
     if (Object.hasOwn(profiles, profile)) return { capabilities: profiles[profile] };
-    throw configError(`There is no profile "${profile}". Available: ${Object.keys(profiles).join(', ')}.`);
+    throw configError(`There is no profile "${profile.slice(0, 80)}". Available: ${Object.keys(profiles).join(', ')}.`);
   }
   const names = Object.keys(profiles).join(', ');
   checkValue('A profile', profile, {
@@ -144,7 +144,7 @@ export function checkCapability(what: string, value: unknown): asserts value is 
 
 /** `one of read, write, create, delete (did you mean "read"?)` */
 export function expectedCapability(value: unknown): string {
-  const meant = closest(String(value), capabilities);
+  const meant = typeof value === 'string' ? closest(value, capabilities) : undefined;
   return `one of ${capabilities.join(', ')}${meant === undefined ? '' : ` (did you mean "${meant}"?)`}`;
 }
 

@@ -1,10 +1,13 @@
 // The options of an agent, and the settings read from them: copied, so that the caller's objects are never modified.
 import {
+  checkValue,
   configError,
   errorText,
   isPocketError,
   type Logger,
   OptionSet,
+  objectRule,
+  readable,
   snapshot,
   withoutUndefined,
 } from '@pocket-agent/kit';
@@ -151,8 +154,17 @@ export type TypedAgentOptions<Answer> =
 /** What options say, with defaults. */
 export type AgentSettings = ReturnType<typeof readSettings>;
 
+/** The options, checked, and what is read from them. */
+export function readAgent(given: PocketAgentOptions, from: { isSubclass: boolean; origin: ForkOrigin | undefined }) {
+  return readable('The options of an agent', () => {
+    const options = readOptions(given, from.isSubclass);
+    const settings = readSettings(options, from.origin);
+    return { options, settings, messages: readHistory(options.agentConfig) };
+  });
+}
+
 /** Checks options and nests them. `isSubclass`: the class may take additional options. */
-export function readOptions(options: PocketAgentOptions, isSubclass: boolean): NestedAgentOptions {
+function readOptions(options: PocketAgentOptions, isSubclass: boolean): NestedAgentOptions {
   checkAgentOptions(options, isSubclass);
   const nested = nestOptions(options ?? {});
   // forks share the skills of their agent, which are found by this list
@@ -187,6 +199,7 @@ const forkChanges = new OptionSet<ForkChanges>('fork', { llmModel: true, message
 
 /** The settings of a model do not fit another one, and a summary belongs to the messages that it was made from. */
 export function withChanges(config: AgentConfig, changes: ForkChanges): AgentConfig {
+  checkValue('The changes of fork()', changes, objectRule);
   forkChanges.check(changes);
   const kept = { ...config };
   if (changes.llmModel !== undefined) delete kept.modelSettings;
@@ -194,7 +207,15 @@ export function withChanges(config: AgentConfig, changes: ForkChanges): AgentCon
   return { ...kept, ...withoutUndefined(changes) };
 }
 
-export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | undefined) {
+function copyOf(options: CompletionOptions | undefined): CompletionOptions | undefined {
+  try {
+    return structuredClone(options);
+  } catch (error) {
+    throw configError(`completionOptions must be plain data: ${errorText(error)}`, error);
+  }
+}
+
+function readSettings(options: NestedAgentOptions, origin: ForkOrigin | undefined) {
   const { limits = {} } = options;
   const config: TypedAgentConfig<unknown> = options.agentConfig;
   if (!config.llmModel) {
@@ -219,7 +240,7 @@ export function readSettings(options: NestedAgentOptions, origin: ForkOrigin | u
     agentId: config.agentId ?? (config.name === undefined ? name : undefined),
     systemPrompt: config.systemPrompt,
     allowImages: config.allowImages ?? false,
-    completionOptions: structuredClone(config.completionOptions),
+    completionOptions: copyOf(config.completionOptions),
     compaction: readCompaction(config.compaction, options.router !== undefined),
     output: readOutput(config.output),
     maxSteps: limits.maxSteps ?? 50,

@@ -1,10 +1,13 @@
 // PocketAgent: a model and tools in a loop. `run` repeats `step`; `stream` is `run` with live events.
 import {
+  checkValue,
   configError,
   deepFreeze,
   errorText,
   type Logger,
   neverAborted,
+  objectRule,
+  readable,
   snapshot,
   stderrLogger,
   withoutUndefined,
@@ -49,9 +52,7 @@ import {
   type ForkChanges,
   forkOriginOf,
   type PocketAgentOptions,
-  readHistory,
-  readOptions,
-  readSettings,
+  readAgent,
   type TypedAgentOptions,
   withChanges,
   withForkOrigin,
@@ -89,10 +90,9 @@ export class PocketAgent<Answer = string> {
   #agentId: string | undefined;
 
   constructor(given: TypedAgentOptions<Answer>) {
-    const options = readOptions(given, new.target !== PocketAgent);
     const origin = forkOriginOf(given);
-    const settings = readSettings(options, origin);
-    const messages = readHistory(options.agentConfig);
+    const isSubclass = new.target !== PocketAgent;
+    const { options, settings, messages } = readAgent(given, { isSubclass, origin });
     const logger = options.logger ?? stderrLogger();
     this.#isFlat = !('agentConfig' in given);
     this.#agentId = settings.agentId;
@@ -260,13 +260,14 @@ export class PocketAgent<Answer = string> {
 
   /** Adds a copy of a message to the history. */
   addMessage(message: Message, meta: Record<string, unknown> = {}): void {
-    const copy = snapshot(copyMessage(message));
+    const copy = readable('A message', () => snapshot(copyMessage(message)));
     this.#parts.history.noteCallIds(copy);
     this.#parts.history.add(copy, { meta });
   }
 
   /** `meta` goes into the `new_message` event. */
   addUserMessage(text: string, options: UserMessageOptions = {}): void {
+    checkValue('The options of addUserMessage()', options, objectRule);
     userMessageOptions.check(options);
     const { images = [], files = [], meta } = options;
     const { allowImages } = this.#parts.settings;

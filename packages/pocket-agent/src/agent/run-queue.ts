@@ -1,6 +1,6 @@
 // One agent has one history, so its runs take turns. A run or step that starts inside a run of the same agent does not
 // wait: it is part of that run, which ends after it.
-import { abortable, PocketError, startDeadline } from '@pocket-agent/kit';
+import { abortable, PocketError, readable, startDeadline } from '@pocket-agent/kit';
 import { readProfile } from '../access/capabilities.ts';
 import { Policy } from '../access/policy.ts';
 import { Budget } from '../cost/budget.ts';
@@ -133,7 +133,7 @@ export class RunQueue {
     const { settings, ledger, access: rules } = this.#parts;
     const { profile, onEvent, streaming = onEvent !== undefined } = options;
     const { name } = this.#agent;
-    const profiles = profile === undefined ? [] : [profile].flat().map(readProfile);
+    const profiles = profile === undefined ? [] : readable('profile', () => [profile].flat().map(readProfile));
     // the run that started this code, which may have finished, and its nearest ancestor that has not
     const startedBy = lastRun();
     let parent = startedBy;
@@ -226,7 +226,7 @@ export class RunQueue {
 
 /** A run for another caller does not inherit what is known about the first one. */
 function metadataOf({ caller, metadata }: Entry['options'], startedBy: RunContext | undefined): RunContext['metadata'] {
-  if (metadata) return Object.freeze({ ...metadata });
+  if (metadata) return readable('metadata', () => Object.freeze({ ...metadata }));
   const isSameCaller = (caller ?? startedBy?.policy.caller) === startedBy?.policy.caller;
   return isSameCaller ? (startedBy?.metadata ?? NO_METADATA) : NO_METADATA;
 }

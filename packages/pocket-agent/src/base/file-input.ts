@@ -73,7 +73,8 @@ export function filePart(file: FileInput): FilePart {
   return (file.url ?? undefined) === undefined ? dataPart(file) : urlPart(file, file.url ?? '');
 }
 
-function urlPart({ mediaType, name }: FileInput, given: string | URL): FilePart {
+function urlPart({ mediaType, ...file }: FileInput, given: string | URL): FilePart {
+  const name = file.name ?? undefined;
   const url = URL.parse(String(given));
   if (!url || !/^https?:$/.test(url.protocol)) {
     const instead = url?.protocol === 'file:' ? ' Write { path } for a file on this machine.' : '';
@@ -87,7 +88,8 @@ function urlPart({ mediaType, name }: FileInput, given: string | URL): FilePart 
   return { type: 'file', mediaType: baseType(type), ...(filename ? { filename } : {}), data };
 }
 
-function dataPart({ data = '', mediaType, name }: FileInput): FilePart {
+function dataPart({ data = '', mediaType, ...file }: FileInput): FilePart {
+  const name = file.name ?? undefined;
   refuseLarge(fileName(name), data);
   const { bytes, declared } = readData(data);
   if (bytes.byteLength > MAX_FILE_BYTES) throw tooLarge(fileName(name), bytes.byteLength);
@@ -121,7 +123,7 @@ export function refuseLargeTotal(bytes: number): void {
 /** The bytes of data, without reading base64 text. URLs of images are that short. */
 export function sizeOf(data: unknown): number {
   if (typeof data === 'string') return Math.floor((data.length * 3) / 4);
-  return data instanceof Uint8Array ? data.byteLength : 0;
+  return ArrayBuffer.isView(data) ? data.byteLength : 0;
 }
 
 export function isImagePart(part: FilePart): boolean {

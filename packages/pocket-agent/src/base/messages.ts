@@ -13,6 +13,8 @@ import {
   nullable,
   type OptionRule,
   OptionSet,
+  type PocketError,
+  readable,
   snapshot,
   standardBase64,
 } from '@pocket-agent/kit';
@@ -89,7 +91,7 @@ export function userMessage(
     const given = text === null ? null : typeof text;
     throw configError(`An agent takes a string, or { text, images, files }; here the text is ${given}.`);
   }
-  return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart), ...files] };
+  return { role: 'user', content: [{ type: 'text', text }, ...Array.from(images, imagePart), ...files] };
 }
 
 /** `calls`: the log of calls that the tool made. It is kept with the history and costs no model anything. */
@@ -235,6 +237,8 @@ function plainFileData<Data extends FileData>(data: Data): Data {
 
 /** An image of a message; URLs stay strings, because a history is plain JSON. */
 export function imagePart(image: ImageInput): LanguageModelV4FilePart {
+  if (typeof image !== 'string' && !ArrayBuffer.isView(image) && !readable('An image', () => image instanceof URL))
+    throw notAnImage();
   if (image instanceof URL || (typeof image === 'string' && /^https?:\/\//i.test(image))) {
     // kept as text, because a history is plain JSON; a prompt gets the URL object that the type promises
     const url = new URL(image).href as unknown as URL;
@@ -245,9 +249,13 @@ export function imagePart(image: ImageInput): LanguageModelV4FilePart {
   const header = /^data:([^;,]+);base64,/.exec(image);
   const data = header ? image.slice(header[0].length) : image;
   if (typeof data !== 'string' || data.trim() === '' || /[^A-Za-z0-9+/=_\r\n-]/.test(data)) {
-    throw configError('An image must be bytes, base64 text, a data: URL or an http(s) URL.');
+    throw notAnImage();
   }
   return base64Image(standardBase64(data), header?.[1]);
+}
+
+function notAnImage(): PocketError {
+  return configError('An image must be bytes, base64 text, a data: URL or an http(s) URL.');
 }
 
 function base64Image(data: string, mediaType = imageTypeOf(data) ?? 'image/jpeg'): LanguageModelV4FilePart {

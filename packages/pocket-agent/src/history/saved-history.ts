@@ -153,7 +153,11 @@ export class SavedHistory {
       this.#logger.warn(`${dropped} messages were dropped because they could not be saved: ${errorText(error)}`);
       this.#replace(this.#saved, dropped, []);
     }
-    await this.#log.end().catch((error) => this.#logger.warn(`A conversation was not released: ${errorText(error)}`));
+    try {
+      await this.#log.end();
+    } catch (error) {
+      this.#logger.warn(`A conversation was not released: ${errorText(error)}`);
+    }
   }
 
   async #saveNow(): Promise<void> {

@@ -15,6 +15,7 @@ import {
   type PocketError,
   positiveInteger,
   positiveNumber,
+  readable,
   secretStringList,
   secretStringMap,
   stringRule,
@@ -128,6 +129,10 @@ const otherNames: Readonly<Record<string, string>> = { cmd: 'command', serverUrl
 
 /** Copies of the enabled entries by name. Throws for entries that cannot work; variables are expanded at connect. */
 export function readMcpConfig(config: McpConfig | undefined): Map<string, McpServerEntry> {
+  return readable('mcpConfig', () => readEntries(config));
+}
+
+function readEntries(config: McpConfig | undefined): Map<string, McpServerEntry> {
   const entries = new Map<string, McpServerEntry>();
   if (!config) return entries;
   if (isInProcessServer(config)) return entries.set('local', { server: config });

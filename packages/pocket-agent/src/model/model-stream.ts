@@ -7,6 +7,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
+import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { contentTypeOf, refuseHtml, streamError } from './provider-errors.ts';
 import { streamOf } from './stream-parts.ts';
 
@@ -15,6 +16,8 @@ type BlockPart = Part<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}`>;
 type PartReader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
 type Block = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
+/** In place of a value that is no answer. */
+const noAnswer: Partial<LanguageModelV4GenerateResult> = {};
 const noUsage: LanguageModelV4GenerateResult['usage'] = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
   outputTokens: { total: undefined, text: undefined, reasoning: undefined },
@@ -80,14 +83,14 @@ export class StreamCollector {
   result(headers: Record<string, string> | undefined): LanguageModelV4GenerateResult {
     const { finishReason, usage = noUsage, providerMetadata } = this.#finish ?? {};
     const isWhole = this.#finish !== undefined && !isCutOff(this.#finish) && !this.#endedEarly;
-    return {
+    return wholeAnswer({
       content: this.#content,
       finishReason: isWhole && finishReason ? finishReason : { unified: 'interrupted', raw: undefined },
       usage,
       warnings: this.#warnings,
       ...(providerMetadata ? { providerMetadata } : {}),
       response: { ...this.#metadata, ...(headers ? { headers } : {}) },
-    };
+    });
   }
 
   /** The text or reasoning that a part belongs to. */
@@ -115,9 +118,32 @@ export function isCutOff({
 }
 
 /** The answer, unless the server answered successfully with nothing. */
-export function refuseEmpty(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
+export function refuseEmpty(given: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
+  const answer = wholeAnswer(given);
   if (answer.content.length > 0 || !isCutOff(answer)) return answer;
   throw Object.assign(new Error('the server sent an empty answer. Check the base URL.'), { isRetryable: false });
+}
+
+/** A model object of a program may leave out usage and warnings. An answer without a list of parts fails the call. */
+export function wholeAnswer(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
+  const { content, finishReason, usage, warnings } = isRecord(answer) ? answer : noAnswer;
+  // a copy, because `every` skips the holes of a list
+  const isWhole = Array.isArray(content) && Array.from(content).every(isPart) && isRecord(finishReason);
+  if (!isWhole) {
+    const text =
+      'its model object did not return { content: [ parts ], finishReason: { unified, raw }, usage, warnings }.';
+    throw Object.assign(new Error(text), { isRetryable: false });
+  }
+  const hasUsage = isRecord(usage) && isRecord(usage.inputTokens) && isRecord(usage.outputTokens);
+  return {
+    ...answer,
+    usage: hasUsage ? usage : noUsage,
+    warnings: recordsIn(warnings) as LanguageModelV4GenerateResult['warnings'],
+  };
+}
+
+function isPart(part: unknown): boolean {
+  return isRecord(part) && typeof part.type === 'string';
 }
 
 /** Models whose servers answer streaming requests with the whole answer as JSON. */

@@ -1,6 +1,6 @@
 // The option `output`: the schema that the answer of a run must fit, and how the model is asked for it.
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { isRecord, OptionSet, oneOf } from '@pocket-agent/kit';
+import { isRecord, OptionSet, oneOf, readable } from '@pocket-agent/kit';
 import { isStandardSchema, type JsonSchema } from '../base/value-schema.ts';
 import { AnswerSchema } from './answer-schema.ts';
 
@@ -50,6 +50,10 @@ const settingsRules = new OptionSet<OutputSettings<unknown>>('output', {
 /** Undefined for undefined and null. */
 export function readOutput(option: OutputOption<unknown> | null | undefined): Output | undefined {
   if (option === undefined || option === null) return undefined;
+  return readable('output', () => readGiven(option));
+}
+
+function readGiven(option: OutputOption<unknown>): Output {
   if (!isSettings(option)) return { schema: AnswerSchema.of(option), mode: 'auto', retries: 1 };
   settingsRules.check(option);
   const { schema, mode = 'auto', retries = 1 } = option;

@@ -1,6 +1,14 @@
 // A function as a tool, in this process.
 import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
-import { configError, OptionSet, PocketError, snapshot, withoutUndefined } from '@pocket-agent/kit';
+import {
+  configError,
+  nullableString,
+  OptionSet,
+  PocketError,
+  readable,
+  snapshot,
+  withoutUndefined,
+} from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement, judge } from '../access/capabilities.ts';
 import { type JsonSchema, readValueSchema, type ValueSchema } from '../base/value-schema.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
@@ -56,10 +64,10 @@ type OfObject<Schema extends StandardSchemaV1> =
 
 const toolOptions = new OptionSet('A tool', {
   name: true,
-  description: true,
+  description: nullableString,
   inputSchema: true,
   run: true,
-  title: true,
+  title: nullableString,
   annotations: true,
   capability: true,
   meta: true,
@@ -98,8 +106,15 @@ export function tool(
     run(args: never, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
   },
 ): FunctionTool {
+  return readable('The options of a tool', () => checkedTool(settings));
+}
+
+function checkedTool(
+  settings: ToolSettings & { inputSchema?: JsonSchema | StandardSchemaV1; run: unknown },
+): FunctionTool {
   const { name, description, title, annotations, inputSchema = { type: 'object' } } = settings;
-  if (!name) throw configError('A tool needs a name: tool({ name, description, run }).');
+  if (typeof name !== 'string' || name === '')
+    throw configError('A tool needs a name: tool({ name, description, run }).');
   toolOptions.checkSpelling(settings, `Tool "${name}"`);
   for (const [key, advice] of foreignOptions) {
     if (key in settings) throw configError(`Tool "${name}" has no option "${key}". ${advice}`);

@@ -3,7 +3,7 @@ import { configError, PocketError } from '@pocket-agent/kit';
 import { type ConversationStore, databaseTime } from './database.ts';
 import type { Owner } from './listing.ts';
 import { plainText } from './message-rows.ts';
-import { checkOwner } from './options.ts';
+import { checkMemoryOptions, checkOwner } from './options.ts';
 
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_MEMORIES = 1_000;
@@ -31,7 +31,9 @@ export class Memories {
   }
 
   /** A text that is remembered already keeps its id. */
-  async remember({ text, owner }: OfOwner & { text: string }): Promise<Memory> {
+  async remember(options: OfOwner & { text: string }): Promise<Memory> {
+    checkMemoryOptions('remember()', options, 'text');
+    const { text, owner } = options;
     const kept = plainText(text).trim();
     checkText(kept);
     const known = await this.list({ owner });
@@ -49,11 +51,9 @@ export class Memories {
   }
 
   /** Memories that contain words of the query, those with most of them first. An empty query finds the newest. */
-  async recall({
-    query,
-    owner,
-    limit = DEFAULT_LIMIT,
-  }: OfOwner & { query: string; limit?: number }): Promise<Memory[]> {
+  async recall(options: OfOwner & { query: string; limit?: number }): Promise<Memory[]> {
+    checkMemoryOptions('recall()', options, 'query');
+    const { query, owner, limit = DEFAULT_LIMIT } = options;
     const words = new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
     const all = await this.list({ owner });
     if (words.size === 0) return all.slice(0, limit);
@@ -66,14 +66,17 @@ export class Memories {
   }
 
   /** False if there is no such memory. */
-  async forget({ id, owner }: OfOwner & { id: string }): Promise<boolean> {
+  async forget(options: OfOwner & { id: string }): Promise<boolean> {
+    checkMemoryOptions('forget()', options, 'id');
+    const { id, owner } = options;
     const { numDeletedRows } = await this.#deletion(owner).where('id', '=', plainText(id)).executeTakeFirstOrThrow();
     return numDeletedRows === 1n;
   }
 
   /** Newest first. */
-  async list({ owner }: OfOwner = {}): Promise<Memory[]> {
-    const place = this.#of(owner);
+  async list(options: OfOwner = {}): Promise<Memory[]> {
+    checkMemoryOptions('list()', options, 'owner');
+    const place = this.#of(options.owner);
     const rows = await this.#store.db
       .selectFrom('pocket_memories')
       .selectAll()
@@ -87,8 +90,9 @@ export class Memories {
   }
 
   /** Deletes all memories of the owner, and returns their number. */
-  async erase({ owner }: OfOwner = {}): Promise<number> {
-    const { numDeletedRows } = await this.#deletion(owner).executeTakeFirstOrThrow();
+  async erase(options: OfOwner = {}): Promise<number> {
+    checkMemoryOptions('erase()', options, 'owner');
+    const { numDeletedRows } = await this.#deletion(options.owner).executeTakeFirstOrThrow();
     return Number(numDeletedRows);
   }
 

@@ -7,8 +7,10 @@ import {
   nullableString,
   type OptionRule,
   OptionSet,
+  objectRule,
   PocketError,
   positiveInteger,
+  stringRule,
 } from '@pocket-agent/kit';
 import type { ConversationAgent } from './conversation-agent.ts';
 import type { ListOptions } from './listing.ts';
@@ -66,7 +68,15 @@ const listOptions = new OptionSet<ListOptions>('A list of conversations', {
     expected: `a whole number from 1 to ${MAX_PAGE}`,
     accepts: (value) => positiveInteger.accepts(value) && Number(value) <= MAX_PAGE,
   },
-  cursor: nullableString,
+  cursor: stringRule,
+});
+
+const memoryOptions = new OptionSet('Memory', {
+  text: stringRule,
+  query: stringRule,
+  id: stringRule,
+  owner: textOfLength(0, MAX_OWNER_LENGTH),
+  limit: positiveInteger,
 });
 
 /** A path or a URL is short for an object. */
@@ -92,6 +102,28 @@ export function checkTurn(turn: string): void {
   checkValue('The label of a turn', turn, textOfLength(1, MAX_ID_LENGTH));
 }
 
+/** A turn that is appended or replaced. */
+export function checkSavedTurn(turn: unknown): void {
+  if (!isRecord(turn)) throw configError('A turn is an object: { turn, messages }.');
+  checkTurn(turn.turn as string);
+  checkValue('The messages of a turn', turn.messages, {
+    expected: `a list of messages, each with ${MESSAGE_PARTS}`,
+    accepts: isMessageList,
+  });
+}
+
+export function checkTurns(turns: readonly string[]): void {
+  const accepts = (value: unknown) => Array.isArray(value) && Array.from(value).every(isString);
+  checkValue('The turns to remove', turns, { expected: 'a list of labels', accepts });
+}
+
+/** `method` is the one that got the options. */
+export function checkMemoryOptions(method: string, options: object, needed: 'text' | 'query' | 'id' | 'owner'): void {
+  if (!isRecord(options)) throw configError(`${method} takes an object, such as { ${needed} }.`);
+  memoryOptions.check(options, method);
+  if (needed !== 'owner') checkValue(`${method}: ${needed}`, options[needed], stringRule);
+}
+
 export function checkTitle(title: string): void {
   checkValue('The title of a conversation', title, titleRule);
 }
@@ -101,10 +133,12 @@ export function checkSearchText(text: string): void {
 }
 
 export function checkOpenOptions(options: OpenOptions): void {
+  checkValue('The options of open()', options, objectRule);
   openOptions.check(options);
 }
 
 export function checkListOptions(options: ListOptions): void {
+  checkValue('The options of a list', options, objectRule);
   listOptions.check(options);
 }
 
@@ -118,10 +152,8 @@ export function checkAgent(agent: unknown, method: keyof ConversationAgent): voi
 export function checkImport(conversation: unknown): void {
   if (!isRecord(conversation)) throw configError('An imported conversation must be an object, as export() returns it.');
   const { title, messages, turns = [], compacted } = conversation;
-  if (!Array.isArray(messages) || !messages.every(isMessage)) {
-    const parts = '`role` (user, assistant or tool) and `content` (a list of parts, which are objects)';
-    throw configError(`An imported conversation needs \`messages\`, each with ${parts}.`);
-  }
+  if (!isMessageList(messages))
+    throw configError(`An imported conversation needs \`messages\`, each with ${MESSAGE_PARTS}.`);
   if (title !== undefined && title !== '') checkValue('The title of an imported conversation', title, titleRule);
   if (!Array.isArray(turns)) throw configError('`turns` of an imported conversation must be a list of labels.');
   for (const turn of turns) if (turn !== '') checkTurn(turn);
@@ -129,7 +161,13 @@ export function checkImport(conversation: unknown): void {
     throw configError('`compacted` of an imported conversation must be an object.');
 }
 
+const MESSAGE_PARTS = '`role` (user, assistant or tool) and `content` (a list of parts, which are objects)';
 const roles = ['user', 'assistant', 'tool'];
+
+/** A copy, because `every` skips the holes of a list. */
+function isMessageList(value: unknown): boolean {
+  return Array.isArray(value) && Array.from(value).every(isMessage);
+}
 
 function isMessage(message: unknown): boolean {
   if (!isRecord(message) || !Array.isArray(message.content)) return false;

@@ -6,7 +6,7 @@ import type { SavedMessage } from './conversation-agent.ts';
 import { createRow, expiry, newRow } from './conversation-rows.ts';
 import { type ConversationStore, databaseTime, inTransaction, isAlive, isFree, keyOf, type Place } from './database.ts';
 import { insertMessages, messageRow, readMessages, titleOf } from './message-rows.ts';
-import { checkTurn } from './options.ts';
+import { checkSavedTurn, checkTurns } from './options.ts';
 
 /** Messages that belong together, such as a question and its answer. */
 export interface Turn<Message extends SavedMessage = SavedMessage> {
@@ -46,8 +46,9 @@ export class Turns {
   }
 
   /** Adds messages at the end. Begins the conversation if it is new. */
-  async append(id: string, { turn, messages }: Turn): Promise<void> {
-    checkTurn(turn);
+  async append(id: string, appended: Turn): Promise<void> {
+    checkSavedTurn(appended);
+    const { turn, messages } = appended;
     if (messages.length === 0) return;
     const place = this.#place(id);
     await inTransaction(this.#store, async (store) => {
@@ -57,8 +58,9 @@ export class Turns {
   }
 
   /** Puts other messages in the place of a turn; a new turn is appended. */
-  async replace(id: string, { turn, messages }: Turn): Promise<void> {
-    checkTurn(turn);
+  async replace(id: string, replacement: Turn): Promise<void> {
+    checkSavedTurn(replacement);
+    const { turn, messages } = replacement;
     await this.#change(id, (store, { key, length }) =>
       withTitle(store, key, async () => {
         const { first } = await store.db
@@ -77,6 +79,7 @@ export class Turns {
   }
 
   async remove(id: string, turns: readonly string[]): Promise<void> {
+    checkTurns(turns);
     if (turns.length === 0 || !(await this.#hasAny(id, turns))) return;
     await this.#change(id, (store, { key, length }) =>
       withTitle(store, key, async () => {

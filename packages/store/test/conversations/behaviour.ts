@@ -468,6 +468,30 @@ export function testConversations(newDatabase: () => Promise<string>): void {
     await expect(chats.open('x', {} as PocketAgent)).rejects.toThrow('is continued by a PocketAgent: pass one');
   });
 
+  test('refuses options, memories and turns of the wrong kind', async () => {
+    const { memory, turns } = chats;
+    const wrong = (value: unknown) => value as never;
+    for (const [attempt, text] of [
+      [() => chats.list(wrong(null)), 'The options of a list must be an object, got null'],
+      [() => chats.owners(wrong('x')), 'The options of a list must be an object, got "x"'],
+      [() => memory.remember(wrong(null)), 'remember() takes an object, such as { text }.'],
+      [() => memory.remember(wrong({ text: 7 })), 'remember().text must be a string, got 7'],
+      [() => memory.recall(wrong({})), 'recall(): query must be a string, got undefined'],
+      [() => memory.recall({ query: 'x', limit: 0.5 }), 'recall().limit must be a whole number'],
+      [() => memory.forget(wrong({ id: null })), 'forget().id must be a string, got null'],
+      [() => memory.list(wrong(null)), 'list() takes an object, such as { owner }.'],
+      [() => memory.erase(wrong('all')), 'erase() takes an object, such as { owner }.'],
+      [() => turns.append('x', wrong(null)), 'A turn is an object: { turn, messages }.'],
+      [
+        () => turns.append('x', wrong({ turn: 'a', messages: { length: '0; drop' } })),
+        'The messages of a turn must be',
+      ],
+      [() => turns.replace('x', wrong({ turn: 'a', messages: [{ role: 'user' }] })), 'The messages of a turn must be'],
+      [() => turns.remove('x', wrong('abc')), 'The turns to remove must be a list of labels, got "abc"'],
+    ] as const)
+      await expect(attempt()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(text) });
+  });
+
   test('refuses to import what no agent could continue', async () => {
     const given = conversation('x');
     const [message] = given.messages;
