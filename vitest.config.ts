@@ -29,6 +29,7 @@ const common = {
   globalSetup: [inRoot('scripts/test-programs.ts')],
   testTimeout: 30_000 * patience,
   hookTimeout: 30_000 * patience,
+  teardownTimeout: 10_000 * patience, // a worker that ends saves what Node has compiled
   expect: { poll: { timeout: 5_000 * patience } },
 };
 

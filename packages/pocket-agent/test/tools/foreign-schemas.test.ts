@@ -114,11 +114,11 @@ describe('an output schema', () => {
 });
 
 describe('an input schema, where calls need approval', () => {
-  test.each<[string, object, Record<string, unknown>, RegExp]>([
-    ['a pattern that backtracks', slowPattern, { text: slowText }, /longer than \d+00 ms/],
-    ['defaults that grow exponentially', manyDefaults, { left: {} }, /defaults add more than/],
-  ])('with %s refuses the call and does not block this process', async (_what, inputSchema, args, reason) => {
-    limitChecks(600);
+  test.each<[string, number, object, Record<string, unknown>, RegExp]>([
+    ['a pattern that backtracks', 600, slowPattern, { text: slowText }, /longer than \d+00 ms/],
+    ['defaults that grow exponentially', 10_000, manyDefaults, { left: {} }, /defaults add more than/],
+  ])('with %s refuses the call and does not block this process', async (_what, limitMs, inputSchema, args, reason) => {
+    limitChecks(limitMs);
     const host = await serverWith({ inputSchema });
     let asked = 0;
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'it', arguments: args }] }, 'Done.'], {
