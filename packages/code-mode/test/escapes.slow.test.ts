@@ -153,7 +153,7 @@ test('texts of 10 MB stop at the bounds of output, arguments, code and results',
   expect(await run('return (await tools.large()).length', { tools: [large] })).toMatch(
     /10000002 characters; a script takes at most 8388608/,
   );
-  expect(await run(`return 1 // ${'x'.repeat(70_000)}`)).toMatch(/^The code may have 65536 bytes/);
+  expect(await run(`return 1 // ${'x'.repeat(70_000)}`)).toMatch(/^The code may have at most 65536 bytes/);
   const files = tool({
     name: 'files',
     description: 'Returns a file',
