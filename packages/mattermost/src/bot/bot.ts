@@ -229,6 +229,7 @@ class Bot implements MattermostBot {
       this.#missedSince = undefined;
       try {
         for (const post of await postsSince(context.api, since)) this.#queuePost(post);
+        await this.#durable?.readReactions();
       } catch (error) {
         if (this.#isRefused) break;
         this.#missedSince = since;

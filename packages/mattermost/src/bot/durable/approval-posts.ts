@@ -87,6 +87,18 @@ export class ApprovalPosts {
     for (const id of [...this.#asked.keys()]) await this.settle(id, 'It is no longer needed.');
   }
 
+  /** Reads the reactions to open questions. */
+  async readReactions(): Promise<void> {
+    const { log, question } = this.#options;
+    for (const { post } of [...this.#asked.values()])
+      try {
+        await this.#readReactions(post.id);
+      } catch (error) {
+        if (!isMattermostError(error) || isTransient(error)) throw error;
+        log.warning('reactions_not_read', { post_id: question.postId, error: errorText(error).slice(0, 200) });
+      }
+  }
+
   /** False if the post is not a question of this run. */
   async react(userId: string, postId: string, emoji: string): Promise<boolean> {
     const asked = [...this.#asked.values()].find(({ post }) => post.id === postId);
@@ -124,6 +136,11 @@ export class ApprovalPosts {
   async #offerReactions(postId: string): Promise<void> {
     const { api, me } = this.#options;
     for (const emoji_name of ['+1', '-1']) await api.post('/reactions', { user_id: me, post_id: postId, emoji_name });
+    await this.#readReactions(postId);
+  }
+
+  async #readReactions(postId: string): Promise<void> {
+    const { api } = this.#options;
     for (const { user_id = '', emoji_name = '' } of await api.list<ReactionRecord>(path`/posts/${postId}/reactions`))
       await this.react(user_id, postId, emoji_name);
   }

@@ -129,6 +129,11 @@ export class DurableAnswers {
     }
   }
 
+  /** Reads the reactions to open questions: some may have come while the bot had no connection. */
+  async readReactions(): Promise<void> {
+    for (const { run } of [...this.#followed.values()]) await run.readReactions();
+  }
+
   /** Shows nothing any more. The runs go on, here or in the next process. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('The bot was closed.'));

@@ -73,6 +73,10 @@ export class FollowedRun {
     }
   }
 
+  async readReactions(): Promise<void> {
+    await this.#approvals?.readReactions();
+  }
+
   async react(userId: string, postId: string, emoji: string): Promise<boolean> {
     return (await this.#approvals?.react(userId, postId, emoji)) === true;
   }
