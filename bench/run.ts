@@ -20,7 +20,7 @@ const allWorks = Object.keys(works);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
   --quick    a first impression in two minutes, with little warm-up; without --work, peers are measured only in loop,
-             cold and installed. A full run takes 80 minutes, checks the targets and writes bench/RESULTS.md. It may be
+             cold and installed. A full run takes 45 minutes, checks the targets and writes bench/RESULTS.md. It may be
              made in parts: with --work, figures of all contenders are kept in bench/measurements.json
   --install  first installs the peers, each in its own folder; a full run does so by itself
   --work     some of ${allWorks.join(', ')}
@@ -90,10 +90,11 @@ async function measure(work: string): Promise<Measurement> {
   const stolen = stolenSince();
   const isTooLong = isQuickWhole && !quickWithPeers.includes(work);
   const measured: MeasuredInRound[] = [];
-  const rounds = isQuick ? 1 : (works[work]?.rounds ?? ROUNDS);
+  const { rounds: fullRounds = ROUNDS, peerRounds = ROUNDS } = works[work] ?? {};
+  const rounds = isQuick ? 1 : fullRounds;
   for (let round = 0; round < rounds; round++) {
-    // additional rounds are only for contenders that are judged
-    const withPeers = !isTooLong && round < ROUNDS;
+    // the other rounds are only for contenders that are judged
+    const withPeers = !isTooLong && round < peerRounds;
     const doing = names.filter(
       (name) => works[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
     );

@@ -56,7 +56,7 @@ export interface Contender {
 /** How long a child process measures, and how many objects it creates. */
 export interface Effort {
   warmMs: number;
-  /** Minimum number of warm-up runs, in up to four times `warmMs`. */
+  /** Minimum number of warm-up runs, in up to twice `warmMs`. */
   warmRuns?: number;
   measureMs: number;
   /** Number of parts of that time; their median counts, so that a disturbance affects only one. */

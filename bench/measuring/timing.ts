@@ -44,7 +44,7 @@ export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void
   const counts = runs.map(() => 0);
   let spentMs = 0; // on each function
   for (;;) {
-    const isWarm = spentMs >= warmMs && (Math.min(...counts) >= warmRuns || spentMs >= 4 * warmMs);
+    const isWarm = spentMs >= warmMs && (Math.min(...counts) >= warmRuns || spentMs >= 2 * warmMs);
     if (await pause(isWarm)) return;
     const milliseconds = isWarm ? measureMs / moments : Math.min(TURN_MS, warmMs);
     const begun = performance.now();

@@ -4,7 +4,7 @@ import { cpus, totalmem } from 'node:os';
 import type { Effort } from '../contenders/contender.ts';
 import { allContenders, floor, isInstalled, loopPeers, us } from '../contenders/contenders.ts';
 import { median, WARM_RUNS } from '../measuring/timing.ts';
-import { ROUNDS, works } from '../tasks/tasks.ts';
+import { ROUNDS, type Work, works } from '../tasks/tasks.ts';
 import { WARM_CALLS } from '../tasks/wire.ts';
 import { type Figure, figures, meets, more, targetText, titleOf } from './figures.ts';
 import type { Conditions, Measurements } from './measurements.ts';
@@ -48,7 +48,7 @@ ${partsOf(measurements)}
 | machine | ${machine()} |
 | Node | ${process.version} |
 | repeats | ${ROUNDS} (${otherRounds()}), each in its own process; each is the median of ${effort.moments} parts, ${effort.measureMs} ms in total; ${effort.starts} cold starts each |
-| warm-up | ${effort.warmMs} ms, up to four times that for ${WARM_RUNS.toLocaleString('en')} runs (runs of 200 steps: at least one), up to ten times that for ${WARM_CALLS.toLocaleString('en')} server calls; a contender that is warm continues until all are |
+| warm-up | ${effort.warmMs} ms, up to twice that for ${WARM_RUNS.toLocaleString('en')} runs (runs of 200 steps: at least one), up to five times that for ${WARM_CALLS.toLocaleString('en')} server calls; a contender that is warm continues until all are |
 | spread | half the distance between the lowest and the highest repeat, relative to the median, shown as ±. Typical: ±${percent(results.noise)} |
 
 ## Contenders
@@ -88,13 +88,16 @@ export function machine(): string {
   return `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${memory}, ${process.platform} ${process.arch}`;
 }
 
-/** Names the works with a different number of rounds. */
+/** Names the works with a different number of rounds, and those where peers have fewer. */
 function otherRounds(): string {
-  const by = Map.groupBy(Object.entries(works), ([, { rounds = ROUNDS }]) => rounds);
-  by.delete(ROUNDS);
-  const text = ([rounds, of]: [number, [string, unknown][]]) =>
-    `${rounds} of ${of.map(([name]) => name).join(', ')}${rounds > ROUNDS ? `, peers ${ROUNDS}` : ''}`;
-  return [...by].map(text).join('; ');
+  const namesBy = (roundsOf: (work: Work) => number | undefined) => {
+    const by = Map.groupBy(Object.keys(works), (name) => roundsOf(works[name] as Work));
+    return [...by].flatMap(([rounds, names]) => (rounds === undefined ? [] : `${rounds} of ${names.join(', ')}`));
+  };
+  return [
+    ...namesBy(({ rounds }) => rounds),
+    ...namesBy(({ peerRounds }) => peerRounds).map((text) => `peers ${text}`),
+  ].join('; ');
 }
 
 type Verdict = '' | 'met' | 'met, not in every round' | '**missed**' | '**missed**, not measured' | 'not judged';

@@ -6,6 +6,8 @@ export interface Work {
   contenders: readonly string[];
   /** In a full run, if different from `ROUNDS`. */
   rounds?: number;
+  /** Rounds of the peers, if fewer: for work where no target compares us with them. */
+  peerRounds?: number;
   /** Starts the server that all contenders of a round call. */
   startServer?(): Promise<SharedServer>;
   measure(contender: string, effort: Effort, serverUrl?: string): Promise<Figures>;
@@ -36,24 +38,36 @@ export const works: Record<string, Work> = {
     contenders: [floor, us, 'ai'],
     measure: by(async () => (await import('./crowd.ts')).crowd),
   },
-  idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./idle.ts')).idle) },
-  idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./idle.ts')).idleMcp) },
+  idle: {
+    contenders: [floor, us, ...peers],
+    peerRounds: 1,
+    measure: by(async () => (await import('./idle.ts')).idle),
+  },
+  idleMcp: {
+    contenders: [sdk, us, ...peers],
+    peerRounds: 1,
+    measure: by(async () => (await import('./idle.ts')).idleMcp),
+  },
   idleMcpOwn: {
     contenders: [sdk, us, ...peers],
+    peerRounds: 1,
     measure: by(async () => (await import('./idle.ts')).idleMcpOwn),
   },
   stdio: {
     contenders: [floor, sdk, us, ...peers],
     rounds: STDIO_ROUNDS,
+    peerRounds: 1,
     measure: by(async () => (await import('./wire.ts')).stdio),
   },
   http2026: {
     contenders: [floor, sdk, us, ...peers],
+    peerRounds: 1,
     startServer: async () => (await import('./wire.ts')).startHttp('2026'),
     measure: by(async () => (await import('./wire.ts')).http('2026')),
   },
   http2025: {
     contenders: [floor, sdk, us, ...peers],
+    peerRounds: 1,
     startServer: async () => (await import('./wire.ts')).startHttp('2025'),
     measure: by(async () => (await import('./wire.ts')).http('2025')),
   },
