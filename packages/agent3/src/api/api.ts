@@ -7,7 +7,7 @@ import { HTTPException } from 'hono/http-exception';
 import type { z } from 'zod';
 import type { Agent3 } from '../base/agent3.ts';
 import type { CallOptions, CallResponse } from '../base/calls.ts';
-import { inputChecked } from '../base/check-input.ts';
+import { checkInput } from '../base/check-input.ts';
 import {
   callRequest,
   ratingRequest,
@@ -20,7 +20,7 @@ import { callLines, LINES } from './call-lines.ts';
 import type { Callers } from './callers.ts';
 import { refusal, refuse, toRefusal } from './errors.ts';
 import { openApi } from './openapi.ts';
-import { callLogQuery, plainQuery, searchQuery } from './query.ts';
+import { callLogQuery, parseQuery, searchQuery } from './query.ts';
 
 export interface ApiOptions {
   agent3: Agent3;
@@ -47,7 +47,7 @@ export function makeApi(options: ApiOptions): Hono {
   addStatusRoutes(app, options);
   if (receivePush) app.post('/api/push/:handle', (context) => receivePush(context.req.raw));
   app.all('/api/*', () =>
-    refusal({ status: 404, code: 'NOT_FOUND', message: 'There is no such path; /openapi.json lists the API' }),
+    refusal({ status: 404, code: 'NOT_FOUND', message: 'Unknown path; /openapi.json lists the API' }),
   );
   return app;
 }
@@ -78,7 +78,7 @@ function addAgentRoutes(app: Hono, { agent3, callers }: ApiOptions): void {
   });
   app.post('/api/agents', async (context) => {
     const caller = callers.owner(context.req.raw);
-    const agent = await agent3.register(await bodyOf(context, registerRequest), caller);
+    const agent = await agent3.register(await readBody(context, registerRequest), caller);
     return context.json(agent, 201, { location: `/api/agents/${encodeURIComponent(agent.id)}` });
   });
   app.delete('/api/agents/:id', async (context) => {
@@ -94,27 +94,27 @@ function addCallRoutes(app: Hono, { agent3, callers, logger }: ApiOptions): void
   });
   app.post('/api/calls', async (context) => {
     const caller = callers.owner(context.req.raw);
-    const request = await bodyOf(context, callRequest);
+    const request = await readBody(context, callRequest);
     return answerCall(context, (options) => agent3.call(request, caller, options), logger);
   });
   app.post('/api/tasks', async (context) => {
     const caller = callers.owner(context.req.raw);
-    const request = toTaskRequest(await bodyOf(context, taskRequest));
+    const request = toTaskRequest(await readBody(context, taskRequest));
     return answerCall(context, (options) => agent3.task(request, caller, options), logger);
   });
   app.post('/api/feedback', async (context) => {
     const caller = callers.owner(context.req.raw);
-    return context.json(await agent3.feedback(await bodyOf(context, ratingRequest), caller));
+    return context.json(await agent3.feedback(await readBody(context, ratingRequest), caller));
   });
 }
 
 function addStatusRoutes(app: Hono, { agent3, callers }: ApiOptions): void {
   app.get('/api/statistics', async (context) => {
     callers.reader(context.req.raw);
-    const given = inputChecked(statisticsRequest, plainQuery(new URL(context.req.url).searchParams));
-    const until = given.until ?? Date.now();
+    const query = checkInput(statisticsRequest, parseQuery(new URL(context.req.url).searchParams));
+    const until = query.until ?? Date.now();
     return context.json(
-      await agent3.statistics({ ...given, until, since: given.since ?? Math.max(0, until - WEEK_MS) }),
+      await agent3.statistics({ ...query, until, since: query.since ?? Math.max(0, until - WEEK_MS) }),
     );
   });
   app.get('/api/health', async (context) => {
@@ -135,7 +135,7 @@ async function answerCall(
   return Response.json(await run({ signal }));
 }
 
-async function bodyOf<Output>({ req }: Context, schema: z.ZodType<Output>): Promise<Output> {
+async function readBody<Output>({ req }: Context, schema: z.ZodType<Output>): Promise<Output> {
   if (!/^application\/json\b/i.test(req.header('content-type') ?? ''))
     refuse({
       status: 415,
@@ -145,10 +145,10 @@ async function bodyOf<Output>({ req }: Context, schema: z.ZodType<Output>): Prom
   const body = Buffer.from(await req.arrayBuffer());
   const fault = requestFault(body);
   if (fault) refuse({ status: 413, code: 'TOO_LARGE', message: fault });
-  return inputChecked(schema, jsonIn(body));
+  return checkInput(schema, parseJson(body));
 }
 
-function jsonIn(body: Buffer): unknown {
+function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {

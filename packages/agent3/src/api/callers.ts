@@ -10,7 +10,7 @@ import { refuse } from './errors.ts';
 const HOUR_S = 3_600;
 const VISITOR: Caller = { id: 'visitor' };
 
-export interface CallersOptions {
+interface CallersOptions {
   tokens: OwnerTokens;
   /** Reading needs a token, too. */
   isPrivate: boolean;
@@ -42,13 +42,14 @@ export class Callers {
   }
 
   /** The caller of a request that reads an owner's private data. */
-  readingOwner(request: Request): Caller {
-    return this.#tokenOwner(request) ?? askForToken('Reading calls needs a token');
+  privateReader(request: Request): Caller {
+    return this.#tokenOwner(request) ?? askForToken('Reading calls requires a token');
   }
 
   #tokenOwner(request: Request): Caller | undefined {
-    const [, scheme = '', sent = ''] = /^(Bearer|Basic) (\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
-    const token = scheme.toLowerCase() === 'basic' ? passwordIn(sent) : sent;
+    const [, scheme = '', credentials = ''] =
+      /^(Bearer|Basic) (\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
+    const token = scheme.toLowerCase() === 'basic' ? passwordIn(credentials) : credentials;
     return this.#options.tokens.read(token);
   }
 }
@@ -68,7 +69,7 @@ export function mcpAuthorization(tokens: OwnerTokens): Authorize {
     verifier: {
       async verifyAccessToken(token) {
         const caller = tokens.read(token);
-        if (!caller) throw new OAuthError(OAuthErrorCode.InvalidToken, 'This is not a token of this hub');
+        if (!caller) throw new OAuthError(OAuthErrorCode.InvalidToken, 'This hub did not issue the token');
         return {
           token,
           clientId: caller.id,

@@ -19,8 +19,8 @@ import { LINES } from './call-lines.ts';
 
 type Json = Record<string, unknown>;
 
-const sent = { callRequest, ratingRequest, registerRequest, taskRequest };
-const answered = {
+const requestSchemas = { callRequest, ratingRequest, registerRequest, taskRequest };
+const responseSchemas = {
   searchPage,
   agentDetails,
   invocation,
@@ -33,11 +33,11 @@ const answered = {
   failure,
 };
 
-let made: Json | undefined;
+let cached: Json | undefined;
 
 export function openApi(): Json {
-  made ??= describe();
-  return made;
+  cached ??= describe();
+  return cached;
 }
 
 function describe(): Json {
@@ -53,8 +53,12 @@ function describe(): Json {
     paths: { ...agentPaths(), ...callPaths(), ...statusPaths(), ...pushPath() },
     components: {
       schemas: {
-        ...Object.fromEntries(Object.entries(sent).map(([name, schema]) => [name, jsonSchema(schema, 'input')])),
-        ...Object.fromEntries(Object.entries(answered).map(([name, schema]) => [name, jsonSchema(schema, 'output')])),
+        ...Object.fromEntries(
+          Object.entries(requestSchemas).map(([name, schema]) => [name, jsonSchema(schema, 'input')]),
+        ),
+        ...Object.fromEntries(
+          Object.entries(responseSchemas).map(([name, schema]) => [name, jsonSchema(schema, 'output')]),
+        ),
       },
       securitySchemes: {
         owner: { type: 'http', scheme: 'bearer', description: 'An owner token, from `agent3 token OWNER`' },
@@ -67,12 +71,12 @@ const ownerOnly = [{ owner: [] }];
 
 function agentPaths(): Json {
   const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' }, description: 'The id of an agent' };
-  const { filters, ...words } = searchRequest.shape;
+  const { filters, ...rest } = searchRequest.shape;
   return {
     '/api/agents': {
       get: read('search', 'Find agents', {
         answer: 'searchPage',
-        parameters: queryOf({ ...words, ...filters.unwrap().shape }),
+        parameters: queryOf({ ...rest, ...filters.unwrap().shape }),
       }),
       post: write('register', 'Add an agent, or change it', {
         body: 'registerRequest',
@@ -154,7 +158,7 @@ function pushPath(): Json {
 }
 
 interface ReadOperation {
-  answer: keyof typeof answered;
+  answer: keyof typeof responseSchemas;
   parameters: Json[];
 }
 
@@ -164,9 +168,9 @@ function read(operationId: string, summary: string, { answer, parameters }: Read
 }
 
 interface WriteOperation {
-  body: keyof typeof sent;
-  answer: keyof typeof answered;
-  lines?: keyof typeof answered;
+  body: keyof typeof requestSchemas;
+  answer: keyof typeof responseSchemas;
+  lines?: keyof typeof responseSchemas;
   status?: string;
 }
 
@@ -174,24 +178,27 @@ function write(operationId: string, summary: string, { body, answer, lines, stat
   return {
     operationId,
     summary,
-    requestBody: { required: true, content: { 'application/json': { schema: schemaAt(body) } } },
+    requestBody: { required: true, content: { 'application/json': { schema: schemaRef(body) } } },
     responses: responses(answer, { lines, status }),
   };
 }
 
-function responses(answer: keyof typeof answered, { lines, status = '200' }: Partial<WriteOperation> = {}): Json {
+function responses(
+  answer: keyof typeof responseSchemas,
+  { lines, status = '200' }: Partial<WriteOperation> = {},
+): Json {
   const content = {
-    'application/json': { schema: schemaAt(answer) },
-    ...(lines ? { [LINES]: { schema: schemaAt(lines) } } : {}),
+    'application/json': { schema: schemaRef(answer) },
+    ...(lines ? { [LINES]: { schema: schemaRef(lines) } } : {}),
   };
   return { [status]: { description: 'The response', content }, default: errorResponse() };
 }
 
 function errorResponse(): Json {
-  return { description: 'The error', content: { 'application/json': { schema: schemaAt('failure') } } };
+  return { description: 'The error', content: { 'application/json': { schema: schemaRef('failure') } } };
 }
 
-function schemaAt(name: string): Json {
+function schemaRef(name: string): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 

@@ -1,4 +1,4 @@
-// Registered agents: the types of searches and registrations, and the schemas and types of the answers about agents.
+// Registered agents: the types of searches and registrations, and the schemas and types of responses about agents.
 import { z } from 'zod';
 import { answer, count } from './answer.ts';
 
@@ -29,7 +29,7 @@ const price = answer({
   perToken: z.number().optional(),
   currency: z.string(),
 });
-/** What a call costs, as its owner has registered it. */
+/** The price of a call, as the owner of the agent declares it. */
 export type Price = z.output<typeof price>;
 
 const metrics = answer({
@@ -39,7 +39,7 @@ const metrics = answer({
   successRate: z.number(),
   totalCalls: count,
 });
-/** Figures from calls that were really made: how many, how fast, how often successful. */
+/** Measured over the calls to an agent: response time, success rate and count. */
 export type AgentMetrics = z.output<typeof metrics>;
 
 const agentSummary = answer({
@@ -56,7 +56,7 @@ const agentSummary = answer({
   health: z.enum(['up', 'down', 'unknown']),
   metrics: metrics.optional(),
 });
-/** An agent as a search lists it. */
+/** An agent in the results of a search. */
 export type AgentSummary = z.output<typeof agentSummary>;
 
 export const searchPage = answer({
@@ -108,13 +108,13 @@ export const agentDetails = answer({
   /** Calls and ratings that its owner made in its name (`userAgentId`); absent before the first one. */
   asCaller: answer({ calls: count, ratings: count }).optional(),
 });
-/** One agent in full: its card, how it has behaved, and its reviews. */
+/** Details of one agent: its card, metrics and reviews. */
 export type AgentDetails = z.output<typeof agentDetails>;
 
 /** An agent card as received, before any check. */
 export type CardJson = Record<string, unknown>;
 
-/** What the bridge gets to know about an agent. */
+/** A registered agent, as the bridge sees it. */
 export interface ListedAgent {
   agentId: string;
   card: CardJson;
@@ -139,11 +139,11 @@ export const invocation = answer({
     /** The schemes the card requires. */
     schemes: z.array(z.string()),
     required: z.boolean(),
-    /** Whether a call can send what the card requires, and everything registered for its host. */
+    /** Whether a call can send the credentials that the card requires and all that are registered. */
     available: z.boolean(),
     /** The kinds of registered credentials that a call sends. */
     sends: z.array(z.enum(['bearer', 'apiKey', 'basic', 'oauth2'])).optional(),
-    /** Why it is not available, and what to do. */
+    /** Why `available` is false, and what to do. */
     problem: z.string().optional(),
   }),
   price: price.optional(),

@@ -1,4 +1,4 @@
-// Parts of the schemas of answers. Fields that this version does not know are kept: a newer hub may send them.
+// Building blocks of response schemas. Unknown fields are kept, because a newer hub may send them.
 import { z } from 'zod';
 
 /** The type has only the known fields. */

@@ -1,4 +1,4 @@
-// What is kept about calls: the types of records and queries, and the schemas and types of the answers.
+// The call log, ratings and statistics: types of records and queries, schemas and types of responses.
 import { z } from 'zod';
 import { answer, count } from './answer.ts';
 import { type CallErrorCode, callErrorCode, type TaskStateName, taskState } from './calls.ts';
@@ -55,7 +55,7 @@ const callLogEntry = answer({
   requestDigest: z.string().describe('SHA-256 of the request'),
   responseDigest: z.string().optional().describe('SHA-256 of the answer'),
 });
-/** One call: who called whom, what it cost, and hashes of what was said. */
+/** One call: caller, agent, cost, and digests of request and answer. */
 export type CallLogEntry = z.output<typeof callLogEntry>;
 
 export const callLog = answer({
@@ -63,7 +63,7 @@ export const callLog = answer({
   calls: z.array(callLogEntry),
   nextCursor: z.string().optional(),
 });
-/** One page of the calls that were made. */
+/** One page of the call log. */
 export type CallLog = z.output<typeof callLog>;
 
 /** A rating of a call; its receipt proves that the call was made. */
@@ -73,7 +73,7 @@ export interface Feedback {
   rating: number;
   feedback: string;
   receipt: string;
-  /** Default: that of the call. A different one is refused. */
+  /** Default: the `userAgentId` of the call. Any other value is refused. */
   userAgentId?: string;
 }
 
@@ -84,7 +84,7 @@ export const feedbackResult = answer({
   /** The reputation after this rating; absent until someone other than the owner has rated. */
   reputation: z.number().optional(),
 });
-/** Confirms a rating, with the reputation that the agent has after it. */
+/** Confirms a rating and gives the new reputation of the agent. */
 export type FeedbackResult = z.output<typeof feedbackResult>;
 
 /** Which calls are counted, and the length of a bucket. */
@@ -101,14 +101,14 @@ export interface StatisticsQuery {
 const callStatistics = answer({
   calls: count,
   successes: count,
-  /** 0 to 1; 1 when there was no call. */
+  /** 0 to 1; 1 without calls. */
   successRate: z.number(),
   /** US dollars, for the calls whose price is known. */
   cost: z.number(),
   /** Milliseconds, mean. */
   averageResponseTime: z.number(),
 });
-/** Calls, successes, cost and response time of one stretch of time. */
+/** Calls, successes, cost and response time in one period. */
 export type CallStatistics = z.output<typeof callStatistics>;
 
 export const statistics = answer({
@@ -118,5 +118,5 @@ export const statistics = answer({
   /** Most called first; only without `agentId`. Calls to unknown agents are left out. */
   agents: z.array(answer({ agentId: z.string(), name: z.string(), ...callStatistics.shape })),
 });
-/** The calls of a stretch of time, in buckets of equal length. */
+/** The calls of a period, in buckets of equal length. */
 export type Statistics = z.output<typeof statistics>;

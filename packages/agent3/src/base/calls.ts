@@ -21,28 +21,28 @@ export interface CallRequest {
   /** wait (default): return the answer. start: return as soon as the agent has created a task. */
   mode?: 'wait' | 'start';
   metadata?: {
-    /** Which of the caller's agents makes the call: kept in the call log, shown with its ratings and used to weigh them. */
+    /** Which of the caller's agents makes the call: stored in the call log, shown with ratings and used to weigh them. */
     userAgentId?: string;
     /** Milliseconds for the whole call, default 30,000. */
     timeout?: number;
     streaming?: boolean;
     /** Default 1. After a refused connection, 429 or 503; after other failures only for idempotent agents. */
     retries?: number;
-    /** US dollars. A call that can cost more, or whose price is unknown, is refused; one priced by the token stops there. */
+    /** US dollars. A call that can cost more, or whose price is unknown, is refused; a call priced by the token stops at this cost. */
     maxCost?: number;
     /** The price a person agreed to; the call is refused if the declared price is higher by now. */
     agreedPrice?: Price;
   };
 }
 
-/** How a caller aborts a call and sees its progress. */
+/** Cancels a call and reports its progress. */
 export interface CallOptions {
   signal?: AbortSignal;
-  /** Gets what the agent streams. */
+  /** Receives what the agent streams. */
   onProgress?: (update: CallProgress) => void;
 }
 
-/** Asks for a task that goes on after its call, ends it, or answers its question. */
+/** Reads, awaits or cancels an unfinished task, or replies to its question. */
 export type TaskRequest =
   | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }
   /** The other fields mean the same as in the metadata of a call. */
@@ -56,7 +56,7 @@ export type TaskRequest =
       agreedPrice?: Price;
     };
 
-export const callErrorCodes = [
+const callErrorCodes = [
   'AGENT_UNKNOWN',
   'INPUT_INVALID',
   'REFUSED',
@@ -74,13 +74,13 @@ export const callErrorCodes = [
   'TASK_UNKNOWN',
   'CANCELED',
 ] as const;
-/** Why a call did not give an answer. */
+/** Why a call failed. */
 export type CallErrorCode = (typeof callErrorCodes)[number];
 
 export const taskState = z.enum(taskStates);
 export const callErrorCode = z.enum(callErrorCodes);
 
-export const callProgress = answer({
+const callProgress = answer({
   message: z.string(),
   state: taskState.optional(),
   continues: z.boolean().optional().describe('For a piece of the answer: whether it continues the previous piece'),
@@ -123,7 +123,7 @@ export const callResponse = answer({
     /** Seconds, if the agent or one of our limits asks to wait. */
     retryAfter: z.number().optional(),
   }),
-  /** To wait for, reply to or cancel the task with `task`; also present after a timeout. */
+  /** The unfinished task: `task` waits for it, replies to it or cancels it. Also present after a timeout. */
   task: answer({
     taskHandle: z.string(),
     agentId: z.string().optional(),

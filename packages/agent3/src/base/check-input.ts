@@ -7,17 +7,17 @@ export function canBeKey(text: string): boolean {
   return !text.includes('\0');
 }
 
-/** Errors name the field and the rule, never the value, which may be a secret. `calledAs` maps fields to names the user knows. */
-export function inputChecked<Output>(
+/** Errors name the field and the rule, never the value, which may be a secret. `labels` maps fields to names the user knows. */
+export function checkInput<Output>(
   schema: z.ZodType<Output>,
   input: unknown,
-  calledAs: Readonly<Record<string, string>> = {},
+  labels: Readonly<Record<string, string>> = {},
 ): Output {
   const { success, data, error } = schema.safeParse(input);
   if (success) return data;
   const problems = error.issues.slice(0, 5).map(({ path, message }) => {
     const field = path.join('.');
-    return `${calledAs[field] ?? (field || 'input')}: ${message}`;
+    return `${labels[field] ?? (field || 'input')}: ${message}`;
   });
   throw new Agent3Error('INPUT_INVALID', problems.join('; '));
 }

@@ -4,7 +4,7 @@ import { isSameSecret } from '@pocket-agent/kit';
 import type { Caller } from './agent3.ts';
 import { Agent3Error } from './agent3-error.ts';
 
-/** The key that signs tokens, and what single owners may do. */
+/** The key that signs tokens, the admins, and the owners whose tokens are revoked. */
 export interface OwnerTokensOptions {
   /** Hubs that share a database need the same key. */
   key: string;

@@ -16,10 +16,10 @@ export function priceText(price: Price | undefined): string {
     [price.perMinute, 'a minute'],
     [price.perToken, 'a token'],
   ] as const;
-  const said = parts.flatMap(([amount, what]) =>
+  const texts = parts.flatMap(([amount, what]) =>
     amount ? [`${inCurrency(price.currency)}${exact.format(amount)} ${what}`] : [],
   );
-  return said.join(', ') || 'free';
+  return texts.join(', ') || 'free';
 }
 
 /** An amount, rounded to three digits. */

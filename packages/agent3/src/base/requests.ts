@@ -178,7 +178,7 @@ export const statisticsRequest = z.strictObject({
   bucketMs: z.int().min(1_000).default(3_600_000).describe('Length of one bucket'),
 });
 
-/** A rating as the registry takes it: with a receipt. */
+/** A rating as the registry accepts it: with a receipt. */
 export const ratedCall = feedbackRequest.required({ receipt: true });
 
 const scheme = { scheme: z.string().optional(), host: z.string().optional() };

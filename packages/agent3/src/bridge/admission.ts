@@ -13,7 +13,7 @@ import type { ConnectedAgent, FoundAgent, PendingCall } from './pending-call.ts'
 import { checkAgent, checkHost } from './policy.ts';
 import { Budget, checkAgreedPrice, checkMaxCost, tokenLimitOf } from './price.ts';
 
-const UNKNOWN = 'there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.';
+const UNKNOWN = 'unknown agent. Find one with agent3_search, or in a terminal with agent3 search.';
 const ONLY_STARTED =
   'it charges by time or by the token, so a task that is only started can cost more than allowed. Call it without mode "start", with a timeout.';
 
@@ -137,8 +137,8 @@ export class Admission {
     if (pending.isApproved) return;
     const { agent, agentId, caller, deadline, label } = pending;
     const { signal } = deadline;
-    const about = { agentId, name: label, host: url.host, price: agent?.price, message, caller: caller.id, signal };
-    const answer = await deadline.race(this.#options.approve?.(about) ?? 'allow');
+    const question = { agentId, name: label, host: url.host, price: agent?.price, message, caller: caller.id, signal };
+    const answer = await deadline.race(this.#options.approve?.(question) ?? 'allow');
     if (answer !== 'allow') throw new CallFailure('REFUSED', 'the call was not approved.');
     pending.isApproved = true;
   }

@@ -15,7 +15,7 @@ import { checkRequest, readInput } from './content/input.ts';
 import { estimatedTokens } from './content/tokens.ts';
 import { DEFAULT_TIMEOUT_MS, Deadline } from './deadline.ts';
 import { type DeliveryOptions, deliver, follow } from './delivery.ts';
-import type { KnownTask } from './directory.ts';
+import type { SavedTask } from './directory.ts';
 import { type ConnectedAgent, type FoundAgent, PendingCall } from './pending-call.ts';
 import { checkSamePrice } from './price.ts';
 import { PushNotifications, pushedTask } from './push-notifications.ts';
@@ -120,17 +120,17 @@ class A2aBridge implements Bridge {
   }
 
   async #answerTask(request: TaskRequest, caller: Caller, options: CallOptions): Promise<CallResponse> {
-    const known = await this.#tasks.find(request.taskHandle, caller);
-    const agentId = known?.agentId ?? '';
-    if (request.action === 'reply' && known) {
+    const task = await this.#tasks.find(request.taskHandle, caller);
+    const agentId = task?.agentId ?? '';
+    if (request.action === 'reply' && task) {
       const { message, taskHandle, action: _action, ...metadata } = request;
       return this.call({ agentId, message, taskId: taskHandle, metadata }, caller, options);
     }
     const pending = this.#start({ agentId, caller, timeoutMs: request.timeout, options });
     const failure = await this.#attempt(pending, async () => {
       checkRequest(z.object(taskRequest.shape), request);
-      if (!known || request.action === 'reply') throw unknownTask();
-      await this.#runTaskAction(pending, known, request.action);
+      if (!task || request.action === 'reply') throw unknownTask();
+      await this.#runTaskAction(pending, task, request.action);
     });
     return this.#settlement.settle(pending, failure, request.action);
   }
@@ -139,8 +139,9 @@ class A2aBridge implements Bridge {
     const { agentId, metadata = {}, skillId, mode } = request;
     checkRequest(bridgeCall, request);
     if (request.taskId !== undefined) await this.#tasks.resume(pending, request.taskId);
-    const whose = { caller: pending.caller.id, agentId };
-    const given = request.contextId === undefined ? undefined : this.#signedIds.openContext(request.contextId, whose);
+    const scope = { caller: pending.caller.id, agentId };
+    const contextId =
+      request.contextId === undefined ? undefined : this.#signedIds.openContext(request.contextId, scope);
     const found = await this.#admission.find(pending);
     const check = this.#schemaCheckFor({ origin: schemaOriginOf(found), signal: pending.deadline.signal });
     const parts = await readInput(request, found.agent.card, check);
@@ -149,21 +150,21 @@ class A2aBridge implements Bridge {
     const message = {
       messageId: randomUUID(),
       parts,
-      taskId: pending.known?.taskId,
-      contextId: pending.known?.contextId ?? given,
+      taskId: pending.earlierTask?.taskId,
+      contextId: pending.earlierTask?.contextId ?? contextId,
       metadata: skillId === undefined ? undefined : { skillId },
     };
     const { connected, delivery, updates } = await this.#withFreshCard(pending, found, async (target) => {
       checkSamePrice(found.agent.price, target.agent.price);
       await this.#admission.approve(pending, target.endpoint, request.message);
-      const fitting = target === found ? parts : await readInput(request, target.agent.card, check);
+      const targetParts = target === found ? parts : await readInput(request, target.agent.card, check);
       const connected = await this.#admission.connect(pending, target, skillId);
       const delivery = {
         retries: metadata.retries ?? DEFAULT_RETRIES,
         retryDelayMs: this.#retryDelayMs,
         streams: mode !== 'start' && metadata.streaming !== false && pending.can('streaming'),
       };
-      const sending = { ...delivery, message: { ...message, parts: fitting } };
+      const sending = { ...delivery, message: { ...message, parts: targetParts } };
       return { connected, delivery, updates: await this.#deliver(pending, connected, sending) };
     });
     if (mode !== 'start') await this.#follow(pending, connected, { ...delivery, updates });
@@ -203,27 +204,28 @@ class A2aBridge implements Bridge {
     }
   }
 
-  async #runTaskAction(pending: PendingCall, known: KnownTask, action: TaskAction): Promise<void> {
-    pending.continueTask(known);
-    pending.redactor.add([this.#signedIds.pushToken(known.taskHandle)]);
+  async #runTaskAction(pending: PendingCall, saved: SavedTask, action: TaskAction): Promise<void> {
+    pending.continueTask(saved);
+    pending.redactor.add([this.#signedIds.pushToken(saved.taskHandle)]);
     const found = await this.#admission.find(pending);
-    const pushed = pushedTask(known);
+    const pushed = pushedTask(saved);
     if (pushed) {
-      await this.#admission.conceal(known.agentId, pending.redactor);
+      await this.#admission.conceal(saved.agentId, pending.redactor);
       return pending.take({ kind: 'task', task: pushed });
     }
     const { signal } = pending.deadline;
     const { connected, task } = await this.#withFreshCard(pending, found, async (target) => {
       const connected = await this.#admission.connect(pending, target);
       const { client } = connected;
-      const ask = action === 'cancel' ? client.cancelTask(known.taskId, signal) : client.getTask(known.taskId, signal);
-      return { connected, task: await ask };
+      const request =
+        action === 'cancel' ? client.cancelTask(saved.taskId, signal) : client.getTask(saved.taskId, signal);
+      return { connected, task: await request };
     });
     const { client } = connected;
     pending.take({ kind: 'task', task });
     const delivery = { retries: DEFAULT_RETRIES, retryDelayMs: this.#retryDelayMs, streams: pending.can('streaming') };
     if (action !== 'wait' || pending.collected.isAnswered) return;
-    const updates = delivery.streams ? client.subscribe(known.taskId, signal) : undefined;
+    const updates = delivery.streams ? client.subscribe(saved.taskId, signal) : undefined;
     await this.#follow(pending, connected, { ...delivery, updates });
   }
 

@@ -38,12 +38,12 @@ export interface Directory {
   spend(spending: Spending): Promise<keyof BudgetLimits | undefined>;
   /** Returns a receipt. */
   record(call: CallRecord): Promise<string>;
-  saveTask(task: KnownTask): Promise<void>;
-  task(taskHandle: string): Promise<KnownTask | undefined>;
+  saveTask(task: SavedTask): Promise<void>;
+  task(taskHandle: string): Promise<SavedTask | undefined>;
 }
 
-/** A task at an agent that its caller may come back to. */
-export interface KnownTask {
+/** A task at an agent, saved so that its caller can continue it. */
+export interface SavedTask {
   taskHandle: string;
   agentId: string;
   caller: string;

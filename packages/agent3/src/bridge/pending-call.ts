@@ -10,7 +10,7 @@ import { cleanLine, cleanText, Redactor } from '../base/clean-text.ts';
 import { textOf } from './content/result.ts';
 import { OutputTokens } from './content/tokens.ts';
 import type { Deadline } from './deadline.ts';
-import type { KnownTask } from './directory.ts';
+import type { SavedTask } from './directory.ts';
 
 /** Characters of one progress message. */
 const MAX_PROGRESS_LENGTH = 2000;
@@ -44,8 +44,8 @@ export class PendingCall {
   readonly deadline: Deadline;
   readonly startedAt: number;
   taskHandle: string;
-  /** The task that it continues. */
-  known: KnownTask | undefined;
+  /** The task that the call continues. */
+  earlierTask: SavedTask | undefined;
   agent: ListedAgent | undefined;
   client: A2aClient | undefined;
   /** The HTTP status of the last response. */
@@ -58,7 +58,7 @@ export class PendingCall {
   isApproved = false;
   /** The task must end with the call, because its price depends on time or tokens and its cost is limited. */
   mustEnd = false;
-  /** Estimated. */
+  /** Estimated tokens of the message. */
   inputTokens = 0;
   /** How many tokens the agreed cost pays for, input and output together. */
   tokenLimit: number | undefined;
@@ -97,10 +97,10 @@ export class PendingCall {
   }
 
   /** Continues an earlier task. */
-  continueTask(known: KnownTask): void {
-    this.known = known;
-    this.taskHandle = known.taskHandle;
-    this.collected.contextId = known.contextId;
+  continueTask(task: SavedTask): void {
+    this.earlierTask = task;
+    this.taskHandle = task.taskHandle;
+    this.collected.contextId = task.contextId;
   }
 
   /** Whether the agent may charge: it answered, or its answer may have been lost. */
@@ -131,7 +131,7 @@ export class PendingCall {
     throw new CallFailure('BUDGET', `it used about ${used} tokens; the maximum cost pays for ${this.tokenLimit}.`);
   }
 
-  /** Reports text that was held back; no more of it will arrive. */
+  /** Reports held-back text when no more of it will arrive. */
   reportRest(): void {
     for (const [artifactId, text] of this.#held) this.#reportPiece(artifactId, text);
     this.#held.clear();

@@ -23,7 +23,7 @@ export function costOf(price: Price | undefined, { ms, tokens }: Measured): numb
   return Math.round(cost * 1e9) / 1e9;
 }
 
-export interface CostLimit {
+interface CostLimit {
   /** US dollars. */
   maxCost?: number | undefined;
   timeoutMs: number;

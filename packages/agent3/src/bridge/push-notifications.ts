@@ -2,7 +2,7 @@
 import { isOver, type PushAddress, readUpdate, type Task, type Update } from '@pocket-agent/a2a/client';
 import { readBody } from '@pocket-agent/http/byte-chunks';
 import { Redactor } from '../base/clean-text.ts';
-import type { Directory, KnownTask } from './directory.ts';
+import type { Directory, SavedTask } from './directory.ts';
 import type { SignedIds } from './signed-ids.ts';
 
 interface PushNotificationsOptions {
@@ -11,12 +11,12 @@ interface PushNotificationsOptions {
   directory: Directory;
   signedIds: SignedIds;
   now(): number;
-  /** Adds the secrets that the agent was sent. */
+  /** Adds the credentials of the agent to the redactor. */
   conceal(agentId: string, redactor: Redactor): Promise<void>;
 }
 
 const MAX_BYTES = 1_000_000;
-const MAX_KEPT = 200_000;
+const MAX_STORED_LENGTH = 200_000;
 const SAVE_TIMEOUT_MS = 5000;
 
 export class PushNotifications {
@@ -40,7 +40,7 @@ export class PushNotifications {
     return { id: taskHandle, url: `${url.replace(/\/+$/, '')}/${taskHandle}`, token: signedIds.pushToken(taskHandle) };
   }
 
-  /** The task is saved, or will not be. */
+  /** Call this when the task was saved or saving it failed. */
   taskSaved(taskHandle: string): void {
     this.#unsaved.get(taskHandle)?.resolve();
     this.#unsaved.delete(taskHandle);
@@ -69,17 +69,17 @@ export class PushNotifications {
     const update = parse(text);
     if (!update) return answer(400, 'This is not an A2A notification.');
     await this.#whenSaved(taskHandle);
-    const known = await directory.task(taskHandle);
-    const about = subjectOf(update);
-    if (!known || about?.taskId !== known.taskId) return answer(404, 'This task is unknown.');
+    const saved = await directory.task(taskHandle);
+    const subject = subjectOf(update);
+    if (!saved || subject.taskId !== saved.taskId) return answer(404, 'Unknown task.');
     const redactor = new Redactor();
-    await conceal(known.agentId, redactor);
+    await conceal(saved.agentId, redactor);
     // notifications may arrive out of order; an ended task stays ended
-    if (!isOver(known.state) || isOver(about.state ?? 'working'))
+    if (!isOver(saved.state) || isOver(subject.state ?? 'working'))
       await directory.saveTask({
-        ...known,
-        state: about.state ?? known.state,
-        ...(text.length <= MAX_KEPT ? { pushed: redactor.redact(text) } : {}),
+        ...saved,
+        state: subject.state ?? saved.state,
+        ...(text.length <= MAX_STORED_LENGTH ? { pushed: redactor.redact(text) } : {}),
         updatedAt: now(),
       });
     this.#waiting.get(taskHandle)?.resolve();
@@ -96,8 +96,8 @@ export class PushNotifications {
   }
 }
 
-/** The task of a notification, if it was complete and the task has ended; then the agent need not be asked. */
-export function pushedTask({ pushed, taskId }: KnownTask): Task | undefined {
+/** The finished task of a notification that was stored whole; it saves a request to the agent. */
+export function pushedTask({ pushed, taskId }: SavedTask): Task | undefined {
   const update = pushed === undefined ? undefined : parse(pushed);
   if (update?.kind !== 'task') return undefined;
   const { task } = update;

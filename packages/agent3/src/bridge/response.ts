@@ -4,7 +4,7 @@ import type { CallFailure } from '../base/call-failure.ts';
 import type { CallRecord } from '../base/call-records.ts';
 import type { CallErrorCode, CallRequest, CallResponse, TaskRequest } from '../base/calls.ts';
 import { cleanLine } from '../base/clean-text.ts';
-import { type ResultLimits, resultOf, statusText } from './content/result.ts';
+import { buildResult, type ResultLimits, statusText } from './content/result.ts';
 import { tokensOf } from './content/tokens.ts';
 import type { PendingCall } from './pending-call.ts';
 import { costOf } from './price.ts';
@@ -19,15 +19,15 @@ interface ResponseOptions {
   action?: TaskRequest['action'];
 }
 
-export function responseOf(
+export function buildResponse(
   pending: PendingCall,
   failure: CallFailure | undefined,
   options: ResponseOptions,
 ): CallResponse {
   const { collected, redactor, caller, agentId, taskHandle } = pending;
   const { state, contextId, taskId } = collected;
-  const problem = failure ? describe(pending, failure) : ended(pending, options);
-  const result = failure && collected.isOver ? undefined : resultOf(collected, options.limits, redactor);
+  const problem = failure ? failureProblem(pending, failure) : taskProblem(pending, options);
+  const result = failure && collected.isOver ? undefined : buildResult(collected, options.limits, redactor);
   const isCall = options.action === undefined; // requests about a task cost nothing
   const tokens = isCall ? tokensOf(collected, pending.inputTokens) : undefined;
   const cost = isCall ? finalCost(pending, tokens?.count) : undefined;
@@ -57,7 +57,7 @@ export function responseOf(
   };
 }
 
-export function recordOf(pending: PendingCall, response: CallResponse, request: CallRequest): CallRecord {
+export function buildRecord(pending: PendingCall, response: CallResponse, request: CallRequest): CallRecord {
   const { success, result, errorCode, metadata } = response;
   const { responseTime, retryCount, statusCode, cost, tokensUsed, tokensEstimated } = metadata;
   return {
@@ -80,21 +80,21 @@ export function recordOf(pending: PendingCall, response: CallResponse, request: 
   };
 }
 
-/** Callers may pass anything; values that are not names are left out. */
+/** Callers may pass any value; only names are recorded. */
 function userAgentIn({ metadata }: CallRequest): string | undefined {
-  const given: unknown = metadata?.userAgentId;
-  const name = typeof given === 'string' ? cleanLine(given, MAX_NAME_LENGTH) : '';
+  const value: unknown = metadata?.userAgentId;
+  const name = typeof value === 'string' ? cleanLine(value, MAX_NAME_LENGTH) : '';
   return name === '' ? undefined : name;
 }
 
-function describe(pending: PendingCall, failure: CallFailure): { text: string; code: CallErrorCode } {
+function failureProblem(pending: PendingCall, failure: CallFailure): { text: string; code: CallErrorCode } {
   const { redactor, label } = pending;
-  const text = `${label === '' ? '' : `Agent "${label}": `}${failure.message}${outcome(pending, failure)}`;
+  const text = `${label === '' ? '' : `Agent "${label}": `}${failure.message}${outcomeText(pending, failure)}`;
   return { code: failure.code, text: redactor.redact(text) };
 }
 
 /** What happened to the task, as an addition to the reason of the failure. */
-function outcome({ collected, isSent, mustEnd }: PendingCall, { code, isNotStarted }: CallFailure): string {
+function outcomeText({ collected, isSent, mustEnd }: PendingCall, { code, isNotStarted }: CallFailure): string {
   if (code === 'CANCELED') return '';
   if (collected.taskId !== undefined && !collected.isOver)
     return ' Its task continues: use the taskHandle to wait for it or to cancel it.';
@@ -104,15 +104,15 @@ function outcome({ collected, isSent, mustEnd }: PendingCall, { code, isNotStart
 }
 
 /** The problem of a task that failed, was rejected or was canceled. */
-function ended(
+function taskProblem(
   { collected, redactor, label }: PendingCall,
   { action }: ResponseOptions,
 ): { text: string; code: CallErrorCode } | undefined {
   const { state } = collected;
   if (state === 'canceled' && action === 'cancel') return undefined;
   if (collected.message || (state !== 'failed' && state !== 'rejected' && state !== 'canceled')) return undefined;
-  const said = statusText(collected, redactor)?.slice(0, 500);
-  const text = `Agent "${label}": the task ${state === 'failed' ? state : `was ${state}`}.${said ? ` It says: ${said}` : ''}`;
+  const statement = statusText(collected, redactor)?.slice(0, 500);
+  const text = `Agent "${label}": the task ${state === 'failed' ? state : `was ${state}`}.${statement ? ` It says: ${statement}` : ''}`;
   return { code: state === 'canceled' ? 'CANCELED' : 'TASK_FAILED', text };
 }
 

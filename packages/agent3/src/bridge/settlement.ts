@@ -1,10 +1,10 @@
-// What follows a call: its response, its cost, its task, its record. An error here is logged; the caller gets the response.
+// Settles a call: response, cost, saved task, record. Errors here are logged; the caller still gets the response.
 import { errorText } from '@pocket-agent/kit';
 import { type CallFailure, toFailure } from '../base/call-failure.ts';
 import type { CallRequest, CallResponse, TaskRequest } from '../base/calls.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { PendingCall } from './pending-call.ts';
-import { recordOf, responseOf } from './response.ts';
+import { buildRecord, buildResponse } from './response.ts';
 import type { SignedIds } from './signed-ids.ts';
 import type { TaskStore } from './task-store.ts';
 
@@ -33,18 +33,18 @@ export class Settlement {
   ): Promise<CallResponse> {
     const { signedIds } = this.#options;
     const limits = { ...DEFAULT_LIMITS, ...this.#options.limits };
-    const response = responseOf(pending, failure, { limits, signedIds, action });
+    const response = buildResponse(pending, failure, { limits, signedIds, action });
     const cost = pending.mayHaveCost(failure) ? response.metadata.cost : 0;
     await this.#attempt('the cost of a call could not be counted', pending, () => pending.settle(cost));
     const isUnfinished = response.task !== undefined && !pending.collected.isOver;
-    if (isUnfinished || pending.known || pending.isTaskSaved) await this.saveTask(pending);
+    if (isUnfinished || pending.earlierTask || pending.isTaskSaved) await this.saveTask(pending);
     return response;
   }
 
   /** Writes the call to the log. Returns the response, with a receipt if the message was sent. */
   async record(pending: PendingCall, response: CallResponse, request: CallRequest): Promise<CallResponse> {
     const receipt = await this.#attempt('a call could not be recorded', pending, () =>
-      this.#options.directory.record(recordOf(pending, response, request)),
+      this.#options.directory.record(buildRecord(pending, response, request)),
     );
     return receipt !== undefined && pending.isSent ? { ...response, receipt } : response;
   }
@@ -55,8 +55,8 @@ export class Settlement {
 
   /** Cancels the task at the agent. Waits only briefly for its answer. */
   async cancelTask(pending: PendingCall): Promise<void> {
-    const { client, collected, known, isSent } = pending;
-    const taskId = collected.taskId ?? (isSent ? known?.taskId : undefined);
+    const { client, collected, earlierTask, isSent } = pending;
+    const taskId = collected.taskId ?? (isSent ? earlierTask?.taskId : undefined);
     if (!client || taskId === undefined || collected.isOver || this.#options.closing.aborted) return;
     await this.#attempt('a task could not be canceled at its agent', pending, async () => {
       try {

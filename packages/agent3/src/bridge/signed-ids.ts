@@ -43,7 +43,7 @@ export class SignedIds {
     return contextId;
   }
 
-  #sign(...what: string[]): string {
-    return createHmac('sha256', this.#key).update(JSON.stringify(what)).digest('base64url');
+  #sign(...fields: string[]): string {
+    return createHmac('sha256', this.#key).update(JSON.stringify(fields)).digest('base64url');
   }
 }

@@ -36,7 +36,7 @@ export class CardChecks {
       throw new Agent3Error('INPUT_INVALID', `cardUrl has more than ${MAX_PARAMETERS} parameters`);
     // drop URL parameters that make no difference; otherwise one agent could be registered many times
     for (const name of names) {
-      const shorter = await this.#fetch(without(fetched.url, name)).catch(() => undefined);
+      const shorter = await this.#fetch(withoutParameter(fetched.url, name)).catch(() => undefined);
       if (shorter && isSameAgent(fetched.card, shorter.card)) fetched = shorter;
     }
     return this.check(fetched.card, fetched);
@@ -91,7 +91,7 @@ export class CardChecks {
   }
 }
 
-function without(url: string, parameter: string): string {
+function withoutParameter(url: string, parameter: string): string {
   const shorter = new URL(url);
   shorter.searchParams.delete(parameter);
   return shorter.href.replace(/\?$/, '');

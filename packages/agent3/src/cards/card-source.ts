@@ -18,7 +18,7 @@ export type FetchedCard = { freshMs: number; etag: string | undefined; url: stri
   | { isChanged: false }
 );
 
-export interface CardSourceOptions {
+interface CardSourceOptions {
   fetch: HttpFetch;
   /** Private hosts that are allowed; they may be reached over plain http. */
   allowHosts: readonly string[];
@@ -67,7 +67,7 @@ export class CardSource {
   }
 
   async fetchCard(url: string, etag?: string): Promise<FetchedCard> {
-    // agents that speak both versions serve a card for each; prefer the one of 1.0
+    // agents that support both versions serve one card for each; prefer the card of 1.0
     const headers = {
       accept: 'application/json',
       'a2a-version': '1.0',
@@ -102,14 +102,18 @@ export class CardSource {
   }
 
   async #read(url: string, headers: Record<string, string>): Promise<{ response: Response; text: string }> {
-    const late = AbortSignal.timeout(this.#timeoutMs);
-    const signal = AbortSignal.any([late, this.#signal]);
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    const signal = AbortSignal.any([timeout, this.#signal]);
     try {
       const response = await this.#fetch(url, { headers, signal });
       this.checkScheme(new URL(response.url), 'The redirect target');
       return { response, text: await limitedResponse(response, { maxBytes: MAX_CARD_BYTES }).text() };
     } catch (cause) {
-      throw unavailable(url, late.aborted ? `no complete answer within ${this.#timeoutMs} ms` : reasonOf(cause), cause);
+      throw unavailable(
+        url,
+        timeout.aborted ? `no complete answer within ${this.#timeoutMs} ms` : reasonOf(cause),
+        cause,
+      );
     }
   }
 }

@@ -33,10 +33,10 @@ export function fromV03(card: CardJson): CardJson {
     },
     skills: list(skills).map(({ security: needs, ...skill }) => ({
       ...skill,
-      ...(needs === undefined ? {} : { securityRequirements: requirements(needs) }),
+      ...(needs === undefined ? {} : { securityRequirements: convertRequirements(needs) }),
     })),
-    ...(securitySchemes === undefined ? {} : { securitySchemes: schemes(securitySchemes) }),
-    ...(security === undefined ? {} : { securityRequirements: requirements(security) }),
+    ...(securitySchemes === undefined ? {} : { securitySchemes: convertSchemes(securitySchemes) }),
+    ...(security === undefined ? {} : { securityRequirements: convertRequirements(security) }),
   };
 }
 
@@ -44,11 +44,11 @@ function majorMinor(version: unknown): string {
   return /^\d+\.\d+/.exec(String(version ?? ''))?.[0] ?? '0.3';
 }
 
-function schemes(value: unknown): CardJson {
-  return Object.fromEntries(Object.entries(record(value)).map(([name, scheme]) => [name, wrapped(record(scheme))]));
+function convertSchemes(value: unknown): CardJson {
+  return Object.fromEntries(Object.entries(record(value)).map(([name, scheme]) => [name, wrapScheme(record(scheme))]));
 }
 
-function wrapped({ type, ...rest }: CardJson): CardJson {
+function wrapScheme({ type, ...rest }: CardJson): CardJson {
   switch (type) {
     case 'apiKey': {
       const { in: location, ...others } = rest;
@@ -67,7 +67,7 @@ function wrapped({ type, ...rest }: CardJson): CardJson {
   }
 }
 
-function requirements(value: unknown): CardJson[] {
+function convertRequirements(value: unknown): CardJson[] {
   return list(value).map((requirement) => ({
     schemes: Object.fromEntries(Object.entries(requirement).map(([name, scopes]) => [name, { list: scopes }])),
   }));

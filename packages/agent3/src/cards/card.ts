@@ -67,20 +67,20 @@ const v03 = z.looseObject({
   security: z.array(z.record(z.string(), strings)).nullish(),
 });
 
-/** A card in the shape of A2A 1.0, whichever version it came in. */
+/** A card in the shape of A2A 1.0; cards of 0.3 are converted. */
 export type Card = z.infer<typeof v1>;
 
 /** Throws `CARD_INVALID` with the problem of each field. */
 export function readCard(json: CardJson): Card {
-  if (!isV03(json)) return checked(v1, json, '1.0');
-  checked(v03, json, '0.3');
-  return checked(v1, fromV03(json), '0.3');
+  if (!isV03(json)) return validate(v1, json, '1.0');
+  validate(v03, json, '0.3');
+  return validate(v1, fromV03(json), '0.3');
 }
 
-function checked<Shape>(schema: z.ZodType<Shape>, json: CardJson, version: string): Shape {
+function validate<Shape>(schema: z.ZodType<Shape>, json: CardJson, version: string): Shape {
   const { success, data, error } = schema.safeParse(json);
   if (success) return data;
-  const problems = error.issues.map(({ path, message }) => `${place(path)}: ${message}`);
+  const problems = error.issues.map(({ path, message }) => `${pathText(path)}: ${message}`);
   const more = problems.length > MAX_PROBLEMS ? ` (and ${problems.length - MAX_PROBLEMS} more)` : '';
   throw new Agent3Error(
     'CARD_INVALID',
@@ -88,7 +88,7 @@ function checked<Shape>(schema: z.ZodType<Shape>, json: CardJson, version: strin
   );
 }
 
-function place(path: readonly PropertyKey[]): string {
+function pathText(path: readonly PropertyKey[]): string {
   const text = path.reduce<string>((all, part) => {
     if (typeof part === 'number') return `${all}[${part}]`;
     return all === '' ? String(part) : `${all}.${String(part)}`;
@@ -128,7 +128,7 @@ export function ownersOf({ capabilities }: Card): string[] | undefined {
   return extensions.map((extension) => ownerExtension.safeParse(extension).data?.params.owners).find(Boolean);
 }
 
-export type CardView = Pick<AgentDetails, 'provider' | 'skills' | 'inputModes' | 'outputModes'>;
+type CardView = Pick<AgentDetails, 'provider' | 'skills' | 'inputModes' | 'outputModes'>;
 
 export function cardView(card: Card): CardView {
   const { provider, defaultInputModes, defaultOutputModes } = card;

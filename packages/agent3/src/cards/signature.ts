@@ -11,12 +11,12 @@ import { canonicalJson } from '../base/canonical-json.ts';
  * valid: signed by a key that is trusted for this card. none: not signed. unknown: signed by an untrusted key or with an
  * unknown algorithm. invalid: the signature names a trusted key, but does not verify with it.
  */
-export type SignatureState = 'valid' | 'none' | 'unknown' | 'invalid';
+type SignatureState = 'valid' | 'none' | 'unknown' | 'invalid';
 
 export type SigningKey = JsonWebKey & { kid?: string };
 
 /** The trusted keys with the id `kid`: configured ones, or those at `jku` if it has the origin of the card. */
-export type FindKeys = (header: { kid: string; jku: string | undefined }) => Promise<readonly SigningKey[]>;
+type FindKeys = (header: { kid: string; jku: string | undefined }) => Promise<readonly SigningKey[]>;
 
 interface Signature {
   protected: string;
@@ -86,16 +86,19 @@ function readHeader(encoded: string): { alg: string; kid: string; jku: string | 
 
 function verifies(payload: string, by: { signature: Signature; key: SigningKey; algorithm: string }): boolean {
   const { signature, key, algorithm } = by;
-  const how = algorithms.get(algorithm);
-  if (!how || key.kty !== how.kty || (how.curve !== undefined && key.crv !== how.curve)) return false;
+  const expected = algorithms.get(algorithm);
+  if (!expected || key.kty !== expected.kty || (expected.curve !== undefined && key.crv !== expected.curve))
+    return false;
   const signed = `${signature.protected}.${Buffer.from(payload).toString('base64url')}`;
   try {
     const publicKey = {
       key: createPublicKey({ key, format: 'jwk' }),
       dsaEncoding: 'ieee-p1363' as const,
-      ...(how.isPss ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST } : {}),
+      ...(expected.isPss
+        ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+        : {}),
     };
-    return verify(how.hash, Buffer.from(signed), publicKey, Buffer.from(signature.signature, 'base64url'));
+    return verify(expected.hash, Buffer.from(signed), publicKey, Buffer.from(signature.signature, 'base64url'));
   } catch {
     return false; // not a usable key
   }

@@ -2,7 +2,7 @@
 
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CallProgress } from '../base/calls.ts';
-import { inputChecked } from '../base/check-input.ts';
+import { checkInput } from '../base/check-input.ts';
 import { cleanText } from '../base/clean-text.ts';
 import { callRequest } from '../base/requests.ts';
 import { numberOf, readArguments } from './arguments.ts';
@@ -24,7 +24,7 @@ export async function command(args: readonly string[]): Promise<number> {
   if (agentId === undefined || words.length === 0)
     throw new Agent3Error('INPUT_INVALID', 'The agent id or the message is missing: agent3 call ID MESSAGE');
   const { timeout, 'max-cost': maxCost, context, 'user-agent': userAgentId, json } = values;
-  const request = inputChecked(
+  const request = checkInput(
     callRequest,
     {
       agentId,

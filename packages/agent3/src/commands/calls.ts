@@ -1,7 +1,7 @@
 // `agent3 calls`: the call log, newest first.
 
 import type { CallLogEntry } from '../base/call-records.ts';
-import { inputChecked } from '../base/check-input.ts';
+import { checkInput } from '../base/check-input.ts';
 import { cleanText } from '../base/clean-text.ts';
 import { dollarsText } from '../base/price-text.ts';
 import { callLogRequest } from '../base/requests.ts';
@@ -22,7 +22,7 @@ export async function command(args: readonly string[]): Promise<number> {
     },
   });
   const { agent, caller, 'user-agent': userAgentId, limit, cursor, json } = values;
-  const query = inputChecked(
+  const query = checkInput(
     callLogRequest,
     {
       agentId: agent,

@@ -1,7 +1,7 @@
 // `agent3 register URL`: adds or changes an agent.
 import { text } from 'node:stream/consumers';
 import { Agent3Error } from '../base/agent3-error.ts';
-import { inputChecked } from '../base/check-input.ts';
+import { checkInput } from '../base/check-input.ts';
 import { cleanText } from '../base/clean-text.ts';
 import { registerRequest } from '../base/requests.ts';
 import { numberOf, readArguments } from './arguments.ts';
@@ -22,13 +22,13 @@ export async function command(args: readonly string[]): Promise<number> {
   });
   const [cardUrl, ...more] = positionals;
   if (cardUrl === undefined || more.length > 0)
-    throw new Agent3Error('INPUT_INVALID', 'The URL of the agent is missing: agent3 register URL');
+    throw new Agent3Error('INPUT_INVALID', 'Give one URL: agent3 register URL');
   const { tag, price, token, 'api-key': key, 'rate-limit': rateLimit, idempotent } = values;
   const credentials = [
-    ...(token === undefined ? [] : [{ type: 'bearer', token: await secretOf(token) }]),
-    ...(key === undefined ? [] : [{ type: 'apiKey', key: await secretOf(key) }]),
+    ...(token === undefined ? [] : [{ type: 'bearer', token: await readSecret(token) }]),
+    ...(key === undefined ? [] : [{ type: 'apiKey', key: await readSecret(key) }]),
   ];
-  const registration = inputChecked(
+  const registration = checkInput(
     registerRequest,
     {
       cardUrl,
@@ -62,6 +62,6 @@ function rateLimitOf(typed: string): { calls: number; perSeconds: number } {
 }
 
 /** Other users of the machine can see command line arguments, but not stdin. */
-async function secretOf(given: string): Promise<string> {
-  return given === '-' ? (await text(process.stdin)).trim() : given;
+async function readSecret(value: string): Promise<string> {
+  return value === '-' ? (await text(process.stdin)).trim() : value;
 }

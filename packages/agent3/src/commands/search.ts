@@ -1,7 +1,7 @@
 // `agent3 search WORDS`: lists agents, best first.
 
 import type { AgentSummary } from '../base/agents.ts';
-import { inputChecked } from '../base/check-input.ts';
+import { checkInput } from '../base/check-input.ts';
 import { cleanText } from '../base/clean-text.ts';
 import { priceText } from '../base/price-text.ts';
 import { searchRequest } from '../base/requests.ts';
@@ -19,7 +19,7 @@ export async function command(args: readonly string[]): Promise<number> {
     },
   });
   const { limit, tag, json } = values;
-  const query = inputChecked(
+  const query = checkInput(
     searchRequest,
     {
       query: positionals.join(' '),

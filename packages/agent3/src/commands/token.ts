@@ -9,7 +9,7 @@ export async function command(args: readonly string[]): Promise<number> {
   const { positionals } = readArguments({ args: [...args], allowPositionals: true, options: {} });
   const [owner, ...more] = positionals;
   if (owner === undefined || more.length > 0)
-    throw new Agent3Error('INPUT_INVALID', 'The owner is missing: agent3 token OWNER');
+    throw new Agent3Error('INPUT_INVALID', 'Give one owner: agent3 token OWNER');
   const tokens = await ownerTokens(readSettings(process.env));
   process.stdout.write(`${tokens.issue(owner)}\n`);
   return 0;

@@ -34,7 +34,7 @@ export function secretsOf(credential: Credential): string[] {
   }
 }
 
-export interface PlannedCredentials {
+interface PlannedCredentials {
   sends: Credential['type'][];
   /** Why a required credential is missing, or why registered credentials are not sent. */
   problem?: string;
@@ -44,7 +44,7 @@ export interface PlannedCredentials {
 export function plannedCredentials(agent: ListedAgent, credentials: readonly Credential[]): PlannedCredentials {
   try {
     const endpoint = endpointOf(agent.card);
-    const chosen = choose({ agent, endpoint, credentials });
+    const chosen = chooseCredentials({ agent, endpoint, credentials });
     const problem = unsentReason(chosen, { agent, endpoint, credentials });
     return { sends: chosen.map(({ credential }) => credential.type), ...(problem ? { problem } : {}) };
   } catch (error) {
@@ -61,7 +61,7 @@ interface SentCredentials {
 type Chosen = { name: string; scheme: Scheme; credential: Credential; scopes: string[] };
 
 export async function authorize(options: AuthorizeOptions): Promise<Authorization> {
-  const chosen = choose(options);
+  const chosen = chooseCredentials(options);
   const { endpoint, isTrustedHost } = options;
   if (chosen.length > 0 && endpoint.url.protocol !== 'https:' && !isTrustedHost(endpoint.url))
     throw new CallFailure(
@@ -73,25 +73,25 @@ export async function authorize(options: AuthorizeOptions): Promise<Authorizatio
 
 type Choice = Pick<AuthorizeOptions, 'agent' | 'endpoint' | 'credentials' | 'skillId'>;
 
-function choose({ agent, endpoint, credentials, skillId }: Choice): Chosen[] {
+function chooseCredentials({ agent, endpoint, credentials, skillId }: Choice): Chosen[] {
   const { schemes, alternatives, isDeclared } = securityOf(agent.card, skillId);
   const usable = credentials.filter((credential) => isForHost(endpoint.url, credential, agent));
-  if (!isDeclared) return undeclared(usable);
+  if (!isDeclared) return chooseUndeclared(usable);
   for (const requirement of alternatives) {
     const chosen = satisfy(requirement, schemes, usable);
     if (chosen) return chosen;
   }
-  const wanted = alternatives.map((requirement) => Object.keys(requirement).join(' and ')).join(', or ');
+  const required = alternatives.map((requirement) => Object.keys(requirement).join(' and ')).join(', or ');
   const others =
     credentials.length > usable.length ? ` Credentials for other hosts are not sent to ${endpoint.url.host}.` : '';
   throw new CallFailure(
     'AUTH_MISSING',
-    `it requires ${wanted}, and no credentials are registered for that.${others} Register the agent with credentials.`,
+    `it requires ${required}, and no credentials are registered for that.${others} Register the agent with credentials.`,
   );
 }
 
 /** For a card that declares no scheme: send the credentials that were registered for its host. */
-function undeclared(usable: readonly Credential[]): Chosen[] {
+function chooseUndeclared(usable: readonly Credential[]): Chosen[] {
   const credential = usable.find(
     (each) =>
       each.type === 'bearer' || each.type === 'basic' || (each.type === 'oauth2' && each.tokenUrl !== undefined),
@@ -196,7 +196,7 @@ function refusal(status: number, chosen: readonly Chosen[], options: AuthorizeOp
   if (chosen.length > 0)
     return new CallFailure(
       'AUTH_FAILED',
-      `it refused the registered credentials (${status}). Register others.`,
+      `it refused the registered credentials (${status}). Register valid ones.`,
       details,
     );
   const unsent = unsentReason(chosen, options);
@@ -229,8 +229,8 @@ function putKey(key: string, scheme: Scheme, authorization: SentCredentials): vo
     );
   if (place === 'header') authorization.headers[name.toLowerCase()] = key;
   else {
-    const others = authorization.headers.cookie;
-    authorization.headers.cookie = `${others ? `${others}; ` : ''}${name}=${key}`;
+    const cookies = authorization.headers.cookie;
+    authorization.headers.cookie = `${cookies ? `${cookies}; ` : ''}${name}=${key}`;
   }
 }
 

@@ -10,7 +10,7 @@ interface TokenRequest {
   scopes: readonly string[];
 }
 
-interface Kept {
+interface CachedToken {
   token: Promise<string>;
   value?: string;
   /** From this time on a new token is fetched. */
@@ -19,55 +19,55 @@ interface Kept {
 
 const FETCH_MS = 10_000;
 const DEFAULT_LIFE_S = 300;
-const MAX_KEPT = 1000;
+const MAX_CACHED = 1000;
 
 export class OAuthTokens {
   readonly #fetch: HttpFetch;
   readonly #isTrustedHost: (url: URL) => boolean;
-  readonly #kept = new Map<string, Kept>();
+  readonly #cache = new Map<string, CachedToken>();
 
   constructor(options: { fetch: HttpFetch; isTrustedHost(url: URL): boolean }) {
     this.#fetch = options.fetch;
     this.#isTrustedHost = options.isTrustedHost;
   }
 
-  /** The signal ends only this wait; the request goes on for other callers. */
+  /** The signal ends only this wait; the request continues for other callers. */
   async get(request: TokenRequest, signal: AbortSignal): Promise<string> {
     const key = JSON.stringify([request.tokenUrl, request.clientId, request.clientSecret, request.scopes]);
-    let kept = this.#kept.get(key);
-    if (!kept || kept.renewAt <= performance.now()) {
-      kept = this.#renew(key, request);
-      dropOldest(this.#kept, MAX_KEPT);
+    let cached = this.#cache.get(key);
+    if (!cached || cached.renewAt <= performance.now()) {
+      cached = this.#renew(key, request);
+      dropOldest(this.#cache, MAX_CACHED);
     }
-    return abortable(kept.token, signal);
+    return abortable(cached.token, signal);
   }
 
   /** All cached tokens. */
   get values(): string[] {
-    return [...this.#kept.values()].flatMap(({ value }) => value ?? []);
+    return [...this.#cache.values()].flatMap(({ value }) => value ?? []);
   }
 
   forget(token: string): void {
-    for (const [key, { value }] of this.#kept) if (value === token) this.#kept.delete(key);
+    for (const [key, { value }] of this.#cache) if (value === token) this.#cache.delete(key);
   }
 
-  #renew(key: string, request: TokenRequest): Kept {
-    const kept: Kept = { token: Promise.resolve(''), renewAt: Number.POSITIVE_INFINITY };
-    kept.token = this.#request(request).then(
+  #renew(key: string, request: TokenRequest): CachedToken {
+    const cached: CachedToken = { token: Promise.resolve(''), renewAt: Number.POSITIVE_INFINITY };
+    cached.token = this.#request(request).then(
       ({ token, lifeMs }) => {
-        kept.value = token;
-        kept.renewAt = performance.now() + lifeMs * 0.8;
+        cached.value = token;
+        cached.renewAt = performance.now() + lifeMs * 0.8;
         return token;
       },
       (error) => {
-        if (this.#kept.get(key) === kept) this.#kept.delete(key);
+        if (this.#cache.get(key) === cached) this.#cache.delete(key);
         throw error;
       },
     );
-    kept.token.catch(() => {}); // callers of `get` see the rejection
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
-    return kept;
+    cached.token.catch(() => {}); // callers of `get` see the rejection
+    this.#cache.delete(key);
+    this.#cache.set(key, cached);
+    return cached;
   }
 
   async #request({

@@ -26,8 +26,8 @@ export function securityOf(card: CardJson, skillId: string | undefined): Securit
   for (const [name, scheme] of Object.entries(isRecord(card.securitySchemes) ? card.securitySchemes : {}))
     schemes.set(name, readScheme(scheme));
   const skill = recordsIn(card.skills).find(({ id }) => skillId !== undefined && id === skillId);
-  const own = skill ? requirementsOf(skill) : [];
-  const alternatives = own.length > 0 ? own : requirementsOf(card);
+  const skillRequirements = skill ? requirementsOf(skill) : [];
+  const alternatives = skillRequirements.length > 0 ? skillRequirements : requirementsOf(card);
   const isDeclared = schemes.size > 0 || alternatives.length > 0;
   // a card that declares schemes without requiring one accepts any of them, or no credentials
   if (alternatives.length === 0) alternatives.push(...[...schemes.keys()].map((name) => ({ [name]: [] })), {});
@@ -45,24 +45,24 @@ function requirementsOf(owner: Record<string, unknown>): Requirement[] {
 }
 
 function readScheme(value: unknown): Scheme {
-  const { type, ...found } = flatten(isRecord(value) ? value : {});
+  const { type, ...fields } = flatten(isRecord(value) ? value : {});
   switch (type) {
     case 'apiKey':
     case 'apiKeySecurityScheme': {
-      const place = found.location ?? found.in;
-      const name = nonEmptyString(found.name);
+      const place = fields.location ?? fields.in;
+      const name = nonEmptyString(fields.name);
       return name && (place === 'header' || place === 'query' || place === 'cookie')
         ? { type: 'apiKey', place, name }
         : { type: 'other' };
     }
     case 'http':
     case 'httpAuthSecurityScheme': {
-      const scheme = String(found.scheme).toLowerCase();
+      const scheme = String(fields.scheme).toLowerCase();
       return scheme === 'bearer' || scheme === 'basic' ? { type: scheme } : { type: 'other' };
     }
     case 'oauth2':
     case 'oauth2SecurityScheme': {
-      const flows = isRecord(found.flows) ? found.flows : {};
+      const flows = isRecord(fields.flows) ? fields.flows : {};
       const flow = flows.$case === 'clientCredentials' ? flows.value : flows.clientCredentials;
       return { type: 'oauth2', tokenUrl: isRecord(flow) ? nonEmptyString(flow.tokenUrl) : undefined };
     }

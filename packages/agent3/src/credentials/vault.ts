@@ -14,10 +14,10 @@ export interface Sealed {
   hosts: readonly string[];
 }
 
-export interface VaultOptions {
+interface VaultOptions {
   /** 32 bytes as base64 or hex, or a passphrase. */
   secretKey?: string | undefined;
-  /** Previous keys: they still open, but never seal. */
+  /** Previous keys: used for decryption only. */
   oldSecretKeys?: readonly string[] | undefined;
   /** From the database, so that all hubs derive the same key from one passphrase. */
   salt: string;
@@ -29,8 +29,8 @@ interface Key {
 }
 
 export async function openVault({ secretKey, oldSecretKeys = [], salt }: VaultOptions): Promise<Vault> {
-  const given = [...(secretKey ? [secretKey] : []), ...oldSecretKeys];
-  const keys = await Promise.all(given.map((text) => readKey(text, salt)));
+  const secrets = [...(secretKey ? [secretKey] : []), ...oldSecretKeys];
+  const keys = await Promise.all(secrets.map((text) => readKey(text, salt)));
   return new Vault(keys, Boolean(secretKey));
 }
 

@@ -5,17 +5,13 @@ import { dirname } from 'node:path';
 import { makeFolder } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 
-/** Hubs that share a database need the same key. */
-export async function hubKey(given: string | undefined, file: string): Promise<string> {
-  return given ?? (await storedKey(file));
-}
-
 /** Derives one key per purpose, so that a leak of one does not affect the others. */
 export function keyFor(purpose: string, key: string): string {
   return createHmac('sha256', key).update(`agent3 ${purpose}`).digest('base64url');
 }
 
-async function storedKey(file: string): Promise<string> {
+/** The key in the file; the first process creates it. */
+export async function storedKey(file: string): Promise<string> {
   const own = `${file}.${randomUUID()}`;
   try {
     await makeFolder(dirname(file), { mode: 0o700 });

@@ -12,7 +12,7 @@ import type { ConfirmCalls, SpendingLimit } from '../mcp/consent.ts';
 import { mcpServerFactory } from '../mcp/mcp-server.ts';
 import { makePages } from '../pages/pages.ts';
 
-/** Where a hub listens, who may use it, and what it may spend. */
+/** Address, tokens and limits of a hub. */
 export interface HubOptions {
   /** Stays open when the hub is closed. */
   agent3: Agent3 & { receivePush?(request: Request): Promise<Response> };
@@ -31,7 +31,7 @@ export interface HubOptions {
   logger?: Logger;
 }
 
-/** Where a hub is reached, and how it stops. */
+/** A running hub. */
 export interface Hub {
   /** The URL of the web pages; the API is at /api, MCP at /mcp. */
   readonly url: string;

@@ -8,7 +8,7 @@ import { openRegistry, type RegistryOptions } from '../registry/registry.ts';
 /** A registry and the bridge that calls its agents, without a hub. */
 export type LocalAgent3 = Awaited<ReturnType<typeof openAgent3>>;
 
-/** The database, the network rules, and what may be spent. */
+/** Database, network rules, policy and budget. */
 export interface LocalAgent3Options
   extends Omit<RegistryOptions, 'fetch'>,
     Pick<BridgeOptions, 'policy' | 'approve' | 'budget' | 'pushUrl' | 'key'> {

@@ -3,7 +3,7 @@ import { stderrLogger } from '@pocket-agent/kit';
 import type { Agent3 } from '../base/agent3.ts';
 import { OwnerTokens } from '../base/owner-tokens.ts';
 import type { SpendingLimit } from '../mcp/consent.ts';
-import { hubKey, keyFor } from './hub-key.ts';
+import { keyFor, storedKey } from './hub-key.ts';
 import type { LocalAgent3 } from './local.ts';
 import type { Agent3Settings } from './options.ts';
 
@@ -46,6 +46,7 @@ export async function ownerTokens(settings: Agent3Settings): Promise<OwnerTokens
   return new OwnerTokens({ key: keyFor('tokens', await mainKey(settings)), admins, revoked });
 }
 
-function mainKey({ tokenKey, secretKey, keyFile }: Agent3Settings): Promise<string> {
-  return hubKey(tokenKey ?? secretKey, keyFile);
+/** Hubs that share a database need the same key. */
+async function mainKey({ tokenKey, secretKey, keyFile }: Agent3Settings): Promise<string> {
+  return tokenKey ?? secretKey ?? (await storedKey(keyFile));
 }

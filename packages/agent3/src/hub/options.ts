@@ -117,25 +117,25 @@ const environmentSchema = z.object({
 
 /** Throws one error that lists every problem. It shows no values, which may be secrets. */
 export function readSettings(environment: Environment): Agent3Settings {
-  const given = Object.fromEntries(
+  const variables = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const { success, data, error } = environmentSchema.safeParse(given);
-  const faults = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
+  const { success, data, error } = environmentSchema.safeParse(variables);
+  const problems = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
   const known = Object.keys(environmentSchema.shape);
   for (const { name, meant } of unknownVariables(environment, { prefix: 'AGENT3_', known })) {
     const hint = meant ? `did you mean ${meant}?` : 'agent3 --help lists all settings';
-    faults.push(`${name} is not a setting of Agent3; ${hint}`);
+    problems.push(`${name} is not a setting of Agent3; ${hint}`);
   }
-  const trustedKeys = readKeys(given.AGENT3_TRUSTED_KEYS, faults);
-  if (given.AGENT3_HUB_TOKEN !== undefined && given.AGENT3_HUB_URL === undefined)
-    faults.push('AGENT3_HUB_TOKEN needs AGENT3_HUB_URL');
+  const trustedKeys = readKeys(variables.AGENT3_TRUSTED_KEYS, problems);
+  if (variables.AGENT3_HUB_TOKEN !== undefined && variables.AGENT3_HUB_URL === undefined)
+    problems.push('AGENT3_HUB_TOKEN needs AGENT3_HUB_URL');
   if (success && !data.AGENT3_HUB_URL && !isBounded(data.AGENT3_DOLLARS_PER_CALL, data.AGENT3_DOLLARS_PER_DAY))
-    faults.push('AGENT3_DOLLARS_PER_CALL needs AGENT3_DOLLARS_PER_DAY, because the number of calls is not limited');
-  if (!success || faults.length > 0)
+    problems.push('AGENT3_DOLLARS_PER_CALL needs AGENT3_DOLLARS_PER_DAY, because the number of calls is not limited');
+  if (!success || problems.length > 0)
     throw new Agent3Error(
       'CONFIG_INVALID',
-      `The settings are invalid:${faults.map((fault) => `\n- ${fault}`).join('')}`,
+      `The settings are invalid:${problems.map((problem) => `\n- ${problem}`).join('')}`,
     );
   const folder = join(userDataFolder(environment), 'agent3');
   const publicUrl = data.AGENT3_PUBLIC_URL?.replace(/\/+$/, '');
@@ -173,12 +173,12 @@ function isBounded(perCall: Amounts, perDay: Amounts): boolean {
 const keySet = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });
 
 /** Reads a JWK set from a file. */
-function readKeys(file: string | undefined, faults: string[]): SigningKey[] {
+function readKeys(file: string | undefined, problems: string[]): SigningKey[] {
   if (file === undefined) return [];
   try {
     return keySet.parse(JSON.parse(readFileSync(file, 'utf8'))).keys;
   } catch {
-    faults.push('AGENT3_TRUSTED_KEYS must be a file with a JWK set in which every key has a kid');
+    problems.push('AGENT3_TRUSTED_KEYS must be a file with a JWK set in which every key has a kid');
     return [];
   }
 }

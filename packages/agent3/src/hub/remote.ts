@@ -22,7 +22,7 @@ import {
   type TaskRequest,
 } from '../base/calls.ts';
 
-/** The hub to use in place of a database. */
+/** The address of a hub and the token of its caller. */
 export interface RemoteAgent3Options {
   /** The URL of the hub. */
   url: string;
@@ -30,7 +30,7 @@ export interface RemoteAgent3Options {
   token?: string | undefined;
 }
 
-interface Sent {
+interface SendOptions {
   method?: 'POST' | 'DELETE';
   body?: object;
   accept?: string;
@@ -45,7 +45,7 @@ const GRACE_MS = 15_000;
 const BROKE_OFF = 'closed the connection in the middle of a response';
 
 /** Error codes of the hub that are passed on to the caller. */
-const passedOn: readonly Agent3ErrorCode[] = [
+const forwardedCodes: readonly Agent3ErrorCode[] = [
   'INPUT_INVALID',
   'AGENT_UNKNOWN',
   'CARD_INVALID',
@@ -71,15 +71,15 @@ export class RemoteAgent3 implements Agent3 {
   }
 
   search({ query, limit, cursor, filters = {} }: SearchQuery) {
-    return this.#ask(`api/agents${queryText({ query, limit, cursor, ...filters })}`, searchPage);
+    return this.#request(`api/agents${queryText({ query, limit, cursor, ...filters })}`, searchPage);
   }
 
   select(agentId: string) {
-    return this.#ask(agentPath(agentId), agentDetails);
+    return this.#request(agentPath(agentId), agentDetails);
   }
 
   invoke(agentId: string) {
-    return this.#ask(`${agentPath(agentId)}/card`, invocation);
+    return this.#request(`${agentPath(agentId)}/card`, invocation);
   }
 
   call(request: CallRequest, _caller?: Caller, options: CallOptions = {}): Promise<CallResponse> {
@@ -91,11 +91,11 @@ export class RemoteAgent3 implements Agent3 {
   }
 
   feedback(body: Feedback) {
-    return this.#ask('api/feedback', feedbackResult, { method: 'POST', body });
+    return this.#request('api/feedback', feedbackResult, { method: 'POST', body });
   }
 
   register(body: Registration) {
-    return this.#ask('api/agents', agentDetails, { method: 'POST', body });
+    return this.#request('api/agents', agentDetails, { method: 'POST', body });
   }
 
   async unregister(agentId: string): Promise<void> {
@@ -103,23 +103,23 @@ export class RemoteAgent3 implements Agent3 {
   }
 
   calls(query: CallLogQuery) {
-    return this.#ask(`api/calls${queryText({ ...query })}`, callLog);
+    return this.#request(`api/calls${queryText({ ...query })}`, callLog);
   }
 
   statistics(query: StatisticsQuery) {
-    return this.#ask(`api/statistics${queryText({ ...query })}`, statistics);
+    return this.#request(`api/statistics${queryText({ ...query })}`, statistics);
   }
 
   health() {
-    return this.#ask('api/health', hubHealth);
+    return this.#request('api/health', hubHealth);
   }
 
   async close(): Promise<void> {
     this.#fetch.close();
   }
 
-  async #ask<Answer>(path: string, schema: z.ZodType<Answer>, sent: Sent = {}): Promise<Answer> {
-    const response = await this.#send(path, sent);
+  async #request<Answer>(path: string, schema: z.ZodType<Answer>, options: SendOptions = {}): Promise<Answer> {
+    const response = await this.#send(path, options);
     const { success, data } = schema.safeParse(await response.json().catch(() => undefined));
     if (!success) throw this.#unavailable('sent a response that is not from Agent3');
     return data;
@@ -130,13 +130,13 @@ export class RemoteAgent3 implements Agent3 {
     body: object,
     { signal, onProgress, timeoutMs = DEFAULT_CALL_TIMEOUT_MS }: CallOptions & { timeoutMs?: number | undefined },
   ): Promise<CallResponse> {
-    const late = AbortSignal.timeout(timeoutMs + GRACE_MS);
-    const ends = signal ? AbortSignal.any([signal, late]) : late;
+    const timeout = AbortSignal.timeout(timeoutMs + GRACE_MS);
+    const end = signal ? AbortSignal.any([signal, timeout]) : timeout;
     const started = performance.now();
     try {
-      const { body: lines } = await this.#send(path, { method: 'POST', body, accept: LINES, signal: ends });
+      const { body: lines } = await this.#send(path, { method: 'POST', body, accept: LINES, signal: end });
       for await (const line of linesOf(lines)) {
-        const { data } = callLine.safeParse(parsed(line));
+        const { data } = callLine.safeParse(parseJson(line));
         if (!data) break;
         if ('error' in data) throw this.#refused(data.error);
         if ('response' in data) return data.response;
@@ -156,8 +156,8 @@ export class RemoteAgent3 implements Agent3 {
     throw this.#unavailable(BROKE_OFF);
   }
 
-  async #send(path: string, { method, body, accept = 'application/json', ...sent }: Sent): Promise<Response> {
-    const { signal = AbortSignal.timeout(TIMEOUT_MS) } = sent;
+  async #send(path: string, { method, body, accept = 'application/json', ...options }: SendOptions): Promise<Response> {
+    const { signal = AbortSignal.timeout(TIMEOUT_MS) } = options;
     const headers = {
       accept,
       ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
@@ -186,12 +186,12 @@ export class RemoteAgent3 implements Agent3 {
   #refused({ code, message }: { code: string; message: string }): Agent3Error {
     if (code === 'UNAUTHORIZED')
       return new Agent3Error('FORBIDDEN', `The hub at ${this.#base.host} refused the token: set AGENT3_HUB_TOKEN`);
-    const known = passedOn.find((candidate) => candidate === code);
-    return known ? new Agent3Error(known, message) : this.#unavailable(`failed with ${code}`);
+    const forwarded = forwardedCodes.find((candidate) => candidate === code);
+    return forwarded ? new Agent3Error(forwarded, message) : this.#unavailable(`failed with ${code}`);
   }
 
   #unavailable(what: string, cause?: unknown): Agent3Error {
-    return new Agent3Error('HUB_UNAVAILABLE', `The hub at ${this.#base.host} ${what}; is AGENT3_HUB_URL right?`, {
+    return new Agent3Error('HUB_UNAVAILABLE', `The hub at ${this.#base.host} ${what}; check AGENT3_HUB_URL`, {
       cause,
     });
   }
@@ -201,8 +201,8 @@ function agentPath(agentId: string): string {
   return `api/agents/${encodeURIComponent(agentId)}`;
 }
 
-function queryText(given: Record<string, unknown>): string {
-  const pairs = Object.entries(given).filter(([, value]) => value !== undefined);
+function queryText(parameters: Record<string, unknown>): string {
+  const pairs = Object.entries(parameters).filter(([, value]) => value !== undefined);
   return `?${new URLSearchParams(Object.fromEntries(pairs.map(([name, value]) => [name, String(value)])))}`;
 }
 
@@ -217,7 +217,7 @@ async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator
   if (rest !== '') yield rest;
 }
 
-function parsed(line: string): unknown {
+function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {

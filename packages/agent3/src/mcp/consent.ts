@@ -43,12 +43,12 @@ export type Sending = Pick<CallRequest, 'message' | 'files' | 'mode' | 'metadata
   ({ agentId: string } | { taskHandle: string });
 
 /** What one message may cost. */
-export interface Agreed {
+export interface AgreedCost {
   price?: Price;
   maxCost?: number;
 }
 
-interface Consent {
+interface ConsentRequest {
   agent3: Agent3;
   caller: Caller;
   confirm: ConfirmCalls;
@@ -59,49 +59,50 @@ interface Consent {
 }
 
 /** What each message may cost if all may be sent; otherwise a question or a refusal. */
-export async function consentTo(
+export async function requestConsent(
   sendings: readonly Sending[],
-  { server, context, ...asking }: Consent,
-): Promise<{ agreed: readonly Agreed[] } | { question: InputRequiredResult } | { refused: string }> {
-  if (asking.confirm === 'never') return { agreed: [] };
-  const terms = await Promise.all(sendings.map((sending) => termsOf(sending, asking)));
-  const asked = terms.filter(({ line }) => line !== undefined);
-  if (asked.length === 0) return { agreed: terms };
+  { server, context, ...request }: ConsentRequest,
+): Promise<{ agreed: readonly AgreedCost[] } | { question: InputRequiredResult } | { refused: string }> {
+  if (request.confirm === 'never') return { agreed: [] };
+  const terms = await Promise.all(sendings.map((sending) => termsOf(sending, request)));
+  const inQuestion = terms.filter(({ line }) => line !== undefined);
+  if (inQuestion.length === 0) return { agreed: terms };
   // an approval covers only these messages, files and prices
-  const key = `consent-${digestOf([asked, sendings])}`;
+  const key = `consent-${digestOf([inQuestion, sendings])}`;
   const { inputResponses } = context.mcpReq;
   const form = fromJsonSchema<{ approve: boolean; maxCost?: number }>(costSchema);
   const answer = acceptedContent(inputResponses, key, form);
-  if (answer?.approve === true) return { agreed: terms.map((each) => (each.line ? within(each, answer) : each)) };
-  const said = inputResponses?.[key];
-  if (said) return { refused: isCancel(said) ? NO_ANSWER : 'the user declined.' };
-  if (!canBeAsked(server, context)) return { refused: cannotAskText(asked, asking) };
+  if (answer?.approve === true) return { agreed: terms.map((each) => (each.line ? limitTo(answer, each) : each)) };
+  const response = inputResponses?.[key];
+  if (response) return { refused: isCancel(response) ? NO_ANSWER : 'the user declined.' };
+  if (!canBeAsked(server, context)) return { refused: cannotAskText(inQuestion, request) };
   const elicitation = inputRequired.elicit({
-    message: `May this be sent to ${asked.length === 1 ? 'this agent' : 'these agents'}?\n${asked.map(({ line }) => line).join('\n')}`,
-    requestedSchema: asked.some(({ price }) => price?.perToken) ? costSchema : answerSchema,
+    message: `May this be sent to ${inQuestion.length === 1 ? 'this agent' : 'these agents'}?\n${inQuestion.map(({ line }) => line).join('\n')}`,
+    requestedSchema: inQuestion.some(({ price }) => price?.perToken) ? costSchema : answerSchema,
   });
   return { question: inputRequired({ inputRequests: { [key]: elicitation } }) };
 }
 
-interface Terms extends Agreed {
+interface Terms extends AgreedCost {
   /** Set if a person must agree. */
   line?: string;
   name?: string;
 }
 
-function within({ price, maxCost }: Terms, answer: { maxCost?: number }): Agreed {
+/** The agreed price and the lower of both limits. */
+function limitTo(answer: { maxCost?: number }, { price, maxCost }: Terms): AgreedCost {
   const costs = [answer.maxCost, maxCost].filter((cost) => cost !== undefined);
   return { ...(price ? { price } : {}), ...(costs.length > 0 ? { maxCost: Math.min(...costs) } : {}) };
 }
 
-type Asking = Omit<Consent, 'server' | 'context'>;
+type ConsentTerms = Omit<ConsentRequest, 'server' | 'context'>;
 
-async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
-  const { agent3, caller, confirm, spendingLimit } = asking;
+async function termsOf(sending: Sending, request: ConsentTerms): Promise<Terms> {
+  const { agent3, caller, confirm, spendingLimit } = request;
   const { metadata = {} } = sending;
   const shown = contentText(sending);
   const askAlways = (line: string) => (confirm === 'always' ? { line } : {});
-  const agentId = await agentOf(sending, asking);
+  const agentId = await agentOf(sending, request);
   // the call itself reports an unknown task
   if (agentId === undefined) return { ...askAlways(`in answer to its question: ${shown}`), price: FREE };
   const agent = await agent3.select(agentId, caller).catch(unlessUnknown);
@@ -116,8 +117,8 @@ async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
   const bound = maxCost ?? (isLeftRunning ? undefined : costOfTime(price, timeoutMs));
   const time = isLeftRunning ? 'as long as its task takes' : `at most ${timeoutMs / 1_000} s`;
   const duration = price.perMinute ? ` (${time})` : '';
-  const most = bound === undefined ? '' : `, at most $${bound}`;
-  const line = `${name} (${agentId}), ${priceText(price)}${duration}${most}: ${shown}`;
+  const maximum = bound === undefined ? '' : `, at most $${bound}`;
+  const line = `${name} (${agentId}), ${priceText(price)}${duration}${maximum}: ${shown}`;
   return { line, price, name, ...(bound === undefined ? {} : { maxCost: bound }) };
 }
 
@@ -129,21 +130,23 @@ function costOfTime(price: Price, timeoutMs: number): number | undefined {
 function contentText({ message, files = [] }: Sending): string {
   const text = message.slice(0, SHOWN_MESSAGE);
   const cut = message.length > SHOWN_MESSAGE ? `… (${message.length} characters in all)` : '';
-  const named = files.map(({ name, mediaType, base64 }) => {
+  const fileTexts = files.map(({ name, mediaType, base64 }) => {
     const bytes = Math.floor((base64.length * 3) / 4);
     return `"${cleanLine(name, SHOWN_NAME)}" (${cleanLine(mediaType, SHOWN_NAME)}, ${bytes} bytes)`;
   });
-  const sent =
-    named.length === 0 ? '' : `\n  with ${named.length === 1 ? 'the file' : 'the files'} ${named.join(', ')}`;
-  return `${text}${cut}${sent}`;
+  const attached =
+    fileTexts.length === 0
+      ? ''
+      : `\n  with ${fileTexts.length === 1 ? 'the file' : 'the files'} ${fileTexts.join(', ')}`;
+  return `${text}${cut}${attached}`;
 }
 
 /** After a restart, only the registry knows the agent of a task. */
-async function agentOf(sending: Sending, { agent3, caller, memory }: Asking): Promise<string | undefined> {
+async function agentOf(sending: Sending, { agent3, caller, memory }: ConsentTerms): Promise<string | undefined> {
   if ('agentId' in sending) return sending.agentId;
   const { taskHandle } = sending;
-  const known = memory.agentOf(caller, taskHandle);
-  if (known !== undefined) return known;
+  const agentId = memory.agentOf(caller, taskHandle);
+  if (agentId !== undefined) return agentId;
   return (await agent3.task({ action: 'get', taskHandle }, caller)).task?.agentId;
 }
 
@@ -153,17 +156,16 @@ function unlessUnknown(error: unknown): undefined {
   throw error;
 }
 
-const NO_ANSWER =
-  'the question whether to send it was dismissed without an answer. Ask your user before you call again.';
+const NO_ANSWER = 'the user closed the question without an answer. Ask your user before you call again.';
 
-function isCancel(said: object): boolean {
-  return 'action' in said && said.action === 'cancel';
+function isCancel(response: object): boolean {
+  return 'action' in response && response.action === 'cancel';
 }
 
-function cannotAskText(asked: readonly Terms[], { confirm, caller, spendingLimit }: Asking): string {
+function cannotAskText(terms: readonly Terms[], { confirm, caller, spendingLimit }: ConsentTerms): string {
   if (confirm === 'always')
     return 'a person must approve every call here, and this MCP client cannot ask. Use an MCP client with elicitation, or set AGENT3_CONFIRM=paid.';
-  const prices = asked.map(({ name, price }) => `${name} charges ${priceText(price)}`).join('; ');
+  const prices = terms.map(({ name, price }) => `${name} charges ${priceText(price)}`).join('; ');
   const limit = spendingLimit(caller);
   const why = limit === undefined ? '' : ` The limit is $${limit} per call, and this call can cost more.`;
   const [where, example] = caller.isLocal
@@ -177,7 +179,7 @@ function cannotAskText(asked: readonly Terms[], { confirm, caller, spendingLimit
 }
 
 function canBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
-  const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
-  const declared = sent ?? server.server.getClientCapabilities();
+  const requested = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
+  const declared = requested ?? server.server.getClientCapabilities();
   return isRecord(declared) && 'elicitation' in declared;
 }

@@ -6,7 +6,7 @@ import { Agent3Error } from '../base/agent3-error.ts';
 import type { CallProgress } from '../base/calls.ts';
 import { localOwner } from '../base/owner-tokens.ts';
 import { CallMemory } from './call-memory.ts';
-import { type ConfirmCalls, consentTo, type SpendingLimit } from './consent.ts';
+import { type ConfirmCalls, requestConsent, type SpendingLimit } from './consent.ts';
 import { type Agent3Tool, tools } from './tools.ts';
 
 /** How Agent3 is offered over MCP, and which calls need the consent of a person. */
@@ -34,10 +34,10 @@ export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
   };
 }
 
-function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOptions & { memory: CallMemory }): void {
+function registerTool(server: McpServer, tool: Agent3Tool, options: McpFrontOptions & { memory: CallMemory }): void {
   const { name, title, description, annotations, capability, schema } = tool;
-  const { agent3, memory, confirm = 'paid', callerOf = () => localOwner, logger = stderrLogger() } = front;
-  const { spendingLimit = () => undefined } = front;
+  const { agent3, memory, confirm = 'paid', callerOf = () => localOwner, logger = stderrLogger() } = options;
+  const { spendingLimit = () => undefined } = options;
   server.registerTool(
     name,
     { title, description, annotations, _meta: { capability }, inputSchema: schema },
@@ -45,13 +45,13 @@ function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOption
       return inServedCallSpan({ tool: name, context }, async () => {
         try {
           const caller = callerOf(context);
-          const asking = { agent3, caller, confirm, spendingLimit, memory, server, context };
-          const consent = await consentTo(tool.sends(args), asking);
+          const request = { agent3, caller, confirm, spendingLimit, memory, server, context };
+          const consent = await requestConsent(tool.sends(args), request);
           if ('refused' in consent) return failed(`Not called: ${consent.refused}`);
           if ('question' in consent) return consent.question;
           const { agreed } = consent;
-          const options = { signal: context.mcpReq.signal, ...progress(context) };
-          return toResult(await tool.run(args, { agent3, caller, memory, agreed, options, context }));
+          const callOptions = { signal: context.mcpReq.signal, ...progress(context) };
+          return toResult(await tool.run(args, { agent3, caller, memory, agreed, options: callOptions, context }));
         } catch (error) {
           if (error instanceof Agent3Error) return failed(error.message);
           // unexpected errors may hold internal details; they go to the log only

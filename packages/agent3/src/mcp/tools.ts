@@ -17,15 +17,15 @@ import {
   toTaskRequest,
 } from '../base/requests.ts';
 import type { CallMemory } from './call-memory.ts';
-import type { Agreed, Sending } from './consent.ts';
+import type { AgreedCost, Sending } from './consent.ts';
 import { guide } from './guide.ts';
 
-export interface ToolWork {
+interface ToolWork {
   agent3: Agent3;
   caller: Caller;
   memory: CallMemory;
   /** What each message of `sends` may cost. */
-  agreed: readonly Agreed[];
+  agreed: readonly AgreedCost[];
   options: CallOptions;
   context: ServerContext;
 }
@@ -191,9 +191,9 @@ async function call(request: CallRequest, work: ToolWork, index = 0): Promise<Ca
 }
 
 /** The lower of the agreed and the requested limits. */
-function bounds(agreed: Agreed = {}, asked: { maxCost?: number; agreedPrice?: Price } = {}) {
-  const agreedPrice = lowerPrice(agreed.price, asked.agreedPrice);
-  const costs = [agreed.maxCost, asked.maxCost].filter((cost) => cost !== undefined);
+function bounds(agreed: AgreedCost = {}, requested: { maxCost?: number; agreedPrice?: Price } = {}) {
+  const agreedPrice = lowerPrice(agreed.price, requested.agreedPrice);
+  const costs = [agreed.maxCost, requested.maxCost].filter((cost) => cost !== undefined);
   return { ...(agreedPrice ? { agreedPrice } : {}), ...(costs.length > 0 ? { maxCost: Math.min(...costs) } : {}) };
 }
 

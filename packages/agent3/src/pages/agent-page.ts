@@ -8,7 +8,7 @@ import { countText, dateText, durationText, percentText } from './figures.ts';
 import { callForms } from './forms.ts';
 import { badge, type Html, page, tagLink } from './layout.ts';
 
-export interface AgentPageOptions {
+interface AgentPageOptions {
   agent: AgentDetails;
   statistics: Statistics;
   range: Range;
@@ -72,8 +72,8 @@ function skillItem({ name, description, tags, examples }: AgentDetails['skills']
     <div class="row">${tags.slice(0, 6).map(tagLink)}</div></li>`;
 }
 
-function reviewItem({ rater, userAgentId, rating: given, feedback, timestamp }: Review): Html {
-  return html`<li class="panel"><div class="facts"><span><span class="star" aria-hidden="true">★</span> ${given} of 5</span><span>by ${rater}${userAgentId === undefined ? '' : ` (${userAgentId})`}</span><time datetime="${timestamp}">${dateText(timestamp)}</time></div><p>${feedback}</p></li>`;
+function reviewItem({ rater, userAgentId, rating, feedback, timestamp }: Review): Html {
+  return html`<li class="panel"><div class="facts"><span><span class="star" aria-hidden="true">★</span> ${rating} of 5</span><span>by ${rater}${userAgentId === undefined ? '' : ` (${userAgentId})`}</span><time datetime="${timestamp}">${dateText(timestamp)}</time></div><p>${feedback}</p></li>`;
 }
 
 function facts(agent: AgentDetails, invocation: Invocation | undefined): Html {
@@ -92,6 +92,6 @@ function facts(agent: AgentDetails, invocation: Invocation | undefined): Html {
 }
 
 function cardOf(invocation: Invocation | undefined): Html {
-  if (!invocation) return html`<p class="panel soft">The card is being fetched; reload the page later.</p>`;
+  if (!invocation) return html`<p class="panel soft">The card is being fetched. Reload the page to see it.</p>`;
   return html`<details class="panel"><summary>A2A card</summary><pre tabindex="0">${JSON.stringify(invocation.card, null, 2)}</pre></details>`;
 }

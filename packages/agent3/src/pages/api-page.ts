@@ -32,7 +32,7 @@ function row({ method, path, summary, parameters, needsToken }: Operation): Html
 }
 
 function operations(): Operation[] {
-  const { paths } = openApi() as { paths: Record<string, Record<string, Described>> };
+  const { paths } = openApi() as { paths: Record<string, Record<string, OpenApiOperation>> };
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { summary, parameters = [], security }]) => ({
       method: method.toUpperCase(),
@@ -44,7 +44,7 @@ function operations(): Operation[] {
   );
 }
 
-interface Described {
+interface OpenApiOperation {
   summary: string;
   parameters?: { name: string }[];
   /** Default: the security of the whole API. */

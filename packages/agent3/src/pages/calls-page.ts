@@ -5,20 +5,20 @@ import { dollarsText } from '../base/price-text.ts';
 import { countText, durationText, timeText } from './figures.ts';
 import { type Html, nextLink, page } from './layout.ts';
 
-export interface CallsPageOptions {
-  asked: URLSearchParams;
+interface CallsPageOptions {
+  parameters: URLSearchParams;
   log: CallLog;
   isAdmin: boolean;
 }
 
-export function callsPage({ asked, log, isAdmin }: CallsPageOptions): Html {
+export function callsPage({ parameters, log, isAdmin }: CallsPageOptions): Html {
   return page({
     title: 'Calls · Agent3',
     content: html`
       <h1>Calls</h1>
       <p class="soft">${isAdmin ? 'All calls' : 'Your calls'} of the last 90 days, newest first. Messages are not stored, only their SHA-256 digests.</p>
       ${log.calls.length === 0 ? html`<p class="panel">No calls.</p>` : table(log.calls)}
-      ${nextLink({ path: '/calls', asked, cursor: log.nextCursor, text: 'Earlier calls' })}`,
+      ${nextLink({ path: '/calls', parameters, cursor: log.nextCursor, text: 'Earlier calls' })}`,
   });
 }
 

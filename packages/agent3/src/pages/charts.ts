@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { Html } from './layout.ts';
 
-export interface ChartOptions {
+interface ChartOptions {
   title: string;
   /** The total or average, shown beside the title. */
   summary: string;

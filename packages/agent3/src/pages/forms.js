@@ -1,11 +1,11 @@
-// Sends the forms of a page to the API: `data-send` is the path, `data-kind` what the answer looks like. The owner token stays in the page.
-const answers = {
+// Sends the forms of a page to the API: `data-send` is the path, `data-kind` the kind of response. The owner token stays in the page.
+const messages = {
   register: ({ id, name }) => [link(`/agents/${encodeURIComponent(id)}`, `${name} is registered`)],
   rate: () => ['Thank you, the rating is saved.'],
   call: ({ success, result, error, task, receipt }) => {
     if (receipt) offerRating(receipt);
-    const said = result?.text ?? task?.question ?? '';
-    return [success ? said || 'It answered without text.' : `It failed: ${error ?? 'no reason was given'}`];
+    const text = result?.text ?? task?.question ?? '';
+    return [success ? text || 'It answered without text.' : `It failed: ${error ?? 'no reason was given'}`];
   },
 };
 
@@ -24,7 +24,7 @@ function offerRating(receipt) {
   form.hidden = false;
 }
 
-/** The fields as the API takes them; empty ones are left out. */
+/** The fields as the API expects them, without empty ones. */
 function bodyOf(form) {
   const body = {};
   for (const { name, value, type } of form.elements) {
@@ -49,7 +49,7 @@ async function send(form) {
   });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error?.message ?? `The hub answered with status ${response.status}.`);
-  return answers[form.dataset.kind](answer);
+  return messages[form.dataset.kind](answer);
 }
 
 for (const form of document.querySelectorAll('form[data-send]')) {

@@ -63,15 +63,15 @@ export function tagLink(tag: string): Html {
 interface NextLink {
   path: string;
   /** The query of this page. */
-  asked: URLSearchParams;
+  parameters: URLSearchParams;
   cursor: string | undefined;
   text: string;
 }
 
 /** Links the next page of a list; empty on the last one. */
-export function nextLink({ path, asked, cursor, text }: NextLink): Html | string {
+export function nextLink({ path, parameters, cursor, text }: NextLink): Html | string {
   if (cursor === undefined) return '';
-  const next = new URLSearchParams(asked);
+  const next = new URLSearchParams(parameters);
   next.set('cursor', cursor);
   return html`<p><a href="${path}?${next.toString()}" rel="next">${text} →</a></p>`;
 }

@@ -17,7 +17,7 @@ import { registerPage } from './forms.ts';
 import { icon, page, SECURITY } from './layout.ts';
 import { searchPage } from './search-page.ts';
 
-export interface PagesOptions {
+interface PagesOptions {
   agent3: Agent3;
   callers: Callers;
   logger: Logger;
@@ -25,7 +25,7 @@ export interface PagesOptions {
 
 const CARD_WAIT_MS = 1_500;
 const ASSET_SECONDS = 3_600;
-const NO_PAGE = 'There is no such page.';
+const NO_PAGE = 'Page not found.';
 
 export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
   const app = new Hono();
@@ -48,9 +48,9 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
 
   app.get('/', async (context) => {
     const caller = callers.reader(context.req.raw);
-    const asked = new URL(context.req.url).searchParams;
-    const [found, health] = await Promise.all([agent3.search(searchQuery(asked), caller), agent3.health()]);
-    return context.html(searchPage({ asked, found, health }));
+    const parameters = new URL(context.req.url).searchParams;
+    const [result, health] = await Promise.all([agent3.search(searchQuery(parameters), caller), agent3.health()]);
+    return context.html(searchPage({ parameters, result, health }));
   });
   app.get('/agents/:id', async (context) => {
     const caller = callers.reader(context.req.raw);
@@ -65,10 +65,10 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
     return context.html(agentPage({ agent, statistics, range, invocation, now }));
   });
   app.get('/calls', async (context) => {
-    const caller = callers.readingOwner(context.req.raw);
-    const asked = new URL(context.req.url).searchParams;
-    const log = await agent3.calls(callLogQuery(asked), caller);
-    return context.html(callsPage({ asked, log, isAdmin: caller.isAdmin === true }), 200, {
+    const caller = callers.privateReader(context.req.raw);
+    const parameters = new URL(context.req.url).searchParams;
+    const log = await agent3.calls(callLogQuery(parameters), caller);
+    return context.html(callsPage({ parameters, log, isAdmin: caller.isAdmin === true }), 200, {
       'cache-control': 'no-store',
     });
   });
@@ -98,10 +98,10 @@ function errorPage(message: string) {
 }
 
 /** Undefined after a short wait, or if Agent3 fails. */
-async function withinTimeout<Value>(asked: Promise<Value>): Promise<Value | undefined> {
-  asked.catch(() => {}); // it may fail after the timeout
+async function withinTimeout<Value>(result: Promise<Value>): Promise<Value | undefined> {
+  result.catch(() => {}); // it may fail after the timeout
   try {
-    return (await settlesWithin(CARD_WAIT_MS, asked)) ? await asked : undefined;
+    return (await settlesWithin(CARD_WAIT_MS, result)) ? await result : undefined;
   } catch (error) {
     if (error instanceof Agent3Error) return undefined;
     throw error;

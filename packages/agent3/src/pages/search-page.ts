@@ -6,31 +6,31 @@ import { priceText } from '../base/price-text.ts';
 import { countText, durationText, successText } from './figures.ts';
 import { badge, type Html, nextLink, page, rating, tagLink } from './layout.ts';
 
-export interface SearchPageOptions {
-  asked: URLSearchParams;
-  found: SearchPage;
+interface SearchPageOptions {
+  parameters: URLSearchParams;
+  result: SearchPage;
   health: HubHealth;
 }
 
-export function searchPage({ asked, found, health }: SearchPageOptions): Html {
-  const query = asked.get('query') ?? '';
+export function searchPage({ parameters, result, health }: SearchPageOptions): Html {
+  const query = parameters.get('query') ?? '';
   const { totalAgents, activeAgents, recentCalls, totalFeedback } = health.network;
   return page({
     title: query ? `${query} · Agent3` : 'Agent3: find, call and rate agents',
     content: html`
       <h1>Find an agent</h1>
       <p class="soft">A2A agents with their ratings, prices and success rates.</p>
-      ${form(asked)}
+      ${form(parameters)}
       <dl class="tiles">
         <div><dt>agents</dt><dd>${countText(totalAgents)}</dd></div>
         <div><dt>answering now</dt><dd>${countText(activeAgents)}</dd></div>
         <div><dt>calls in 24 hours</dt><dd>${countText(recentCalls)}</dd></div>
         <div><dt>ratings</dt><dd>${countText(totalFeedback)}</dd></div>
       </dl>
-      <h2>${headline(found, isFiltered(asked))}</h2>
-      ${found.agents.length === 0 ? html`<p class="panel">No agents match. Try other words, or fewer filters.</p>` : ''}
-      <ul class="agents">${found.agents.map(agentItem)}</ul>
-      ${nextLink({ path: '/', asked, cursor: found.nextCursor, text: 'More agents' })}`,
+      <h2>${headline(result, isFiltered(parameters))}</h2>
+      ${result.agents.length === 0 ? html`<p class="panel">No agents match. Try other words, or fewer filters.</p>` : ''}
+      <ul class="agents">${result.agents.map(agentItem)}</ul>
+      ${nextLink({ path: '/', parameters, cursor: result.nextCursor, text: 'More agents' })}`,
   });
 }
 
@@ -39,16 +39,18 @@ function headline({ totalFound, searchTime }: SearchPage, isSearch: boolean): st
   return `${countText(totalFound)} found in ${durationText(searchTime)}`;
 }
 
-function isFiltered(asked: URLSearchParams): boolean {
-  return [...asked].some(([name, value]) => name !== 'cursor' && value !== '');
+function isFiltered(parameters: URLSearchParams): boolean {
+  return [...parameters].some(([name, value]) => name !== 'cursor' && value !== '');
 }
 
-function form(asked: URLSearchParams): Html {
-  const given = (name: string) => asked.get(name) ?? '';
-  const hasFilters = [...asked].some(([name, value]) => !['query', 'cursor', 'limit'].includes(name) && value !== '');
+function form(parameters: URLSearchParams): Html {
+  const field = (name: string) => parameters.get(name) ?? '';
+  const hasFilters = [...parameters].some(
+    ([name, value]) => !['query', 'cursor', 'limit'].includes(name) && value !== '',
+  );
   return html`<form class="search panel" action="/" method="get" role="search">
     <div class="line">
-      <input type="search" name="query" value="${given('query')}" maxlength="500" aria-label="What the agent should do" placeholder="translate a contract, forecast the weather …">
+      <input type="search" name="query" value="${field('query')}" maxlength="500" aria-label="What the agent should do" placeholder="translate a contract, forecast the weather …">
       <button>Search</button>
     </div>
     <details ${hasFilters ? 'open' : ''}>
@@ -56,18 +58,18 @@ function form(asked: URLSearchParams): Html {
       <div class="filters">
         <label>Minimum rating
           <select name="minReputation">
-            ${['', '3', '4', '4.5'].map((value) => html`<option value="${value}" ${value === given('minReputation') ? 'selected' : ''}>${value || 'any'}</option>`)}
+            ${['', '3', '4', '4.5'].map((value) => html`<option value="${value}" ${value === field('minReputation') ? 'selected' : ''}>${value || 'any'}</option>`)}
           </select>
         </label>
-        <label>Maximum price per call (USD) <input type="number" name="maxPricePerCall" min="0" step="any" value="${given('maxPricePerCall')}"></label>
-        <label>Tags <input type="text" name="tags" value="${given('tags')}" placeholder="weather, german"></label>
+        <label>Maximum price per call (USD) <input type="number" name="maxPricePerCall" min="0" step="any" value="${field('maxPricePerCall')}"></label>
+        <label>Tags <input type="text" name="tags" value="${field('tags')}" placeholder="weather, german"></label>
         <label>Protocol
           <select name="protocols">
-            ${['', 'JSONRPC', 'HTTP+JSON', 'GRPC'].map((value) => html`<option value="${value}" ${value === given('protocols') ? 'selected' : ''}>${value || 'any'}</option>`)}
+            ${['', 'JSONRPC', 'HTTP+JSON', 'GRPC'].map((value) => html`<option value="${value}" ${value === field('protocols') ? 'selected' : ''}>${value || 'any'}</option>`)}
           </select>
         </label>
-        <label class="check"><input type="checkbox" name="verified" value="true" ${given('verified') === 'true' ? 'checked' : ''}> signature verified</label>
-        <label class="check"><input type="checkbox" name="healthy" value="true" ${given('healthy') === 'true' ? 'checked' : ''}> answering now</label>
+        <label class="check"><input type="checkbox" name="verified" value="true" ${field('verified') === 'true' ? 'checked' : ''}> signature verified</label>
+        <label class="check"><input type="checkbox" name="healthy" value="true" ${field('healthy') === 'true' ? 'checked' : ''}> answering now</label>
       </div>
     </details>
   </form>`;

@@ -1,4 +1,4 @@
-// The registry: registered agents, their records and credentials, search, limits, and the call log.
+// The registry: registered agents with their credentials, search, rate limits, saved tasks and the call log.
 
 import { VERSION } from '@pocket-agent/kit';
 import { openStore, type Store } from '@pocket-agent/store';
@@ -25,7 +25,7 @@ import type {
   StatisticsQuery,
 } from '../base/call-records.ts';
 import { cleanExcerpt } from '../base/clean-text.ts';
-import type { BudgetLimits, Directory, KnownTask, Spending } from '../bridge/directory.ts';
+import type { BudgetLimits, Directory, SavedTask, Spending } from '../bridge/directory.ts';
 import { CardChecks } from '../cards/card-checks.ts';
 import { CardSource } from '../cards/card-source.ts';
 import { openVault, type Vault } from '../credentials/vault.ts';
@@ -36,7 +36,7 @@ import { checkHealth, type HealthCheckOptions } from './agents/health-checks.ts'
 import { Registrations } from './agents/registrations.ts';
 import { readCallLog } from './records/call-log.ts';
 import { Receipts, recordCall } from './records/calls.ts';
-import { giveFeedback } from './records/feedback.ts';
+import { addFeedback } from './records/feedback.ts';
 import { hubHealth } from './records/hub-health.ts';
 import { type AgentRow, metricsOf, summaryOf } from './records/listing.ts';
 import { migrations } from './records/migrations.ts';
@@ -164,7 +164,7 @@ export class Registry implements Directory {
   }
 
   feedback(feedback: Feedback, caller: Caller): Promise<FeedbackResult> {
-    return giveFeedback(this.#store.db, feedback, { caller, receipts: this.#receipts, now: this.#now() });
+    return addFeedback(this.#store.db, feedback, { caller, receipts: this.#receipts, now: this.#now() });
   }
 
   find(agentId: string): Promise<ListedAgent | undefined> {
@@ -199,11 +199,11 @@ export class Registry implements Directory {
     return this.#receipts.write(call);
   }
 
-  saveTask(task: KnownTask): Promise<void> {
+  saveTask(task: SavedTask): Promise<void> {
     return saveTask(this.#store.db, task);
   }
 
-  task(taskHandle: string): Promise<KnownTask | undefined> {
+  task(taskHandle: string): Promise<SavedTask | undefined> {
     return findTask(this.#store.db, taskHandle, this.#now());
   }
 
@@ -265,7 +265,7 @@ class RecurringJob {
     this.#work = work;
   }
 
-  /** Does nothing while the previous run is still going on. */
+  /** Does nothing while the previous run has not ended. */
   start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;

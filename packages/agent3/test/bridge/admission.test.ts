@@ -54,7 +54,7 @@ test('an unknown agent and a reached rate limit are reported', async () => {
   const { bridge, directory, say } = setUp({ card: cardOf(url) });
   expect(await bridge.call({ agentId: 'unknown', message: 'hi' }, me)).toMatchObject({
     errorCode: 'AGENT_UNKNOWN',
-    error: 'Agent "unknown": there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.',
+    error: 'Agent "unknown": unknown agent. Find one with agent3_search, or in a terminal with agent3 search.',
   });
   directory.wait = 7;
   expect(await say('hello')).toMatchObject({ errorCode: 'RATE_LIMITED', metadata: { retryAfter: 7, retryCount: 0 } });

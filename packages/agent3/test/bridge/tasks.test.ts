@@ -201,7 +201,7 @@ test('task handles and context ids are valid for their caller and agent only', a
     expect(await bridge.task({ action, taskHandle }, you)).toMatchObject({ errorCode: 'TASK_UNKNOWN' });
   expect(await bridge.task({ action: 'reply', taskHandle, message: 'large' }, you)).toMatchObject({
     errorCode: 'TASK_UNKNOWN',
-    error: 'you have no such task. Use the taskHandle of a response.',
+    error: 'unknown taskHandle. Use one from a response.',
   });
   const call = { agentId: 'echo', message: 'hello' };
   for (const [request, caller] of [

@@ -31,8 +31,8 @@ test('unknown paths and invalid queries give an error page with the right status
   const hub = await startHub({ agent3: await open() });
   const cases: [string, number, string][] = [
     ['/agents/unknown', 404, 'There is no agent'],
-    ['/nowhere', 404, 'no such page'],
-    ['/assets/secret', 404, 'no such page'],
+    ['/nowhere', 404, 'Page not found'],
+    ['/assets/secret', 404, 'Page not found'],
     ['/?minReputation=9', 400, 'minReputation'],
   ];
   for (const [path, status, words] of cases) {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Caller } from '../../src/base/agent3.ts';
 import type { ListedAgent } from '../../src/base/agents.ts';
-import type { KnownTask } from '../../src/bridge/directory.ts';
+import type { SavedTask } from '../../src/bridge/directory.ts';
 import type { Registry } from '../../src/registry/registry.ts';
 import { v1Card } from '../fixtures/registry-cards.ts';
 import { alice, bob, callRecord, expectMigrated, makeOldDatabase, Setup } from '../fixtures/registry-setup.ts';
@@ -284,10 +284,10 @@ test('two registries of one file share limits', async () => {
 });
 
 test('a task is found until it expires, and keeps its owner', async () => {
-  const task: KnownTask = { taskHandle: 'h', agentId, caller: 'bob', taskId: 't', state: 'working', updatedAt: now };
+  const task: SavedTask = { taskHandle: 'h', agentId, caller: 'bob', taskId: 't', state: 'working', updatedAt: now };
   await registry.saveTask(task);
   expect(await registry.task('h')).toEqual(task);
-  const pushed: KnownTask = { ...task, caller: 'eve', state: 'completed', contextId: 'c', pushed: '{"a":1}' };
+  const pushed: SavedTask = { ...task, caller: 'eve', state: 'completed', contextId: 'c', pushed: '{"a":1}' };
   await registry.saveTask(pushed);
   expect(await registry.task('h')).toEqual({ ...pushed, caller: 'bob' });
   expect(await registry.task('other')).toBeUndefined();

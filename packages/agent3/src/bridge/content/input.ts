@@ -25,19 +25,19 @@ export function checkRequest(schema: z.ZodType, request: unknown): void {
 export async function readInput(request: CallRequest, card: CardJson, check: SchemaCheck): Promise<Part[]> {
   const { message, files = [], skillId } = request;
   const skill = skillOf(card, skillId);
-  const own = stringsIn(skill?.inputModes);
-  const modes = (own.length > 0 ? own : stringsIn(card.defaultInputModes)).map(normalized);
-  const mode = normalized(request.inputMode ?? 'text/plain');
+  const skillModes = stringsIn(skill?.inputModes);
+  const modes = (skillModes.length > 0 ? skillModes : stringsIn(card.defaultInputModes)).map(normalize);
+  const mode = normalize(request.inputMode ?? 'text/plain');
   const parts: Part[] = files.map(({ name, mediaType, base64 }) => ({ raw: base64, mediaType, filename: name }));
-  const takes = (one: string) => modes.length === 0 || modes.some((pattern) => accepts(pattern, one));
+  const isAccepted = (type: string) => modes.length === 0 || modes.some((pattern) => matches(pattern, type));
   const schema = inputSchemaOf(card, skill);
   if (message.trim() !== '') {
     const part = messagePart(message, mode);
-    const isUsable = takes(mode) || (schema !== undefined && mode === 'text/plain');
-    const payload = { schema: schema ?? {}, check, takesJson: takes('application/json') };
+    const isUsable = isAccepted(mode) || (schema !== undefined && mode === 'text/plain');
+    const payload = { schema: schema ?? {}, check, acceptsJson: isAccepted('application/json') };
     parts.unshift(schema && isUsable ? await payloadOf(part, payload) : part);
   }
-  const refused = parts.map(({ mediaType = '' }) => normalized(mediaType)).find((one) => !takes(one));
+  const refused = parts.map(({ mediaType = '' }) => normalize(mediaType)).find((type) => !isAccepted(type));
   if (refused !== undefined) throw invalid(`it accepts ${modes.join(', ')}, not ${refused}`);
   return parts;
 }
@@ -53,7 +53,7 @@ function skillOf(card: CardJson, skillId: string | undefined): Record<string, un
 
 function messagePart(message: string, mode: string): Part {
   if (mode === 'application/json') {
-    const data = parsed(message);
+    const data = parseJson(message);
     if (isTooDeep(data)) throw invalid(`the message is nested more than ${MAX_DEPTH} levels deep`);
     return { data, mediaType: mode };
   }
@@ -62,7 +62,7 @@ function messagePart(message: string, mode: string): Part {
   return { text: message, mediaType: mode };
 }
 
-function parsed(message: string): unknown {
+function parseJson(message: string): unknown {
   try {
     return JSON.parse(message);
   } catch {
@@ -70,12 +70,12 @@ function parsed(message: string): unknown {
   }
 }
 
-function normalized(mode: string): string {
+function normalize(mode: string): string {
   const name = (mode.split(';')[0] ?? '').trim().toLowerCase();
   return shortNames[name] ?? name;
 }
 
-function accepts(pattern: string, mode: string): boolean {
+function matches(pattern: string, mode: string): boolean {
   if (pattern === '*' || pattern === '*/*') return true;
   return pattern.endsWith('/*') ? mode.startsWith(pattern.slice(0, -1)) : pattern === mode;
 }

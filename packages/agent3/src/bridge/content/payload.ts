@@ -11,17 +11,17 @@ type Schema = Record<string, unknown>;
 interface PayloadOptions {
   schema: Schema;
   check: SchemaCheck;
-  /** Whether its card lists application/json. */
-  takesJson: boolean;
+  /** Whether the card lists application/json. */
+  acceptsJson: boolean;
 }
 
 const MAX_PROBLEM_LENGTH = 300;
 const MAX_SCHEMA_LENGTH = 2000;
 const JSON_TYPE = 'application/json';
 /** Common names of properties for plain text. */
-const messageNames = ['message', 'text', 'query', 'prompt', 'input', 'question', 'task', 'content'];
+const textPropertyNames = ['message', 'text', 'query', 'prompt', 'input', 'question', 'task', 'content'];
 
-export async function payloadOf(part: Part, { schema, check, takesJson }: PayloadOptions): Promise<Part> {
+export async function payloadOf(part: Part, { schema, check, acceptsJson }: PayloadOptions): Promise<Part> {
   const { text } = part;
   if (text === undefined) {
     const problem = await check(schema, part.data);
@@ -29,9 +29,9 @@ export async function payloadOf(part: Part, { schema, check, takesJson }: Payloa
     throw refused(`the message does not match its schema: ${cleanLine(problem, MAX_PROBLEM_LENGTH)}`, schema);
   }
   if (allowsString(schema) && (await check(schema, text)) === undefined) return part;
-  for (const data of [parsedObject(text), asProperty(text, schema)])
+  for (const data of [parseObject(text), asProperty(text, schema)])
     if (data && (await check(schema, data)) === undefined)
-      return takesJson
+      return acceptsJson
         ? { data, mediaType: JSON_TYPE }
         : { text: JSON.stringify(data), mediaType: part.mediaType ?? 'text/plain' };
   throw refused('the message does not match its schema. Send matching JSON, with inputMode application/json', schema);
@@ -50,7 +50,9 @@ function asProperty(text: string, schema: Schema): Record<string, string> | unde
   const required = stringsIn(schema.required);
   const [only] = required.length > 0 ? required : names;
   const isOnly = required.length === 1 || (required.length === 0 && names.length === 1);
-  const name = isOnly ? only : messageNames.find((one) => required.length === 0 && names.includes(one));
+  const name = isOnly
+    ? only
+    : textPropertyNames.find((candidate) => required.length === 0 && names.includes(candidate));
   return name !== undefined && names.includes(name) ? { [name]: text } : undefined;
 }
 
@@ -58,7 +60,7 @@ function isText(property: unknown): boolean {
   return isRecord(property) && (property.type === 'string' || '$ref' in property);
 }
 
-function parsedObject(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isRecord(value) && !isTooDeep(value) ? value : undefined;

@@ -12,13 +12,19 @@ export interface ResultLimits {
 
 const MAX_DEPTH = 50;
 
-export function resultOf(collected: TaskCollector, limits: ResultLimits, redactor: Redactor): CallResult | undefined {
+export function buildResult(
+  collected: TaskCollector,
+  limits: ResultLimits,
+  redactor: Redactor,
+): CallResult | undefined {
   const { message, artifacts, status, state } = collected;
   const isAnswer = message !== undefined || state === 'completed';
   // the texts of an artifact are chunks of one text; those of a message are separate
-  const made = artifacts.map(({ name, parts }) => parts.map((part) => ({ ...part, filename: part.filename ?? name })));
-  const said = message ?? (made.length === 0 && isAnswer ? status?.message : undefined);
-  const groups = said ? said.parts.map((part) => [part]) : made;
+  const artifactParts = artifacts.map(({ name, parts }) =>
+    parts.map((part) => ({ ...part, filename: part.filename ?? name })),
+  );
+  const answer = message ?? (artifactParts.length === 0 && isAnswer ? status?.message : undefined);
+  const groups = answer ? answer.parts.map((part) => [part]) : artifactParts;
   if (groups.length === 0 && !isAnswer) return undefined;
   const result = new ResultBuilder(limits, redactor).build(groups);
   return collected.isTruncated ? { ...result, truncated: true } : result;
@@ -37,13 +43,13 @@ export function textOf(parts: readonly Part[], redactor: Redactor, maxLength: nu
 
 class ResultBuilder {
   readonly #redactor: Redactor;
-  #room: number;
-  #parts: number;
+  #remainingBytes: number;
+  #remainingParts: number;
   #isTruncated = false;
 
   constructor({ bytes, parts }: ResultLimits, redactor: Redactor) {
-    this.#room = bytes;
-    this.#parts = parts;
+    this.#remainingBytes = bytes;
+    this.#remainingParts = parts;
     this.#redactor = redactor;
   }
 
@@ -54,7 +60,7 @@ class ResultBuilder {
     for (const group of groups) {
       const chunks: string[] = [];
       for (const part of group) {
-        if (this.#parts-- <= 0) this.#isTruncated = true;
+        if (this.#remainingParts-- <= 0) this.#isTruncated = true;
         else if (part.text !== undefined) chunks.push(part.text);
         else if (part.data !== undefined) this.#data(part.data, data);
         else files.push(this.#file(part));
@@ -72,26 +78,26 @@ class ResultBuilder {
   }
 
   #text(text: string): string {
-    const near = this.#room * 4;
-    if (near < text.length) this.#isTruncated = true;
-    const cleaned = this.#redactor.beginning(text, near);
+    const maxLength = this.#remainingBytes * 4;
+    if (maxLength < text.length) this.#isTruncated = true;
+    const cleaned = this.#redactor.beginning(text, maxLength);
     const bytes = Buffer.byteLength(cleaned);
-    if (bytes <= this.#room) {
-      this.#room -= bytes;
+    if (bytes <= this.#remainingBytes) {
+      this.#remainingBytes -= bytes;
       return cleaned;
     }
     this.#isTruncated = true;
     const kept = Buffer.from(cleaned)
-      .subarray(0, this.#room)
+      .subarray(0, this.#remainingBytes)
       .toString()
       .replace(/\ufffd+$/, '');
-    this.#room = 0;
+    this.#remainingBytes = 0;
     return kept;
   }
 
   #data(value: unknown, into: unknown[]): void {
     const cleaned = this.#cleanData(value, 0);
-    if (this.#take(Buffer.byteLength(JSON.stringify(cleaned)))) into.push(cleaned);
+    if (this.#reserve(Buffer.byteLength(JSON.stringify(cleaned)))) into.push(cleaned);
   }
 
   #file({ filename, mediaType, raw, url }: Part): NonNullable<CallResult['files']>[number] {
@@ -100,17 +106,17 @@ class ResultBuilder {
       mediaType: this.#line(mediaType ?? 'application/octet-stream'),
     };
     if (url !== undefined) return { ...file, ...(isWebUrl(url) ? { url: this.#redactor.redact(url) } : {}) };
-    if (raw === undefined || !this.#take(raw.length)) return file;
+    if (raw === undefined || !this.#reserve(raw.length)) return file;
     const bytes = Buffer.from(raw, 'base64');
     return this.#redactor.holdsSecret(bytes) ? file : { ...file, base64: bytes.toString('base64') };
   }
 
-  #take(bytes: number): boolean {
-    if (bytes > this.#room) {
+  #reserve(bytes: number): boolean {
+    if (bytes > this.#remainingBytes) {
       this.#isTruncated = true;
       return false;
     }
-    this.#room -= bytes;
+    this.#remainingBytes -= bytes;
     return true;
   }
 

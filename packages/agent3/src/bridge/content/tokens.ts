@@ -6,7 +6,7 @@ import { isRecord } from '@pocket-agent/kit';
 /** Typical for English text and JSON; other languages need more tokens. */
 const BYTES_PER_TOKEN = 4;
 
-export interface TokenUse {
+interface TokenUse {
   count: number;
   isEstimate: boolean;
 }
@@ -16,8 +16,8 @@ export function tokensOf(collected: TaskCollector, inputTokens: number): TokenUs
   if (reported !== undefined) return { count: reported, isEstimate: false };
   const { message, status, artifacts } = collected;
   if (message === undefined && status === undefined) return undefined;
-  const answered = [message ?? status?.message, ...artifacts].flatMap((part) => part?.parts ?? []);
-  return { count: inputTokens + estimatedTokens(answered), isEstimate: true };
+  const contents = [message ?? status?.message, ...artifacts].flatMap((part) => part?.parts ?? []);
+  return { count: inputTokens + estimatedTokens(contents), isEstimate: true };
 }
 
 /** Counts text and data only; how files count depends on the model. */
@@ -55,9 +55,9 @@ function partsOf(update: Update): readonly Part[] {
 
 /** A2A has no field for usage, so the common names are tried. */
 function tokensIn(metadata: readonly Metadata[]): number | undefined {
-  for (const found of metadata.toReversed()) {
-    const usage = isRecord(found.usage) ? found.usage : found;
-    const total = [found.tokensUsed, usage.totalTokens, usage.total_tokens].find(isCount);
+  for (const fields of metadata.toReversed()) {
+    const usage = isRecord(fields.usage) ? fields.usage : fields;
+    const total = [fields.tokensUsed, usage.totalTokens, usage.total_tokens].find(isCount);
     if (total !== undefined) return total;
     const input = usage.inputTokens ?? usage.input_tokens;
     const output = usage.outputTokens ?? usage.output_tokens;

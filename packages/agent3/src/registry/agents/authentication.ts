@@ -1,4 +1,4 @@
-// What authentication a call needs and whether the vault has it, without secrets.
+// The authentication that a call needs, and whether credentials for it are registered; never a secret.
 
 import { isRecord } from '@pocket-agent/kit';
 import type { Credential, Invocation, ListedAgent } from '../../base/agents.ts';

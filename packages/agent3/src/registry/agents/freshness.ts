@@ -19,7 +19,7 @@ const RETRY_MS = 60_000;
 const RENEW_INTERVAL_MS = 5_000;
 const MAX_RENEWED = 10_000;
 
-export interface FreshnessOptions {
+interface FreshnessOptions {
   db: Kysely<RegistrySchema>;
   source: CardSource;
   checks: CardChecks;
@@ -48,7 +48,7 @@ export class Freshness {
     if (!row || row.card_url === null) return row && listedAgent(row);
     if (row.fresh_until > this.#options.now()) return this.#oldCard(row);
     try {
-      // the signal ends only this wait; the request goes on for other callers
+      // the signal ends only this wait; the request continues for other callers
       const refreshing = this.refresh(row);
       await (signal ? abortable(refreshing, signal) : refreshing);
     } catch (cause) {
@@ -92,8 +92,8 @@ export class Freshness {
 
   /** Throws if the card cannot be fetched or is invalid; the old one stays. */
   refresh(row: AgentRow): Promise<void> {
-    const known = this.#refreshing.get(row.id);
-    if (known) return known;
+    const running = this.#refreshing.get(row.id);
+    if (running) return running;
     const refreshing = this.#refresh(row).finally(() => this.#refreshing.delete(row.id));
     this.#refreshing.set(row.id, refreshing);
     return refreshing;

@@ -52,7 +52,7 @@ async function check(options: HealthCheckOptions, row: AgentRow): Promise<void> 
   const { db, now, intervalMs, signal } = options;
   const isUp = await answers(options, row).catch(() => false);
   if (!isUp && signal.aborted) {
-    // the check was cut short; another hub may repeat it immediately
+    // the check was aborted; another hub may repeat it immediately
     await db.updateTable('agent3_agents').set({ health_leased_until: 0 }).where('id', '=', row.id).execute();
     return;
   }

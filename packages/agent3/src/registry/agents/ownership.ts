@@ -7,14 +7,14 @@ import { OWNER_EXTENSION, ownersOf } from '../../cards/card.ts';
 import type { CheckedCard } from '../../cards/card-checks.ts';
 import { type AgentRow, parse } from '../records/listing.ts';
 
-/** Returns whether the caller takes the agent over from another owner, because its card names the caller. */
-export function checkRight(known: AgentRow | undefined, { url, card }: CheckedCard, caller: Caller): boolean {
+/** True if the caller takes the agent over from another owner, because the card names the caller as an owner. */
+export function checkRight(registered: AgentRow | undefined, { url, card }: CheckedCard, caller: Caller): boolean {
   const owners = url === undefined ? undefined : ownersOf(card);
   if (owners && !owners.includes(caller.id) && !caller.isAdmin)
     throw new Agent3Error('FORBIDDEN', 'The card of this agent lists its owners, and you are not one of them');
-  if (!known || known.owner === caller.id) return false;
+  if (!registered || registered.owner === caller.id) return false;
   if (owners?.includes(caller.id)) return true;
-  checkOwner(known.owner, caller);
+  checkOwner(registered.owner, caller);
   return false;
 }
 
@@ -22,11 +22,11 @@ export function checkOwner(owner: string, caller: Caller): void {
   if (owner !== caller.id && !caller.isAdmin) throw notTheOwner();
 }
 
-export function checkPrice(price: string | undefined, wanted: Price | undefined): void {
-  if (price === undefined || !wanted) return;
-  const before = parse<Price>(price);
-  const isKept = (part: 'perCall' | 'perMinute' | 'perToken') => (wanted[part] ?? 0) >= (before[part] ?? 0);
-  if (wanted.currency === before.currency && isKept('perCall') && isKept('perMinute') && isKept('perToken')) return;
+export function checkPrice(registered: string | undefined, price: Price | undefined): void {
+  if (registered === undefined || !price) return;
+  const before = parse<Price>(registered);
+  const isKept = (part: 'perCall' | 'perMinute' | 'perToken') => (price[part] ?? 0) >= (before[part] ?? 0);
+  if (price.currency === before.currency && isKept('perCall') && isKept('perMinute') && isKept('perToken')) return;
   throw new Agent3Error(
     'FORBIDDEN',
     `Only a person may lower the price of an agent (${priceText(before)}): agent3 register URL --price USD`,

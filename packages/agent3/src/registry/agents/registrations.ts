@@ -3,7 +3,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Caller } from '../../base/agent3.ts';
 import type { CardJson, Credential, Price, RateLimit, Registration } from '../../base/agents.ts';
 import { digestOf } from '../../base/canonical-json.ts';
-import { inputChecked } from '../../base/check-input.ts';
+import { checkInput } from '../../base/check-input.ts';
 import { registerRequest } from '../../base/requests.ts';
 import { addressesOf } from '../../cards/addresses.ts';
 import { type Card, hostsOf, protocolsOf, tagsOf, titleOf } from '../../cards/card.ts';
@@ -51,7 +51,7 @@ interface WrittenCard {
   card: Card;
 }
 
-export interface RegistrationsOptions {
+interface RegistrationsOptions {
   db: Kysely<RegistrySchema>;
   index: TextIndex;
   vocabulary: Vocabulary;
@@ -70,9 +70,9 @@ export class Registrations {
 
   /** Returns the id of the agent. Registering the same card URL again changes only the given fields. */
   async register(registration: Registration, caller: Caller): Promise<string> {
-    const { cardUrl, card: given, ...envelope } = inputChecked(registerRequest, registration);
+    const { cardUrl, card, ...envelope } = checkInput(registerRequest, registration);
     const { checks } = this.#options;
-    const checked = cardUrl === undefined ? await checks.check(given ?? {}) : await checks.fetch(cardUrl);
+    const checked = cardUrl === undefined ? await checks.check(card ?? {}) : await checks.fetch(cardUrl);
     return this.#write(checked, envelope, caller);
   }
 
@@ -87,11 +87,11 @@ export class Registrations {
     await this.#learn(written);
   }
 
-  /** Keeps the agent's track record, so that registering it anew does not clear bad ratings. */
+  /** Keeps the agent's track record, so that registering it again does not clear bad ratings. */
   async unregister({ id }: AgentRow, caller: Caller): Promise<void> {
     const { db, index } = this.#options;
     await db.transaction().execute(async (transaction) => {
-      // read again: SQLite reuses row numbers, so the number may belong to another owner's agent by now
+      // read again: SQLite reuses row numbers, so by now the number may belong to another owner's agent
       const row = await transaction
         .selectFrom('agent3_agents')
         .select(['number', 'owner'])
@@ -156,7 +156,7 @@ export class Registrations {
     { checked, envelope, caller }: { checked: CheckedCard; envelope: Envelope; caller: Caller },
   ): Promise<{ id: string }> {
     const identity = identityOf(checked, caller);
-    const known = await agentWith(transaction, identity);
+    const known = await findByIdentity(transaction, identity);
     const isTakenOver = checkRight(known, checked, caller);
     if (envelope.mayLowerPrice === false && !isTakenOver)
       await this.#checkNotCheaper(transaction, { known, checked, caller, price: envelope.price });
@@ -175,8 +175,8 @@ export class Registrations {
     await this.#putParts(transaction, { number: row.number, checked, tags });
     const { credentials } = this.#options;
     if (isTakenOver) await credentials.remove(transaction, row);
-    const { credentials: given } = envelope;
-    if (given) await credentials.put(transaction, row, { credentials: given, hosts: hostsOf(checked.card) });
+    if (envelope.credentials)
+      await credentials.put(transaction, row, { credentials: envelope.credentials, hosts: hostsOf(checked.card) });
     return row;
   }
 
@@ -234,7 +234,7 @@ export class Registrations {
   }
 }
 
-function agentWith(transaction: Transaction<RegistrySchema>, identity: string): Promise<AgentRow | undefined> {
+function findByIdentity(transaction: Transaction<RegistrySchema>, identity: string): Promise<AgentRow | undefined> {
   return transaction.selectFrom('agent3_agents').selectAll().where('identity', '=', identity).executeTakeFirst();
 }
 

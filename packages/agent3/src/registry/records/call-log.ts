@@ -4,21 +4,21 @@ import type { Caller } from '../../base/agent3.ts';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import type { CallLog, CallLogEntry, CallLogQuery } from '../../base/call-records.ts';
 import type { CallErrorCode, TaskStateName } from '../../base/calls.ts';
-import { canBeKey, inputChecked } from '../../base/check-input.ts';
+import { canBeKey, checkInput } from '../../base/check-input.ts';
 import { callLogRequest } from '../../base/requests.ts';
 import type { CallTable, RegistrySchema } from './schema.ts';
 
 export async function readCallLog(db: Kysely<RegistrySchema>, query: CallLogQuery, reader: Caller): Promise<CallLog> {
-  const { agentId, userAgentId, caller, limit, cursor } = inputChecked(callLogRequest, query);
-  const whose = caller ?? (reader.isAdmin ? undefined : reader.id);
-  if (whose !== undefined && whose !== reader.id && !reader.isAdmin)
+  const { agentId, userAgentId, caller, limit, cursor } = checkInput(callLogRequest, query);
+  const owner = caller ?? (reader.isAdmin ? undefined : reader.id);
+  if (owner !== undefined && owner !== reader.id && !reader.isAdmin)
     throw new Agent3Error('FORBIDDEN', 'Only an admin may read the calls of other owners');
   const before = cursor === undefined ? undefined : readCursor(cursor);
-  const filters = { agent_id: agentId, user_agent_id: userAgentId, caller: whose };
-  const given = Object.entries(filters).flatMap(([column, value]) =>
+  const filters = { agent_id: agentId, user_agent_id: userAgentId, caller: owner };
+  const conditions = Object.entries(filters).flatMap(([column, value]) =>
     value === undefined ? [] : [{ column: column as keyof typeof filters, value }],
   );
-  if (!given.every(({ value }) => canBeKey(value))) return { calls: [] };
+  if (!conditions.every(({ value }) => canBeKey(value))) return { calls: [] };
   let rows = db
     .selectFrom('agent3_calls')
     .leftJoin('agent3_agents', 'agent3_agents.id', 'agent3_calls.agent_id')
@@ -27,7 +27,7 @@ export async function readCallLog(db: Kysely<RegistrySchema>, query: CallLogQuer
     .orderBy('started_at', 'desc')
     .orderBy('call_id', 'desc')
     .limit(limit + 1);
-  for (const { column, value } of given) rows = rows.where(`agent3_calls.${column}`, '=', value);
+  for (const { column, value } of conditions) rows = rows.where(`agent3_calls.${column}`, '=', value);
   if (before)
     rows = rows.where(({ or, and, eb }) =>
       or([

@@ -4,7 +4,7 @@ import type { Caller } from '../../base/agent3.ts';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import type { Review } from '../../base/agents.ts';
 import type { Feedback, FeedbackResult } from '../../base/call-records.ts';
-import { inputChecked } from '../../base/check-input.ts';
+import { checkInput } from '../../base/check-input.ts';
 import { cleanExcerpt, cleanLine } from '../../base/clean-text.ts';
 import { ratedCall } from '../../base/requests.ts';
 import { countsForAgent, type Receipts, rowCountsForAgent, updateRecord } from './calls.ts';
@@ -23,7 +23,7 @@ interface RatingContext {
   now: number;
 }
 
-/** A rating, before it is known how much it weighs. */
+/** A rating whose weight is not known yet. */
 interface Rating {
   callId: string;
   agentId: string;
@@ -33,17 +33,17 @@ interface Rating {
   now: number;
 }
 
-export async function giveFeedback(db: Database, given: Feedback, context: RatingContext): Promise<FeedbackResult> {
-  const { agentId, rating, feedback, receipt, userAgentId: named } = inputChecked(ratedCall, given);
+export async function addFeedback(db: Database, input: Feedback, context: RatingContext): Promise<FeedbackResult> {
+  const { agentId, rating, feedback, receipt, userAgentId: statedId } = checkInput(ratedCall, input);
   const { caller, receipts, now } = context;
   const callId = receipts.read(receipt, agentId, caller.id);
   if (callId === undefined) throw invalidReceipt('is not for one of your calls to this agent');
   return db.transaction().execute(async (transaction) => {
-    const userAgentId = raterOf(await userAgentOfCall(transaction, callId), named);
+    const userAgentId = raterOf(await userAgentOfCall(transaction, callId), statedId);
     const text = cleanExcerpt(feedback, MAX_TEXT_LENGTH);
-    const rated = { callId, agentId, rating, text, rater: { caller, userAgentId }, now };
+    const entry = { callId, agentId, rating, text, rater: { caller, userAgentId }, now };
     await lockAgent(transaction, agentId);
-    return addRating(transaction, rated);
+    return addRating(transaction, entry);
   });
 }
 
@@ -60,11 +60,11 @@ async function userAgentOfCall(db: Database, callId: string): Promise<string | n
   return call.user_agent_id;
 }
 
-async function addRating(db: Transaction<RegistrySchema>, given: Rating): Promise<FeedbackResult> {
-  const { agentId, rating, rater, now } = given;
+async function addRating(db: Transaction<RegistrySchema>, entry: Rating): Promise<FeedbackResult> {
+  const { agentId, rating, rater, now } = entry;
   const counts = (await isOwn(db, rater, agentId)) ? 0 : 1;
   const weight = counts * ageWeight(now) * raterWeight(await recordOfRater(db, rater, agentId));
-  await insertRating(db, given, counts);
+  await insertRating(db, entry, counts);
   const rated = await updateRecord(db, {
     agentId,
     now,
@@ -86,8 +86,8 @@ async function addRating(db: Transaction<RegistrySchema>, given: Rating): Promis
   };
 }
 
-async function insertRating(db: Database, given: Rating, counts: 0 | 1): Promise<void> {
-  const { callId, agentId, rating, text, rater, now } = given;
+async function insertRating(db: Database, entry: Rating, counts: 0 | 1): Promise<void> {
+  const { callId, agentId, rating, text, rater, now } = entry;
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('agent3_feedback')
     .values({
@@ -125,14 +125,14 @@ interface Rater {
   userAgentId: string | undefined;
 }
 
-function raterOf(called: string | null, named: string | undefined): string | undefined {
-  const given = named === undefined ? '' : cleanLine(named, MAX_NAME_LENGTH);
-  if (called !== null && given !== '' && given !== called)
+function raterOf(recordedId: string | null, statedId: string | undefined): string | undefined {
+  const stated = statedId === undefined ? '' : cleanLine(statedId, MAX_NAME_LENGTH);
+  if (recordedId !== null && stated !== '' && stated !== recordedId)
     throw new Agent3Error(
       'INPUT_INVALID',
-      'userAgentId: the call was made with a different one; omit it, or use the one of the call',
+      'userAgentId: the call was made with another id; omit it, or use the id of the call',
     );
-  return called ?? (given === '' ? undefined : given);
+  return recordedId ?? (stated === '' ? undefined : stated);
 }
 
 /** The experience of a named agent consists of its own calls; without a name, all calls of the caller count. */

@@ -50,7 +50,7 @@ export class RateLimits {
         const windowMs = perSeconds * 1_000;
         const kept = parse<Uses>(row?.uses ?? '[]').filter(([time]) => time > now - windowMs);
         const wait = waitFor(kept, { calls, windowMs, now });
-        const next = wait === undefined ? counted(kept, now, calls > MAX_SLOTS ? windowMs / MAX_SLOTS : 1) : kept;
+        const next = wait === undefined ? addUse(kept, now, calls > MAX_SLOTS ? windowMs / MAX_SLOTS : 1) : kept;
         return { wait, change: { key, uses: JSON.stringify(next), expires_at: now + 2 * windowMs }, kept };
       });
       const waits = states.flatMap(({ wait }) => wait ?? []);
@@ -83,7 +83,7 @@ function waitFor(uses: Uses, window: { calls: number; windowMs: number; now: num
   return Math.ceil(window.windowMs / 1_000);
 }
 
-function counted(uses: Uses, now: number, slotMs: number): Uses {
+function addUse(uses: Uses, now: number, slotMs: number): Uses {
   const end = Math.ceil(now / slotMs) * slotMs;
   const last = uses.at(-1);
   if (last && last[0] >= end) return [...uses.slice(0, -1), [last[0], last[1] + 1]];

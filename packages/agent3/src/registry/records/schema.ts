@@ -78,7 +78,7 @@ export interface CallTable {
   response_digest: string | null;
 }
 
-export interface FeedbackTable {
+interface FeedbackTable {
   call_id: string;
   agent_id: string;
   rater: string;
@@ -96,7 +96,7 @@ export type FormerTable = Pick<
   'identity' | 'id' | 'calls' | 'successes' | 'latency' | 'rating_count' | 'rating_sum' | 'rating_weight'
 >;
 
-export interface TaskTable {
+interface TaskTable {
   task_handle: string;
   agent_id: string;
   caller: string;

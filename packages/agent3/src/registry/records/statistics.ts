@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import type { CallStatistics, Statistics, StatisticsQuery } from '../../base/call-records.ts';
-import { canBeKey, inputChecked } from '../../base/check-input.ts';
+import { canBeKey, checkInput } from '../../base/check-input.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const MAX_BUCKETS = 1_000;
@@ -30,7 +30,7 @@ const sums = sql`count(*) as calls, cast(coalesce(sum(success), 0) as bigint) as
   sum(cost) as cost, avg(response_time) as time`;
 
 export async function callStatistics(db: Kysely<RegistrySchema>, input: StatisticsQuery): Promise<Statistics> {
-  const { agentId, since, until, bucketMs } = inputChecked(statisticsQuery, input);
+  const { agentId, since, until, bucketMs } = checkInput(statisticsQuery, input);
   const within = sql`started_at >= ${Math.floor(since)} and started_at < ${Math.floor(until)}
     ${agentId === undefined ? sql`` : sql`and agent3_calls.agent_id = ${agentId}`}`;
   const total = await sql<Sums>`select ${sums} from agent3_calls where ${within}`.execute(db);
@@ -48,13 +48,13 @@ export async function callStatistics(db: Kysely<RegistrySchema>, input: Statisti
           order by calls desc, agent_id`.execute(db)
       : { rows: [] };
   return {
-    total: shown(total.rows[0] ?? { calls: 0, successes: 0, cost: 0, time: 0 }),
-    buckets: buckets.rows.map((row) => ({ start: row.start, ...shown(row) })),
-    agents: agents.rows.map((row) => ({ agentId: row.agent_id, name: row.name ?? row.agent_id, ...shown(row) })),
+    total: toStatistics(total.rows[0] ?? { calls: 0, successes: 0, cost: 0, time: 0 }),
+    buckets: buckets.rows.map((row) => ({ start: row.start, ...toStatistics(row) })),
+    agents: agents.rows.map((row) => ({ agentId: row.agent_id, name: row.name ?? row.agent_id, ...toStatistics(row) })),
   };
 }
 
-function shown({ calls, successes, cost, time }: Sums): CallStatistics {
+function toStatistics({ calls, successes, cost, time }: Sums): CallStatistics {
   return {
     calls,
     successes,

@@ -1,13 +1,13 @@
-// Tasks that callers may come back to, kept for seven days.
+// Saved tasks of callers, kept for seven days.
 import { taskStates } from '@pocket-agent/a2a/client';
 import type { Kysely } from 'kysely';
 import { canBeKey } from '../../base/check-input.ts';
-import type { KnownTask } from '../../bridge/directory.ts';
+import type { SavedTask } from '../../bridge/directory.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const KEPT_MS = 7 * 86_400_000;
 
-export async function saveTask(db: Kysely<RegistrySchema>, task: KnownTask): Promise<void> {
+export async function saveTask(db: Kysely<RegistrySchema>, task: SavedTask): Promise<void> {
   const change = {
     task_id: task.taskId,
     context_id: task.contextId ?? null,
@@ -28,7 +28,7 @@ export async function findTask(
   db: Kysely<RegistrySchema>,
   taskHandle: string,
   now: number,
-): Promise<KnownTask | undefined> {
+): Promise<SavedTask | undefined> {
   if (!canBeKey(taskHandle)) return undefined;
   const row = await db
     .selectFrom('agent3_tasks')

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import type { SearchQuery } from '../../base/agents.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { inputChecked } from '../../base/check-input.ts';
+import { checkInput } from '../../base/check-input.ts';
 import { searchRequest } from '../../base/requests.ts';
 import type { AgentRow } from '../records/listing.ts';
 import { scoreOf, standingOf, trackRecordColumns } from '../records/ranking.ts';
@@ -28,7 +28,7 @@ const MAX_SIMILAR = 20;
 
 type Database = Kysely<RegistrySchema>;
 
-export interface FoundAgents {
+interface FoundAgents {
   rows: AgentRow[];
   totalFound: number;
   nextCursor?: string;
@@ -63,7 +63,7 @@ export class Search {
 
   /** `totalFound` is exact up to the number that can be ranked by text. A cursor is valid for its query only. */
   async find(input: SearchQuery): Promise<FoundAgents> {
-    const { query, limit, cursor, filters = {} } = inputChecked(searchRequest, input);
+    const { query, limit, cursor, filters = {} } = checkInput(searchRequest, input);
     const offset = cursor === undefined ? 0 : readCursor(cursor, { query, filters });
     const { candidates, total } = await this.#matches(queryWords(query), filters);
     const numbers = await this.#ranked(await this.#withSimilarity(candidates, query, filters));
@@ -93,14 +93,14 @@ export class Search {
   }
 
   async #partialMatches(query: TextQuery, filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
-    let wanted = query;
+    let narrowed = query;
     let total = await this.#candidates.count(query, filters);
     if (total > this.#maxRanked) {
       const rarer = await this.#groupsWithFewMatches(query, filters);
-      if (rarer.length > 0) wanted = { ...query, groups: rarer };
-      total = await this.#candidates.count(wanted, filters);
+      if (rarer.length > 0) narrowed = { ...query, groups: rarer };
+      total = await this.#candidates.count(narrowed, filters);
     }
-    return { candidates: await this.#bestMatches(wanted, filters, total), total: Math.min(total, this.#maxRanked) };
+    return { candidates: await this.#bestMatches(narrowed, filters, total), total: Math.min(total, this.#maxRanked) };
   }
 
   async #bestMatches(query: TextQuery, filters: Filters, total: number): Promise<Candidate[]> {

@@ -41,15 +41,15 @@ export class SemanticIndex {
 
   /** Similarity to the query, 0 to 1, of the candidates and, in a small registry, of all other agents. */
   async similarity(query: string, candidates: readonly number[]): Promise<Map<number, number>> {
-    const [wanted] = await this.#vectors([query]);
-    if (!wanted) return new Map();
+    const [queryVector] = await this.#vectors([query]);
+    if (!queryVector) return new Map();
     const { total } = await this.#db
       .selectFrom('agent3_vectors')
       .select(({ fn }) => fn.countAll<number>().as('total'))
       .executeTakeFirstOrThrow();
     const all = this.#db.selectFrom('agent3_vectors').selectAll();
     const rows = await (total <= MAX_COMPARED ? all : all.where('agent_number', 'in', [...candidates, 0])).execute();
-    return new Map(rows.map(({ agent_number, vector }) => [agent_number, cosine(wanted, decoded(vector))]));
+    return new Map(rows.map(({ agent_number, vector }) => [agent_number, cosine(queryVector, decodeVector(vector))]));
   }
 
   async #vectors(texts: readonly string[]): Promise<readonly Float32Array[]> {
@@ -61,7 +61,7 @@ export class SemanticIndex {
   }
 }
 
-function decoded(vector: string): Float32Array {
+function decodeVector(vector: string): Float32Array {
   return new Float32Array(new Uint8Array(Buffer.from(vector, 'base64')).buffer);
 }
 

@@ -36,7 +36,7 @@ export function textsOf(card: Card, tags: readonly string[]): IndexedText {
   };
 }
 
-/** The text that the embedding model gets. */
+/** The text for the embedding model. */
 export function embeddingText({ name, description, skills }: Card): string {
   return [name, description, ...skills.map((skill) => `${skill.name}: ${skill.description}`)].join('. ');
 }
@@ -64,9 +64,9 @@ export interface TextIndex {
 
 const ftsExpression = ({ groups, join, labels, inTitle }: TextQuery) => {
   const anyOf = (words: readonly string[]) => `(${words.map((word) => `"${word}"`).join(' OR ')})`;
-  const wanted = groups.map(anyOf).join(join === 'all' ? ' AND ' : ' OR ');
-  const text = inTitle ? `{name tags} : (${wanted})` : `(${wanted})`;
-  return [...(wanted === '' ? [] : [text]), ...labels.map((words) => `labels : ${anyOf(words)}`)].join(' AND ');
+  const wordQuery = groups.map(anyOf).join(join === 'all' ? ' AND ' : ' OR ');
+  const text = inTitle ? `{name tags} : (${wordQuery})` : `(${wordQuery})`;
+  return [...(wordQuery === '' ? [] : [text]), ...labels.map((words) => `labels : ${anyOf(words)}`)].join(' AND ');
 };
 
 export const sqliteIndex: TextIndex = {
@@ -89,9 +89,9 @@ export const sqliteIndex: TextIndex = {
 
 const tsExpression = ({ groups, join, labels, inTitle }: TextQuery) => {
   const anyOf = (words: readonly string[], where = '') => `(${words.map((word) => `'${word}'${where}`).join(' | ')})`;
-  const wanted = groups.map((words) => anyOf(words, inTitle ? ':AB' : '')).join(join === 'all' ? ' & ' : ' | ');
+  const wordQuery = groups.map((words) => anyOf(words, inTitle ? ':AB' : '')).join(join === 'all' ? ' & ' : ' | ');
   const parts = [
-    ...(wanted === '' ? [] : [sql`to_tsquery('english', ${wanted})`]),
+    ...(wordQuery === '' ? [] : [sql`to_tsquery('english', ${wordQuery})`]),
     ...labels.map((words) => sql`to_tsquery('simple', ${anyOf(words)})`),
   ];
   return sql`(${sql.join(parts, sql` && `)})`;

@@ -43,8 +43,8 @@ export function wordsOf(text: string): string[] {
 /** Without stop words, unless there are no other words. */
 export function queryWords(text: string): string[] {
   const all = [...new Set(wordsOf(text))];
-  const telling = all.filter((word) => !stopWords.has(word));
-  return (telling.length > 0 ? telling : all).slice(0, MAX_QUERY_WORDS);
+  const keywords = all.filter((word) => !stopWords.has(word));
+  return (keywords.length > 0 ? keywords : all).slice(0, MAX_QUERY_WORDS);
 }
 
 /**
@@ -102,14 +102,14 @@ export class Vocabulary {
 
   /** Each word and, if it is unknown, the most similar known word. */
   async corrected(words: readonly string[]): Promise<string[][]> {
-    const doubtful = words.filter((word) => maxEdits(word) > 0);
-    if (doubtful.length === 0) return words.map((word) => [word]);
-    const known = await this.#db.selectFrom('agent3_words').select('word').where('word', 'in', doubtful).execute();
+    const correctable = words.filter((word) => maxEdits(word) > 0);
+    if (correctable.length === 0) return words.map((word) => [word]);
+    const known = await this.#db.selectFrom('agent3_words').select('word').where('word', 'in', correctable).execute();
     const isKnown = new Set(known.map(({ word }) => word));
     const groups: string[][] = [];
     for (const word of words) {
-      const better = doubtful.includes(word) && !isKnown.has(word) ? await nearest(this.#db, word) : undefined;
-      groups.push(better === undefined ? [word] : [word, better]);
+      const correction = correctable.includes(word) && !isKnown.has(word) ? await nearest(this.#db, word) : undefined;
+      groups.push(correction === undefined ? [word] : [word, correction]);
     }
     return groups;
   }
