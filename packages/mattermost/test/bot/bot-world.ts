@@ -3,7 +3,7 @@ import type { MattermostConfig } from '@pocket-agent/mattermost';
 import { type BotOptions, createMattermostBot } from '@pocket-agent/mattermost/bot';
 import { tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { configFor } from '../connect.ts';
 import { type FakeMattermost, startFakeMattermost } from '../fake/fake-mattermost.ts';
 import { userOf } from '../fake/test-client.ts';
@@ -69,9 +69,14 @@ export function asked(model: ScriptedModel, call = -1): string {
   return JSON.stringify(model.calls.at(call)?.prompt.filter(({ role }) => role !== 'system'));
 }
 
-export function react(fake: FakeMattermost, user: string, postId: string, emoji = 'octagonal_sign') {
+export async function react(
+  fake: FakeMattermost,
+  user: string,
+  postId: string,
+  emoji = 'octagonal_sign',
+): Promise<void> {
   const reaction = { user_id: fake.user(user).id, post_id: postId, emoji_name: emoji };
-  return userOf(fake, user).post('/reactions', reaction);
+  expect(await userOf(fake, user).post('/reactions', reaction)).toMatchObject({ status: 201 });
 }
 
 /** A tool that waits until it is released. */

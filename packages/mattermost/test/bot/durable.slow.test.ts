@@ -2,6 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Fault } from '../fake/http/faults.ts';
 import { defaultSeed } from '../fake/world/seed.ts';
 import { fakeForTest, folderForTest, type RunningProgram, runForTest } from '../resources.ts';
 import { until } from '../until.ts';
@@ -36,8 +37,8 @@ async function world() {
   return { fake, start, said, effects };
 }
 
-/** Kills the bot at its request of this number after the question. Returns whether there was one. */
-async function killedAt(request: number): Promise<boolean> {
+/** Kills the bot at its request of this number after the question, which may also fail. Returns whether there was one. */
+async function killedAt(request: number, fault: Fault = {}): Promise<boolean> {
   const { fake, start, said, effects } = await world();
   const before = said().length;
   const answers = () => said().slice(before);
@@ -48,8 +49,9 @@ async function killedAt(request: number): Promise<boolean> {
     isKilled = true;
     bot.child.kill('SIGKILL');
   };
-  if (request > 1) fake.fail({ times: request - 1, meanwhile() {} });
-  fake.fail({ meanwhile: kill });
+  // only requests of the bot count
+  if (request > 1) fake.fail({ user: 'helper', times: request - 1, meanwhile() {} });
+  fake.fail({ user: 'helper', meanwhile: kill, ...fault });
   fake.say('alice', 'alice,helper', 'call the tool refund');
   let hasReacted = false;
   const isDone = async () => {
@@ -71,8 +73,15 @@ async function killedAt(request: number): Promise<boolean> {
   return isKilled;
 }
 
-test('a bot that is killed at any of its requests, after Mattermost has handled it, answers once and acts once', async () => {
-  let request = 1;
-  while (await killedAt(request)) request++;
-  expect(request).toBeGreaterThan(8);
-}, 600_000);
+test.each([
+  { when: 'after Mattermost has handled it', fault: {} },
+  { when: 'before Mattermost has handled it', fault: { status: 503 } },
+])(
+  'a bot that is killed at any of its requests, $when, answers once and acts once',
+  async ({ fault }) => {
+    let request = 1;
+    while (await killedAt(request, fault)) request++;
+    expect(request).toBeGreaterThan(8);
+  },
+  600_000,
+);

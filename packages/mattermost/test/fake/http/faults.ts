@@ -4,6 +4,8 @@ export interface Fault {
   method?: string;
   /** Matched against path and query. */
   path?: RegExp;
+  /** Only requests of this user, by name. Default: of all, also those of the test itself. */
+  user?: string;
   /** Number of requests it hits. Default 1. */
   times?: number;
   /** Status of the response. */
@@ -31,6 +33,13 @@ export interface FaultHandle {
   cancel(): void;
 }
 
+interface FaultTarget {
+  method: string;
+  /** Path and query. */
+  target: string;
+  user: string | undefined;
+}
+
 export class Faults {
   readonly #set: { fault: Fault; left: number; hits: number }[] = [];
 
@@ -48,10 +57,13 @@ export class Faults {
   }
 
   /** Takes the first matching fault and counts a hit. */
-  take(method: string, target: string): Fault | undefined {
+  take({ method, target, user }: FaultTarget): Fault | undefined {
     const entry = this.#set.find(
       ({ fault, left }) =>
-        left > 0 && (!fault.method || fault.method === method) && (!fault.path || fault.path.test(target)),
+        left > 0 &&
+        (!fault.method || fault.method === method) &&
+        (!fault.path || fault.path.test(target)) &&
+        (!fault.user || fault.user === user),
     );
     if (!entry) return undefined;
     entry.left -= 1;

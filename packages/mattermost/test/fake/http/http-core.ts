@@ -81,11 +81,11 @@ export class HttpCore {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const method = request.method ?? 'GET';
     const url = new URL(request.url ?? '/', 'http://fake');
-    const fault = this.faults.take(method, url.pathname + url.search);
+    const user = this.userOf(request.headers.authorization);
+    const fault = this.faults.take({ method, target: url.pathname + url.search, user: user?.username });
     if (fault?.delayMs) await wait(fault.delayMs, undefined, { signal: this.#closing.signal });
     const early = fault?.reset === 'before' && !fault.afterHandling;
     const body = early ? Buffer.alloc(0) : await readAll(request);
-    const user = this.userOf(request.headers.authorization);
     const record = this.#record({ request, url, body, user });
     if (early) {
       request.socket.destroy();
