@@ -44,7 +44,7 @@ const NOTICE_EDITS = 3;
 
 type Tools = Pick<BotParts, 'catalogue' | 'servers' | 'fetch'>;
 
-interface Opened extends Tools, Pick<BotParts, 'client' | 'ownership' | 'claims'> {
+interface OpenedParts extends Tools, Pick<BotParts, 'client' | 'ownership' | 'claims'> {
   store: BotStore;
 }
 
@@ -81,7 +81,7 @@ export class Bot {
     return this.#health?.port;
   }
 
-  /** Resolves with the reason when Discord refuses to reconnect the bot. Close it then. */
+  /** Resolves with the reason when Discord refuses to reconnect the bot, which then has to be closed. */
   get lost(): Promise<DiscordBotError> {
     return this.#connection.lost;
   }
@@ -166,7 +166,7 @@ export class Bot {
     this.#closers.push(() => catalogue.close());
     await this.#unlessClosed(catalogue.load());
     const servers = new McpServers({
-      own: options.mcpServers ?? {},
+      operatorServers: options.mcpServers ?? {},
       hosts: options.mcpHosts ?? [],
       logger: this.#agentLogger,
     });
@@ -194,7 +194,7 @@ export class Bot {
     return { ownership, claims };
   }
 
-  #assemble({ store, ...opened }: Opened): BotParts {
+  #assemble({ store, ...opened }: OpenedParts): BotParts {
     const options = this.#options;
     const logger = this.#logger;
     const { db } = store;
@@ -272,7 +272,7 @@ export function createBot(options: BotOptions): Bot {
   return new Bot(options);
 }
 
-/** Internal hosts that files may be read from: those of another API and its CDN. */
-function fileHosts({ apiUrl, fileHosts: named = [] }: BotOptions): string[] {
-  return apiUrl === undefined ? [...named] : [new URL(apiUrl).host, ...named];
+/** Internal hosts that files may be read from: the host of `apiUrl`, and configured ones such as its CDN. */
+function fileHosts({ apiUrl, fileHosts: configured = [] }: BotOptions): string[] {
+  return apiUrl === undefined ? [...configured] : [new URL(apiUrl).host, ...configured];
 }

@@ -27,7 +27,7 @@ interface PendingApproval {
   answer(outcome: Outcome): void;
 }
 
-/** Which user to ask, where, and for which claim. */
+/** The user to ask, the channel, and the claim that needs the approval. */
 interface ApprovalTarget {
   channel: SendableChannels;
   userId: string;

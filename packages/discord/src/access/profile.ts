@@ -6,8 +6,8 @@ import type { GuildSettings } from '../store/guild-settings.ts';
 
 /** The widest profile of the member's roles, else the default of the guild. */
 export function profileOf(member: GuildMember | null, settings: GuildSettings): ProfileName {
-  const given = [...(member?.roles.cache.keys() ?? [])].flatMap((role) => settings.profiles[role] ?? []);
-  return given.sort((a, b) => profiles[b].length - profiles[a].length)[0] ?? settings.profile;
+  const roleProfiles = [...(member?.roles.cache.keys() ?? [])].flatMap((role) => settings.profiles[role] ?? []);
+  return roleProfiles.sort((a, b) => profiles[b].length - profiles[a].length)[0] ?? settings.profile;
 }
 
 /** `channelIds`: the channel, and the parent of a thread. */

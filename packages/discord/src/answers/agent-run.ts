@@ -122,7 +122,7 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
       name: client.user.username,
       allowImages: seesImages(model),
       messages,
-      systemPrompt: systemPrompt({ own: options.systemPrompt, bot: client.user, guildName, summary }),
+      systemPrompt: systemPrompt({ custom: options.systemPrompt, bot: client.user, guildName, summary }),
     },
     tools: catalogue.sources(toolIds),
     mcpClient,

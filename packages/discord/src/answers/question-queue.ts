@@ -49,7 +49,7 @@ export class QuestionQueue {
     }
   }
 
-  /** Starts no more questions; the next process continues. */
+  /** Starts no more questions; the next process continues with them. */
   close(): void {
     this.#isOpen = false;
   }
@@ -84,15 +84,15 @@ export class QuestionQueue {
     const { claims, notices } = this.#parts;
     const source = await findSource(this.#parts, claim);
     const isMessage = claim.kind === 'message';
-    const known = claim.state === 'queued' ? await claims.begin(claim) : [SENDING];
+    const noticeIds = claim.state === 'queued' ? await claims.begin(claim) : [SENDING];
     // remove the notice, so that the answer appears below newer messages
-    if (isMessage) await notices.remove(claim, known);
+    if (isMessage) await notices.remove(claim, noticeIds);
     if (!source) return true;
     if (isMessage && claim.state === 'queued') source.replies = [];
     const answerOrRecover = claim.state === 'queued' ? answer : recover;
     const isFinished = await answerOrRecover(this.#parts, { claim, source });
     // a killed process may have sent a notice after the first search
-    if (isMessage && known.includes(SENDING)) await notices.remove(claim, known);
+    if (isMessage && noticeIds.includes(SENDING)) await notices.remove(claim, noticeIds);
     return isFinished;
   }
 }

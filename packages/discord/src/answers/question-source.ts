@@ -43,8 +43,8 @@ export async function findSource(parts: BotParts, claim: Claim): Promise<Questio
     const member = message?.member ?? (await guild?.members.fetch(claim.user_id)) ?? null;
     const { text, files } = requestOf(origin);
     const replaces = chain.slice(1).map(({ id }) => id);
-    const known = chain.map(replyIds).find((ids) => ids.length > 0);
-    const replies = known ?? (origin.kind === 'ask' ? await commandReplies(origin.id, channel) : []);
+    const recorded = chain.map(replyIds).find((ids) => ids.length > 0);
+    const replies = recorded ?? (origin.kind === 'ask' ? await commandReplies(origin.id, channel) : []);
     return { message, text, files, channel, user, member, guild, replaces, replies };
   } catch (error) {
     // Discord would refuse it again, and other questions wait
@@ -57,7 +57,7 @@ export async function findSource(parts: BotParts, claim: Claim): Promise<Questio
   }
 }
 
-/** Messages with which a stopped process answered a command but did not record. */
+/** Answers to a command that a stopped process sent but did not record. */
 async function commandReplies(interaction: string, channel: SendableChannels): Promise<string[]> {
   if (!botCan(channel, PermissionFlagsBits.ReadMessageHistory)) return [];
   const own = await ownMessagesAfter(channel, interaction);
@@ -68,9 +68,9 @@ async function commandReplies(interaction: string, channel: SendableChannels): P
 export async function regenerationChain({ claims }: BotParts, claim: Claim): Promise<Claim[] | undefined> {
   const chain = [claim];
   for (let last = claim; last.kind === 'again'; chain.push(last)) {
-    const before = await claims.get(requestOf(last).of ?? '');
-    if (!before) return undefined;
-    last = before;
+    const replaced = await claims.get(requestOf(last).of ?? '');
+    if (!replaced) return undefined;
+    last = replaced;
   }
   const origin = chain.at(-1);
   return origin?.kind === 'ask' && origin.request === null ? undefined : chain;

@@ -1,4 +1,4 @@
-// Resumes a run after a crash: delivers it if complete, repeats it if no tool ran, else closes it with a note.
+// Resumes a run after a crash: delivers a complete answer, repeats a run without tool calls, and closes any other with a note.
 
 import { errorText } from '@pocket-agent/kit';
 import { PocketAgent } from 'pocket-agent';

@@ -1,4 +1,4 @@
-// Errors of the Discord API: what they mean, and texts for people.
+// Errors of the Discord API: their classification, and texts for users.
 import { errorText } from '@pocket-agent/kit';
 import { DiscordAPIError, HTTPError } from 'discord.js';
 import { DiscordBotError, networkError } from './errors.ts';
@@ -56,7 +56,7 @@ function hasDiscordCode({ code }: DiscordAPIError): boolean {
   return code === 0 || Number(code) >= 10_000;
 }
 
-/** `apiUrl` is set if the bot uses another API than Discord's own. */
+/** `apiUrl` is set if the bot uses an API other than Discord's. */
 export function loginError(cause: unknown, apiUrl: string | undefined): DiscordBotError {
   return new DiscordBotError('LOGIN_FAILED', loginHint(cause, apiUrl), { cause });
 }
@@ -69,19 +69,19 @@ function loginHint(cause: unknown, apiUrl: string | undefined): string {
       ? `Discord could not be reached (${reason}). Check the network connection of this machine and try again.`
       : `Discord could not be reached at ${apiUrl} (${reason}). The address comes from DISCORD_API_URL.`;
   }
-  const refused = 'Discord rejected the login';
+  const rejected = 'Discord rejected the login';
   if (/token|unauthorized/i.test(text))
-    return `${refused}: the token is wrong. Reset it in the Developer Portal under Bot and set DISCORD_TOKEN.`;
+    return `${rejected}: the token is wrong. Reset it in the Developer Portal under Bot and set DISCORD_TOKEN.`;
   if (/disallowed intents/i.test(text)) {
-    return `${refused}: switch on "Message Content Intent" in the Developer Portal under Bot.`;
+    return `${rejected}: switch on "Message Content Intent" in the Developer Portal under Bot.`;
   }
   // discord.js parses the answer of any web server as if it came from Discord
   if (cause instanceof TypeError && apiUrl !== undefined) {
-    return `${refused}: ${apiUrl} does not answer like Discord's API. Check DISCORD_API_URL.`;
+    return `${rejected}: ${apiUrl} does not answer like Discord's API. Check DISCORD_API_URL.`;
   }
   const isAnswer = cause instanceof DiscordAPIError || cause instanceof HTTPError;
   if (isAnswer && apiUrl !== undefined) {
-    return `${refused}: ${apiUrl} answered ${cause.status}. Check DISCORD_API_URL.`;
+    return `${rejected}: ${apiUrl} answered ${cause.status}. Check DISCORD_API_URL.`;
   }
-  return `${refused}: ${text}`;
+  return `${rejected}: ${text}`;
 }

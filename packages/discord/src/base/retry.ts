@@ -1,4 +1,4 @@
-// Retries work with growing delays while something it needs is unavailable.
+// Retries with growing delays while the database or Discord is unavailable.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const FIRST_DELAY_MS = 250;

@@ -38,14 +38,14 @@ export const agentCommand: ChatCommand = {
   async run(parts, interaction) {
     const place = await commandPlace(parts, interaction);
     const { choices, chosen } = await choicesOf(parts, place);
-    const wanted = interaction.options.getString('name');
-    if (wanted === null)
+    const typed = interaction.options.getString('name');
+    if (typed === null)
       return menu(choices, chosen, await unavailableTools(parts, place, { ids: chosen, interaction }));
-    if (matchesName(wanted, DISABLED)) return choose(parts, place, { ids: [], interaction });
+    if (matchesName(typed, DISABLED)) return choose(parts, place, { ids: [], interaction });
     const choice =
-      choices.find(({ id, label }) => id === wanted || label === wanted) ??
-      choices.find((each) => matchesName(wanted, each));
-    if (!choice) return `Unknown tools \`${wanted.slice(0, 100)}\`. Available: ${names(choices)}. Nothing was changed.`;
+      choices.find(({ id, label }) => id === typed || label === typed) ??
+      choices.find((each) => matchesName(typed, each));
+    if (!choice) return `Unknown tools \`${typed.slice(0, 100)}\`. Available: ${names(choices)}. Nothing was changed.`;
     const others = chosen.filter((id) => id !== choice.id);
     const ids = interaction.options.getBoolean('off') ? others : [...others, choice.id];
     return choose(parts, place, { ids, interaction });
@@ -69,9 +69,9 @@ export async function pickTools(
 }
 
 /** Ignores case; an MCP server also matches by its bare name. */
-function matchesName(wanted: string, { id, label }: ToolChoice): boolean {
-  const typed = wanted.trim().toLowerCase();
-  return [id, label, label.replace(/ \(MCP\)$/, '')].some((name) => name.toLowerCase() === typed);
+function matchesName(typed: string, { id, label }: ToolChoice): boolean {
+  const wanted = typed.trim().toLowerCase();
+  return [id, label, label.replace(/ \(MCP\)$/, '')].some((name) => name.toLowerCase() === wanted);
 }
 
 interface ToolSelection {
@@ -88,9 +88,9 @@ async function unavailableTools(
 ): Promise<string[]> {
   const { conversation, guildId, settings } = place;
   const profile = profileFor(place, interaction);
-  const ofFolders = unavailableFolderTools(parts.catalogue.states(ids), profile);
+  const folderLines = unavailableFolderTools(parts.catalogue.states(ids), profile);
   const lease = parts.servers.lease({ place: guildId ?? conversation, ids, guild: settings.mcpServers });
-  if (!lease) return ofFolders;
+  if (!lease) return folderLines;
   let serverLines: string[] = [];
   const listing = unavailableServerTools(lease.client, profile)
     .then((lines) => {
@@ -99,7 +99,7 @@ async function unavailableTools(
     .catch((error) => parts.logger.warn('Listing tools of MCP servers failed', { reason: errorText(error) }))
     .finally(() => lease.release());
   await settlesWithin(LIST_TOOLS_MS, listing);
-  return [...ofFolders, ...serverLines];
+  return [...folderLines, ...serverLines];
 }
 
 function profileFor({ settings }: CommandPlace, interaction: BaseInteraction): ProfileName {
@@ -112,8 +112,8 @@ async function choicesOf(
 ): Promise<{ choices: ToolChoice[]; chosen: string[] }> {
   const choices = toolChoices(parts, settings);
   const { tools } = await parts.history.preferences(conversation);
-  const wanted = tools ?? choices.map(({ id }) => id);
-  return { choices, chosen: wanted.filter((id) => choices.some((choice) => choice.id === id)) };
+  const selected = tools ?? choices.map(({ id }) => id);
+  return { choices, chosen: selected.filter((id) => choices.some((choice) => choice.id === id)) };
 }
 
 async function choose(parts: BotParts, place: CommandPlace, chosen: ToolSelection): Promise<CommandAnswer> {
@@ -128,10 +128,10 @@ async function choose(parts: BotParts, place: CommandPlace, chosen: ToolSelectio
     .filter((folder) => isHidden(folder, profileFor(place, chosen.interaction)))
     .map(({ name }) => name);
   const usable = on.filter(({ id }) => !hidden.includes(id));
-  const without = on.filter(({ id }) => hidden.includes(id));
+  const excluded = on.filter(({ id }) => hidden.includes(id));
   const lines = [
     ...(usable.length > 0 ? [`These tools are on: ${names(usable)}. The conversation continues.`] : []),
-    ...(without.length > 0 ? [`Chosen, but not available to your profile: ${names(without)}.`] : []),
+    ...(excluded.length > 0 ? [`Chosen, but not available to your profile: ${names(excluded)}.`] : []),
   ];
   return [...lines, ...notes].join('\n');
 }

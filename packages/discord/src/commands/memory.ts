@@ -1,4 +1,4 @@
-// /memory: people read and erase what the bot remembers about them. Models and access profiles have no say in it.
+// /memory: lets people read and erase what the bot remembers about them, whatever their access profile.
 import { escapeMarkdown, SlashCommandBuilder } from 'discord.js';
 import type { BotParts } from '../conversation/parts.ts';
 import { eraseMemories, forget, memoriesOf, type PlacedMemory } from '../store/memory.ts';
@@ -27,17 +27,17 @@ export const memoryCommand: ChatCommand = {
     if (erase.toLowerCase() !== ALL)
       return (await forget(parts.chats, place, erase))
         ? 'Erased.'
-        : `There is no such memory. ${elsewhere(guildId)}`.trimEnd();
+        : `No memory has this id. ${elsewhere(guildId)}`.trimEnd();
     const erased = await eraseMemories(parts.chats, place);
     return `Erased ${erased === 1 ? '1 memory' : `${erased} memories`}. ${elsewhere(guildId)}`.trimEnd();
   },
 };
 
 function list(parts: BotParts, memories: readonly PlacedMemory[], search: string): string {
-  const wanted = search.toLowerCase();
-  const found = memories.filter(({ text }) => text.toLowerCase().includes(wanted));
+  const lowerCase = search.toLowerCase();
+  const found = memories.filter(({ text }) => text.toLowerCase().includes(lowerCase));
   const [first] = found;
-  if (!first) return search === '' ? 'I remember nothing about you here.' : 'I remember nothing like that.';
+  if (!first) return search === '' ? 'I remember nothing about you here.' : 'No memory contains this text.';
   const lines = found.slice(0, MAX_LISTED).map(({ id, text, createdAt, guildId }) => {
     const where = guildId === null ? '' : ` in ${guildName(parts, guildId)}`;
     const line = escapeMarkdown(text.replace(/\s+/g, ' '));

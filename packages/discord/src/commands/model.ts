@@ -18,12 +18,12 @@ export const modelCommand: ChatCommand = {
     const list = allowed.map(({ name }) => `\`${name}\``).join(', ');
     const { model } = await parts.history.preferences(conversation);
     const current = parts.models.pick(model, settings).name;
-    const wanted = interaction.options.getString('name');
-    if (wanted === null) return `This conversation uses \`${current}\`. Available: ${list}.`;
-    const typed = wanted.trim().toLowerCase();
+    const typed = interaction.options.getString('name');
+    if (typed === null) return `This conversation uses \`${current}\`. Available: ${list}.`;
+    const lowerCase = typed.trim().toLowerCase();
     const choice =
-      allowed.find(({ name }) => name === wanted) ?? allowed.find(({ name }) => name.toLowerCase() === typed);
-    if (!choice) return `Unknown model \`${wanted.slice(0, 100)}\`. Available: ${list}. Nothing was changed.`;
+      allowed.find(({ name }) => name === typed) ?? allowed.find(({ name }) => name.toLowerCase() === lowerCase);
+    if (!choice) return `Unknown model \`${typed.slice(0, 100)}\`. Available: ${list}. Nothing was changed.`;
     await parts.models.check(choice);
     await parts.history.setPreferences(conversation, { model: choice.name });
     return `This conversation now uses \`${choice.name}\` and continues.`;

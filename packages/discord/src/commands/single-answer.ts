@@ -18,11 +18,11 @@ export async function answerOnce(
   if (limit !== undefined) return limit.reason;
   const place = { conversation: `once:${userId}`, channel_id: channelId, guild_id: guildId, user_id: userId };
   await parts.claims.add({ id: interaction.id, kind: 'ask', request: null, ...place }, 'done');
-  const { model: chosen } = await parts.history.preferences(conversation);
-  const model = parts.models.pick(chosen, settings);
+  const { model: modelName } = await parts.history.preferences(conversation);
+  const model = parts.models.pick(modelName, settings);
   const { fetch, logger, closing: signal } = parts;
-  const reading = { fetch, logger, signal, seesImages: seesImages(model), contextTokens: contextTokens(model) };
-  const { blocks, images } = await readAttachments(files, reading);
+  const readOptions = { fetch, logger, signal, seesImages: seesImages(model), contextTokens: contextTokens(model) };
+  const { blocks, images } = await readAttachments(files, readOptions);
   return askOnce(parts, {
     model,
     spender: { guildId, userId },

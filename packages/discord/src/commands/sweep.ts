@@ -23,7 +23,7 @@ export const sweepCommand: ChatCommand = {
     const { conversation, settings, guildId } = place;
     const count = (await parts.history.turns(conversation)).length;
     const scope = interaction.options.getBoolean('reset_prefs') ? 'all' : 'history';
-    const whose =
+    const description =
       guildId === null
         ? 'our direct messages'
         : settings.scope === 'user'
@@ -31,7 +31,7 @@ export const sweepCommand: ChatCommand = {
           : 'shared by this channel';
     const questions = count === 1 ? '1 question' : `${count} questions`;
     return {
-      content: `Delete this conversation (${whose}, ${questions})? This cannot be undone.`,
+      content: `Delete this conversation (${description}, ${questions})? This cannot be undone.`,
       components: buttons(['sweep', 'keep'], scope),
     };
   },

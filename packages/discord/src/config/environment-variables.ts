@@ -1,4 +1,4 @@
-// Reads environment variables as text, lists, numbers and JSON, and collects what is wrong with them.
+// Reads environment variables as text, lists, numbers and JSON, and collects all problems.
 import { type OptionRule, oneOf, unknownVariables } from '@pocket-agent/kit';
 import { DiscordBotError } from '../base/errors.ts';
 import type { Environment } from './option-checks.ts';
@@ -39,7 +39,7 @@ export class EnvironmentVariables {
   /** Undefined if the variable is not set or blank. */
   text(name: string, rule?: OptionRule): string | undefined {
     const value = this.#env[name]?.trim() || undefined;
-    return rule && value !== undefined ? this.checked(name, value, rule) : value;
+    return rule && value !== undefined ? this.check(name, value, rule) : value;
   }
 
   /** The items of a comma-separated list. */
@@ -47,7 +47,7 @@ export class EnvironmentVariables {
     const items = this.text(name)
       ?.split(',')
       .flatMap((item) => item.trim() || []);
-    return rule && items ? this.checked(name, items, rule) : items;
+    return rule && items ? this.check(name, items, rule) : items;
   }
 
   number(name: string, rule: OptionRule): number | undefined {
@@ -55,14 +55,14 @@ export class EnvironmentVariables {
     if (text === undefined) return undefined;
     const value = Number(text);
     // errors should show the text, not NaN
-    this.checked(name, Number.isNaN(value) ? text : value, rule);
+    this.check(name, Number.isNaN(value) ? text : value, rule);
     return value;
   }
 
   /** `true` or `false`. */
   flag(name: string): boolean | undefined {
     const text = this.text(name)?.toLowerCase();
-    return text === undefined ? undefined : this.checked(name, text, oneOf('true', 'false')) === 'true';
+    return text === undefined ? undefined : this.check(name, text, oneOf('true', 'false')) === 'true';
   }
 
   /** `example` is shown if the text is not JSON. */
@@ -77,7 +77,7 @@ export class EnvironmentVariables {
     }
   }
 
-  checked<Value>(name: string, value: Value, rule: OptionRule): Value {
+  check<Value>(name: string, value: Value, rule: OptionRule): Value {
     this.problems.push(...valueProblems(name, value, rule));
     return value;
   }

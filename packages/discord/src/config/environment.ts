@@ -6,12 +6,12 @@ import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import type { Capability, CompletionOptions, McpServerEntry, Prices } from 'pocket-agent';
 import { jsonLogger } from '../base/logger.ts';
 import { EnvironmentVariables } from './environment-variables.ts';
-import { modelFault } from './models.ts';
+import { modelProblem } from './models.ts';
 import { completionProblems, type Environment, mcpServersProblem } from './option-checks.ts';
 import { botRules, budgetRules, capabilities, listOfEach } from './option-rules.ts';
 import type { BotOptions, ModelChoice } from './options.ts';
 
-/** In place of a list of ids: the bot serves no guild, or no user in direct messages. */
+/** Written in place of a list of ids: the bot serves no guild, or no user in direct messages. */
 const EXCLUDE_ALL = 'nobody';
 const snowflakes = listOfEach('a list of ids', {
   expected: 'a Discord id of 15 to 21 digits (Copy ID in developer mode)',
@@ -22,7 +22,7 @@ const snowflakes = listOfEach('a list of ids', {
 export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
   const variables = new EnvironmentVariables(env);
   const level = variables.text('POCKET_DISCORD_LOG_LEVEL')?.toLowerCase() ?? 'info';
-  variables.checked('POCKET_DISCORD_LOG_LEVEL', level, oneOf(...logLevels));
+  variables.check('POCKET_DISCORD_LOG_LEVEL', level, oneOf(...logLevels));
   readDirectory(variables, 'POCKET_DISCORD_KNOWLEDGE'); // only checked: its tool reads the variable
   const options = {
     ...withoutUndefined({
@@ -57,7 +57,7 @@ function readModels(variables: EnvironmentVariables): ModelChoice[] {
   const { problems } = variables;
   if (names.length === 0) problems.push(`${variable} is empty: name a model, for example anthropic/claude-sonnet-5.`);
   for (const [index, name] of names.entries()) {
-    const problem = modelFault({ name });
+    const problem = modelProblem({ name });
     if (names.indexOf(name) < index) problems.push(`${variable} names "${name}" twice.`);
     else if (problem !== undefined) problems.push(`${variable}: ${problem}`);
   }
@@ -98,7 +98,7 @@ function readMcpServers(variables: EnvironmentVariables, env: Environment): Reco
 function readPrices(variables: EnvironmentVariables): Prices {
   const name = 'POCKET_DISCORD_PRICES';
   const prices = readRecord(variables, name, '{"gpt-5": {"input": 1.25, "output": 10}}');
-  return variables.checked(name, prices, botRules.prices) as Prices;
+  return variables.check(name, prices, botRules.prices) as Prices;
 }
 
 function readCapability(variables: EnvironmentVariables): Capability | undefined {

@@ -17,8 +17,8 @@ export class Models {
   #choices: readonly ModelChoice[];
 
   constructor(choices: readonly ModelChoice[], { prices, budget }: Pick<BotOptions, 'prices' | 'budget'> = {}) {
-    const faults = choices.flatMap((choice) => modelFault(choice) ?? []);
-    if (faults.length > 0) throw new DiscordBotError('CONFIG_INVALID', faults.join('\n'));
+    const problems = choices.flatMap((choice) => modelProblem(choice) ?? []);
+    if (problems.length > 0) throw new DiscordBotError('CONFIG_INVALID', problems.join('\n'));
     this.#choices = choices;
     this.#pricing = { prices, budget };
   }
@@ -29,12 +29,12 @@ export class Models {
 
   /** Logs and drops models that cannot be used. Throws all problems if the default model cannot be used. */
   async checkAll(logger: Logger): Promise<void> {
-    const checked = this.#choices.map((choice) => this.#checkAtStart(choice).then(() => undefined, errorText));
-    const faults = await Promise.all(checked);
-    const reasons = faults.filter((fault) => fault !== undefined);
-    if (faults[0] !== undefined) throw new DiscordBotError('CONFIG_INVALID', reasons.join('\n'));
+    const checks = this.#choices.map((choice) => this.#checkAtStart(choice).then(() => undefined, errorText));
+    const problems = await Promise.all(checks);
+    const reasons = problems.filter((problem) => problem !== undefined);
+    if (problems[0] !== undefined) throw new DiscordBotError('CONFIG_INVALID', reasons.join('\n'));
     for (const reason of reasons) logger.warn('Model unavailable', { reason });
-    this.#choices = this.#choices.filter((_choice, index) => faults[index] === undefined);
+    this.#choices = this.#choices.filter((_choice, index) => problems[index] === undefined);
   }
 
   /** The models that a guild allows; all if its list is empty. Unavailable ones are not replaced. */
@@ -91,7 +91,7 @@ function missingPriceText(name: string, id: string): string {
 }
 
 /** Why a model name can never work, without checking its key or loading its package. */
-export function modelFault({ name, model }: ModelChoice): string | undefined {
+export function modelProblem({ name, model }: ModelChoice): string | undefined {
   try {
     // the constructor of an agent checks the model name
     new PocketAgent({ agentConfig: { llmModel: model ?? name } });

@@ -34,8 +34,8 @@ function modelProblems(models: unknown): string[] {
     const path = `models[${index}]`;
     if (typeof name !== 'string' || name === '') return [`${path} needs a name.`];
     if (names.indexOf(name) < index) return [`models has "${name}" twice.`];
-    const inCompletion = completionProblems(`${path}.completionOptions`, model.completionOptions ?? {});
-    return [...optionProblems(modelOptionSet, model, path), ...inCompletion];
+    const inCompletionOptions = completionProblems(`${path}.completionOptions`, model.completionOptions ?? {});
+    return [...optionProblems(modelOptionSet, model, path), ...inCompletionOptions];
   });
 }
 

@@ -26,7 +26,7 @@ export interface ModelChoice {
   vision?: boolean;
 }
 
-/** How much users and guilds may ask, and how long an answer may take. */
+/** Limits on the questions of users and guilds, and on single answers. */
 export interface BotLimits {
   /** Questions per user and minute. Default 10. */
   perUserPerMinute?: number;
@@ -42,7 +42,7 @@ export interface BotLimits {
   approvalTimeoutMs?: number;
 }
 
-/** How an answer that grows becomes messages. */
+/** How often a growing answer is edited, and when it becomes a file. */
 export interface ReplyOptions {
   /** Minimum time between edits in milliseconds. Default 1,000. */
   editIntervalMs?: number;
@@ -50,10 +50,10 @@ export interface ReplyOptions {
   maxParts?: number;
 }
 
-/** All that a Discord bot needs: its token, its models, its tools, its database. */
+/** The options of a Discord bot; token, database and models are required. */
 export interface BotOptions {
   token: string;
-  /** Base URL of another API than Discord's, such as a local server for tests. */
+  /** Base URL of an API other than Discord's, such as a local server for tests. */
   apiUrl?: string;
   /** Additional hosts that files may be read from, such as the CDN of `apiUrl`. */
   fileHosts?: readonly string[];
@@ -72,7 +72,7 @@ export interface BotOptions {
   guilds?: readonly string[];
   /** Ids of the users that the bot serves in direct messages. Default: all. */
   directMessages?: readonly string[];
-  /** Whether models remember facts about people, who list and erase theirs with `/memory`. Default false. */
+  /** Whether models remember facts about users, who list and erase them with `/memory`. Default false. */
   memory?: boolean;
   /** Describes the bot to the model; rules for Discord are added. */
   systemPrompt?: string;

@@ -40,13 +40,13 @@ const IMAGE_TYPE = /^image\/(png|jpe?g|gif|webp)\b/;
 export async function readAttachments(files: readonly AttachedFile[], options: ReadOptions): Promise<ReadFiles> {
   const read: ReadFiles = { blocks: [], images: [] };
   const opened = files.slice(0, MAX_FILES);
-  let room = options.contextTokens * CHARACTERS_PER_TOKEN;
+  let remaining = options.contextTokens * CHARACTERS_PER_TOKEN;
   for (const [index, file] of opened.entries()) {
-    // room that one file does not need is left for the next
-    const characters = Math.min(MAX_TEXT_LENGTH, Math.floor(room / (opened.length - index)));
+    // characters that one file does not need are left for the next
+    const characters = Math.min(MAX_TEXT_LENGTH, Math.floor(remaining / (opened.length - index)));
     const { text, note } = await readOne(file, { ...options, images: read.images });
     const shown = text === undefined ? `(${note})` : truncate(text, characters);
-    if (text !== undefined) room -= escapeMarkup(shown).length;
+    if (text !== undefined) remaining -= escapeMarkup(shown).length;
     read.blocks.push(untrusted('attachment', attributesOf(file), shown));
   }
   if (files.length > MAX_FILES) read.blocks.push(`(${files.length - MAX_FILES} more files were not read.)`);
@@ -99,7 +99,7 @@ function attributesOf(file: AttachedFile): Record<string, string> {
   return { name: file.name, type: contentTypeOf(file), bytes: String(file.size), alt: file.description ?? '' };
 }
 
-/** From the file name if Discord does not say. */
+/** Derived from the file name if Discord gives no type. */
 function contentTypeOf({ contentType, name }: AttachedFile): string {
   if (contentType) return contentType.split(';')[0] ?? contentType;
   if (/\.pdf$/i.test(name)) return 'application/pdf';

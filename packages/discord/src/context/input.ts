@@ -55,7 +55,7 @@ async function referenceOf(message: Message): Promise<Reference> {
   const { reference, messageSnapshots } = message;
   if (reference?.type === MessageReferenceType.Forward) {
     const snapshots = [...messageSnapshots.values()];
-    // Discord does not tell the author of forwarded messages
+    // Discord does not reveal the author of forwarded messages
     const blocks = snapshots.map((snapshot) => untrusted('forwarded message', {}, textOf(snapshot)));
     return { block: blocks.join('\n'), files: snapshots.flatMap(({ attachments }) => [...attachments.values()]) };
   }

@@ -12,7 +12,7 @@ const program = new URL(import.meta.url.endsWith('.ts') ? './pdf-program.ts' : '
 
 const readers = new Semaphore(MAX_READERS);
 
-/** The text, empty for a scan and cut if very long. Throws if the file is broken, encrypted, or exceeds a limit. */
+/** The text, empty for a scan and truncated if very long. Throws if the file is broken, encrypted, or exceeds a limit. */
 export async function readPdf(bytes: Uint8Array, signal: AbortSignal, maxMs = MAX_MS): Promise<string> {
   const release = await readers.acquire(signal);
   try {
@@ -26,7 +26,7 @@ async function read(bytes: Uint8Array, signal: AbortSignal, maxMs: number): Prom
   signal.throwIfAborted();
   const child = fork(program, {
     execArgv: [`--max-old-space-size=${MAX_MEGABYTES}`],
-    env: compileCacheEnv(), // nothing else of the bot's, least of all its token
+    env: compileCacheEnv(), // no other variables, which include the token of the bot
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });

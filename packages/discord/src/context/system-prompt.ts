@@ -1,18 +1,18 @@
-// The system prompt: who the bot is, where it is, and the rules.
+// The system prompt: the name of the bot, the place of the conversation, and the rules.
 import type { User } from 'discord.js';
 import { UNTRUSTED_RULE, untrusted } from './untrusted.ts';
 
 interface PromptContext {
-  own: string | undefined;
+  custom: string | undefined;
   bot: User;
   guildName: string | undefined;
   summary: string | null;
 }
 
-export function systemPrompt({ own, bot, guildName, summary }: PromptContext): string {
+export function systemPrompt({ custom, bot, guildName, summary }: PromptContext): string {
   const place = guildName === undefined ? 'in direct messages' : `in the Discord server ${JSON.stringify(guildName)}`;
   return [
-    own ?? `You are ${bot.username}, a helpful assistant.`,
+    custom ?? `You are ${bot.username}, a helpful assistant.`,
     `You talk to people ${place}. Each message starts with its author. Be concise and use Discord Markdown.`,
     UNTRUSTED_RULE,
     ...(summary === null ? [] : [untrusted('summary of earlier messages', {}, summary)]),

@@ -5,13 +5,13 @@ import { isPocketError, type PocketErrorCode, redactSecrets } from 'pocket-agent
 import { DiscordBotError } from '../base/errors.ts';
 
 interface FailureContext {
-  /** The id that the log entry has. */
+  /** The id of the log entry. */
   id: string;
   /** Whether the user can choose another model. */
   hasChoice: boolean;
 }
 
-/** Errors with a text of our own about the configuration. */
+/** Errors whose text we write; it contains no text of users and providers. */
 const SAFE_CODES: readonly PocketErrorCode[] = [
   'CONFIG_INVALID',
   'MODEL_UNKNOWN',
@@ -69,6 +69,6 @@ export function failureFields(error: unknown): { reason: string; status?: number
   const status = Number(details.statusCode);
   if (!(status >= 400)) return { reason: code };
   if (!ACCOUNT_STATUSES.includes(status)) return { reason: code, status };
-  const said = redactSecrets(errorText(cause)).replaceAll(KEY, '[key]').slice(0, MAX_DETAIL_LENGTH).toWellFormed();
-  return { reason: code, status, detail: said };
+  const detail = redactSecrets(errorText(cause)).replaceAll(KEY, '[key]').slice(0, MAX_DETAIL_LENGTH).toWellFormed();
+  return { reason: code, status, detail };
 }

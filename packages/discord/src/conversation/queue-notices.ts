@@ -1,4 +1,4 @@
-// "This is next" notices: sent to users who wait for more than a moment, and removed when their turn comes.
+// "Yours is next" notices: sent to users who wait for longer than `afterMs`, and removed when the answer starts.
 
 import { errorText } from '@pocket-agent/kit';
 import type { Client, Message, SendableChannels } from 'discord.js';
@@ -42,15 +42,15 @@ export class QueueNotices {
     this.#scheduled.set(message.id, timer);
   }
 
-  /** Removes the notice of a claim. `known` are the recorded ids. */
-  async remove(claim: Claim, known: readonly string[]): Promise<void> {
+  /** Removes the notice of a claim. */
+  async remove(claim: Claim, recordedIds: readonly string[]): Promise<void> {
     clearTimeout(this.#scheduled.get(claim.id));
     this.#scheduled.delete(claim.id);
-    if (known.length === 0) return;
+    if (recordedIds.length === 0) return;
     try {
       const channel = await this.#options.client.channels.fetch(claim.channel_id);
       if (!channel?.isSendable()) return;
-      const ids = known.includes(SENDING) ? await noticesOf(claim, channel) : known;
+      const ids = recordedIds.includes(SENDING) ? await noticesOf(claim, channel) : recordedIds;
       for (const id of ids) await deleteMessage(channel, id);
     } catch (error) {
       // continue: the answer matters more

@@ -33,7 +33,7 @@ export class RunBudget {
     return { maxCostUsd: left };
   }
 
-  /** Why no question can be asked today, if so. */
+  /** The reason for refusing questions today; undefined if budget is left. */
   async refusal(): Promise<string | undefined> {
     const left = await this.#remaining();
     return left !== undefined && left <= 0 ? USED_UP : undefined;
@@ -41,7 +41,7 @@ export class RunBudget {
 
   #remaining(): Promise<number | undefined> {
     const { spending, options } = this.#parts;
-    return spending.remaining(this.#spender, { guild: this.#settings.budget, own: options.budget });
+    return spending.remaining(this.#spender, { guild: this.#settings.budget, operator: options.budget });
   }
 
   /** Called before each model call: records the usage, then throws if the budget is used up. */
@@ -52,7 +52,7 @@ export class RunBudget {
 
   /** Records the usage since the last successful record. */
   record(usage: Usage): Promise<void> {
-    // a stopped run ends while its last step is being recorded; one after the other, so that the step counts once
+    // sequential: a stopped run ends while its last step is being recorded, and the step must count once
     const record = this.#lastRecord.then(() => this.#add(usage));
     this.#lastRecord = record.catch(() => {});
     return record;
@@ -69,13 +69,13 @@ export class RunBudget {
 
   async #add({ costUsd = 0, inputTokens, outputTokens, modelCalls }: Usage): Promise<void> {
     if (modelCalls === 0) return;
-    const all: Spent = { costUsd, tokens: inputTokens + outputTokens, runs: 1 };
+    const total: Spent = { costUsd, tokens: inputTokens + outputTokens, runs: 1 };
     const before = this.#recorded;
     await this.#parts.spending.add(this.#spender, {
-      costUsd: all.costUsd - before.costUsd,
-      tokens: all.tokens - before.tokens,
-      runs: all.runs - before.runs,
+      costUsd: total.costUsd - before.costUsd,
+      tokens: total.tokens - before.tokens,
+      runs: total.runs - before.runs,
     });
-    this.#recorded = all;
+    this.#recorded = total;
   }
 }

@@ -1,4 +1,4 @@
-// Deletes turns that no longer fit into the context window; first summarizes them if the guild wants that.
+// Deletes turns that no longer fit into the context window; first summarizes them if the guild has enabled summaries.
 import { textOf } from 'pocket-agent';
 import { contextTokens } from '../config/models.ts';
 import type { ModelChoice } from '../config/options.ts';

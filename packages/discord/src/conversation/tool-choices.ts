@@ -3,7 +3,7 @@ import type { GuildSettings } from '../store/guild-settings.ts';
 import type { ToolChoice } from '../toolbox/catalogue.ts';
 import type { BotParts } from './parts.ts';
 
-/** No folder has such a name. */
+/** Never the name of a folder, because of the colon. */
 export const MEMORY_ID = 'memory:';
 
 export function toolChoices({ catalogue, servers, options }: BotParts, { mcpServers }: GuildSettings): ToolChoice[] {

@@ -6,16 +6,16 @@ import type { BotStore } from '../store/schema.ts';
 /** Skipped if several bots share the database; each process checks only the guilds of its shards. */
 export async function deleteLeftGuilds(store: BotStore, client: Client<true>): Promise<void> {
   const { db } = store;
-  const known = await db.selectFrom('discord_bots').select('id').execute();
+  const bots = await db.selectFrom('discord_bots').select('id').execute();
   const { id: self } = client.user;
-  if (!known.some(({ id }) => id === self)) {
+  if (!bots.some(({ id }) => id === self)) {
     await db
       .insertInto('discord_bots')
       .values({ id: self })
       .onConflict((same) => same.column('id').doNothing())
       .execute();
   }
-  if (known.length !== 1 || known[0]?.id !== self) return;
+  if (bots.length !== 1 || bots[0]?.id !== self) return;
   const { shardCount = 1 } = client.options;
   for (const id of await guildsWithData(db)) {
     const isOurs = client.ws.shards.has(ShardClientUtil.shardIdForGuildId(id, shardCount));

@@ -16,9 +16,9 @@ import { isForThisBot, notifyNotSaved, onMessage } from './on-message.ts';
 const MAX_WAITING = 1_000;
 
 export interface CatchUpOptions {
-  /** How far back missed questions are searched, and how long saving one is retried. */
+  /** Maximum age of missed questions, and how long saving a question is retried. */
   catchUpMs: number;
-  /** Channels to search for missed questions, and from where on. */
+  /** The channels to search for missed questions, each with its newest handled message. */
   checkpoints: readonly Checkpoint[];
 }
 
@@ -119,8 +119,8 @@ export class Listeners {
   }
 
   async #catchUpFrom(checkpoints: readonly Checkpoint[]): Promise<void> {
-    const own = checkpoints.filter(({ guildId }) => receivesMessagesOf(this.#parts.client, guildId));
-    await Promise.all(own.map((checkpoint) => this.#catchUpIn(checkpoint)));
+    const received = checkpoints.filter(({ guildId }) => receivesMessagesOf(this.#parts.client, guildId));
+    await Promise.all(received.map((checkpoint) => this.#catchUpIn(checkpoint)));
   }
 
   async #catchUpIn(checkpoint: Checkpoint): Promise<void> {

@@ -51,9 +51,9 @@ async function stop(parts: BotParts, { interaction, claim }: ButtonPress): Promi
 }
 
 async function answerUnknown(parts: BotParts, { interaction, claim }: ButtonPress): Promise<void> {
-  const known = parts.runs.get(claim) ? undefined : await parts.claims.get(claim);
+  const stored = parts.runs.get(claim) ? undefined : await parts.claims.get(claim);
   // another process writes that answer and receives this click too
-  if (known?.state !== 'running' && known?.state !== 'acting') await replyExpired(interaction);
+  if (stored?.state !== 'running' && stored?.state !== 'acting') await replyExpired(interaction);
 }
 
 interface RegenerateRequest {

@@ -16,7 +16,7 @@ import { isForBot } from './address.ts';
 
 const NOT_SAVED = '-# I could not save this question, so I cannot answer it. Ask again in a few minutes.';
 
-/** Decided without the database. */
+/** Does not read the database. */
 export function isForThisBot({ options }: BotParts, message: Message): boolean {
   const { guildId, author, channel } = message;
   return isForBot(message) && botCanSend(channel) && isServed(options, { guildId, userId: author.id });
@@ -47,7 +47,7 @@ export async function onMessage(parts: BotParts, queue: QuestionQueue, message: 
   };
   const isFirst = await claims.add(claim, limit ? 'refused' : refusal === undefined ? 'queued' : 'done');
   if (refusal === undefined) queue.process(conversation);
-  if (!isFirst || limit?.wasTold) return;
+  if (!isFirst || limit?.wasNotified) return;
   if (refusal === undefined) {
     if (isBusy && channel.isSendable()) parts.notices.schedule(message, channel);
     return;

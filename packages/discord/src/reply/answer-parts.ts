@@ -25,10 +25,10 @@ interface Answer {
 const MAX_NOTE_LENGTH = 400;
 const EMPTY_ANSWER = '-# The model returned no text. Try to rephrase the question.';
 
-/** `known` is the number of messages that were sent already. */
+/** `sentCount` is the number of messages that were sent already. */
 export function growingParts(
   { heading, text, maxParts }: Pick<Answer, 'heading' | 'text' | 'maxParts'>,
-  { status, known }: { status: string; known: number },
+  { status, sentCount }: { status: string; sentCount: number },
 ): Part[] {
   const shown = status.slice(0, MAX_NOTE_LENGTH);
   const parts = splitMessage(heading + text, MESSAGE_LENGTH - MAX_NOTE_LENGTH - 20).slice(0, maxParts);
@@ -38,23 +38,23 @@ export function growingParts(
     content: index === last ? joinNote(content, shown) : content,
     text: content,
     // a restarted bot finds new messages by their button
-    actions: index === last || index >= known ? ['stop'] : [],
+    actions: index === last || index >= sentCount ? ['stop'] : [],
   }));
 }
 
 export function finalParts({ heading, text, fileText, note, actions, maxParts }: Answer): Part[] {
-  const last = truncateNote(note || (text.trim() === '' ? EMPTY_ANSWER : ''));
+  const lastNote = truncateNote(note || (text.trim() === '' ? EMPTY_ANSWER : ''));
   // each part closes its code fences, so the note is outside of them
   const texts = splitMessage(heading + text);
   const end = texts.pop() ?? '';
   const parts = texts.map((content): Part => ({ content, text: content, actions: [] }));
-  if (joinNote(end, last).length > MESSAGE_LENGTH)
-    parts.push({ content: end, text: end, actions: [] }, withNote(last, { actions }));
-  else parts.push({ content: joinNote(end, last), text: end, actions });
+  if (joinNote(end, lastNote).length > MESSAGE_LENGTH)
+    parts.push({ content: end, text: end, actions: [] }, withNote(lastNote, { actions }));
+  else parts.push({ content: joinNote(end, lastNote), text: end, actions });
   if (parts.length <= maxParts) return parts;
-  const where = joinNote(`-# The full answer has ${fileText.length} characters and is in the file.`, last, '\n');
-  const [beginning = ''] = splitMessage(heading + text, MESSAGE_LENGTH - where.length - 2);
-  return [{ content: joinNote(beginning, where), text, actions, file: fileText }];
+  const fileNote = joinNote(`-# The full answer has ${fileText.length} characters and is in the file.`, lastNote, '\n');
+  const [beginning = ''] = splitMessage(heading + text, MESSAGE_LENGTH - fileNote.length - 2);
+  return [{ content: joinNote(beginning, fileNote), text, actions, file: fileText }];
 }
 
 /** A message with a note below a part of the answer, or in place of it. */

@@ -21,7 +21,7 @@ interface ReplyTarget {
   /** Quoted question above the answer of a command. */
   heading: string;
   claim: string;
-  /** Messages of this answer that were sent before. */
+  /** The messages of this answer that are recorded. */
   ids: readonly string[];
   /** The answer was started by a process that ended; it may have sent a message that was not recorded. */
   isResumed: boolean;
@@ -150,7 +150,7 @@ export class LiveReply {
         text: this.#disablePreviews(this.#text),
         maxParts: this.#maxParts,
       };
-      const parts = growingParts(growing, { status: this.#status, known: this.#ids.length });
+      const parts = growingParts(growing, { status: this.#status, sentCount: this.#ids.length });
       if (!this.#hasSearched) await this.#findUnrecorded(parts);
       for (const [index, part] of parts.entries()) await this.#place(index, part);
       await this.#deleteFrom(parts.length);

@@ -91,7 +91,7 @@ function blocksOf(text: string): Block[] {
   return blocks;
 }
 
-interface Opened {
+interface OpenFence {
   before: string;
   close: string;
   language: string;
@@ -100,7 +100,7 @@ interface Opened {
 }
 
 /** The fence that a line leaves open. Info after the language is dropped: Discord ignores it. */
-function openedFence(line: string): Opened | undefined {
+function openedFence(line: string): OpenFence | undefined {
   const runs = [...line.matchAll(/`{3,}/g)];
   const last = runs.at(-1);
   if (!last || runs.length % 2 === 0 || last[0].length > MAX_FENCE_LENGTH) return undefined;

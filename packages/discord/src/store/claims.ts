@@ -65,7 +65,7 @@ export class Claims {
     return this.#db.selectFrom('discord_claims').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** How many questions of a user or a guild were accepted and refused since then. */
+  /** How many questions of a user or a guild were accepted and refused after the time `since`. */
   async countSince(
     scope: { userId: string } | { guildId: string },
     since: number,
@@ -173,7 +173,7 @@ export class Claims {
     });
   }
 
-  /** The checkpoints at a time: channels with recent questions, and direct messages of any age. */
+  /** The checkpoints as of `until`: channels with recent questions, and direct messages of any age. */
   async checkpoints({ until, lastMs }: { until: number; lastMs: number }): Promise<Checkpoint[]> {
     const rows = await this.#db
       .selectFrom('discord_claims')

@@ -3,7 +3,7 @@ import { guildOf, guildPrefix } from './conversation-key.ts';
 import { eraseMemoriesOfGuild } from './memory.ts';
 import { type BotDatabase, type BotStore, botConversations } from './schema.ts';
 
-/** Guilds with conversations or settings. Claims do not count: they expire by themselves. */
+/** Guilds with conversations or settings. Claims do not count, because they expire. */
 export async function guildsWithData(db: BotDatabase): Promise<Set<string>> {
   const conversations = db.selectFrom('discord_conversations').select('id');
   const withConversations = await conversations.where('id', 'like', `${guildPrefix('%')}%`).execute();

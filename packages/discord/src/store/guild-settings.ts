@@ -1,4 +1,4 @@
-// Settings that the admins of a guild make.
+// The settings of a guild, made by its admins.
 import type { ProfileName } from 'pocket-agent';
 import type { ConversationScope } from './conversation-key.ts';
 import type { BotDatabase } from './schema.ts';

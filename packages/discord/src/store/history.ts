@@ -5,7 +5,7 @@ import { withoutOldImages } from './old-images.ts';
 import type { ConversationOwnership } from './ownership.ts';
 import { type BotStore, botConversations } from './schema.ts';
 
-/** All messages that one question led to; `turn` is the id of its claim. */
+/** All messages of one question; `turn` is the id of its claim. */
 export type QuestionTurn = Turn<Message>;
 
 interface Preferences {
@@ -85,6 +85,7 @@ export class History {
       .onConflict((conflict) => conflict.column('id').doUpdateSet(set))
       .execute();
   }
+
   /** Runs work in a transaction in which this process owns the conversation; throws if another one does. */
   #whileOwner(conversation: string, work: (turns: Turns) => Promise<void>): Promise<void> {
     const { kind } = this.#store;

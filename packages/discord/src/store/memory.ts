@@ -37,7 +37,7 @@ export async function memoriesOf(chats: Conversations, place: MemoryPlace): Prom
   return found.flat();
 }
 
-/** False if there is no such memory in these places. */
+/** False if no memory in these places has the id. */
 export async function forget(chats: Conversations, place: MemoryPlace, id: string): Promise<boolean> {
   for (const each of await placesOf(chats, place))
     if (await chats.memory.forget({ owner: ownerOf(each), id })) return true;

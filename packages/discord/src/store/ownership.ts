@@ -13,7 +13,7 @@ export class ConversationOwnership {
     this.#process = process;
   }
 
-  /** Becomes the owner, unless another living process is. */
+  /** Makes this process the owner, unless another running process is. */
   async acquire(conversation: string): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('discord_conversations')
@@ -30,7 +30,7 @@ export class ConversationOwnership {
     return numUpdatedRows > 0n;
   }
 
-  /** Gives a conversation up. False if it has open claims or another owner. */
+  /** Releases a conversation. False if it has open claims or another owner. */
   async releaseIfIdle(conversation: string): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('discord_conversations')

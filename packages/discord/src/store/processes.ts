@@ -1,5 +1,5 @@
-// Heartbeats of the processes that share this database. A dead process is noticed after its lease, on the same machine
-// within a second.
+// Heartbeats of the processes that share this database. A dead process is noticed within a second on the same machine,
+// elsewhere when its lease expires.
 import { randomUUID } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';

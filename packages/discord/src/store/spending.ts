@@ -20,8 +20,8 @@ export interface Spender {
 
 interface Budgets {
   guild: DailyBudget;
-  /** Set by the operator. */
-  own?: DailyBudget | undefined;
+  /** Set by the operator of the bot. */
+  operator?: DailyBudget | undefined;
 }
 
 export class Spending {
@@ -60,11 +60,11 @@ export class Spending {
   }
 
   /** Dollars left; undefined without a budget. Guild budgets count spending in the guild, the operator's count all. */
-  async remaining({ userId, guildId }: Spender, { guild, own = {} }: Budgets): Promise<number | undefined> {
+  async remaining({ userId, guildId }: Spender, { guild, operator = {} }: Budgets): Promise<number | undefined> {
     const remaining: number[] = [];
-    if (own.userUsd !== undefined) remaining.push(own.userUsd - (await this.ofUser(userId)).costUsd);
+    if (operator.userUsd !== undefined) remaining.push(operator.userUsd - (await this.ofUser(userId)).costUsd);
     if (guildId !== null) {
-      const guildUsd = lowerLimit(guild.guildUsd, own.guildUsd);
+      const guildUsd = lowerLimit(guild.guildUsd, operator.guildUsd);
       if (guild.userUsd !== undefined) remaining.push(guild.userUsd - (await this.ofMember(guildId, userId)).costUsd);
       if (guildUsd !== undefined) remaining.push(guildUsd - (await this.ofGuild(guildId)).costUsd);
     }

@@ -30,7 +30,7 @@ interface CatalogueOptions {
   logger: Logger;
 }
 
-interface Loaded {
+interface LoadedFolder {
   folder: ToolFolder;
   /** Number of agents that use it. */
   uses: number;
@@ -41,7 +41,7 @@ const builtInDirectory = fileURLToPath(new URL('../tools', import.meta.url));
 export class Catalogue {
   readonly #options: CatalogueOptions;
   readonly #directories: readonly ToolFolder[];
-  readonly #loaded = new Map<string, Loaded>();
+  readonly #loaded = new Map<string, LoadedFolder>();
 
   constructor(options: CatalogueOptions) {
     this.#options = options;

@@ -34,17 +34,23 @@ interface OpenConnection {
   idle: NodeJS.Timeout | undefined;
 }
 
+interface McpServersOptions {
+  operatorServers: ServerEntries;
+  /** Allowed hosts for servers of guilds, checked at every use. */
+  hosts: readonly string[];
+  logger: Logger;
+}
+
 export class McpServers {
-  readonly #own: ServerEntries;
+  readonly #operatorServers: ServerEntries;
   readonly #hosts: readonly string[];
   readonly #logger: Logger;
   /** For addresses from guild admins: reaches only allowed hosts and no internal addresses. */
   readonly #guildFetch: HttpFetch;
   readonly #open = new Map<string, OpenConnection>();
 
-  /** `hosts`: allowed hosts for servers of guilds, checked at every use. */
-  constructor({ own, hosts, logger }: { own: ServerEntries; hosts: readonly string[]; logger: Logger }) {
-    this.#own = own;
+  constructor({ operatorServers, hosts, logger }: McpServersOptions) {
+    this.#operatorServers = operatorServers;
     this.#hosts = hosts;
     this.#logger = logger;
     this.#guildFetch = makeFetch({ allowHosts: hosts.filter((host) => host !== '*'), redirects: 'refuse' });
@@ -54,7 +60,7 @@ export class McpServers {
     const allowed = Object.entries(guild).flatMap(([name, { url }]) =>
       isOnAllowedHost(this.#hosts, new URL(url)) ? name : [],
     );
-    const names = new Set([...Object.keys(this.#own), ...allowed]);
+    const names = new Set([...Object.keys(this.#operatorServers), ...allowed]);
     return [...names].map((name) => ({ id: `${SERVER_PREFIX}${name}`, label: `${name} (MCP)` }));
   }
 
@@ -64,8 +70,8 @@ export class McpServers {
       const name = id.startsWith(SERVER_PREFIX) ? id.slice(SERVER_PREFIX.length) : '';
       // a guild cannot replace a server of the operator
       const guildServer = ownValue(guild, name);
-      const own = ownValue(this.#own, name);
-      if (own) return [[name, { connectTimeoutMs: CONNECT_MS, ...own }]];
+      const operatorServer = ownValue(this.#operatorServers, name);
+      if (operatorServer) return [[name, { connectTimeoutMs: CONNECT_MS, ...operatorServer }]];
       const isAllowed = guildServer && isOnAllowedHost(this.#hosts, new URL(guildServer.url));
       const guildOptions = { connectTimeoutMs: GUILD_CONNECT_MS, fetch: this.#guildFetch };
       return isAllowed ? [[name, { ...guildServer, ...guildOptions }]] : [];

@@ -18,8 +18,8 @@ export async function unavailableServerTools(client: PocketAgentClient, profile:
     status === 'failed' || status === 'lost' ? `-# **${server}** is currently unreachable.` : [],
   );
   const notAllowed = [...byServer].flatMap(([server, tools]) => {
-    const known = tools.map(({ capability, from }) => ({ capability, isUndeclared: from === 'nothing' }));
-    return hiddenLine({ label: server, profile, tools: known }) ?? [];
+    const judgedTools = tools.map(({ capability, from }) => ({ capability, isUndeclared: from === 'nothing' }));
+    return hiddenLine({ label: server, profile, tools: judgedTools }) ?? [];
   });
   return [...unreachable, ...notAllowed];
 }
@@ -44,13 +44,13 @@ export function isHidden({ tools }: FolderState, profile: ProfileName): boolean 
   return tools.length > 0 && tools.every((tool) => !allowed.includes(capabilityOf(tool)));
 }
 
-interface Hidden {
+interface ToolsOfProfile {
   label: string;
   profile: ProfileName;
   tools: readonly JudgedTool[];
 }
 
-function hiddenLine({ label, profile, tools }: Hidden): string | undefined {
+function hiddenLine({ label, profile, tools }: ToolsOfProfile): string | undefined {
   const allowed: readonly Capability[] = profiles[profile];
   const missing = tools.filter(({ capability }) => !allowed.includes(capability));
   if (missing.length === 0) return undefined;

@@ -117,7 +117,11 @@ test('an MCP connection stays open between questions and closes after a long idl
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const hello = tool({ name: 'hello', description: 'Hello', run: () => 'hello' });
-  const servers = new McpServers({ own: { a: { server: await scriptedServer([hello]) } }, hosts: [], logger: quiet });
+  const servers = new McpServers({
+    operatorServers: { a: { server: await scriptedServer([hello]) } },
+    hosts: [],
+    logger: quiet,
+  });
   onTestFinished(() => servers.close());
   const lease = (place: string) => servers.lease({ place, ids: ['mcp:a'], guild: {} });
   const first = lease('one');

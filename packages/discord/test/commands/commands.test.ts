@@ -465,7 +465,11 @@ test('MCP servers come from the operator, and from admins by a form on allowed h
 
 test('ten idle MCP connections are kept, and connections in use are never closed', async () => {
   const hello = tool({ name: 'hello', description: 'Hello', run: () => 'hello' });
-  const servers = new McpServers({ own: { a: { server: await scriptedServer([hello]) } }, hosts: [], logger: quiet });
+  const servers = new McpServers({
+    operatorServers: { a: { server: await scriptedServer([hello]) } },
+    hosts: [],
+    logger: quiet,
+  });
   onTestFinished(() => servers.close());
   const lease = (place: number) => {
     const leased = servers.lease({ place: String(place), ids: ['mcp:a'], guild: {} });

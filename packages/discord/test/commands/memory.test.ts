@@ -51,11 +51,11 @@ test('/memory lists and erases what the bot remembers about the person; in direc
   expect(Number(inServer.flags) & MessageFlags.Ephemeral).not.toBe(0); // only Ann sees it
   expect((await memory('general', {}, bob)).content).toBe('I remember nothing about you here.');
   const [, id = ''] = /`(\w{8})`/.exec(inServer.content) ?? [];
-  expect((await memory('general', { erase: id }, bob)).content).toContain('There is no such memory.');
+  expect((await memory('general', { erase: id }, bob)).content).toContain('No memory has this id.');
 
   expect((await memory(ann.dm)).content).toMatch(/has a secret\n.*likes tea|likes tea\n.*has a secret/);
   expect((await memory(ann.dm, { search: 'SECRET' })).content).not.toContain('tea');
-  expect((await memory(ann.dm, { search: 'coffee' })).content).toBe('I remember nothing like that.');
+  expect((await memory(ann.dm, { search: 'coffee' })).content).toBe('No memory contains this text.');
   expect((await memory(ann.dm, { erase: id })).content).toBe('Erased.');
   expect((await memory('general')).content).toBe('I remember nothing about you here.');
   expect((await memory(ann.dm, { erase: 'all' })).content).toBe('Erased 1 memory.');

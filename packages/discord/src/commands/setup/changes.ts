@@ -1,4 +1,4 @@
-// The change of the settings that each subcommand of /setup makes.
+// How each subcommand of /setup changes the settings.
 import type { ChatInputCommandInteraction } from 'discord.js';
 import { type ProfileName, profiles } from 'pocket-agent';
 import { DiscordBotError } from '../../base/errors.ts';

@@ -9,11 +9,11 @@ interface ShownSettings {
   settings: GuildSettings;
 }
 
-export async function settingsText({ models: all, options }: BotParts, shown: ShownSettings): Promise<string> {
+export async function settingsText({ models: allModels, options }: BotParts, shown: ShownSettings): Promise<string> {
   const { channels, roles, profiles, profile, models, mcpServers, budget, scope, summaries } = shown.settings;
-  const own = options.budget ?? {};
-  const unpriced = all.unpriced(all.allowed(shown.settings));
-  const deleted = new Set([...models.filter((name) => !all.has(name)), ...(await deletedIds(shown))]);
+  const operatorBudget = options.budget ?? {};
+  const unpriced = allModels.unpriced(allModels.allowed(shown.settings));
+  const deleted = new Set([...models.filter((name) => !allModels.has(name)), ...(await deletedIds(shown))]);
   const labelled = (item: string, label: string) => (deleted.has(item) ? `${label} (deleted)` : label);
   const byRole = Object.entries(profiles).map(([role, name]) => `${labelled(role, `<@&${role}>`)} ${name}`);
   const servers = Object.entries(mcpServers).map(([name, { url }]) => `${name} (${new URL(url).host})`);
@@ -35,9 +35,11 @@ export async function settingsText({ models: all, options }: BotParts, shown: Sh
     )}`,
     `**MCP servers**: ${joinOr(servers, 'none')}`,
     `**Daily budget**: ${dollars(budget.guildUsd)} for the server, ${dollars(budget.userUsd)} per member`,
-    ...(own.guildUsd === undefined && own.userUsd === undefined
+    ...(operatorBudget.guildUsd === undefined && operatorBudget.userUsd === undefined
       ? []
-      : [`**Budget of the operator**: ${dollars(own.guildUsd)} per server, ${dollars(own.userUsd)} per user`]),
+      : [
+          `**Budget of the operator**: ${dollars(operatorBudget.guildUsd)} per server, ${dollars(operatorBudget.userUsd)} per user`,
+        ]),
     ...(hasBudget && unpriced.length > 0
       ? [`-# These models cannot be used with a budget, because their price is unknown: ${unpriced.join(', ')}`]
       : []),
