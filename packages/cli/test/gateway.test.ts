@@ -21,10 +21,10 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
   const token = added.stdout.trim();
   expect([added.code, token.startsWith('pgw_')]).toEqual([0, true]);
   expect((await run('add', 'ann', '--profile', 'reader')).stderr).toContain('There is a caller "ann" already');
-  expect(added.stderr).not.toContain('Profile');
+  expect(added.stderr).not.toContain('profile');
   expect((await run('add', 'bob', '--profile', 'readr')).stderr).toContain(
-    'Profile "readr" is none of reader, writer, manager, admin, so the file of the gateway must define it. ' +
-      'Without it, the gateway refuses the token. Did you mean "reader"?',
+    'The file of the gateway must define the profile "readr", because it is not one of reader, writer, manager, admin. ' +
+      'Otherwise the gateway refuses the token. Did you mean "reader"?',
   );
   expect((await run('revoke', 'bob')).code).toBe(0);
   expect((await run('list')).stdout).toMatch(/^ann {2}reader {2}pl\* {2}5\/day {2}\d{4}-\d{2}-\d{2}\n$/);
@@ -101,7 +101,7 @@ test.each([
   [['gateway', 'token', 'add', 'ann', '--profile', 'reader', '--usd-per-day', '-1'], '--usd-per-day'],
   [['gateway', 'approvals', 'allow'], 'pocket-agent gateway approvals allow ID'],
   [['gateway', 'approvals', 'allow', 'x', '--arguments', '5'], '--arguments must be a JSON object.'],
-  [['gateway', 'token', 'add', 'ann'], 'Give --profile reader, writer, manager, admin'],
+  [['gateway', 'token', 'add', 'ann'], 'Give the profile of the caller: --profile reader, writer, manager, admin'],
   [['gateway', 'token', 'remove', 'ann'], 'takes add NAME, list or revoke NAME'],
   [['gateway', 'token', 'add', 'Ann B', '--profile', 'reader', '--state', ':memory:'], 'lower-case letters'],
 ])('%j is wrong usage', async (args, words) => {

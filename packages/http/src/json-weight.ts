@@ -1,4 +1,4 @@
-// Limits how much work a JSON text is to parse. Small values cost far more than their bytes: 10 MB of `{}` take
+// Limits the work of parsing a JSON text. Small values cost far more than their bytes: 10 MB of `{}` take
 // seconds and hundreds of megabytes, 10 MB of text a few milliseconds.
 
 const MAX_JSON_VALUES = 250_000;

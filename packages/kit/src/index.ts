@@ -93,8 +93,8 @@ export {
   unknownVariables,
 } from './base/suggest.ts';
 export {
-  decodeText,
-  imageTypeOf,
+  decodeUtf8,
+  imageTypeOfBase64,
   isBase64,
   isTextual,
   matchesType,

@@ -11,8 +11,8 @@ const sourceWithoutAgent = `      --mcp FILE       JSON with "mcpServers", as in
       --skills DIR     a skill (a folder with SKILL.md), or a folder of skills; may be repeated
       --default-capability NAME  read, write, create or delete: the capability of folder tools whose manifest does not
                        declare one; default: delete
-      --exposure WORD  how the model gets to know tools: auto, direct, deferred (with find_tools), code
-                       (only in code) or hidden; default: auto
+      --exposure WORD  how tools are offered to the model: auto, direct (in every prompt), deferred (found with
+                       find_tools), code (called only by code) or hidden; default: auto
 `;
 const source = `      --agent FILE     an agent in one JSON file: llmModel, systemPrompt, mcpServers, tools, skills, access, …
 ${sourceWithoutAgent}`;
@@ -50,7 +50,7 @@ Commands:
   models [NAME...]            list model providers and keys, or models with price and context window
   sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save
   memory [ACTION]             list or erase what agents remember with --memory
-  callers [ACTION]            list, show, export or erase what serve --conversations saved of its callers
+  callers [ACTION]            list, show, export or erase what serve --conversations saved about its callers
   worker FILE                 advance the durable runs of the agents that a module exports
   runs [ACTION]               list, show or cancel durable runs, and answer their questions
   doctor                      check Node, keys, servers and tool folders, and say how to fix problems
@@ -151,8 +151,8 @@ Options:
       --http           serve over HTTP instead of stdin and stdout
       --host NAME      the address to listen on; default: 127.0.0.1
       --port NUMBER    default: any free port
-      --allow-host NAME    a host name under which clients reach it; may be repeated; default: those of this machine
-      --allow-origin NAME  a host name of web pages that may call it; may be repeated
+      --allow-host NAME    a host name that clients use for the gateway; may be repeated; default: names of this machine
+      --allow-origin NAME  a host name of web pages that may call the gateway; may be repeated
       --state DATABASE callers, limits, open questions: a SQLite file, postgres:// or redis:// URL; default:
                        POCKET_AGENT_GATEWAY_STATE, if set, else a file of this user
       --profile NAME   what a caller may do: reader, writer, manager, admin or a profile of FILE
@@ -165,7 +165,7 @@ Options of token add, besides --profile, --expose and --state:
       --per-minute N   the most calls in a minute
       --per-day N      the most calls on a day (UTC)
       --usd-per-day N  the most US dollars on a day (UTC), by the prices in FILE
-      --approver       answers questions about calls of others; without --profile, nothing else
+      --approver       may answer questions about calls of other callers; without --profile, it can do only this
 
 approvals lists and answers calls that wait for a person, if FILE has "approvals": { "endpoint": true }.
 
@@ -223,7 +223,7 @@ Options:
       --system-prompt FILE  a text file with the system prompt; may be repeated to compare prompts
       --case NAME      run only this case; may be repeated
       --repeats N      run every case N times; default: as FILE says, else 1
-      --parallel N     how many runs there are at a time; default: 4
+      --parallel N     runs at the same time; default: 4
       --junit FILE     write the results as JUnit XML
       --json           one JSON object for each run instead of the table
 ${source}${access}      --yes            approve every call; without it, calls that need approval are refused
@@ -260,8 +260,8 @@ Options:
       'pocket-agent callers export [options] CALLER',
       'pocket-agent callers erase [options] CALLER...',
     ],
-    about: `For the operator of a served agent: lists the callers in a database of conversations, shows what is saved of one, and
-deletes all of it. The name of a caller without a name of its own is made from its token. export writes JSON to stdout.
+    about: `For the operator of a served agent: lists the callers in a database of conversations, shows what is saved about one,
+and deletes all of it. Callers without a name are listed by a hash of their token. export writes JSON to stdout.
 
 Options:
       --conversations DATABASE  the SQLite file or postgres:// URL; default: POCKET_AGENT_CONVERSATIONS

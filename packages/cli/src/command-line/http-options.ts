@@ -62,7 +62,7 @@ export async function listenUntilStopped(
   const { signal } = interrupts.listen();
   const { host = '127.0.0.1', token } = address;
   if (token === undefined && !needsToken && !/^(?:localhost|127\.[\d.]+|::1)$/.test(host)) {
-    process.stderr.write(`Without --token, anyone who can reach ${host} can use it.\n`);
+    process.stderr.write(`Without --token, anyone who can reach ${host} can use this server.\n`);
   }
   const server = await listen(address);
   process.stderr.write(`listening on ${server.url}\n`);

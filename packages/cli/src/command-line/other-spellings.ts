@@ -1,4 +1,4 @@
-// What the options of other command lines for agents are called here, for the errors about unknown options.
+// Options of other agent commands and their names here, for errors about unknown options.
 
 interface Spelling {
   theirs: readonly string[];

@@ -1,4 +1,4 @@
-// The command `pocket-agent callers`: what served agents saved of their callers, for the operator to read and to erase.
+// The command `pocket-agent callers`: shows and erases what served agents saved about their callers.
 import { existsSync } from 'node:fs';
 import { didYouMean, PocketError, printable } from '@pocket-agent/kit';
 import type { Conversations, ExportedConversation } from '@pocket-agent/store';
@@ -75,8 +75,8 @@ async function list(chats: Conversations): Promise<string> {
   do {
     const page = await chats.owners({ limit: PER_PAGE, ...(cursor === undefined ? {} : { cursor }) });
     for (const { owner, conversations, memories, updatedAt } of page.owners) {
-      const kept = [plural(conversations, 'conversation'), memories === 1 ? '1 memory' : `${memories} memories`];
-      rows.push([owner === '' ? '""' : printable(owner), ...kept, dateText(updatedAt)]);
+      const counts = [plural(conversations, 'conversation'), memoryCount(memories)];
+      rows.push([owner === '' ? '""' : printable(owner), ...counts, dateText(updatedAt)]);
     }
     cursor = page.next;
   } while (cursor !== undefined);
@@ -95,7 +95,7 @@ async function show(chats: Conversations, [caller = '', id]: readonly string[]):
   for await (const { id, messages, updatedAt, title } of conversationsOf(own))
     rows.push([printable(id), plural(messages, 'message'), dateText(updatedAt), printable(title, 60)]);
   const memories = await own.memory.list();
-  if (rows.length + memories.length === 0) process.stderr.write(`Nothing is saved of ${caller}.\n`);
+  if (rows.length + memories.length === 0) process.stderr.write(`Nothing is saved about ${caller}.\n`);
   const separator = rows.length > 0 && memories.length > 0 ? [''] : [];
   return asText([...columns(rows), ...separator, ...memoryLines(memories)]);
 }
@@ -113,10 +113,14 @@ async function exportCaller(chats: Conversations, [caller = '']: readonly string
 async function erase(chats: Conversations, callers: readonly string[]): Promise<string> {
   for (const caller of callers) {
     const { conversations, memories } = await chats.eraseOwner(caller);
-    const kept = memories === 1 ? '1 memory' : `${memories} memories`;
-    process.stderr.write(`${printable(caller)}: erased ${plural(conversations, 'conversation')} and ${kept}.\n`);
+    const counts = `${plural(conversations, 'conversation')} and ${memoryCount(memories)}`;
+    process.stderr.write(`${printable(caller)}: erased ${counts}.\n`);
   }
   return '';
+}
+
+function memoryCount(count: number): string {
+  return count === 1 ? '1 memory' : `${count} memories`;
 }
 
 async function* conversationsOf(own: Conversations) {

@@ -42,7 +42,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   for (const finding of checkKeys(process.env)) report(finding);
   for (const finding of checkPackages()) report(finding);
   const request = await readAgentRequest(values).catch((error) => {
-    report({ state: 'broken', text: errorText(error), fix: 'Fix the file or option it names.' });
+    report({ state: 'broken', text: errorText(error), fix: 'Fix the file or option that the message names.' });
     return undefined;
   });
   if (request) {

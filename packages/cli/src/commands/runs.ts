@@ -100,21 +100,21 @@ async function show(runs: Runs, { names: [id = ''], json }: Given): Promise<stri
   const events: RunEvent[] = [];
   for await (const event of runs.events(id)) {
     events.push(event);
-    if (event.number >= run.events) break; // a run that goes on has no last event yet
+    if (event.number >= run.events) break; // events() of an unfinished run would wait for more
   }
   if (json) return events.map((event) => JSON.stringify(event));
   const open = await runs.questions({ run: id, limit: 1_000 });
   return [`${printable(id)}: ${run.status}`, '', ...events.flatMap(eventLines), ...open.flatMap(questionLines)];
 }
 
-/** allow, deny, or JSON for everything else that answers a question. */
+/** ANSWER is allow, deny, or JSON for all other answers. */
 async function answer(runs: Runs, { names: [question = '', text = ''] }: Given): Promise<string[]> {
   let given: unknown = text;
   if (text !== 'allow' && text !== 'deny') {
     try {
       given = JSON.parse(text);
     } catch {
-      // below
+      // reported below
     }
     if (!isRecord(given))
       throw new PocketError('CONFIG_INVALID', `Answer allow, deny or JSON such as '{"deny":"why"}'.`);
@@ -150,6 +150,6 @@ function eventLines(event: RunEvent): string[] {
     case 'cancelled':
       return ['cancelled'];
     default:
-      return []; // what messages and open questions show too
+      return []; // messages and open questions show the same
   }
 }

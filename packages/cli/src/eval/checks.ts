@@ -32,7 +32,7 @@ export function answerText(answer: unknown): string {
   return typeof answer === 'string' ? answer : JSON.stringify(answer);
 }
 
-/** Tried as schemas are, in another process: some patterns take years for some texts. */
+/** Tested in another process, like schemas, because some patterns backtrack almost forever. */
 async function patternFailures(patterns: readonly string[], text: string, signal: AbortSignal): Promise<string[]> {
   const verdicts = patterns.map(async (pattern) => {
     const verdict = await checkForeign({ schema: { pattern }, value: text, origin: 'eval', signal });

@@ -71,7 +71,7 @@ export async function runCase(
   return { ...run, passed: all.length === 0, failures: all, answer, ...(graded ? { grading: graded.usage } : {}) };
 }
 
-/** Bounds of the case end a run that exceeds them. */
+/** The limits of the case stop a run that exceeds them. */
 function limitedRequest(request: AgentRequest, { checks: { maxSteps, maxCostUsd } }: EvalCase): AgentRequest {
   const limits = {
     ...request.limits,

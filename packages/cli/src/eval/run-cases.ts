@@ -4,7 +4,7 @@ import { type CaseOptions, type CaseRun, runCase } from './run-case.ts';
 import type { Variant } from './variants.ts';
 
 export interface CasesOptions extends CaseOptions {
-  /** How many runs there are at a time. */
+  /** The number of runs at the same time. */
   parallel: number;
   onRun(run: CaseRun, done: number): void;
 }
@@ -12,7 +12,7 @@ export interface CasesOptions extends CaseOptions {
 export interface CompletedRuns {
   /** In the order of cases, variants and repetitions. */
   runs: readonly CaseRun[];
-  /** Why there are not all: the first error of the setup, or the reason of the signal. */
+  /** Why runs are missing: the first error of the setup, or the reason of the signal. */
   ended?: { error: unknown };
 }
 

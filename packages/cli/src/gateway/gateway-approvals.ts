@@ -40,7 +40,7 @@ export async function approvalsCommand(request: ApprovalsRequest): Promise<numbe
   }
 }
 
-/** Whole, because people must see what they approve. */
+/** Arguments are shown whole, because people must see what they approve. */
 function described(questions: readonly OpenQuestion[]): string[] {
   if (questions.length === 0) return ['No call waits for an answer.'];
   const blocks = questions.flatMap(({ id, caller, tool, capability, changed, description, ...question }) => [
@@ -76,7 +76,7 @@ function readArguments(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (isRecord(value)) return value;
   } catch {
-    // said below
+    // reported below
   }
   throw new PocketError('CONFIG_INVALID', '--arguments must be a JSON object.');
 }

@@ -81,7 +81,7 @@ export class GatewayFile {
     const file = this.#file;
     const content = await readJsonFile(file, 'give a file with "mcpServers"');
     if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
-    // files of other hosts have keys of their own beside mcpServers
+    // files of other programs have more keys beside mcpServers
     fileOptions.checkSpelling(content, `The gateway file ${file}`);
     const {
       name,
@@ -149,7 +149,7 @@ export class GatewayFile {
   }
 }
 
-/** Tokens of chats come from the environment. */
+/** Replaces `${NAME}` in the tokens of Mattermost and Discord. */
 function withTokens({ mattermost, discord, ...others }: NonNullable<FileContent['approvals']>): typeof others {
   const filled = <Chat extends { token: string }>(name: string, chat: Chat | undefined) => {
     if (!isRecord(chat) || typeof chat.token !== 'string') return { [name]: chat };

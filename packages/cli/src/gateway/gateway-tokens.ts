@@ -15,7 +15,7 @@ export interface TokenRequest {
   json: boolean;
 }
 
-/** The callers and their limits: in a file of this user, unless another place is named. */
+/** By default a file in the data folder of this user. */
 export async function gatewayState(location = process.env.POCKET_AGENT_GATEWAY_STATE): Promise<GatewayState> {
   const { openGatewayState } = await import('@pocket-agent/gateway');
   return openGatewayState(location || join(dataFolder(), 'gateway.sqlite')).catch((error) => {
@@ -37,7 +37,7 @@ export async function tokenCommand({
   if (action === 'add' && profile === undefined && !onlyApproves)
     throw new PocketError(
       'CONFIG_INVALID',
-      'What may the caller do? Give --profile reader, writer, manager, admin or one of your file.',
+      'Give the profile of the caller: --profile reader, writer, manager, admin, or a profile of your file.',
     );
   const state = await gatewayState(location);
   try {
@@ -58,11 +58,11 @@ export async function tokenCommand({
   }
 }
 
-/** It may be one of the gateway's file, which is not known here. */
+/** The gateway's file may define the profile, but this command does not read that file. */
 function unknownProfile(name: string): string {
   const names = Object.keys(profiles);
-  const advice = `Without it, the gateway refuses the token.${didYouMean(name, names)}`;
-  return `Profile "${printable(name)}" is none of ${names.join(', ')}, so the file of the gateway must define it. ${advice}\n`;
+  const advice = `Otherwise the gateway refuses the token.${didYouMean(name, names)}`;
+  return `The file of the gateway must define the profile "${printable(name)}", because it is not one of ${names.join(', ')}. ${advice}\n`;
 }
 
 async function list(state: GatewayState, json: boolean): Promise<number> {

@@ -6,7 +6,7 @@ import { errorText, makeFolder, PocketError } from '@pocket-agent/kit';
 import { findPackages, isPocketPackage } from './pocket-packages.ts';
 import { type Template, templateFiles } from './templates.ts';
 
-/** What the files of templates contain instead of the name. */
+/** Placeholders in the files of templates. */
 const NAME = /my-project/g;
 const SECRET = /new-secret/g;
 /** The lines of a Dockerfile that only a project with tarballs needs. */
@@ -71,7 +71,7 @@ async function newFolder(path: string): Promise<void> {
   }
 }
 
-/** Each secret is another one. */
+/** Each occurrence of the secret gets a new random value. */
 function filledIn(text: string, name: string): string {
   return text.replace(NAME, name).replace(SECRET, () => randomBytes(24).toString('hex'));
 }

@@ -30,7 +30,7 @@ export class TerminalApproval {
 
   async #answer(request: ApprovalRequest): Promise<ApprovalAnswer> {
     request.signal.throwIfAborted();
-    // the agent remembers too, but calls that already wait here have passed it
+    // the agent remembers too, but it has already asked about the calls that wait here
     const key = JSON.stringify([request.path, request.tool]);
     if (request.changed) this.#always.delete(key); // "always" covered only the old definition
     if (this.#always.has(key)) return always;

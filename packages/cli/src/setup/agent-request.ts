@@ -71,15 +71,15 @@ export interface AgentRequest {
   providerTools: readonly ProviderTool[];
   /** Whether the agent can remember facts beyond a conversation. */
   memory: boolean;
-  /** Whether spans show what was said. */
+  /** Whether spans contain messages, arguments and results. */
   traceContent: boolean;
   /** Whether AGENTS.md of the working folder is followed; `ask` does so only in a chat. */
   agentsMd: 'use' | 'ask' | 'ignore';
-  /** The text of AGENTS.md, once it is to be followed. */
+  /** The text of AGENTS.md, if it is followed. */
   instructions?: string;
   /** The capability of folder tools whose manifest does not declare one. */
   folderOptions: { defaultCapability?: Capability };
-  /** How the model gets to know the tools. */
+  /** How tools are offered to the model. */
   exposure: ExposureOption | undefined;
   access: AccessOptions;
   limits: AgentLimits;
@@ -140,7 +140,7 @@ function readProviderTool(given: string): ProviderTool {
   const [id = '', capability] = given.split('=');
   if (capability === undefined) {
     const example = `--provider-tool ${id}=read`;
-    const text = `--provider-tool needs the capability of ${id}, by which profiles decide, such as ${example}.`;
+    const text = `--provider-tool needs the capability of ${id}, which profiles check: ${example}, for example.`;
     throw new PocketError('CONFIG_INVALID', text);
   }
   const tool = { id: id as ProviderTool['id'], capability: capability as Capability };

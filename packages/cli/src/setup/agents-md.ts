@@ -35,7 +35,7 @@ async function isThere(): Promise<boolean> {
   );
 }
 
-/** A link that leads out of the working folder is refused: its owner did not choose what is read. */
+/** A link that leads out of the working folder is refused, because its author would choose which file is read. */
 async function readAgentsMd(): Promise<string> {
   try {
     const file = { root: process.cwd(), path: FILE, maxBytes: MAX_BYTES, rootName: 'the working folder' };

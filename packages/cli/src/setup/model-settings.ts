@@ -1,4 +1,4 @@
-// The model settings of an agent file are used only for its own provider, so that no other one gets its key.
+// The model settings of an agent file apply only to the provider of its model, so that no other provider gets the key.
 import type { ModelSettings } from 'pocket-agent';
 import { providerOf } from 'pocket-agent/internal';
 import type { AgentRequest } from './agent-request.ts';

@@ -28,9 +28,8 @@ export interface ToolRow extends Judgement {
   tool: string;
   allowed: boolean;
   reason?: string;
-  /** How the model gets to know the tool. */
   exposure?: Exposure;
-  /** About what its definition takes in a prompt. */
+  /** An estimate for the definition in a prompt. */
   tokens?: number;
 }
 
@@ -79,7 +78,7 @@ export async function toolRows({ sources, profile, exposing, signal, wait = 'all
 
 type ToolExposure = Pick<ToolRow, 'exposure' | 'tokens'>;
 
-/** How the model gets to know each tool that is allowed. */
+/** The exposure of each tool that is allowed. */
 async function exposures(
   all: readonly Entry[],
   profile: Profile | undefined,

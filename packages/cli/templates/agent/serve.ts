@@ -1,4 +1,4 @@
-// Serves the agent over MCP and HTTP until the process is told to stop.
+// Serves the agent over MCP and HTTP until SIGTERM or Ctrl-C.
 import { once } from 'node:events';
 import { openConversations } from '@pocket-agent/store';
 import { createAgent } from './agent.ts';

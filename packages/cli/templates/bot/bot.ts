@@ -1,4 +1,4 @@
-// Runs the agent as a bot in Mattermost until the process is told to stop.
+// Runs the agent as a bot in Mattermost until SIGTERM or Ctrl-C.
 import { once } from 'node:events';
 import { readConfig } from '@pocket-agent/mattermost';
 import { createMattermostBot } from '@pocket-agent/mattermost/bot';

@@ -1,4 +1,4 @@
-// How the programs of this project read their settings, and how they fail.
+// Reads the settings of the programs of this project, and reports their errors.
 import { readFileSync } from 'node:fs';
 import { PocketError } from 'pocket-agent';
 

@@ -1,4 +1,4 @@
-// An agent that uses the server as any MCP host does, by mcp.json. `npm run ask -- "question"` asks it one question.
+// An agent that uses the server like any MCP client, through mcp.json. `npm run ask -- "question"` asks it one question.
 import { join } from 'node:path';
 import { type LanguageModel, PocketAgent } from 'pocket-agent';
 import { readJson, runProgram } from './program.ts';

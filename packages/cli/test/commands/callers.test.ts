@@ -57,7 +57,10 @@ test('lists callers, shows and exports what is saved of one, and erases it', asy
   });
   const { stderr } = await callers('erase', '--token', ann);
   expect(stderr).toBe(`${callerAnn}: erased 1 conversation and 1 memory.\n`);
-  expect(await callers('show', callerAnn)).toMatchObject({ stdout: '', stderr: `Nothing is saved of ${callerAnn}.\n` });
+  expect(await callers('show', callerAnn)).toMatchObject({
+    stdout: '',
+    stderr: `Nothing is saved about ${callerAnn}.\n`,
+  });
   expect((await callers('list')).stdout).not.toContain(callerAnn);
   expect((await callers('show', callerBob)).stdout).toContain('Hello');
 });

@@ -31,7 +31,7 @@ const IDLE_MS = 30_000;
 /** Safety margin before the keep-alive time that a server announces is over. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 /** A connection that was idle for longer may have been closed by its server. */
-const REST_MS = 5;
+const TRUSTED_IDLE_MS = 5;
 
 export class Agents {
   isClosed = false;
@@ -53,7 +53,7 @@ export class Agents {
   /** Whether the server may have closed an idle connection that Node still keeps. */
   mayBeClosed({ url: { origin } }: Target): boolean {
     const { origin: last, at } = this.#lastUsed;
-    return origin !== last || performance.now() - at >= REST_MS;
+    return origin !== last || performance.now() - at >= TRUSTED_IDLE_MS;
   }
 
   /**

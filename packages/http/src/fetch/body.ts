@@ -98,10 +98,10 @@ export class Body {
 
   #pause(): void {
     this.#source.pause();
-    if (!this.#hasBeenRead) this.#unreadTimer ??= setTimeout(() => this.#letGo(), UNREAD_MS).unref();
+    if (!this.#hasBeenRead) this.#unreadTimer ??= setTimeout(() => this.#closeUnread(), UNREAD_MS).unref();
   }
 
-  #letGo(): void {
+  #closeUnread(): void {
     if (this.#hasBeenRead) return;
     const text = `The body was not read within ${UNREAD_MS} ms, so its connection was closed`;
     this.destroy(new FetchError('TIMEOUT', text));

@@ -1,4 +1,4 @@
-// One call of `fetch`: sends the request, again after a redirect, and ends early when the caller or the clock wants it.
+// One call of `fetch`: sends the request, follows redirects, and ends early at an abort or a timeout.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { MAX_TIMER_MS, onAbort } from '@pocket-agent/kit';
@@ -11,7 +11,7 @@ import { HttpResponse } from './response.ts';
 
 /** A discarded body is read up to these limits, so that its connection can be reused. */
 const DISCARDED = { bytes: 64 * 1_024, ms: 1_000 };
-/** Headers that may go to another origin. Any other may hold a secret: API keys have many names. */
+/** Headers that may be sent to another origin. All others may contain a secret: API keys have many names. */
 const KEPT_ACROSS_ORIGINS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
 
 export class Exchange {
@@ -98,7 +98,7 @@ export class Exchange {
     });
   }
 
-  /** Changes the request as a redirect with this status wants it. */
+  /** Changes the request as a redirect with this status requires. */
   redirect(status: number, isSameOrigin: boolean): void {
     this.#isRedirected = true;
     const headers = this.#headers;

@@ -17,13 +17,13 @@ export { isEventStream, limitedResponse, type ResponseLimits } from './limited-r
 export { isPrivateHost, isPublicHost } from './public-address.ts';
 
 export interface FetchOptions {
-  /** public (default): refuses private addresses, so that URLs from strangers reach nothing inside. */
+  /** public (default): refuses private addresses, so that untrusted URLs cannot reach internal servers. */
   guard?: 'public' | 'none';
   /** Hosts that may have a private address: `name`, `name:port`, `*.name` or an address. */
   allowHosts?: readonly string[];
   /** Default refuse. Each is checked like the first address; headers that may hold a secret stay with their origin. */
   redirects?: 'refuse' | 'follow';
-  /** From the call to the last byte of the body. Default: no limit but that of the signal. */
+  /** From the call to the last byte of the body. Default: only the signal limits the time. */
   timeoutMs?: number;
   /** The largest body, measured after decompression. */
   maxBytes?: number;
@@ -54,7 +54,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     return { url, host, lookup: lookupPublic };
   };
 
-  // most calls go to the address of the one before
+  // most calls go to the same address as the previous one
   let last: Target | undefined;
   const targetAt = (address: string): Target => {
     if (last?.url.href !== address) last = targetOf(new URL(address));

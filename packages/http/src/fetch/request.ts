@@ -26,7 +26,7 @@ export function readRequest(input: string | URL | Request, init: RequestInit): R
 }
 
 function readBody(body: RequestInit['body'] | undefined, headers: Record<string, string>): RequestParts['body'] {
-  // the framing is ours: the rest of a body longer than announced would be read as another request
+  // set below: bytes beyond an announced length would be read as another request
   delete headers['content-length'];
   delete headers['transfer-encoding'];
   delete headers.expect; // the body would be sent before the server answers to it

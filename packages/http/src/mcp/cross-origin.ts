@@ -7,7 +7,7 @@ const DAY_S = 86_400;
 export function answerPreflight(request: Request): Response | undefined {
   const method = request.headers.get('access-control-request-method');
   if (request.method !== 'OPTIONS' || method === null) return undefined;
-  return letOriginRead(
+  return withCorsHeaders(
     request,
     new Response(null, {
       status: 204,
@@ -20,7 +20,7 @@ export function answerPreflight(request: Request): Response | undefined {
   );
 }
 
-export function letOriginRead(request: Request, response: Response): Response {
+export function withCorsHeaders(request: Request, response: Response): Response {
   const origin = request.headers.get('origin');
   if (origin === null) return response;
   const headers = new Headers(response.headers);

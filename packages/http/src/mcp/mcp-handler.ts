@@ -9,13 +9,13 @@ import {
 } from '@modelcontextprotocol/server';
 import { readBody } from '../byte-chunks.ts';
 import { requestFault } from '../json-weight.ts';
-import { answerPreflight, letOriginRead } from './cross-origin.ts';
+import { answerPreflight, withCorsHeaders } from './cross-origin.ts';
 import { HttpSessions } from './mcp-sessions.ts';
 import { type GuardOptions, requestGuard } from './request-guard.ts';
 import { isSubscription, Subscriptions, type WatchResources } from './subscriptions.ts';
 
 export interface McpHandlerOptions extends GuardOptions {
-  /** The path of the MCP endpoint. Default: every path, as a framework has chosen the handler already. */
+  /** The path of the MCP endpoint. Default: every path, because a framework has matched the path already. */
   path?: string;
   /** Returns the caller, or the response that refuses the request. Default: every request is accepted. */
   authorize?: Authorize;
@@ -31,7 +31,7 @@ export interface McpHandlerOptions extends GuardOptions {
   maxSessions?: number;
   /** Most bytes of a request; a longer one is refused (413). Default 4 MiB. */
   maxRequestBodySize?: number;
-  /** A client of the 2026 era subscribes to resources. Default: it may watch all of them. */
+  /** Called when a client of the 2026 era subscribes to resources. Default: clients may watch all of them. */
   watchResources?: WatchResources;
   onError?: (error: Error) => void;
 }
@@ -45,8 +45,8 @@ export interface McpHandler {
   /** Tells clients of both eras that a list has changed: all of them, or the one with this `clientId`. */
   listChanged(what: 'tools' | 'prompts' | 'resources', clientId?: string): void;
   /**
-   * Tells subscribed clients of the 2026 era: all of them, or the one with this `clientId`. Those of the 2025 era have
-   * subscribed at their own server object.
+   * Tells subscribed clients of the 2026 era: all of them, or the one with this `clientId`. Clients of the 2025 era
+   * subscribe at their own server object.
    */
   resourceUpdated(uri: string, clientId?: string): void;
   /** Ends all sessions and their requests. */
@@ -77,12 +77,12 @@ export function mcpHandler(factory: McpServerFactory, options: McpHandlerOptions
   };
   return {
     fetch: async (request) =>
-      guard(request) ?? answerPreflight(request) ?? letOriginRead(request, await answer(request)),
+      guard(request) ?? answerPreflight(request) ?? withCorsHeaders(request, await answer(request)),
     async refusal(request) {
       const refused = guard(request);
       if (refused || isElsewhere(request)) return refused;
       const auth = await authorize?.(request);
-      return auth instanceof Response ? letOriginRead(request, auth) : undefined;
+      return auth instanceof Response ? withCorsHeaders(request, auth) : undefined;
     },
     listChanged(what, clientId) {
       subscriptions.publish(({ notify }) => notify[`${what}Changed`](), clientId);

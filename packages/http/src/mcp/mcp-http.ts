@@ -39,7 +39,7 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
     if (Number(request.headers['content-length']) > maxBytes) return refuseBody(response, maxBytes);
     if (pathname !== path) return void handleRoute(request, response);
     if (!options.authorize || isSmall(request)) return void handle(request, response);
-    // the body is read into memory: not for a request that is refused anyway
+    // a body is read into memory, so requests without a valid token are refused first
     handler
       .refusal(withoutBody(request))
       .then((refused) => (refused ? refuse(response, refused) : handle(request, response)))
@@ -68,7 +68,7 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
   };
 }
 
-/** Loaded here, because these modules take longer to load than all else that a server on stdio needs. */
+/** Loaded here, because a server on stdio does not need these modules, which are slow to load. */
 async function loadNodeServer() {
   const [{ createServer }, { toNodeHandler }] = await Promise.all([
     import('node:http'),

@@ -51,7 +51,7 @@ export class HttpSessions {
   readonly #options: HttpSessionsOptions;
   readonly #sessions = new Map<string, Session>();
   /** Number of sessions that are being started. */
-  #arriving = 0;
+  #starting = 0;
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(options: HttpSessionsOptions) {
@@ -67,15 +67,15 @@ export class HttpSessions {
     if (known) return this.#pass(known, request, parsed);
     if (!beginsSession(parsed.parsedBody)) return this.#refuse(request, parsed);
     if (!this.#hasRoom(parsed.authInfo?.clientId)) return tooManySessions();
-    this.#arriving++;
+    this.#starting++;
     try {
       return await this.#pass(await this.#open(parsed.authInfo), request, parsed);
     } finally {
-      this.#arriving--;
+      this.#starting--;
     }
   }
 
-  /** Tells one client, or all. */
+  /** Notifies one client, or all. */
   listChanged(what: 'tools' | 'prompts' | 'resources', toClient?: string): void {
     for (const { server, clientId } of this.#sessions.values()) {
       if (toClient !== undefined && clientId !== toClient) continue;
@@ -120,7 +120,7 @@ export class HttpSessions {
    * sessions end first; one in use ends only if its client has at least two more.
    */
   #hasRoom(clientId: string | undefined): boolean {
-    if (this.#sessions.size + this.#arriving < this.#options.maxSessions) return true;
+    if (this.#sessions.size + this.#starting < this.#options.maxSessions) return true;
     const held = this.#sessionsByClient();
     const own = held.get(clientId) ?? 0;
     const heldBy = ({ clientId: holder }: Session) => held.get(holder) ?? 0;

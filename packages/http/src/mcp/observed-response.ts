@@ -1,4 +1,4 @@
-// A response whose end, and whose client that disconnects, are noticed.
+// Reports the end of a response, and a client that disconnects.
 import { onAbort } from '@pocket-agent/kit';
 
 interface ResponseObserver {

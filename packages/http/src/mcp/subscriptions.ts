@@ -37,8 +37,8 @@ export class Subscriptions {
 
   /** Answers a request for a stream. */
   async serve(request: Request, parsed: ParsedRequest): Promise<Response> {
-    const asked = this.#watch ? resourcesIn(parsed.parsedBody) : [];
-    const watched = asked.length > 0 ? await this.#watch?.(asked, parsed.authInfo) : undefined;
+    const requested = this.#watch ? resourcesIn(parsed.parsedBody) : [];
+    const watched = requested.length > 0 ? await this.#watch?.(requested, parsed.authInfo) : undefined;
     if (!watched) return this.#open(request, parsed, () => {});
     const parsedBody = withResources(parsed.parsedBody as SubscriptionRequest, watched.uris);
     return this.#open(request, { ...parsed, parsedBody }, () => watched.end());

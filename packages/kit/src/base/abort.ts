@@ -1,4 +1,4 @@
-// Waiting with abort signals, deadlines and the clocks of calls, which leaves no listeners behind.
+// Abort signals, deadlines and the time limits of tool calls. None of them leaves listeners behind.
 import { PocketError } from './errors.ts';
 import { isWorker } from './lazy-node.ts';
 
@@ -9,7 +9,7 @@ let never: AbortSignal | undefined;
 
 /** The signal of work that cannot be aborted. Made at the first call: Workers make no signals while a module is loaded. */
 export function neverAborted(): AbortSignal {
-  if (isWorker()) return new AbortController().signal; // one of another request cannot be used
+  if (isWorker()) return new AbortController().signal; // a signal that another request made cannot be used
   never ??= new AbortController().signal;
   return never;
 }
@@ -34,7 +34,7 @@ export interface DeadlineOptions {
   makeError?(aborted: AbortSignal | undefined): Error;
 }
 
-/** A signal that is aborted by any of `signals` or after `timeoutMs`, with a PocketError or that of `makeError`. */
+/** A signal that is aborted by any of `signals` or after `timeoutMs`, with a PocketError or the error of `makeError`. */
 export function startDeadline(options: DeadlineOptions): Deadline {
   const {
     signals = [],
@@ -183,7 +183,7 @@ export interface CallClockOptions {
   timeoutMs: number;
   /** The time limit in all, from `startedAt` on. */
   maxTimeoutMs: number;
-  /** By `performance.now()`; default now. A call that is sent again has only what is left of its time. */
+  /** By `performance.now()`; default now. A repeated call has only the rest of its time. */
   startedAt?: number;
   /** While it returns true, the call does not count as silent. */
   isPaused?(): boolean;

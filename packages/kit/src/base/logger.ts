@@ -31,7 +31,7 @@ export function stderrLogger(level?: LogLevel): Logger {
 /** All agents share one logger per level. */
 const loggers: Partial<Record<LogLevel, Logger>> = {};
 
-/** What is logged, without secrets. */
+/** The text of a log line, without secrets. */
 export function logText(level: LogLevel, message: string, fields?: Record<string, unknown>): string {
   const extra = fields && Object.keys(fields).length > 0 ? ` ${printableJson(fields)}` : '';
   // continuation lines are indented, so that a message cannot fake a second one
@@ -86,7 +86,7 @@ interface Warning {
   about: object;
   /** Tells several warnings about one subject apart. Default: the text. */
   key?: string;
-  /** A function is called only if the warning is new; undefined: there is nothing to warn of. */
+  /** A function is called only if the warning is new; if it returns undefined, nothing is logged. */
   text: string | (() => string | undefined);
 }
 

@@ -120,7 +120,7 @@ export class OptionSet<Options extends object = object> {
     }
   }
 
-  /** The same, and throws for a key that looks like a misspelt option. */
+  /** Like `checkKnown`; also throws for a key that looks like a misspelt option. */
   checkSpelling(options: object, owner = this.owner): void {
     this.checkKnown(options, owner);
     for (const key of keysOf(options, owner)) {

@@ -27,7 +27,7 @@ export function stringsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** Undefined for anything else. Protobuf writes absent strings as empty ones. */
+/** The string; undefined for empty strings and other types. Protobuf writes absent strings as empty ones. */
 export function nonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -55,7 +55,7 @@ export function redactSecrets(text: string): string {
   return rules.reduce((left, [pattern, replace]) => left.replace(pattern, replace), text);
 }
 
-/** A copy of JSON data without secrets. A string may be one because of its key. */
+/** A copy of JSON data without secrets. A string is a secret if its key is named like one. */
 export function redactData(value: unknown, key = ''): unknown {
   if (typeof value === 'string') {
     const isNamedLikeSecret = redactSecrets(`${key}: ${value}`).startsWith(`${key}: ${REDACTED}`);

@@ -1,4 +1,4 @@
-// What runs when: a semaphore, time slices of long work, and a queue of events for one reader.
+// A semaphore, time slices for long work, and a queue of events for one reader.
 import { setImmediate as immediate } from 'node:timers/promises';
 import { onAbort } from './abort.ts';
 
@@ -58,7 +58,7 @@ export function nextTurn(): Promise<void> {
   return immediate();
 }
 
-/** Calls `work` for each item. When that takes long, other work of the process gets turns in between. */
+/** Calls `work` for each item. If this takes long, other work of the process runs in between. */
 export async function inSlices<Item>(items: Iterable<Item>, work: (item: Item) => void): Promise<void> {
   const slices = new TimeSlices();
   for (const item of items) {
@@ -84,7 +84,8 @@ export class TimeSlices {
 type Reader<Event, End> = (result: IteratorResult<Event, End> | Promise<IteratorResult<Event, End>>) => void;
 
 /**
- * A queue of events for one reader with `for await`: an iterator instead of a generator, which costs twice as much per event. `End` is its return value.
+ * A queue of events for one reader with `for await`: an iterator, because a generator costs twice as much per event.
+ * `End` is its return value.
  */
 export class EventQueue<Event, End = undefined> implements AsyncIterableIterator<Event, End | undefined> {
   /** Events in the order in which they came. */

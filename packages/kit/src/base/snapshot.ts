@@ -1,6 +1,6 @@
 // Deep copies of plain data, so that other code cannot change ours.
 
-class Given {
+class ReturnsItsArgument {
   constructor(object: object) {
     // biome-ignore lint/correctness/noConstructorReturn: adds the private field of `Snapshot` to an object of ours
     return object;
@@ -8,7 +8,7 @@ class Given {
 }
 
 /** Marks results of `snapshot`, which need no second copy. A WeakSet costs six times as much per object. */
-class Snapshot extends Given {
+class Snapshot extends ReturnsItsArgument {
   readonly #mark = true;
 
   static is(object: object): boolean {
@@ -26,7 +26,7 @@ export function deepCopy<Value>(value: Value): Value {
   return copied(value, false);
 }
 
-/** Freezes plain data in place and returns it: a snapshot without a copy, for data that only this code holds. */
+/** Freezes plain data in place and returns it: a snapshot without a copy, for data that no other code refers to. */
 export function deepFreeze<Value>(value: Value): Value {
   if (!isData(value) || Snapshot.is(value)) return value;
   const marked: object = new Snapshot(value); // before its items, which may contain it

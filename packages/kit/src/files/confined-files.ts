@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { decodeUtf8 } from './file-types.ts';
 import { isOpenedFile } from './private-files.ts';
 
 const SECRET_NAMES = [
@@ -19,7 +20,7 @@ interface ConfinedFile {
   isRootReal?: boolean;
   path: string;
   maxBytes: number;
-  /** What errors call `root`. */
+  /** The name of `root` in errors. */
   rootName: string;
 }
 
@@ -68,11 +69,9 @@ export async function readConfined(file: ConfinedFile): Promise<Uint8Array> {
 /** Throws for binary files and for text that is not UTF-8. */
 export function decodeText(path: string, bytes: Uint8Array): string {
   if (bytes.includes(0)) throw new Error(`"${path}" is a binary file; only text files can be read.`);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new Error(`"${path}" is not UTF-8 text.`);
-  }
+  const text = decodeUtf8(bytes);
+  if (text === undefined) throw new Error(`"${path}" is not UTF-8 text.`);
+  return text;
 }
 
 async function realRootOf({ root, isRootReal = false }: Pick<ConfinedFile, 'root' | 'isRootReal'>): Promise<string> {

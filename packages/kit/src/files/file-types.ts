@@ -78,11 +78,11 @@ export function typeOfBytes(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, SIGNATURE_BYTES));
   if (start[0] === OPEN_ANGLE) return undefined; // SVG, and XML that begins like it
   const latin = start.toString('latin1');
-  return signatures.find(([pattern]) => pattern.test(latin))?.[1] ?? imageTypeOf(start.toString('base64'));
+  return signatures.find(([pattern]) => pattern.test(latin))?.[1] ?? imageTypeOfBase64(start.toString('base64'));
 }
 
 /** The bytes as text; undefined if they are not UTF-8. */
-export function decodeText(bytes: Uint8Array): string | undefined {
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -105,7 +105,7 @@ const imageSignatures: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Undefined for bytes of no known format. */
-export function imageTypeOf(base64: string): string | undefined {
+export function imageTypeOfBase64(base64: string): string | undefined {
   return imageSignatures.find(([start]) => start.test(base64))?.[1];
 }
 

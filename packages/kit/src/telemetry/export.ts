@@ -1,4 +1,4 @@
-// A program that exports its own spans and metrics: with OTEL_EXPORTER_OTLP_ENDPOINT set and the SDK of OpenTelemetry
+// Exports the spans and metrics of a program if OTEL_EXPORTER_OTLP_ENDPOINT is set and the SDK of OpenTelemetry is
 // installed. All settings are environment variables of the SDK.
 import { settlesWithin } from '../base/abort.ts';
 import { errorText } from '../base/errors.ts';
@@ -10,7 +10,7 @@ const ENDPOINTS = [
   'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
 ];
 const PACKAGES = '@opentelemetry/api @opentelemetry/sdk-node';
-/** How long the end of a program waits for a collector. */
+/** How long a program waits for the collector before it ends. */
 const FLUSH_MS = 2_000;
 /** Errors of the SDK may contain a stack trace. */
 const MAX_REPORT = 300;
@@ -19,11 +19,11 @@ interface Sdk {
   shutdown(): Promise<void>;
 }
 
-/** Runs a program, and exports what it did if the environment asks for it. `name`: the default of `OTEL_SERVICE_NAME`. */
+/** Runs a program, and exports its spans and metrics if an endpoint is set. `name`: the default of `OTEL_SERVICE_NAME`. */
 export async function withExport<Value>(name: string, program: () => Promise<Value>): Promise<Value> {
   const endpoint = ENDPOINTS.find((variable) => process.env[variable]);
   const isOff = process.env.OTEL_SDK_DISABLED?.toLowerCase() === 'true';
-  // who preloads an SDK with --import has registered it already
+  // an SDK that was preloaded with --import is already registered
   const sdk = endpoint && !isOff && !hasTelemetry() ? await startSdk(name, endpoint) : undefined;
   try {
     return await program();

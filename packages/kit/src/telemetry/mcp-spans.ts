@@ -29,7 +29,7 @@ export interface SentCall {
   server: URL | 'pipe' | undefined;
 }
 
-/** A call that a server got, with the part of `ServerContext` that a span shows. */
+/** A call that a server received, with the part of `ServerContext` that a span shows. */
 export interface ServedCall {
   tool: string;
   context: {

@@ -49,7 +49,7 @@ export function hasTelemetry(): boolean {
   return isRecord(registry) && (registry.trace !== undefined || registry.metrics !== undefined);
 }
 
-/** The API if it is loaded and of use. */
+/** The API, if it is loaded and a provider is registered. */
 function loaded(): typeof Api | undefined {
   return api && hasTelemetry() ? api : undefined;
 }
@@ -63,14 +63,14 @@ export function loadTelemetry(): Promise<void> | undefined {
 
 async function loadApi(): Promise<void> {
   try {
-    api = await import('@opentelemetry/api'); // within `try`: to bundlers, a package that is missing is no error
+    api = await import('@opentelemetry/api'); // within `try`, because bundlers then accept a missing package
   } catch (error) {
     const text = `No spans: the application registered a provider, but @opentelemetry/api cannot be loaded from here`;
     process.emitWarning(`${text}: ${errorText(error)}. npm install @opentelemetry/api`);
   }
 }
 
-/** Calls `work` within a span that ends with it; as it is, with undefined, if there is no provider. */
+/** Calls `work` with a span that ends with it; with undefined if there is no provider. */
 export function inSpan<Value>(
   request: () => SpanRequest,
   work: (span: CurrentSpan | undefined) => Promise<Value>,

@@ -2,7 +2,7 @@
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
 import {
   configError,
-  decodeText,
+  decodeUtf8,
   isBase64,
   isString,
   isTextual,
@@ -132,7 +132,7 @@ export function isImagePart(part: FilePart): boolean {
 
 /** The content of a text file, after its name. */
 export function textPart(bytes: Uint8Array, mediaType: string, name: string | undefined): LanguageModelV4TextPart {
-  const text = decodeText(bytes);
+  const text = decodeUtf8(bytes);
   if (text === undefined)
     throw configError(
       `${fileName(name)} is not UTF-8 text, although its type is ${mediaType}. Give another mediaType.`,
@@ -149,7 +149,7 @@ function readData(data: Uint8Array | string): { bytes: Uint8Array; declared?: st
 }
 
 function isPlainText(bytes: Uint8Array): boolean {
-  return !bytes.includes(0) && decodeText(bytes) !== undefined;
+  return !bytes.includes(0) && decodeUtf8(bytes) !== undefined;
 }
 
 /** Without parameters such as a charset. */

@@ -8,7 +8,7 @@ import type {
 } from '@ai-sdk/provider';
 import {
   configError,
-  imageTypeOf,
+  imageTypeOfBase64,
   isRecord,
   nullable,
   type OptionRule,
@@ -258,6 +258,6 @@ function notAnImage(): PocketError {
   return configError('An image must be bytes, base64 text, a data: URL or an http(s) URL.');
 }
 
-function base64Image(data: string, mediaType = imageTypeOf(data) ?? 'image/jpeg'): LanguageModelV4FilePart {
+function base64Image(data: string, mediaType = imageTypeOfBase64(data) ?? 'image/jpeg'): LanguageModelV4FilePart {
   return { type: 'file', mediaType, data: { type: 'data', data } };
 }

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4TextPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
-import { decodeText, imageTypeOf, isBase64, isTextual, sha256, standardBase64 } from '@pocket-agent/kit';
+import { decodeUtf8, imageTypeOfBase64, isBase64, isTextual, sha256, standardBase64 } from '@pocket-agent/kit';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
 import { validToolName } from '../base/tool-names.ts';
 import { isFromAccount, isFromProvider, withoutAccountData } from './account-parts.ts';
@@ -159,7 +159,7 @@ function repairFile(
   }
   if (part.data.type !== 'data' || typeof part.data.data !== 'string') return withUrl(part);
   const data = standardBase64(part.data.data);
-  const found = imageTypeOf(data);
+  const found = imageTypeOfBase64(data);
   const mediaType = found ?? part.mediaType;
   if (!isBase64(data)) return leftOut(mediaType, 'it is not valid base64');
   if (rules.imageTypes && !found) return leftOut(mediaType, 'its bytes are not those of an image');
@@ -175,7 +175,7 @@ function repairFile(
 function asText({ mediaType, data }: LanguageModelV4FilePart): LanguageModelV4TextPart | undefined {
   if (data.type === 'text') return { type: 'text', text: data.text };
   if (!isTextual(mediaType) || data.type !== 'data' || typeof data.data !== 'string') return undefined;
-  const text = decodeText(Buffer.from(data.data, 'base64'));
+  const text = decodeUtf8(Buffer.from(data.data, 'base64'));
   return text === undefined ? undefined : { type: 'text', text };
 }
 

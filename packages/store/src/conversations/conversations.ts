@@ -107,7 +107,7 @@ export class Conversations {
     return new Conversations(this.#shared, owner);
   }
 
-  /** Everyone who has conversations or memories, by name. `prefix`: only owners that start with it. */
+  /** All owners of conversations or memories, by name. `prefix`: only names that start with it. */
   async owners(options: ListOptions = {}): Promise<OwnerPage> {
     checkListOptions(options);
     return listOwners(this.#store, this.#ownerPlace().scope, options);
@@ -132,7 +132,7 @@ export class Conversations {
     return fork;
   }
 
-  /** Like `open`, for this agent instead of a fork. Messages that it has already begin a new conversation. */
+  /** Like `open`, for this agent instead of a fork. A new conversation begins with the messages of the agent. */
   async attach(id: string, agent: ConversationAgent, options: OpenOptions = {}): Promise<void> {
     checkOpenOptions(options);
     checkAgent(agent, 'continueConversation');
@@ -147,7 +147,7 @@ export class Conversations {
       expiresAfterMs,
       memory: this.memory,
     });
-    await this.#purgeNowAndThen();
+    await this.#purgeIfDue();
     await agent.continueConversation(log);
   }
 
@@ -298,7 +298,7 @@ export class Conversations {
     return Number(numDeletedRows);
   }
 
-  async #purgeNowAndThen(): Promise<void> {
+  async #purgeIfDue(): Promise<void> {
     const { options, purgedAt } = this.#shared;
     if (options.expiresAfterMs === undefined || performance.now() - purgedAt < PURGE_EVERY_MS) return;
     this.#shared.purgedAt = performance.now();

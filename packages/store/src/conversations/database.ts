@@ -13,7 +13,7 @@ export interface Place {
   id: string;
 }
 
-/** Runs work in the transaction that the store is, otherwise in a new one. */
+/** Runs work in the transaction of the store or, if it has none, in a new one. */
 export function inTransaction<Result>(
   store: ConversationStore,
   work: (store: ConversationStore) => Promise<Result>,

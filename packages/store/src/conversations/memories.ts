@@ -1,4 +1,4 @@
-// Facts that agents remember, separate for each owner: a person can list and erase theirs.
+// Facts that agents remember, separate for each owner, who can list and erase them.
 import { configError, PocketError } from '@pocket-agent/kit';
 import { type ConversationStore, databaseTime } from './database.ts';
 import type { Owner } from './listing.ts';
@@ -16,7 +16,7 @@ export interface Memory {
   createdAt: Date;
 }
 
-interface OfOwner {
+interface OwnerOption {
   /** Default: the owner of the conversations. */
   owner?: string | undefined;
 }
@@ -31,7 +31,7 @@ export class Memories {
   }
 
   /** A text that is remembered already keeps its id. */
-  async remember(options: OfOwner & { text: string }): Promise<Memory> {
+  async remember(options: OwnerOption & { text: string }): Promise<Memory> {
     checkMemoryOptions('remember()', options, 'text');
     const { text, owner } = options;
     const kept = plainText(text).trim();
@@ -44,14 +44,14 @@ export class Memories {
     const id = crypto.randomUUID().slice(0, 8);
     const row = await this.#store.db
       .insertInto('pocket_memories')
-      .values({ ...this.#of(owner), id, text: kept, created_at: databaseTime(this.#store) })
+      .values({ ...this.#placeOf(owner), id, text: kept, created_at: databaseTime(this.#store) })
       .returning('created_at')
       .executeTakeFirstOrThrow();
     return { id, text: kept, createdAt: new Date(row.created_at) };
   }
 
   /** Memories that contain words of the query, those with most of them first. An empty query finds the newest. */
-  async recall(options: OfOwner & { query: string; limit?: number }): Promise<Memory[]> {
+  async recall(options: OwnerOption & { query: string; limit?: number }): Promise<Memory[]> {
     checkMemoryOptions('recall()', options, 'query');
     const { query, owner, limit = DEFAULT_LIMIT } = options;
     const words = new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
@@ -66,7 +66,7 @@ export class Memories {
   }
 
   /** False if there is no such memory. */
-  async forget(options: OfOwner & { id: string }): Promise<boolean> {
+  async forget(options: OwnerOption & { id: string }): Promise<boolean> {
     checkMemoryOptions('forget()', options, 'id');
     const { id, owner } = options;
     const { numDeletedRows } = await this.#deletion(owner).where('id', '=', plainText(id)).executeTakeFirstOrThrow();
@@ -74,9 +74,9 @@ export class Memories {
   }
 
   /** Newest first. */
-  async list(options: OfOwner = {}): Promise<Memory[]> {
+  async list(options: OwnerOption = {}): Promise<Memory[]> {
     checkMemoryOptions('list()', options, 'owner');
-    const place = this.#of(options.owner);
+    const place = this.#placeOf(options.owner);
     const rows = await this.#store.db
       .selectFrom('pocket_memories')
       .selectAll()
@@ -90,21 +90,21 @@ export class Memories {
   }
 
   /** Deletes all memories of the owner, and returns their number. */
-  async erase(options: OfOwner = {}): Promise<number> {
+  async erase(options: OwnerOption = {}): Promise<number> {
     checkMemoryOptions('erase()', options, 'owner');
     const { numDeletedRows } = await this.#deletion(options.owner).executeTakeFirstOrThrow();
     return Number(numDeletedRows);
   }
 
   #deletion(owner: string | undefined) {
-    const place = this.#of(owner);
+    const place = this.#placeOf(owner);
     return this.#store.db
       .deleteFrom('pocket_memories')
       .where('scope', '=', place.scope)
       .where('owner', '=', place.owner);
   }
 
-  #of(owner = this.#place.owner): Owner {
+  #placeOf(owner = this.#place.owner): Owner {
     checkOwner(owner);
     return { scope: this.#place.scope, owner };
   }

@@ -117,7 +117,7 @@ export function checkTurns(turns: readonly string[]): void {
   checkValue('The turns to remove', turns, { expected: 'a list of labels', accepts });
 }
 
-/** `method` is the one that got the options. */
+/** `method` is named in errors. */
 export function checkMemoryOptions(method: string, options: object, needed: 'text' | 'query' | 'id' | 'owner'): void {
   if (!isRecord(options)) throw configError(`${method} takes an object, such as { ${needed} }.`);
   memoryOptions.check(options, method);
@@ -142,10 +142,10 @@ export function checkListOptions(options: ListOptions): void {
   listOptions.check(options);
 }
 
-/** Other values have no such method. */
+/** Any object with the method is accepted. */
 export function checkAgent(agent: unknown, method: keyof ConversationAgent): void {
   if (isRecord(agent) && typeof agent[method] === 'function') return;
-  throw configError(`A conversation is continued by a PocketAgent: pass one, with its method ${method}().`);
+  throw configError(`Pass a PocketAgent: to continue a conversation, it needs the method ${method}().`);
 }
 
 /** `conversation`: what `export` returned, or what another program wrote. */

@@ -1,4 +1,4 @@
-// Owners of conversations and memories: for an operator who lists what is kept about whom, and erases it.
+// Owners of conversations and memories: lists them, and erases all data of one.
 import { sql } from 'kysely';
 import { type ConversationStore, inTransaction, isAlive } from './database.ts';
 import type { ListOptions } from './listing.ts';
@@ -15,7 +15,7 @@ export interface OwnerInfo {
   updatedAt: Date;
 }
 
-/** One page of the owners that have something saved. */
+/** One page of owners with saved data. */
 export interface OwnerPage {
   owners: OwnerInfo[];
   /** The cursor of the next page; undefined after the last one. */

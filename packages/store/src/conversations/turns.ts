@@ -1,5 +1,5 @@
-// Messages of conversations by turn. Programs use them whose users can repeat or remove single questions. A write fails
-// while a run holds the conversation.
+// Messages of conversations by turn, for programs whose users can repeat or remove single questions. A write fails while a
+// run holds the conversation.
 import { PocketError } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { SavedMessage } from './conversation-agent.ts';
@@ -16,7 +16,7 @@ export interface Turn<Message extends SavedMessage = SavedMessage> {
 }
 
 /** A conversation that the current transaction has locked. */
-interface Locked {
+interface LockedConversation {
   key: string;
   length: number;
 }
@@ -102,7 +102,10 @@ export class Turns {
   }
 
   /** Changes the messages in one transaction. `change` returns their new number. */
-  async #change(id: string, change: (store: ConversationStore, locked: Locked) => Promise<number>): Promise<void> {
+  async #change(
+    id: string,
+    change: (store: ConversationStore, locked: LockedConversation) => Promise<number>,
+  ): Promise<void> {
     const place = this.#place(id);
     const key = keyOf(place);
     await inTransaction(this.#store, async (store) => {
@@ -195,7 +198,7 @@ interface Gap {
 
 /** Numbers the messages without gaps, except for one that the caller fills. */
 async function renumber({ db }: ConversationStore, key: string, gap: Gap = { start: 0, length: 0 }): Promise<void> {
-  // by way of negative numbers, because a number must be free before another message takes it
+  // through negative numbers, because a number must be free before another message takes it
   await sql`update pocket_messages set number = -1 - renumbered.number
     from (
       select number as old, row_number() over (order by number) - 1

@@ -32,8 +32,8 @@ export async function openStore<Schema>(options: StoreOptions): Promise<Store<Sc
     throw new StoreError('CONFIG_INVALID', `The store "${name}" needs a file, or the URL of a PostgreSQL database`);
   const kind = url === undefined ? 'sqlite' : 'postgres';
   const dialect = url === undefined ? await sqliteDialect(file ?? '') : await postgresDialect(url);
-  const use = new UseUntilClosed(name);
-  const db = new Kysely<unknown>({ dialect, plugins: [use] });
+  const closedCheck = new ClosedCheck(name);
+  const db = new Kysely<unknown>({ dialect, plugins: [closedCheck] });
   try {
     for (const set of [...needs, { name, migrations }]) await migrate(db, { kind, ...set });
   } catch (error) {
@@ -45,14 +45,14 @@ export async function openStore<Schema>(options: StoreOptions): Promise<Store<Sc
   }
   // the migrations created the tables of the schema
   const close = () => {
-    use.isClosed = true;
+    closedCheck.isClosed = true;
     return db.destroy();
   };
   return { db: db as Kysely<Schema>, kind, close };
 }
 
-/** Refuses queries after the database was closed, in words of its user. */
-class UseUntilClosed implements KyselyPlugin {
+/** Refuses queries after the database was closed, with an error that names the store. */
+class ClosedCheck implements KyselyPlugin {
   isClosed = false;
   readonly #name: string;
 

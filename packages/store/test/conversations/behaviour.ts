@@ -465,7 +465,7 @@ export function testConversations(newDatabase: () => Promise<string>): void {
     await expect(openAgain({ leaseMs: 0 })).rejects.toThrow('leaseMs must be a number of milliseconds from 1');
     const misspelt: object = { expiresAfter: 1 };
     await expect(openAgain(misspelt)).rejects.toThrow('Did you mean "expiresAfterMs"?');
-    await expect(chats.open('x', {} as PocketAgent)).rejects.toThrow('is continued by a PocketAgent: pass one');
+    await expect(chats.open('x', {} as PocketAgent)).rejects.toThrow('Pass a PocketAgent: to continue a conversation');
   });
 
   test('refuses options, memories and turns of the wrong kind', async () => {

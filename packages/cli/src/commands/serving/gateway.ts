@@ -18,7 +18,7 @@ import { gatewayState, type TokenRequest, tokenCommand } from '../../gateway/gat
 import { accessFlags } from '../../setup/agent-request.ts';
 import { screenLogger } from '../../terminal/screen-logger.ts';
 
-/** How often the file is looked at for changes. */
+/** How often the file is checked for changes. */
 const WATCH_MS = 1_000;
 /** How long calls in progress may take after a signal to stop. A second signal ends the program at once. */
 const DRAIN_MS = 25_000;
@@ -167,7 +167,7 @@ function approvalsRequest([action = 'list', id, ...words]: readonly string[], va
   return { action, id: id ?? '', reason: words.join(' '), args: values.arguments, always, state, json };
 }
 
-/** The sandbox for callers with `--expose code`, if its engine is installed: others do without. */
+/** The sandbox for callers with `--expose code`; empty if its engine is not installed. */
 async function forCode(): Promise<Pick<GatewayOptions, 'codeMode'>> {
   const { codeMode } = await import('@pocket-agent/code-mode');
   try {
