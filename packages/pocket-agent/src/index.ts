@@ -33,7 +33,6 @@ export type {
   AgentConfig,
   AgentLimits,
   FlatAgentOptions,
-  ForkChanges,
   ModelRouter,
   NestedAgentOptions,
   PocketAgentOptions,
@@ -42,6 +41,7 @@ export type {
 } from './agent/agent-config.ts';
 export type { StepOptions } from './agent/agent-options.ts';
 export { formatEvent } from './agent/console-format.ts';
+export type { ForkChanges } from './agent/fork.ts';
 export { AgentHooks, type HookContext } from './agent/hooks.ts';
 export type { StepResult } from './agent/step-result.ts';
 export type { FileInput } from './base/file-input.ts';

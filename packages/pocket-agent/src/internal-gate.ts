@@ -4,7 +4,8 @@
 export { AccessRules, accessOptions } from './access/access-rules.ts';
 export type { Approve } from './access/approval.ts';
 export type { CallRecord } from './access/audit.ts';
-export { Policy, type Refused } from './access/policy.ts';
+export { Policy } from './access/policy.ts';
+export type { Refused } from './access/verdict.ts';
 export { Budget } from './cost/budget.ts';
 export { MAX_SEARCH_LIMIT, searchInput, searchTools } from './exposure/find-tools.ts';
 export {

@@ -1,6 +1,5 @@
 // May this call be made? The policy of one run: the rules of its agent, of its parent agents, and of the run itself.
 import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
-import { checkForeign, checkHere, type Verdict } from '@pocket-agent/schema';
 import type { ToolCall } from '../base/tool-call.ts';
 import { withApprovalEvents } from '../tracing/tool-span.ts';
 import type { AccessRules } from './access-rules.ts';
@@ -13,40 +12,25 @@ import {
   needsApproval,
   type Remember,
 } from './approval.ts';
+import { checkArguments } from './argument-check.ts';
 import { type AuditRecord, auditRecord, type CallRecord } from './audit.ts';
 import { type JudgedTool, type Profile, refusalBy } from './capabilities.ts';
 import { fingerprint } from './fingerprints.ts';
+import { type CallVerdict, denied, type Refused } from './verdict.ts';
 
 const DEFAULT_APPROVAL_TIMEOUT_MS = 300_000;
 
-/** A tool, and the source that calls it. */
+/** A tool and its source. */
 interface CallableTool extends JudgedTool {
-  /** The name that the model uses, if `name` is that of a choice. */
+  /** The name that the model uses, if `name` is the name of a choice. */
   listedAs?: string;
   source: { readonly hasOwnSchemas?: boolean | undefined };
 }
 
 interface Asking {
   signal: AbortSignal;
-  /** The run may be suspended until the answer comes. */
+  /** The run can be suspended until the answer arrives. */
   canWait: boolean;
-}
-
-/** What was decided about a call: its audit record has the same fields. */
-export type CallVerdict = Allowed | Refused;
-
-interface Allowed extends Pick<AuditRecord, 'by'> {
-  decision: 'allowed' | 'approved' | 'edited';
-  reason?: undefined;
-  error?: undefined;
-  /** The call with the arguments to use. */
-  call: ToolCall;
-}
-
-export interface Refused extends Pick<AuditRecord, 'by'> {
-  decision: 'refused' | 'denied';
-  reason: string;
-  error: PocketError;
 }
 
 interface PolicyOptions {
@@ -91,8 +75,8 @@ export class Policy {
   }
 
   /**
-   * Why a tool may not be called, by the profiles and filters of this agent, of its parent agents, and of the run. It
-   * also decides what the model sees and is cached, so it must not depend on a call, a count or the time.
+   * The reason why a tool may not be called, by the profiles and filters of this agent, its parent agents and the run. It
+   * also decides which tools the model sees, and is cached: it must not depend on a call, a count or the time.
    */
   refusal(tool: JudgedTool): string | undefined {
     if (this.isOpen) return undefined;
@@ -110,7 +94,7 @@ export class Policy {
     return undefined;
   }
 
-  /** All profiles that decide. Undefined if a filter decides too: it may answer differently each time. */
+  /** All profiles that apply. Undefined if there is a filter too, which may answer differently each time. */
   get decidingProfiles(): readonly Profile[] | undefined {
     return this.#binding().some(({ rules }) => rules.options.filter) ? undefined : this.profilesHere;
   }
@@ -125,8 +109,8 @@ export class Policy {
   }
 
   /**
-   * Whether a call is refused before a person is asked, and again after the answer, so it must not count calls. A rule
-   * about one call, such as its time, belongs here, and must also hide tools that the provider of the model runs, in
+   * Refuses a call. Called before a person is asked and again after the answer, so it must not count calls. A rule about
+   * one call, such as its time, belongs here; it must also hide tools that the provider of the model runs, in
    * `ToolTable.visibleTo`.
    */
   checkRules(call: ToolCall, tool: JudgedTool): Refused | undefined {
@@ -138,7 +122,7 @@ export class Policy {
     return { decision: 'refused', by: 'profile', reason: isChoice ? `${tool.name}: ${reason}` : reason, error };
   }
 
-  /** Whether calls of a tool need approval, as far as that is known without their arguments. */
+  /** Whether calls of a tool may need approval, without knowing their arguments. */
   asksAbout(tool: JudgedTool): boolean {
     return this.#binding().some(({ rules }) => needsApproval(rules.options.confirm ?? 'never', tool, {}));
   }
@@ -149,8 +133,8 @@ export class Policy {
     const { id: toolCallId, arguments: args } = call;
     const { fingerprints } = this.rules;
     const changed = fingerprints.hasChanged(listedAs, tool);
-    const binding = [...new Set(this.#binding().map(({ rules }) => rules))];
-    const asking = binding.filter(({ options }) => needsApproval(options.confirm ?? 'never', entry, args));
+    const binding = new Set(this.#binding().map(({ rules }) => rules));
+    const asking = [...binding].filter(({ options }) => needsApproval(options.confirm ?? 'never', entry, args));
     if (asking.length === 0 && !changed) return { decision: 'allowed', by: 'policy', call };
     const { description, annotations } = tool;
     const about = { tool: name, capability, description, annotations, arguments: args, toolCallId, changed };
@@ -159,11 +143,12 @@ export class Policy {
     const version = fingerprint(tool);
     const once = JSON.stringify([callHash(question), version]);
     const always = JSON.stringify([this.path, name, version]);
-    // remembered by the agent that people talk to, for this agent only
+    // the agent that people talk to remembers approvals, for each agent separately
     const remembered = this.#chain().at(-1)?.rules.approvalsFor(this.rules);
     if (!changed && (remembered?.has(once) || remembered?.has(always)))
       return { decision: 'allowed', by: 'memory', call };
-    const invalid = await this.#checkArguments(call, entry, signal);
+    const origin = entry.source.hasOwnSchemas ? undefined : this.rules.checkOrigin(entry.source);
+    const invalid = await checkArguments({ call, tool, origin, signal });
     if (invalid) return invalid;
     if (!this.approver) {
       const who = this.path.join(' → ');
@@ -178,8 +163,8 @@ export class Policy {
     return { decision: answer.edited ? 'edited' : 'approved', by: 'approver', call: approved };
   }
 
-  /** For calls that need no approval: warns a developer who set `approve`, but not which calls it is asked for. */
-  noteUnasked({ name, capability }: JudgedTool): void {
+  /** For calls that need no approval: warns a developer who has set `approve` without `access.confirm`. */
+  warnOfMissingConfirm({ name, capability }: JudgedTool): void {
     const { rules, approve } = this;
     if (!approve || rules.options.confirm !== undefined || capability !== 'delete') return;
     const wayOut = `Set access.confirm to 'destructive', or to 'never' if that is intended.`;
@@ -195,7 +180,7 @@ export class Policy {
     return withApprovalEvents(about, ask({ about, approve, signal, timeoutMs, logger: rules.logger }));
   }
 
-  /** The approver of the outermost agent that has one: people talk to that agent. */
+  /** The approver of the outermost agent that has one, because people talk to that agent. */
   get approver(): Approve | undefined {
     const { approve, approveFallback } = approversIn(this.#chain());
     return approve ?? approveFallback;
@@ -211,7 +196,7 @@ export class Policy {
     const { caller, path, redactedPatterns: patterns } = this;
     const { logger } = this.rules;
     const record = auditRecord(made, { agentId, caller, path, patterns, logger });
-    // agents that share a file write one line for a call
+    // agents that share a file write one line per call
     const files = new Map(this.#allRules().flatMap(({ audit }) => (audit ? [[audit.path, audit]] : [])));
     for (const file of files.values()) {
       file.write(record).catch((error) => logger.error(`An audit record could not be written: ${errorText(error)}`));
@@ -220,8 +205,8 @@ export class Policy {
   }
 
   /**
-   * What a run inherits from runs that have finished, up to `until`: their rules, once for each agent, so that the
-   * chain does not grow however often one leads to another; and their approvers.
+   * What a run inherits from the finished runs that started it, up to `until`: their approvers, and their rules. The rules
+   * are merged by agent, so that the chain stays short however many runs have started one another.
    */
   inheritUntil(until: Policy | undefined): Pick<PolicyOptions, 'parent' | 'approve' | 'approveFallback'> {
     const chain = this.#chain();
@@ -236,19 +221,6 @@ export class Policy {
       until,
     );
     return { parent, ...approversIn(finished) };
-  }
-
-  /** People are not asked about a call that its tool would reject. */
-  async #checkArguments(
-    call: ToolCall,
-    { tool, source }: CallableTool,
-    signal: AbortSignal,
-  ): Promise<Refused | undefined> {
-    const check = { schema: tool.inputSchema, value: call.arguments, defaults: true };
-    const verdict = await (source.hasOwnSchemas
-      ? checkHere(check)
-      : checkForeign({ ...check, origin: this.rules.checkOrigin(source), signal }));
-    return refusalOfArguments(call, verdict);
   }
 
   #allRules(): AccessRules[] {
@@ -273,7 +245,7 @@ export class Policy {
   }
 }
 
-/** The outermost ones of a chain. */
+/** The outermost approvers of a chain. */
 function approversIn(chain: readonly Policy[]): Pick<PolicyOptions, 'approve' | 'approveFallback'> {
   return {
     approve: chain.findLast(({ approve }) => approve)?.approve,
@@ -281,25 +253,7 @@ function approversIn(chain: readonly Policy[]): Pick<PolicyOptions, 'approve' | 
   };
 }
 
-/** A call that an approver denied, or that lacks an approver. */
-export function denied(call: ToolCall, by: AuditRecord['by'], reason: string): Refused {
-  const error = new PocketError('ACCESS_DENIED', `"${call.name}" was not called: ${reason}.`);
-  return { decision: 'denied', by, reason, error };
-}
-
-function refusalOfArguments(call: ToolCall, verdict: Verdict): Refused | undefined {
-  const refused = { decision: 'refused' as const, by: 'policy' as const };
-  if ('problem' in verdict) {
-    const error = new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${call.name}": ${verdict.problem}`);
-    return { ...refused, reason: 'its arguments do not fit its schema', error };
-  }
-  // an invalid schema says nothing about the arguments
-  if (!('unchecked' in verdict)) return undefined;
-  const reason = `its arguments could not be checked against its inputSchema: ${verdict.unchecked}`;
-  return { ...refused, reason, error: new PocketError('TOOL_FAILED', `"${call.name}" was not called: ${reason}.`) };
-}
-
-/** An approval lasts no longer than each agent that asked for it allows. */
+/** How long an approval lasts that several agents asked for: as long as all of them allow. */
 function shortest(all: readonly (Remember | undefined)[]): Remember | undefined {
   if (all.length === 0 || all.includes(undefined)) return undefined;
   return all.includes('call') ? 'call' : 'conversation';

@@ -10,8 +10,7 @@ import type { RenamedTool } from '../tools/name-registry.ts';
 import { inputFormatOf } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
 import type { PocketAgent } from './agent.ts';
-import { clientOptions, type NestedAgentOptions } from './agent-config.ts';
-import type { AgentParts } from './agent-parts.ts';
+import { type AgentParts, clientOptions, type NestedAgentOptions } from './agent-config.ts';
 
 interface ClientParts extends AgentParts {
   model(): Promise<LanguageModel>;

@@ -1,12 +1,9 @@
 // The options of an agent, and the settings read from them: copied, so that the caller's objects are never modified.
 import {
-  checkValue,
   configError,
   errorText,
   isPocketError,
   type Logger,
-  OptionSet,
-  objectRule,
   readable,
   snapshot,
   withoutUndefined,
@@ -19,8 +16,10 @@ import { copyMessage, type Message } from '../base/messages.ts';
 import { type CompactionOptions, readCompaction } from '../compaction/compaction-options.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { KeepResultsOptions } from '../compaction/keep-results-options.ts';
+import type { Ledger } from '../cost/ledger.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
 import type { ToolSearchOptions } from '../exposure/embedder.ts';
+import type { History } from '../history/history.ts';
 import type { MemoryOption } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import { type PocketAgentClientOptions, serverRules } from '../mcp/client-options.ts';
@@ -35,6 +34,7 @@ import type { FunctionTool } from '../tools/function-tool.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 import type { PocketAgent } from './agent.ts';
 import { checkAgentOptions, nestOptions } from './agent-options.ts';
+import type { ForkOrigin } from './fork.ts';
 import type { AgentHooks } from './hooks.ts';
 
 /** Plain JSON, unless the model is an object: it can be kept in a file. */
@@ -146,15 +146,24 @@ export type FlatAgentOptions = Omit<NestedAgentOptions, 'agentConfig'> & AgentCo
 /** What `new PocketAgent(options)` takes. */
 export type PocketAgentOptions = FlatAgentOptions | NestedAgentOptions;
 
-/** Options with `output`, from which TypeScript infers what runs return. */
+/** Options with `output`, from which TypeScript infers the type of answers. */
 export type TypedAgentOptions<Answer> =
   | (Omit<NestedAgentOptions, 'agentConfig'> & TypedAgentConfig<Answer>)
   | (NestedAgentOptions & { agentConfig: TypedAgentConfig<Answer> });
 
-/** What options say, with defaults. */
+/** The values of the options, with defaults. */
 export type AgentSettings = ReturnType<typeof readSettings>;
 
-/** The options, checked, and what is read from them. */
+/** What the parts of one agent share: its loop, model, tools, run queue and MCP client. */
+export interface AgentParts {
+  options: NestedAgentOptions;
+  settings: AgentSettings;
+  history: History;
+  ledger: Ledger;
+  access: AccessRules;
+}
+
+/** Checks the options of an agent, and reads its settings and history from them. */
 export function readAgent(given: PocketAgentOptions, from: { isSubclass: boolean; origin: ForkOrigin | undefined }) {
   return readable('The options of an agent', () => {
     const options = readOptions(given, from.isSubclass);
@@ -167,44 +176,12 @@ export function readAgent(given: PocketAgentOptions, from: { isSubclass: boolean
 function readOptions(options: PocketAgentOptions, isSubclass: boolean): NestedAgentOptions {
   checkAgentOptions(options, isSubclass);
   const nested = nestOptions(options ?? {});
-  // forks share the skills of their agent, which are found by this list
+  // forks share the skills of their agent, which are cached by this list
   return nested.skills ? { ...nested, skills: frozenList(nested.skills) } : nested;
 }
 
 function frozenList(list: readonly string[]): readonly string[] {
   return Object.isFrozen(list) ? list : Object.freeze([...list]);
-}
-
-/** What a fork has from the agent it was made from. */
-interface ForkOrigin {
-  access: AccessRules;
-  client: PocketAgentClient;
-}
-
-/** Set by `fork()` only. A symbol keeps it out of the public types, and subclasses pass it on with the options. */
-const forkOrigin = Symbol('fork origin');
-
-export function withForkOrigin(options: PocketAgentOptions, origin: ForkOrigin): PocketAgentOptions {
-  return Object.assign(options, { [forkOrigin]: origin });
-}
-
-export function forkOriginOf(options: PocketAgentOptions & { [forkOrigin]?: ForkOrigin }): ForkOrigin | undefined {
-  return options?.[forkOrigin];
-}
-
-/** Without a change, a fork has the model of its agent, and begins with the messages that its agent began with. */
-export type ForkChanges = Partial<Pick<AgentConfig, 'llmModel' | 'messages'>>;
-
-const forkChanges = new OptionSet<ForkChanges>('fork', { llmModel: true, messages: true });
-
-/** The settings of a model do not fit another one, and a summary belongs to the messages that it was made from. */
-export function withChanges(config: AgentConfig, changes: ForkChanges): AgentConfig {
-  checkValue('The changes of fork()', changes, objectRule);
-  forkChanges.check(changes);
-  const kept = { ...config };
-  if (changes.llmModel !== undefined) delete kept.modelSettings;
-  if (changes.messages !== undefined) delete kept.compacted;
-  return { ...kept, ...withoutUndefined(changes) };
 }
 
 function copyOf(options: CompletionOptions | undefined): CompletionOptions | undefined {
@@ -224,10 +201,10 @@ function readSettings(options: NestedAgentOptions, origin: ForkOrigin | undefine
   if (typeof config.llmModel === 'string') {
     if (!options.router) checkModelName(config.llmModel);
   } else checkModelObject(config.llmModel, 'llmModel');
-  // a subclass may name its own servers and pass on the client of the agent that it is forked from
+  // a fork of a subclass with servers of its own has both: its client is that of the agent it was forked from
   if (options.mcpClient && options.mcpConfig && options.mcpClient !== origin?.client) {
     throw configError(
-      'An agent takes mcpConfig or mcpClient, not both: the client brings the servers it was made with. If this happens in fork() of a subclass, pass all of its options to super: super({ ...options, mcpConfig }).',
+      'An agent takes mcpConfig or mcpClient, not both: a client already has its servers. If this happens in fork() of a subclass, pass all of its options to super: super({ ...options, mcpConfig }).',
     );
   }
   if (options.prices) checkPrices(options.prices);

@@ -12,13 +12,13 @@ import type { ModelResponse } from '../model/model-call.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
 import { nextListenerCall, pendingListeners } from '../run/event-emitter.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { resultMessage } from '../tools/inner-calls.ts';
 import type { RequestedCall } from '../tools/step-calls.ts';
 import { readModelAnswer, requestedIn } from '../tools/tool-calls.ts';
+import { resultMessage } from '../tools/tool-result.ts';
 import { runToolCalls } from '../tools/tool-runner.ts';
 import type { PocketAgent } from './agent.ts';
+import type { AgentParts } from './agent-config.ts';
 import type { AgentModel, PaidResponse } from './agent-model.ts';
-import type { AgentParts } from './agent-parts.ts';
 import type { AgentTools } from './agent-tools.ts';
 import { type HookContext, hookContextOf, postStepAfterFailure } from './hooks.ts';
 import { finalText, needsAnotherStep, type StepResult, sourceIn, stepResult } from './step-result.ts';
@@ -27,48 +27,50 @@ interface LoopParts extends AgentParts {
   model: AgentModel;
   tools: AgentTools;
   createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>>;
-  /** The `step` of a subclass, which takes the place of ours; undefined if `step` is not overridden. */
+  /** The `step` of a subclass, which replaces ours; undefined if `step` is not overridden. */
   stepOfSubclass(): (() => Promise<StepResult>) | undefined;
 }
 
-/** A run begins with a message, or goes on from the history. */
+/** A run begins with a message, or continues from the history. */
 type RunStart = { input: string | UserInput } | { resumes: true };
 
 interface StepRequest {
   /** Options of this step; they override those of the agent. */
   completion?: CompletionOptions;
-  /** The step waits for listeners called since this mark. One called earlier may have called the step: it would wait for itself. */
+  /** The step waits for listeners called since this mark. An earlier listener may have called the step, and waits for it. */
   firstListenerCall: number;
-  /** The model has answered already. */
+  /** The answer, if the model has answered already. */
   saved?: SavedAnswer;
-}
-
-interface ToolsRequest {
-  isRunStart?: boolean;
-  completion?: CompletionOptions;
-}
-
-interface StepParts {
-  model: LanguageModel;
-  exposed: ExposedTools;
 }
 
 type FinishReason = ModelResponse['finishReason'];
 
-/** An answer of the history, whose step was not finished. */
+/** An answer of the history whose step was not finished. */
 interface SavedAnswer {
   message: AssistantMessage;
   finishReason: FinishReason;
 }
 
-/** What the model answered, or had answered already. */
+/** The answer of the model, or of the history. */
 interface ModelAnswer {
   llmMessage: AssistantMessage;
   requested: readonly RequestedCall[];
   finishReason: FinishReason;
   usage: Usage;
-  /** Thrown when the results are in the history. */
+  /** Thrown at the end of the step, when the results are in the history. */
   budgetError?: unknown;
+}
+
+interface OpenCalls {
+  open: readonly RequestedCall[];
+  known: OpenAnswer | undefined;
+}
+
+interface EndedStep extends Pick<StepRequest, 'firstListenerCall'> {
+  number: number;
+  answer: ModelAnswer;
+  /** Undefined if the model called no tool. */
+  results: ToolResult[] | undefined;
 }
 
 export class AgentLoop {
@@ -106,7 +108,7 @@ export class AgentLoop {
     this.#agent.addUserMessage(text, { images, files: readFiles });
   }
 
-  /** The last step of the history, finished if it was not. Undefined if the history ends with a message of the user. */
+  /** Finishes the last step of the history. Undefined if the history ends with a message of the user. */
   async #resumedStep(context: RunContext, firstListenerCall: number): Promise<StepResult | undefined> {
     const { history } = this.#parts;
     if (history.length === 0)
@@ -125,24 +127,23 @@ export class AgentLoop {
 
   /** One answer of the model and the tool calls it asks for. */
   async step(context: RunContext, { completion = {}, firstListenerCall, saved }: StepRequest): Promise<StepResult> {
-    const { settings, history, ledger, tools, model: agentModel } = this.#parts;
+    const { settings, history, tools, model: agentModel, createHookContext } = this.#parts;
     const { hooks, logger } = this.#agent;
-    const { signal, budget, output } = context;
-    const stepNumber = this.#beginStep(context); // a step that cannot begin has no hooks
-    const hookContext = hookContextOf(context, await within(signal, this.#parts.createHookContext()));
+    const { signal, output } = context;
+    const number = this.#beginStep(context); // a step that cannot begin has no hooks
+    const hookContext = hookContextOf(context, await within(signal, createHookContext()));
     let result: StepResult;
     try {
       signal.throwIfAborted();
       if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
       if (history.saved) await history.saved.save();
-
-      const isRunStart = stepNumber === 1 || saved !== undefined;
+      const isRunStart = number === 1 || saved !== undefined;
       const { model, exposed } = await this.#modelAndTools(context, { isRunStart, completion });
+
       let answer: ModelAnswer;
-      if (saved) answer = this.#readAgain(context, exposed, saved);
+      if (saved) answer = this.#readSaved(context, exposed, saved);
       else {
-        budget.checkModelCall();
-        if (budget.limitsCost) await abortable(ledger.requirePrice(context, model), signal);
+        await this.#checkBudget(context, model);
         const { resets } = history;
         const request = { model, context, table: exposed.shown, completion };
         const asked = await (settings.compaction ? agentModel.askWithinWindow(request) : agentModel.ask(request));
@@ -150,29 +151,17 @@ export class AgentLoop {
         answer = this.#addAnswer(asked, { exposed, resets });
       }
 
-      const { llmMessage, requested, finishReason, usage } = answer;
-      let toolExecutionResults: ToolResult[] | undefined;
-      if (requested.length > 0) {
-        if (history.saved?.hasJournal) await history.saved.save(progressOf(context, finishReason));
-        const known = history.saved?.openAnswer(llmMessage);
-        const unanswered = known ? withoutAnswered(requested, known, context) : requested;
-        const calls = tools.stepCalls({ context, hookContext, exposed, llmMessage, requested: unanswered });
-        const results = await (output
-          ? output.runCalls(unanswered, { finishReason, signal }, (others) => runToolCalls(calls, others))
-          : runToolCalls(calls, unanswered));
-        toolExecutionResults = this.#addResults(context, { llmMessage, requested, known }, results);
+      let results: ToolResult[] | undefined;
+      if (answer.requested.length > 0) {
+        const { llmMessage, finishReason } = answer;
+        const { open, known } = await this.#openCalls(context, answer);
+        const calls = tools.stepCalls({ context, hookContext, exposed, llmMessage, requested: open });
+        const outcome = await (output
+          ? output.runCalls(open, { finishReason, signal }, (others) => runToolCalls(calls, others))
+          : runToolCalls(calls, open));
+        results = this.#addResults(context, { ...answer, known }, outcome);
       }
-      if (history.saved) await history.saved.save(progressOf(context, finishReason));
-      if (answer.budgetError !== undefined) throw answer.budgetError;
-
-      this.#agent.emit({
-        type: 'step_finished',
-        data: { step: stepNumber, finishReason: finishReason.unified, usage },
-      });
-      const listeners = pendingListeners(this.#agent, firstListenerCall);
-      if (listeners) await abortable(listeners, signal);
-      const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
-      result = stepResult({ llmMessage, finishReason, usage, toolCalls, toolExecutionResults });
+      result = await this.#endStep(context, { number, firstListenerCall, answer, results });
     } catch (error) {
       await postStepAfterFailure(hooks, hookContext, logger);
       throw error;
@@ -182,7 +171,14 @@ export class AgentLoop {
     return result;
   }
 
-  /** Adds the response of the model to the history. `resets`: of the history before the model was asked. */
+  /** Throws if the budget of the run does not allow another model call. */
+  async #checkBudget(context: RunContext, model: LanguageModel): Promise<void> {
+    const { budget, signal } = context;
+    budget.checkModelCall();
+    if (budget.limitsCost) await abortable(this.#parts.ledger.requirePrice(context, model), signal);
+  }
+
+  /** Adds the response of the model to the history. `resets`: those of the history before the model was asked. */
   #addAnswer(
     { response, usage, executed }: PaidResponse,
     { exposed, resets }: { exposed: ExposedTools; resets: number },
@@ -199,18 +195,18 @@ export class AgentLoop {
     return { llmMessage, requested, finishReason, usage, budgetError: executed?.report(llmMessage) };
   }
 
-  /** An answer that the history has already. What it cost was counted then. */
-  #readAgain({ output }: RunContext, { shown, callable }: ExposedTools, saved: SavedAnswer): ModelAnswer {
+  /** Reads an answer of the history. Its cost was counted when the model gave it. */
+  #readSaved({ output }: RunContext, { shown, callable }: ExposedTools, saved: SavedAnswer): ModelAnswer {
     const { message: llmMessage, finishReason } = saved;
     output?.resume(shown.entries);
     return { llmMessage, requested: requestedIn(llmMessage, callable), finishReason, usage: noUsage() };
   }
 
-  /** A step of the history: only a typed answer among its calls is read again. */
+  /** A finished step of the history. Only a typed answer among its calls is read again. */
   async #savedStep(context: RunContext, saved: SavedAnswer): Promise<StepResult> {
     const { output, signal } = context;
     const { exposed } = await this.#modelAndTools(context, { isRunStart: true });
-    const { llmMessage, requested, finishReason, usage } = this.#readAgain(context, exposed, saved);
+    const { llmMessage, requested, finishReason, usage } = this.#readSaved(context, exposed, saved);
     const isAnswered = async () => ({ results: [], runError: undefined });
     const { runError } = (await output?.runCalls(requested, { finishReason, signal }, isAnswered)) ?? {};
     if (runError !== undefined) throw runError;
@@ -219,7 +215,15 @@ export class AgentLoop {
     return stepResult({ llmMessage, finishReason, usage, ...called });
   }
 
-  /** Adds the results of the calls to the history, those of the journal too. Throws what must end the run. */
+  /** The calls of an answer that have no result yet. In a conversation with a journal the others are `known`. */
+  async #openCalls(context: RunContext, { llmMessage, requested, finishReason }: ModelAnswer): Promise<OpenCalls> {
+    const { saved } = this.#parts.history;
+    if (saved?.hasJournal) await saved.save(progressOf(context, finishReason));
+    const known = saved?.openAnswer(llmMessage);
+    return { open: known ? known.unanswered(requested, context) : requested, known };
+  }
+
+  /** Adds the results of the calls to the history, those of the journal included. Throws the error that ends the run. */
   #addResults(
     context: RunContext,
     { llmMessage, requested, known }: Pick<ModelAnswer, 'llmMessage' | 'requested'> & { known: OpenAnswer | undefined },
@@ -246,6 +250,23 @@ export class AgentLoop {
     return results;
   }
 
+  /** Saves the step, announces its end, and waits for the listeners that it called. */
+  async #endStep(
+    context: RunContext,
+    { number, firstListenerCall, answer, results: toolExecutionResults }: EndedStep,
+  ): Promise<StepResult> {
+    const { llmMessage, requested, finishReason, usage, budgetError } = answer;
+    const { saved } = this.#parts.history;
+    if (saved) await saved.save(progressOf(context, finishReason));
+    if (budgetError !== undefined) throw budgetError;
+    const data = { step: number, finishReason: finishReason.unified, usage };
+    this.#agent.emit({ type: 'step_finished', data });
+    const listeners = pendingListeners(this.#agent, firstListenerCall);
+    if (listeners) await abortable(listeners, context.signal);
+    const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
+    return stepResult({ llmMessage, finishReason, usage, toolCalls, toolExecutionResults });
+  }
+
   /** Summarises older messages now. */
   async compact(context: RunContext): Promise<Compaction | undefined> {
     const { model, exposed } = await this.#modelAndTools(context);
@@ -255,8 +276,8 @@ export class AgentLoop {
   /** Model and tools are resolved at first use; the tools again when a source has changed. */
   async #modelAndTools(
     context: RunContext,
-    { isRunStart = false, completion = {} }: ToolsRequest = {},
-  ): Promise<StepParts> {
+    { isRunStart = false, completion = {} }: { isRunStart?: boolean; completion?: CompletionOptions } = {},
+  ): Promise<{ model: LanguageModel; exposed: ExposedTools }> {
     const { model: agentModel, settings, tools } = this.#parts;
     const { signal } = context;
     const model = agentModel.known ?? (await abortable(agentModel.resolve(), signal));
@@ -277,26 +298,6 @@ export class AgentLoop {
     this.#agent.emit({ type: 'step_started', data: { step: shared.steps } });
     return shared.steps;
   }
-}
-
-/** The calls that have no result in the journal of the conversation. */
-function withoutAnswered(
-  requested: readonly RequestedCall[],
-  known: OpenAnswer,
-  { budget, pathKey }: RunContext,
-): readonly RequestedCall[] {
-  const unanswered: RequestedCall[] = [];
-  for (const each of requested) {
-    const { id, name } = each.call;
-    if (!known.resultOf(id)) {
-      unanswered.push(known.isLost(id) ? { ...each, isLost: true } : each);
-      continue;
-    }
-    // the totals that were saved are from before these calls
-    for (const call of [{ name }, ...known.calledBy(id)]) budget.countToolCall(pathKey, call.name);
-    for (const used of known.usedBy(id)) budget.add(used);
-  }
-  return unanswered;
 }
 
 function progressOf({ shared, budget }: RunContext, finishReason: FinishReason): RunProgress {

@@ -1,5 +1,6 @@
 // The tools of one agent: collected from its sources, watched for changes, and the calls of one step among them.
 import { deepCopy, inSlices } from '@pocket-agent/kit';
+import type { HiddenTool, JudgedTool } from '../access/capabilities.ts';
 import type { Message } from '../base/messages.ts';
 import { type CompactedHistory, plainReference, type Reference } from '../compaction/history-view.ts';
 import { type KeepResultsOptions, readKeepResults } from '../compaction/keep-results-options.ts';
@@ -26,16 +27,16 @@ import type { ToolTable } from '../tools/tool-table.ts';
 import { warnOfEmptyFilter } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
 import type { PocketAgent } from './agent.ts';
-import type { AgentParts } from './agent-parts.ts';
+import type { AgentParts } from './agent-config.ts';
 import type { HookContext } from './hooks.ts';
 
-/** Changed tools of one list that are logged one by one. Each change is an event. */
+/** Of one list, this many changed tools are logged. Each change is an event. */
 const MAX_LOGGED_CHANGES = 20;
 
 interface AgentToolsParts extends AgentParts {
   /** The MCP servers of the agent. */
   client: PocketAgentClient | undefined;
-  /** What the model no longer sees of the history. */
+  /** What was compacted of the history. */
   compacted(): CompactedHistory | undefined;
 }
 
@@ -80,7 +81,7 @@ export class AgentTools {
       hasCaller: this.#sources.some((source) => !isFunctionTool(source) && isCaller(source)),
       conversation: () => ({ messages: history.messages, compacted: compacted() }),
     });
-    // a conversation that is continued may refer to results
+    // a continued conversation may refer to kept results
     if (history.length > 0) this.kept?.resume();
   }
 
@@ -116,7 +117,7 @@ export class AgentTools {
     return new ServedResources(this.#agent, this.#parts.access, sources);
   }
 
-  /** Messages that were loaded may refer to results. */
+  /** Loaded messages may refer to kept results. */
   #resumeResults(): void {
     const { loads } = this.#parts.history;
     if (loads !== this.#loads) this.kept?.resume();
@@ -128,7 +129,7 @@ export class AgentTools {
     this.#kept?.forget();
   }
 
-  /** The tools as they were collected last; undefined if a source has changed since. */
+  /** The tools that were collected last; undefined if a source has changed since. */
   known(): ToolTable | undefined {
     return this.#toolbox.table();
   }
@@ -139,7 +140,7 @@ export class AgentTools {
     return this.#toolbox.table(true);
   }
 
-  /** What the model is shown at a step, and what it may call. */
+  /** The tools that the model is shown at a step, and those that it may call. */
   expose(table: ToolTable, step: ExposingStep): ExposedTools | Promise<ExposedTools> {
     const visible = table.visibleTo(step.context.policy);
     return this.#exposure.settled(visible, step.context.policy, step.model) ?? this.#expose(visible, step);
@@ -166,6 +167,22 @@ export class AgentTools {
     const allowed = table.allowed((tool) => access.refusal(tool));
     if (access.options.filter && allowed.entries.length === 0) warnOfEmptyFilter({ agent: name, table, logger });
     return table;
+  }
+
+  /** The tools that the model may see. */
+  async listed(signal: AbortSignal): Promise<JudgedTool[]> {
+    const table = await this.collect(signal, 'all');
+    return [...table.allowed((tool) => this.#parts.access.refusal(tool)).entries];
+  }
+
+  /** The tools that the model may not see, with the reason. */
+  async hidden(signal: AbortSignal): Promise<HiddenTool[]> {
+    const { entries } = await this.collect(signal, 'all');
+    return entries.flatMap((entry) => {
+      const reason = this.#parts.access.refusal(entry);
+      const { name, tool, capability, from } = entry;
+      return reason === undefined ? [] : [{ name, tool, capability, from, reason }];
+    });
   }
 
   /** A changed tool may be malicious. */
@@ -195,7 +212,7 @@ export class AgentTools {
     return new ExecutedCalls({ context, table, maxToolResultBytes, knownIds, ...this.#reporting(context) });
   }
 
-  /** What the calls of one step need. */
+  /** What the calls of one step share. */
   stepCalls({ context, hookContext, exposed, llmMessage, requested }: Step): StepCalls {
     const agent = this.#agent;
     const { signal } = context;
@@ -220,7 +237,7 @@ export class AgentTools {
     };
   }
 
-  /** Undefined where nothing is kept or observed. */
+  /** Undefined functions if no one observes the run or keeps its records. */
   #reporting(context: RunContext): Pick<StepCalls, 'audit' | 'emit'> {
     const agent = this.#agent;
     const { policy } = context;
@@ -265,7 +282,7 @@ export class AgentTools {
   }
 }
 
-/** If several tools have one name, the first keeps it; so servers are last. */
+/** In the order of precedence: if several tools have the same name, the first one keeps it. */
 function toolSources(
   { subAgents, logger }: PocketAgent<unknown>,
   { options, client, history }: AgentToolsParts,

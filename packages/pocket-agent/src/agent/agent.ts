@@ -45,23 +45,14 @@ import { AgentServer } from '../serve/agent-server.ts';
 import type { AgentServerOptions } from '../serve/server-options.ts';
 import type { ServedResources } from '../skills/served-resources.ts';
 import { agentTool } from '../tools/agent-tool.ts';
-import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
-import { withoutClose } from '../tools/tool-source.ts';
+import type { FunctionTool } from '../tools/function-tool.ts';
 import { AgentClient } from './agent-client.ts';
-import {
-  type ForkChanges,
-  forkOriginOf,
-  type PocketAgentOptions,
-  readAgent,
-  type TypedAgentOptions,
-  withChanges,
-  withForkOrigin,
-} from './agent-config.ts';
+import { type AgentParts, type PocketAgentOptions, readAgent, type TypedAgentOptions } from './agent-config.ts';
 import { AgentLoop } from './agent-loop.ts';
 import { AgentModel } from './agent-model.ts';
 import { type StepOptions, stepOptions } from './agent-options.ts';
-import type { AgentParts } from './agent-parts.ts';
 import { AgentTools } from './agent-tools.ts';
+import { type ForkChanges, forkOptions, forkOriginOf } from './fork.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { type OverriddenRun, queueOverriddenRun } from './overridden-run.ts';
 import { RunQueue } from './run-queue.ts';
@@ -77,7 +68,7 @@ export class PocketAgent<Answer = string> {
   readonly hooks: AgentHooks;
   readonly logger: Logger;
   readonly approve: Approve | undefined;
-  /** Whether options were given flat: the constructor of a subclass expects them so. */
+  /** Whether the options were given flat, so that forks of a subclass get them in the same form. */
   readonly #isFlat: boolean;
   readonly #parts: AgentParts;
   readonly #model: AgentModel;
@@ -107,7 +98,7 @@ export class PocketAgent<Answer = string> {
       ledger: new Ledger({ name: settings.name, prices: options.prices ?? {}, logger }),
       access: new AccessRules(options.access, { logger, forkOf: origin?.access }),
     };
-    // in the order in which they use each other; what an earlier one needs of a later one, it asks for at run time
+    // each part uses those above it; what it needs of a part below is passed as a function
     this.#queue = new RunQueue(this, this.#parts);
     this.#client = options.mcpClient ?? (options.mcpConfig ? this.#newClient() : undefined);
     this.#tools = new AgentTools(this, { ...this.#parts, client: this.#client, compacted: () => this.compacted });
@@ -165,7 +156,7 @@ export class PocketAgent<Answer = string> {
     return this.#parts.history.messages;
   }
 
-  /** What one run may use up at most, sub-agents included; undefined: no limit. */
+  /** The limits of one run, sub-agents included. Undefined: no limit. */
   get budget(): BudgetLimits {
     const { maxTokens, maxCostUsd, maxToolCalls } = this.#parts.settings;
     return { maxTokens, maxCostUsd, maxToolCalls };
@@ -177,14 +168,14 @@ export class PocketAgent<Answer = string> {
   }
 
   /**
-   * Asks until the model calls no more tools, and returns its last text, or a value of the schema `output`. Override it for
-   * a loop of your own: it takes its turn in the queue too, with limits, abort and events (see `overridden-run.ts`).
+   * Asks until the model calls no more tools, and returns its last text, or a value of the schema `output`. Override it to
+   * write your own loop, which has the same queue, limits, abort and events (see `overridden-run.ts`).
    */
   run<Value>(input: string | UserInput, options: TypedRunOptions<Value>): Promise<Value>;
   run(input: string | UserInput, options?: RunOptions): Promise<Answer>;
   async run(input: string | UserInput, options: Partial<TypedRunOptions<unknown>> = {}): Promise<unknown> {
     runOptions.checkSpelling(options);
-    // such as `super.run()`: it may have options of its own, but emits no run events
+    // such as `super.run()`: the overridden run has announced itself, and may have options of its own
     const isInsideOverridden = this.#overriddenRun.surroundsThis();
     if (!isInsideOverridden) refuseMisplaced(options);
     const announcedInput = isInsideOverridden ? undefined : textOfInput(input);
@@ -193,8 +184,8 @@ export class PocketAgent<Answer = string> {
   }
 
   /**
-   * Continues a run that ended before its answer, without a new message: makes the calls of the last answer that are still
-   * open, and goes on. An answer that the history has already is returned. In a conversation with a journal
+   * Continues a run that ended before its answer, without a new message: makes the open calls of the last answer, and takes
+   * further steps. If the history ends with an answer, that is returned. In a conversation with a journal
    * (`ConversationLog`) the run may have begun in another process; give it the same options.
    */
   resume<Value>(options: TypedRunOptions<Value>): Promise<Value>;
@@ -218,8 +209,8 @@ export class PocketAgent<Answer = string> {
   }
 
   /**
-   * A run that answers a call of a parent agent. If it began in another process, whose journal this agent continues, it is
-   * resumed.
+   * A run that answers a call of a parent agent. A run that began in another process is resumed if this agent continues the
+   * journal of that process.
    */
   async runForCall(message: string, options: { signal: AbortSignal; callId: string }): Promise<unknown> {
     const { signal, callId: madeFor } = options;
@@ -288,7 +279,7 @@ export class PocketAgent<Answer = string> {
     return this.#queue.enter({ options: { signal, timeoutMs } }, (context) => this.#loop.compact(context));
   }
 
-  /** What the model no longer sees word for word. Save it with `messages` to continue the conversation as it is. */
+  /** What was compacted of `messages`. Save both to continue the conversation as it is. */
   get compacted(): CompactedHistory | undefined {
     return this.#model.compacted;
   }
@@ -301,8 +292,8 @@ export class PocketAgent<Answer = string> {
   }
 
   /**
-   * From now on the history of this agent is that of a saved conversation: every run reads it first and saves each step.
-   * The messages of this agent begin the conversation if it is new. `@pocket-agent/store` has conversations to continue.
+   * Continues a saved conversation: from now on every run reads it first, and saves each step. The messages of this agent
+   * begin the conversation if it is new. `@pocket-agent/store` saves conversations.
    */
   async continueConversation(log: ConversationLog): Promise<void> {
     if (this.#queue.isRunning)
@@ -318,29 +309,17 @@ export class PocketAgent<Answer = string> {
     emitEvent({ agent: this, context: this.#queue.observed, event, meta });
   }
 
-  /** The model that is asked: `llmModel`, found by its name if it is one. */
+  /** The model that is asked: `llmModel`, resolved if it is a name. */
   languageModel(): Promise<LanguageModel> {
     return this.#model.resolve();
   }
 
   /**
-   * A new agent of the same class and options with its own conversation. It uses this agent's MCP connections. `changes` are
-   * its model, and the messages that its conversation begins with: `fork({ messages })` goes on from any point of another.
+   * A new agent of the same class and options with its own conversation. It uses the MCP connections of this agent.
+   * `changes` are its model, and the messages that it begins with: `fork({ messages })` branches off any conversation.
    */
   fork(changes: ForkChanges = {}): this {
-    const { access } = this.#parts;
-    // a fork borrows the client of this agent, and gets an id of its own
-    const { mcpConfig: _mcpConfig, agentConfig, tools = [], ...options } = this.#parts.options;
-    const { agentId: _agentId, ...config } = { ...withChanges(agentConfig, changes), name: this.name };
-    const forked: PocketAgentOptions = {
-      ...options,
-      ...(this.#isFlat ? config : { agentConfig: config }),
-      access: access.options,
-      mcpClient: this.mcpClient,
-      tools: tools.map((entry) => (isFunctionTool(entry) ? (entry.fork?.() ?? entry) : withoutClose(entry))),
-      subAgents: this.subAgents.map((agent) => agent.fork()),
-    };
-    return this.#construct(withForkOrigin(forked, { access, client: this.mcpClient }));
+    return this.#construct(forkOptions(this, { ...this.#parts, isFlat: this.#isFlat, changes }));
   }
 
   /** This agent as one tool, `{name}-message`: for the `tools` of another agent, or to register on an MCP server. */
@@ -354,19 +333,13 @@ export class PocketAgent<Answer = string> {
   }
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
-  async listTools(signal: AbortSignal = neverAborted()): Promise<JudgedTool[]> {
-    const table = await this.#tools.collect(signal, 'all');
-    return [...table.allowed((tool) => this.#parts.access.refusal(tool)).entries];
+  listTools(signal: AbortSignal = neverAborted()): Promise<JudgedTool[]> {
+    return this.#tools.listed(signal);
   }
 
   /** The tools that the model of this agent may not see, and the rule of `access` that hides each. */
-  async listHiddenTools(signal: AbortSignal = neverAborted()): Promise<HiddenTool[]> {
-    const { entries } = await this.#tools.collect(signal, 'all');
-    return [...entries].flatMap((entry) => {
-      const reason = this.#parts.access.refusal(entry);
-      const { name, tool, capability, from } = entry;
-      return reason === undefined ? [] : [{ name, tool, capability, from, reason }];
-    });
+  listHiddenTools(signal: AbortSignal = neverAborted()): Promise<HiddenTool[]> {
+    return this.#tools.hidden(signal);
   }
 
   /** What clients may list and read when this agent is served over MCP. */
@@ -385,7 +358,7 @@ export class PocketAgent<Answer = string> {
     this.#queue.close();
     const closing = [...this.#closedTogether, this.#tools, ...this.subAgents].map((part) => part.close());
     const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
-    await this.#parts.access.close(); // runs that were just ended leave records too
+    await this.#parts.access.close(); // after the records of the runs that were aborted
     if (failed) throw failed.reason;
   }
 
@@ -393,7 +366,7 @@ export class PocketAgent<Answer = string> {
     return this.close();
   }
 
-  /** Override it to give the hooks of a step more to work with. */
+  /** Override it to pass more to the hooks of a step. */
   protected createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>> {
     return { agent: this, metadata: { ...this.#queue.current?.metadata } };
   }

@@ -1,5 +1,5 @@
 // A tool call as the model made it, and its result as the model will read it.
-import type { PocketError } from '@pocket-agent/kit';
+import { PocketError } from '@pocket-agent/kit';
 
 /** A call that the model asks for. */
 export interface ToolCall {
@@ -31,12 +31,20 @@ export interface ToolResult {
   extra: Record<string, unknown>;
 }
 
-/** What the calls of one step come to. */
+/** The results of the calls of one step. */
 export interface CallResults {
   /** In the order of the calls. */
   results: ToolResult[];
   /** Why the run ends, after the results are in the history. Undefined if it goes on. */
   runError: unknown;
-  /** Set if a call waits. It has no result yet, and the results of the others are in the journal. */
+  /** Set if a call is suspended. It has no result yet; the results of the others are in the journal. */
   suspended?: PocketError | undefined;
+}
+
+export const CHECK_BEFORE_RETRY = 'It may or may not have taken effect; check before you try again.';
+
+/** The error of a call that was cut off. `what` happened, without a full stop. */
+export function outcomeUnknown(what: string, cause?: unknown): PocketError {
+  const options = cause === undefined ? {} : { cause };
+  return new PocketError('TOOL_OUTCOME_UNKNOWN', `${what}. ${CHECK_BEFORE_RETRY}`, options);
 }

@@ -1,14 +1,14 @@
-// An answer of the model whose calls are not all answered: what the journal knows of them.
+// An answer of the model with open calls, and what the journal has recorded about them.
 import { openCalls } from '../base/history-repair.ts';
 import { type AssistantMessage, type Message, type ToolMessage, toolMessage } from '../base/messages.ts';
-import type { ToolCall } from '../base/tool-call.ts';
+import { CHECK_BEFORE_RETRY, type ToolCall } from '../base/tool-call.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import type { JournaledInnerCall } from '../run/inner-journal.ts';
-import type { StepJournal } from '../tools/step-calls.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { RequestedCall, StepJournal } from '../tools/step-calls.ts';
 import type { CallJournal, JournaledCalls } from './conversation-log.ts';
 
-const UNKNOWN =
-  'The process ended while this call ran. It may or may not have taken effect; check before you try again.';
+const UNKNOWN = `The process ended while this call ran. ${CHECK_BEFORE_RETRY}`;
 const NOT_MADE = 'This call was not made: the run ended before it.';
 
 export class OpenAnswer {
@@ -33,24 +33,35 @@ export class OpenAnswer {
   }
 
   /** Whether a call may have taken effect, with an unknown result. */
-  isLost(callId: string): boolean {
+  #isLost(callId: string): boolean {
     return this.#begun.has(callId) && !this.#results.has(callId);
   }
 
-  /** What sub-agents used for a call, and for the calls that it made. */
-  usedBy(callId: string): RunTotals[] {
+  /** The usage of sub-agents for a call, and for the calls that it made. */
+  #usedBy(callId: string): RunTotals[] {
     return Object.entries(this.#used).flatMap(([id, totals]) => (isWithin(id, callId) ? [totals] : []));
   }
 
   /** The tools that a call has called. */
-  calledBy(callId: string): JournaledInnerCall[] {
+  #calledBy(callId: string): JournaledInnerCall[] {
     return this.#inner.filter((call) => call.outcome && isWithin(call.madeBy, callId));
   }
 
-  /** A result for each call, for a conversation that goes on without making them. */
+  /** The calls without a saved result. The others are counted now: the budget was saved before them. */
+  unanswered(requested: readonly RequestedCall[], { budget, pathKey }: RunContext): readonly RequestedCall[] {
+    return requested.flatMap((each) => {
+      const { id, name } = each.call;
+      if (!this.resultOf(id)) return [this.#isLost(id) ? { ...each, isLost: true } : each];
+      for (const call of [{ name }, ...this.#calledBy(id)]) budget.countToolCall(pathKey, call.name);
+      for (const used of this.#usedBy(id)) budget.add(used);
+      return [];
+    });
+  }
+
+  /** A result for each call, for a conversation that continues without making them. */
   answers(): ToolMessage[] {
     return openCalls(this.message).map(({ toolCallId: id, toolName }) => {
-      const value = this.isLost(id) ? UNKNOWN : NOT_MADE;
+      const value = this.#isLost(id) ? UNKNOWN : NOT_MADE;
       return this.resultOf(id) ?? toolMessage(id, toolName, { type: 'error-text', value });
     });
   }
@@ -72,7 +83,7 @@ export class OpenAnswer {
         if (!inner) return undefined;
         return {
           known: this.#inner.filter((call) => call.madeBy === madeBy),
-          usedBy: (callId) => this.usedBy(callId),
+          usedBy: (callId) => this.#usedBy(callId),
           save: (call) => inner.call(journal, call),
         };
       },
@@ -88,7 +99,7 @@ export function lastAnswer(messages: readonly Message[]): { message: AssistantMe
   return { message, isOpen: index === messages.length - 1 && openCalls(message).length > 0 };
 }
 
-/** Calls that a call makes have its id and a number. */
+/** The id of a call that another call makes begins with the id of that call. */
 function isWithin(id: string, callId: string): boolean {
   return id === callId || id.startsWith(`${callId}.`);
 }

@@ -1,8 +1,9 @@
 // Keeps the history of an agent and its saved conversation in step: reads what other processes saved when a run begins,
 // and saves new messages after each step. A tool call is saved together with its result; with a journal, before it is made.
-import { errorText, type Logger, PocketError, snapshot } from '@pocket-agent/kit';
+import { errorText, type Logger, snapshot } from '@pocket-agent/kit';
 import { answeredLength, openCalls, withEveryCallAnswered, withOpenEnd } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
+import { outcomeUnknown } from '../base/tool-call.ts';
 import { type CompactedHistory, compactedLength } from '../compaction/history-view.ts';
 import type { ResultLimits, ResultStore } from '../compaction/result-pages.ts';
 import type { StepJournal } from '../tools/step-calls.ts';
@@ -120,7 +121,9 @@ export class SavedHistory {
     this.#call = madeFor;
     this.#take(read);
     const resumes = isResumed || (madeFor !== undefined && this.#madeFor?.at(-1) === madeFor);
-    if (!resumes && madeFor !== undefined && this.#madeFor?.includes(madeFor)) throw abandoned();
+    // a later call of the same step has taken its turn
+    if (!resumes && madeFor !== undefined && this.#madeFor?.includes(madeFor))
+      throw outcomeUnknown('The process ended while the agent worked on this');
     this.#continues = resumes;
     if (!resumes) this.#progress = undefined;
     const isAtEnd = this.#history.length === this.#saved;
@@ -253,11 +256,4 @@ export class SavedHistory {
     this.#initial = 0;
     this.#open = undefined;
   }
-}
-
-/** Another call of the same step had its turn after it. */
-function abandoned(): PocketError {
-  const text =
-    'The process ended while the agent worked on this. It may or may not have taken effect; check before you try again.';
-  return new PocketError('TOOL_OUTCOME_UNKNOWN', text);
 }

@@ -2,6 +2,7 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, PocketError } from '@pocket-agent/kit';
 import { isHarmlessTwice } from '../access/capabilities.ts';
+import { outcomeUnknown } from '../base/tool-call.ts';
 import { authorizationNeeded, finishLogin, isUnauthorized, loginOf, MAX_LOGINS } from './connect.ts';
 import type { McpConnection } from './connection.ts';
 import { isHeaderMismatch, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
@@ -87,9 +88,4 @@ export class Attempts {
 
 function failed(text: string, cause?: unknown): PocketError {
   return new PocketError('MCP_REQUEST_FAILED', text, cause === undefined ? {} : { cause });
-}
-
-function outcomeUnknown(what: string, cause: unknown): PocketError {
-  const text = `${what}. It may or may not have taken effect; check before you try again.`;
-  return new PocketError('TOOL_OUTCOME_UNKNOWN', text, { cause });
 }

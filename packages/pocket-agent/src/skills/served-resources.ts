@@ -4,7 +4,8 @@ import type { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { CallRecord } from '../access/audit.ts';
 import type { JudgedTool, Profile } from '../access/capabilities.ts';
-import { type CallVerdict, denied, Policy } from '../access/policy.ts';
+import { Policy } from '../access/policy.ts';
+import { type CallVerdict, denied } from '../access/verdict.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { SourceResource, ToolSource } from '../tools/tool-source.ts';
 

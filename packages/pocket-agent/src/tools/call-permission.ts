@@ -11,15 +11,15 @@ import {
   within,
 } from '@pocket-agent/kit';
 import type { JudgedTool } from '../access/capabilities.ts';
-import { type CallVerdict, denied, type Refused } from '../access/policy.ts';
+import { type CallVerdict, denied, type Refused } from '../access/verdict.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import { bothAsking, whileAsking } from '../run/run-context.ts';
-import { type ActiveCall, maySuspend, note, type StepCalls } from './step-calls.ts';
+import { type ActiveCall, maySuspend, noteVerdict, type StepCalls } from './step-calls.ts';
 import { errorToolResult } from './tool-result.ts';
 import { judgedCall } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
-/** The result of a call that the hook denies. A call that the hook changes goes into the record. */
+/** Returns the result of a call that the hook denies. A call that the hook changes replaces the one in the record. */
 export async function preToolCall({ step, request, record }: ActiveCall): Promise<ToolResult | undefined> {
   const { context, hooks, hookContext, settings } = step;
   const { call, malformed } = request;
@@ -27,7 +27,7 @@ export async function preToolCall({ step, request, record }: ActiveCall): Promis
   const changed = await within(context.signal, hooks.preToolCall?.(hookContext, deepCopy(call)));
   if (!changed) return undefined;
   if (typeof changed === 'object' && 'deny' in changed) {
-    note(record, { decision: 'denied', by: 'hook', reason: changed.deny });
+    noteVerdict(record, { decision: 'denied', by: 'hook', reason: changed.deny });
     const error = new PocketError('TOOL_DENIED', `This call was denied: ${changed.deny}`);
     return errorToolResult(call, { error, settings });
   }
@@ -36,7 +36,7 @@ export async function preToolCall({ step, request, record }: ActiveCall): Promis
   return undefined;
 }
 
-/** Throws for a call without a name, and for arguments that a tool or an audit file could not take. */
+/** Throws for a call without a name, and for arguments that are not JSON. */
 function checkChangedCall(call: ToolCall, { name, arguments: args }: ToolCall): void {
   if (typeof name !== 'string') {
     const advice = 'return a call with a name and arguments, { deny: reason } or nothing.';
@@ -62,7 +62,7 @@ export async function permit(active: ActiveCall): Promise<Permission> {
   const table = step.knownTable() ?? (await abortable(step.collectTools(), signal));
   const entry = isOutOfReach(active) ? undefined : table.find(name);
   if (!entry) {
-    note(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
+    noteVerdict(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
     const names = step.table.entries.map((known) => known.name);
     let text = `There is no tool "${name}". ${describeAvailable(name, names)}`;
     if (request.from?.names.includes(name)) text = `"${name}" cannot call itself.`;
@@ -72,9 +72,9 @@ export async function permit(active: ActiveCall): Promise<Permission> {
   const judged = judgedCall(entry.source, entry, record.call.arguments);
   record.capability = judged.capability;
   const refused = policy.checkRules(record.call, judged) ?? (malformed && unreadable(malformed));
-  if (!refused && !policy.mayAsk) policy.noteUnasked(judged);
-  const verdict = refused ?? (policy.mayAsk ? await approval(active, { entry, judged }) : allowed(record.call));
-  note(record, verdict);
+  if (!refused && !policy.mayAsk) policy.warnOfMissingConfirm(judged);
+  const verdict = refused ?? (policy.mayAsk ? await askApproval(active, { entry, judged }) : allowed(record.call));
+  noteVerdict(record, verdict);
   const { error } = verdict;
   // the schema of a tool that may not be called is not shown
   if (error) return { entry: error.code === 'TOOL_ARGUMENTS_INVALID' ? entry : undefined, error };
@@ -84,7 +84,7 @@ export async function permit(active: ActiveCall): Promise<Permission> {
   return { entry };
 }
 
-/** A hook may choose a hidden tool. Nothing calls itself, and tools of the provider have only the model as caller. */
+/** A hook may choose a hidden tool. No tool calls itself, and only the model calls tools of its provider. */
 function isOutOfReach({ step, request: { call, from }, record }: ActiveCall): boolean {
   const { name } = record.call;
   if (name === call.name && step.hidden.has(name)) return true;
@@ -107,10 +107,14 @@ interface CalledTool {
   judged: JudgedTool;
 }
 
-async function approval({ step, request, record }: ActiveCall, { entry, judged }: CalledTool): Promise<CallVerdict> {
+async function askApproval({ step, request, record }: ActiveCall, { entry, judged }: CalledTool): Promise<CallVerdict> {
   const { policy, signal } = step.context;
   const { call } = record;
-  note(record, { decision: 'denied', by: 'no-approver', reason: 'the run ended before the approval was answered' });
+  noteVerdict(record, {
+    decision: 'denied',
+    by: 'no-approver',
+    reason: 'the run ended before the approval was answered',
+  });
   const { source, tool, name: listedAs } = entry;
   const asked = judged === entry ? entry : { ...judged, source, tool, listedAs };
   const canWait = maySuspend({ step, request });
@@ -123,7 +127,7 @@ async function approval({ step, request, record }: ActiveCall, { entry, judged }
   return policy.checkRules(call, judgedCall(source, entry, verdict.call.arguments)) ?? verdict;
 }
 
-/** A question takes time, in which a server may replace the tool that was approved. */
+/** The server may have replaced the tool while a person was asked. */
 async function isUnchanged(step: StepCalls, entry: ToolEntry): Promise<boolean> {
   const table = step.knownTable() ?? (await abortable(step.collectTools(), step.context.signal));
   const now = table.find(entry.name);

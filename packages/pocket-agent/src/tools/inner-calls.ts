@@ -1,6 +1,5 @@
-// Calls that a tool makes while it is called: ordinary calls of the run, through the same gate. Their results go to the
-// tool, not into the history.
-import type { JSONObject } from '@ai-sdk/provider';
+// Calls that a tool makes while it runs: ordinary calls of the run, through the same gate. Their results go to the tool, not
+// into the history.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import {
   deepFreeze,
@@ -13,12 +12,11 @@ import {
 } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
 import type { JudgedTool } from '../access/capabilities.ts';
-import { type ToolMessage, toolMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import { type JournaledInnerCall, SavedInnerCalls } from '../run/inner-journal.ts';
 import { bothAsking } from '../run/run-context.ts';
-import { type ActiveCall, newCall, type RequestedCall, type StepCalls } from './step-calls.ts';
-import { resultText, toolOutput } from './tool-result.ts';
+import { type ActiveCall, inCall, newCall, type RequestedCall, type StepCalls } from './step-calls.ts';
+import { resultText } from './tool-result.ts';
 import type { ToolGroup } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
@@ -28,7 +26,7 @@ export interface ReachableTool extends JudgedTool {
   group?: ToolGroup | undefined;
 }
 
-/** A line of the log of the calls that a tool made. */
+/** An entry in the log of the calls that a tool made. */
 export interface InnerCall extends Pick<CallRecord, 'outcome' | 'durationMs'> {
   toolCallId: string;
   toolName: string;
@@ -36,11 +34,11 @@ export interface InnerCall extends Pick<CallRecord, 'outcome' | 'durationMs'> {
 
 /** Calls other tools for a tool. Hooks, rules, approvals, budget and audit apply as if the model made the call. */
 export interface ToolCaller {
-  /** Aborted when no more calls are made: the run was aborted, a call has ended it, or the tool has returned. */
+  /** Aborted when no more calls can be made: the run was aborted, a call has ended it, or the tool has returned. */
   readonly signal: AbortSignal;
-  /** When the call of the tool began, in milliseconds; the same when it is made again in another process. */
+  /** When the call of the tool began, in milliseconds; the same when another process repeats it. */
   readonly startedAt: number;
-  /** Calls that were made in another process and not made again now: the tool has not done the same as there. */
+  /** Calls of another process that were not repeated in this one: the tool did something else here. */
   readonly unrepeated: readonly ToolCall[];
   /** What may be called. */
   list(): readonly ReachableTool[];
@@ -48,38 +46,35 @@ export interface ToolCaller {
   call(name: string, args: Record<string, unknown>, options?: InnerCallOptions): Promise<CallToolResult>;
 }
 
-/** How one call that a tool makes is recorded and watched. */
+/** How a call that a tool makes is recorded and observed. */
 export interface InnerCallOptions {
-  /** Noted in its audit record. Default `tool`. */
+  /** `via` of its audit record. Default `tool`. */
   via?: string;
   /** Called with true when a person is asked during the call, and with false when the question is settled. */
   asking?(isAsked: boolean): void;
 }
 
-/** How calls are made. Neither function rejects. */
+/** Runs calls, with hooks, policy and audit. Neither function rejects. */
 export interface Gate {
   pass(call: ActiveCall): Promise<ToolResult>;
-  /** The result of a call that was still waiting at the end. */
+  /** Ends a call that was still waiting when the run was stopped. */
   skip(step: StepCalls, request: RequestedCall): ToolResult;
 }
 
 type InnerOutcome = NonNullable<JournaledInnerCall['outcome']>;
-
-/** The calls of one tool call that the history lists; it counts the others. */
-const MAX_LISTED = 100;
 
 interface InnerStep {
   step: StepCalls;
   slots: Semaphore;
 }
 
-/** By the step of the outer calls. Calls of inner calls have slots of their own: no call waits for a slot that its caller holds. */
+/** By the step of the outer calls. Each level has its own slots, so that no call waits for a slot that its caller holds. */
 const innerSteps = new WeakMap<StepCalls, InnerStep>();
 
 function innerStepOf(outer: StepCalls): InnerStep {
   let inner = innerSteps.get(outer);
   if (!inner) {
-    // the calling tool gets the whole result, so nothing has to be kept
+    // the calling tool gets the full result, so nothing has to be kept
     const step = { ...outer, ...outer.reach, keepResult: async () => undefined };
     inner = { step, slots: new Semaphore(outer.settings.maxParallelToolCalls) };
     innerSteps.set(outer, inner);
@@ -94,7 +89,7 @@ interface OpenCalls extends InnerStep {
   pending: Set<Promise<unknown>>;
   log: InnerCall[];
   count: number;
-  /** Undefined if the tool cannot go on after a crash. */
+  /** Undefined if the tool cannot resume after a crash. */
   saved: SavedInnerCalls | undefined;
 }
 
@@ -138,11 +133,15 @@ export class InnerCalls implements ToolCaller {
     const known = saved?.take(name, read ?? {});
     const call = { id: known?.id ?? `${id}.${++open.count}`, name, arguments: read ?? {} };
     if (known?.outcome) return this.#repeat(known, known.outcome);
-    const begin = saved && ((begun: ToolCall) => saved.begin(begun));
-    const each = bothAsking(asking, this.#outer.request.from?.asking);
     const request: RequestedCall = {
       call: deepFreeze(call),
-      from: { toolCallId: id, names: this.#callers, via, asking: each, begin },
+      from: {
+        toolCallId: id,
+        names: this.#callers,
+        via,
+        asking: bothAsking(asking, this.#outer.request.from?.asking),
+        saveBegin: saved && ((begun) => saved.begin(begun)),
+      },
       ...(known && !known.waits && !this.#resumes(name) ? { isLost: true } : {}),
     };
     const text = `The arguments of "${name}" must be an object of JSON values.`;
@@ -150,11 +149,11 @@ export class InnerCalls implements ToolCaller {
     const calling = this.#call(request, open);
     open.pending.add(calling);
     const settled = () => void open.pending.delete(calling);
-    calling.then(settled, settled); // also: a tool that does not wait for a call cannot end the process
+    calling.then(settled, settled); // also handles the rejection of a call that the tool does not await
     return calling;
   }
 
-  /** Makes no more calls. Resolves with the log when those that have begun have ended; undefined if the tool used none of this. */
+  /** Refuses further calls. Resolves with the log when all calls have ended; undefined if the tool made no calls. */
   end(): Promise<readonly InnerCall[]> | undefined {
     this.#hasEnded = true;
     const open = this.#open;
@@ -190,7 +189,7 @@ export class InnerCalls implements ToolCaller {
   }
 
   #endError(): PocketError {
-    const text = `The call of "${this.#outer.record.call.name}" has ended, so it makes no more calls.`;
+    const text = `The call of "${this.#outer.record.call.name}" has ended, so it can make no more calls.`;
     return new PocketError('ABORTED', text);
   }
 
@@ -206,11 +205,11 @@ export class InnerCalls implements ToolCaller {
       throw error;
     }
     try {
-      const call = newCall(step, request, this.#outer.stop);
-      const result = await this.#gate.pass(call);
+      const call = newCall({ step, request, stop: this.#outer.stop });
+      const result = await inCall(call, () => this.#gate.pass(call));
       if (call.suspended) {
         await saved?.wait(request.call).catch((error) => this.#outer.stop.stop(error));
-        ending.abort(call.suspended); // the tool ends too, and makes its calls again when the run goes on
+        ending.abort(call.suspended); // the tool ends too, and repeats its calls when the run is resumed
         throw call.suspended;
       }
       const { outcome, durationMs } = call.record;
@@ -229,7 +228,7 @@ export class InnerCalls implements ToolCaller {
     }
   }
 
-  /** A call of another process, whose outcome is in the journal. */
+  /** Repeats a call of another process, whose outcome is in the journal. */
   async #repeat({ id: toolCallId, name: toolName }: ToolCall, outcome: InnerOutcome): Promise<CallToolResult> {
     const { step, log, saved } = this.#opened;
     const { budget, pathKey } = step.context;
@@ -249,7 +248,7 @@ export class InnerCalls implements ToolCaller {
     return entry?.source.resumes?.(entry.tool) ?? false;
   }
 
-  /** A tool calls neither itself nor the tools that called it. */
+  /** Tools that this one may not call: itself, and those that called it. */
   get #callers(): readonly string[] {
     const { request } = this.#outer;
     return [...(request.from?.names ?? []), request.call.name];
@@ -286,24 +285,7 @@ function readOutcome(outcome: InnerOutcome, cause?: unknown): CallToolResult {
   throw new PocketError(code as PocketErrorCode, message, { cause });
 }
 
-/** A result as a message of the history. A hook may have called another tool; the model knows the call by its own name. */
-export function resultMessage(name: string, result: ToolResult): ToolMessage {
-  return deepFreeze(toolMessage(result.toolCallId, name, toolOutput(result), callLog(result)));
-}
-
-/** The log for the history: the first calls one by one, the others counted by tool and outcome. */
-function callLog({ extra }: ToolResult): JSONObject[] | undefined {
-  const calls = extra.toolCalls as readonly InnerCall[] | undefined;
-  if (!calls?.length) return undefined;
-  const others = Map.groupBy(calls.slice(MAX_LISTED), ({ toolName, outcome }) => `${outcome} ${toolName}`);
-  const counted = [...others.values()].flatMap((group) => {
-    const [first] = group;
-    return first ? [{ toolName: first.toolName, outcome: first.outcome, calls: group.length }] : [];
-  });
-  return [...calls.slice(0, MAX_LISTED).map((call) => ({ ...call })), ...counted];
-}
-
-/** What tools may call that have one of these names, or are called by such a tool. */
+/** The tools that a tool may call which was called by tools with these names. */
 export function reachable(entries: readonly ToolEntry[], callers: readonly string[]): readonly ReachableTool[] {
   return entries
     .filter(({ name, source, tool }) => !callers.includes(name) && !source.providerTool?.(tool))

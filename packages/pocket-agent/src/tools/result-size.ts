@@ -23,8 +23,8 @@ export function capped(given: readonly ToolContentPart[], maxBytes: number): Too
   });
 }
 
-/** The whole text of a result that `capped` cuts; undefined for others. */
-export function textToCut(given: readonly ToolContentPart[], maxBytes: number): string | undefined {
+/** The full text of a result that `capped` cuts; undefined for others. */
+export function fullTextIfCut(given: readonly ToolContentPart[], maxBytes: number): string | undefined {
   const only = given[0];
   if (given.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return undefined;
   if (sizeOf(given) <= maxBytes) return undefined;

@@ -1,13 +1,14 @@
-// What the tool calls of one step need, and one call between the request of the model and its result.
+// What the tool calls of one step share, and the state of one call from its request to its result.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
-import type { CallVerdict } from '../access/policy.ts';
+import type { CallVerdict } from '../access/verdict.ts';
 import type { ToolMessage } from '../base/messages.ts';
 import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { UnsignedEvent } from '../run/events.ts';
 import type { InnerJournal } from '../run/inner-journal.ts';
-import type { Asking, ElicitationHandler, RunContext } from '../run/run-context.ts';
+import { type Asking, type ElicitationHandler, inRun, type RunContext, toolCallContext } from '../run/run-context.ts';
+import { inToolSpan } from '../tracing/tool-span.ts';
 import type { InnerCalls } from './inner-calls.ts';
 import type { ToolResultOptions } from './tool-result.ts';
 import type { ToolTable } from './tool-table.ts';
@@ -35,21 +36,22 @@ export interface RequestedCall {
   malformed?: PocketError;
   /** Set if a tool makes the call. */
   from?: CallingTool;
-  /** It was begun in a process that has ended, and may have taken effect. */
+  /** Another process began it and ended; it may have taken effect. */
   isLost?: boolean;
 }
 
+/** A tool that calls another one, such as a script. */
 export interface CallingTool {
   toolCallId: string;
-  /** Its name, and those of the tools that called it: a tool does not call itself. */
+  /** Its name, and those of the tools that called it: a tool cannot call itself. */
   names: readonly string[];
   via: string;
   asking?: Asking | undefined;
-  /** Set if the tool goes on after a crash: before a call that must not be made twice. */
-  begin?: ((call: ToolCall) => Promise<void>) | undefined;
+  /** Set if the tool can resume after a crash: saves that a call begins which must not be repeated. */
+  saveBegin?: ((call: ToolCall) => Promise<void>) | undefined;
 }
 
-/** What may be called. */
+/** The tools that tools which call others may call. */
 export interface Reach {
   table: ToolTable;
   hidden: ReadonlySet<string>;
@@ -63,15 +65,15 @@ export interface StepCalls {
   hookContext: unknown;
   /** What the model may call. */
   table: ToolTable;
-  /** Names of tools that the model may not call by itself. A hook may. */
+  /** Names of tools that only a hook may choose, not the model. */
   hidden: ReadonlySet<string>;
-  /** What tools that call others may call; undefined if that is what the model may call. */
+  /** Undefined if tools that call others may call what the model may call. */
   reach: Reach | undefined;
-  /** The tools there are now, as lists change during a step; undefined if they must be collected again. */
+  /** The current tools, because lists change during a step; undefined if they must be collected again. */
   knownTable(): ToolTable | undefined;
   collectTools(): Promise<ToolTable>;
   settings: ToolResultOptions & { maxParallelToolCalls: number };
-  /** Keeps the whole text of a result that was cut. */
+  /** Keeps the full text of a result that was cut. */
   keepResult(call: ToolCall, text: string): Promise<KeptResult | undefined>;
   /** Asks a person, if the run has no `elicit`. */
   elicit?: ElicitationHandler | undefined;
@@ -85,11 +87,11 @@ export interface StepCalls {
   emit: ((event: UnsignedEvent) => void) | undefined;
 }
 
-/** Where the calls of one step are saved one by one, so that another process can continue the step. */
+/** Saves the calls of one step one by one, so that another process can continue the step. */
 export interface StepJournal {
-  /** Before a call that must not be made twice. */
+  /** Saves that a call begins which must not be repeated. */
   begin(call: ToolCall): Promise<void>;
-  /** `result` as it will be in the history. */
+  /** Saves a result in the form of the history. */
   end(result: ToolMessage): Promise<void>;
   /** The journal of the calls that a call makes; undefined if they are not saved. */
   inner(madeBy: string): InnerJournal | undefined;
@@ -99,23 +101,23 @@ export interface StepJournal {
 export interface KeptResult {
   /** Tells the model how to read it. */
   note: string;
-  /** A hook has changed the result: what it removed must not be read. */
+  /** Called when a hook has changed the result, because the model must not read what the hook removed. */
   discard(): Promise<void>;
 }
 
 /** Ends the run after its current step. */
 export class RunStop {
-  /** Why the run ends now, and goes on later: a call waits. Its other calls end first. */
+  /** Set when a call is suspended: the run ends after its other calls, and can be resumed. */
   suspended: PocketError | undefined;
   #reason: unknown;
   #controller: AbortController | undefined;
 
-  /** Why; undefined if the run goes on. */
+  /** Undefined if the run continues. */
   get reason(): unknown {
     return this.#reason;
   }
 
-  /** Aborted when the run is to end. */
+  /** Aborted when the run is stopped. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#reason !== undefined) this.#controller.abort(this.#reason);
@@ -129,9 +131,11 @@ export class RunStop {
   }
 }
 
-/** A call between the request of the model and its result. */
+/** A call between its request and its result. */
 export interface ActiveCall {
   step: StepCalls;
+  /** The context in which hooks and the tool run. */
+  context: RunContext;
   /** `request.call` is what the model asked for. It never changes. */
   request: RequestedCall;
   /** The audit record. `record.call` is the call that is made: `preToolCall` or an approver may have changed it. */
@@ -142,15 +146,17 @@ export interface ActiveCall {
   returned?: CallToolResult;
   /** The calls that the tool makes. */
   inner?: InnerCalls;
-  /** The tool goes on after a crash by itself. */
+  /** The tool can resume by itself after a crash. */
   resumes?: boolean;
-  /** The call waits: it has no result yet. */
+  /** Set if the call is suspended: it has no result yet. */
   suspended?: PocketError;
 }
 
-export function newCall(step: StepCalls, request: RequestedCall, stop: RunStop): ActiveCall {
+export function newCall({ step, request, stop }: Pick<ActiveCall, 'step' | 'request' | 'stop'>): ActiveCall {
+  const { call, from } = request;
+  const context = toolCallContext(step.context, call.id, from?.asking);
   const record: CallRecord = {
-    call: request.call,
+    call,
     decision: 'refused',
     by: 'policy',
     reason: 'the call ended before it was decided',
@@ -158,12 +164,17 @@ export function newCall(step: StepCalls, request: RequestedCall, stop: RunStop):
     outcome: 'not run',
     durationMs: 0,
   };
-  if (request.from) record.via = request.from.via;
-  return { step, request, record, stop };
+  if (from) record.via = from.via;
+  return { step, context, request, record, stop };
 }
 
-/** Notes in the record what was decided. */
-export function note(
+/** Calls `work` in the context and the span of a call. */
+export function inCall(active: ActiveCall, work: () => Promise<ToolResult>): Promise<ToolResult> {
+  return inRun(active.context, () => inToolSpan(active, work));
+}
+
+/** Notes the decision about a call in its record. */
+export function noteVerdict(
   record: CallRecord,
   { decision, by, reason }: Pick<CallVerdict, 'decision' | 'by' | 'reason'>,
 ): void {
@@ -172,12 +183,12 @@ export function note(
   record.reason = reason;
 }
 
-/** Before a call that must not be made twice; undefined if the call, or the tool that makes it, cannot be resumed. */
-export function beginOf({ step, request }: Pick<ActiveCall, 'step' | 'request'>): StepJournal['begin'] | undefined {
-  return request.from ? request.from.begin : step.journal?.begin;
+/** Saves that a call begins; undefined if the call, or the tool that makes it, cannot be resumed. */
+export function beginSaver({ step, request }: Pick<ActiveCall, 'step' | 'request'>): StepJournal['begin'] | undefined {
+  return request.from ? request.from.saveBegin : step.journal?.begin;
 }
 
-/** Whether the run can end before this call, and make it when it is resumed. */
+/** Whether the run can end before this call, and make it when the run is resumed. */
 export function maySuspend(call: Pick<ActiveCall, 'step' | 'request'>): boolean {
-  return beginOf(call) !== undefined;
+  return beginSaver(call) !== undefined;
 }

@@ -1,9 +1,20 @@
 // Converts tool results into text and files for the model: every MCP content type, limited in size, never empty.
-import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
+import type { JSONObject, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import { configError, errorText, isRecord, redactData, redactError, redactSecrets, snapshot } from '@pocket-agent/kit';
+import {
+  configError,
+  deepFreeze,
+  errorText,
+  isRecord,
+  redactData,
+  redactError,
+  redactSecrets,
+  snapshot,
+} from '@pocket-agent/kit';
+import { type ToolMessage, toolMessage } from '../base/messages.ts';
 import type { ToolCall, ToolContentPart, ToolResult } from '../base/tool-call.ts';
-import { base64Bytes, capped, leftOut, textToCut } from './result-size.ts';
+import type { InnerCall } from './inner-calls.ts';
+import { base64Bytes, capped, fullTextIfCut, leftOut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
 
 export interface ToolResultOptions {
@@ -11,10 +22,10 @@ export interface ToolResultOptions {
   maxToolResultBytes: number;
 }
 
-/** A result for the model, and the whole text if it had to be cut. */
 interface ReadResult {
   result: ToolResult;
-  whole: string | undefined;
+  /** Set if the text of the result was cut. */
+  fullText: string | undefined;
 }
 
 export function toToolResult(call: ToolCall, result: CallToolResult, options: ToolResultOptions): ReadResult {
@@ -40,7 +51,7 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
       ...(meta === undefined ? {} : { meta: isError ? redactData(meta) : meta }),
     },
   };
-  return { result: read, whole: textToCut(shown, options.maxToolResultBytes) };
+  return { result: read, fullText: fullTextIfCut(shown, options.maxToolResultBytes) };
 }
 
 /** Errors are shown and logged in many places, and services often echo the request. */
@@ -107,8 +118,7 @@ function isPart(part: unknown): boolean {
   return hasText(part, 'mediaType') && part.data.type === 'data' && hasText(part.data, 'data');
 }
 
-/** The result as a tool output for the history. */
-export function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput {
+function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput {
   const parts = result.toolResultContent;
   if (parts.some((part) => part.type === 'file')) {
     // this type has no error flag
@@ -116,6 +126,26 @@ export function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput 
   }
   const value = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n') || '(no content)';
   return { type: result.isError ? 'error-text' : 'text', value };
+}
+
+/** A result as a message of the history. The model knows the call by `name`; a hook may have called another tool. */
+export function resultMessage(name: string, result: ToolResult): ToolMessage {
+  return deepFreeze(toolMessage(result.toolCallId, name, toolOutput(result), callLog(result)));
+}
+
+/** The history lists this many calls of one tool call, and counts the others. */
+const MAX_LISTED = 100;
+
+/** The log of the calls that a tool made: the first ones one by one, the others counted by tool and outcome. */
+function callLog({ extra }: ToolResult): JSONObject[] | undefined {
+  const calls = extra.toolCalls as readonly InnerCall[] | undefined;
+  if (!calls?.length) return undefined;
+  const others = Map.groupBy(calls.slice(MAX_LISTED), ({ toolName, outcome }) => `${outcome} ${toolName}`);
+  const counted = [...others.values()].flatMap((group) => {
+    const [first] = group;
+    return first ? [{ toolName: first.toolName, outcome: first.outcome, calls: group.length }] : [];
+  });
+  return [...calls.slice(0, MAX_LISTED).map((call) => ({ ...call })), ...counted];
 }
 
 /** Whether the value is a complete MCP content block. */

@@ -1,25 +1,25 @@
-// The tool calls of one step, in parallel. Each passes preToolCall, policy, approval and budget, is made, passes the
-// result hooks, and is recorded. Each has exactly one result.
+// The tool calls of one step, in parallel. Each passes preToolCall, policy, approval and budget, runs, passes the result
+// hooks, and is recorded. Each has exactly one result.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, within } from '@pocket-agent/kit';
 import { isHarmlessTwice } from '../access/capabilities.ts';
-import type { CallResults, ToolCall, ToolResult } from '../base/tool-call.ts';
-import { inRun, type RunContext, toolCallContext, whileAsking } from '../run/run-context.ts';
-import { inToolSpan } from '../tracing/tool-span.ts';
+import { type CallResults, outcomeUnknown, type ToolCall, type ToolResult } from '../base/tool-call.ts';
+import { whileAsking } from '../run/run-context.ts';
 import { permit, preToolCall } from './call-permission.ts';
-import { type Gate, InnerCalls, resultMessage } from './inner-calls.ts';
+import { type Gate, InnerCalls } from './inner-calls.ts';
 import {
   type ActiveCall,
-  beginOf,
+  beginSaver,
+  inCall,
   type KeptResult,
   maySuspend,
   newCall,
-  note,
+  noteVerdict,
   type RequestedCall,
   RunStop,
   type StepCalls,
 } from './step-calls.ts';
-import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
+import { checkedResult, errorToolResult, resultMessage, resultText, toToolResult } from './tool-result.ts';
 import { allowedTool, isCaller, type ToolCallContext } from './tool-source.ts';
 import type { ToolEntry } from './tool-table.ts';
 
@@ -37,43 +37,36 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
       if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(nextTurn) : nextTurn();
       if (turn) await turn;
       if (stop.reason !== undefined) {
-        results[index] = notRun(step, request);
+        results[index] = skipCall(step, request);
         continue;
       }
-      const active = newCall(step, request, stop);
-      results[index] = await gate.pass(active);
+      const active = newCall({ step, request, stop });
+      results[index] = await inCall(active, () => runToolCall(active));
       if (active.suspended) suspended.set(index, active);
     }
   };
   const parallel = Math.min(requested.length, step.settings.maxParallelToolCalls);
   const workers = Array.from({ length: parallel }, worker);
   for (const each of workers) await each; // workers never reject
-  // a run that fails does not go on, so the calls that wait end with it
-  if (stop.reason !== undefined) for (const [index, active] of suspended) results[index] = endUnmade(active);
+  // a failed run is not resumed, so its suspended calls end with it
+  if (stop.reason !== undefined) for (const [index, active] of suspended) results[index] = endSkipped(active);
   return { results, runError: stop.reason, suspended: stop.suspended };
 }
 
-/** What every call passes, those of the model and those that tools make. */
-const gate: Gate = {
-  pass(active) {
-    const { step, request } = active;
-    const context = toolCallContext(step.context, request.call.id, request.from?.asking);
-    return inRun(context, () => inToolSpan(active, () => runToolCall(active, context)));
-  },
-  skip: notRun,
-};
+/** The same for calls that tools make. */
+const gate: Gate = { pass: runToolCall, skip: skipCall };
 
-/** Never rejects: also after an abort, or an error in a hook, the call has a result. */
-async function runToolCall(active: ActiveCall, context: RunContext): Promise<ToolResult> {
-  const { step, request, record, stop } = active;
-  const { signal } = step.context;
+/** The gate that every call passes. Never rejects: also after an abort, or an error in a hook, the call has a result. */
+async function runToolCall(active: ActiveCall): Promise<ToolResult> {
+  const { step, request, record, stop, context } = active;
+  const { signal } = context;
   const startedAt = performance.now();
   emitCall(step, request);
   let result: ToolResult;
   try {
     signal.throwIfAborted();
     const denial = step.hooks.preToolCall && (await preToolCall(active));
-    result = denial ?? (await resultOf(active, await attempt(active, context)));
+    result = denial ?? (await resultForModel(active, await makeCall(active)));
   } catch (error) {
     result = errorToolResult(request.call, { error: asError(error), settings: step.settings });
     if (!signal.aborted && isPocketError(error, 'RUN_SUSPENDED') && maySuspend(active)) {
@@ -81,7 +74,7 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
       active.suspended = error;
       stop.suspended ??= error;
       context.finished = true;
-      return result; // not used: the call is made when the run is resumed, or ends with the run
+      return result; // not used: the call runs when the run is resumed, or ends with the run
     }
     stop.stop(signal.aborted ? signal.reason : error);
   }
@@ -96,27 +89,27 @@ async function runToolCall(active: ActiveCall, context: RunContext): Promise<Too
   return result;
 }
 
-/** Makes the call, if it may be made. What the tool throws is a failure of the tool, not of the run. */
-async function attempt(active: ActiveCall, context: RunContext): Promise<Attempt> {
+/** Makes the call if it is permitted. An error of the tool fails the call, not the run. */
+async function makeCall(active: ActiveCall): Promise<CallOutcome> {
   const { step, request, record } = active;
-  const { signal } = step.context;
-  const permission = request.isLost ? lost(active) : await permit(active);
+  const { signal } = active.context;
+  const permission = request.isLost ? lostCall(active) : await permit(active);
   if (permission.error) return permission;
   const { entry } = permission;
   const { source, tool } = entry;
   const { call } = record;
-  const begin = beginOf(active);
-  active.resumes = begin !== undefined && (source.resumes?.(tool) ?? false);
-  // a call of a script keeps its id when it is made again
-  if (begin && (active.resumes ? request.from : !isHarmlessTwice(tool))) {
-    await begin(call);
+  const saveBegin = beginSaver(active);
+  active.resumes = saveBegin !== undefined && (source.resumes?.(tool) ?? false);
+  // a call of a script keeps its id when it is repeated
+  if (saveBegin && (active.resumes ? request.from : !isHarmlessTwice(tool))) {
+    await saveBegin(call);
     signal.throwIfAborted();
   }
   try {
-    const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active, context));
-    const made = readReturned(active, entry, await abortable(calling, signal));
-    await keepWhole(step, call, made);
-    return made;
+    const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active));
+    const outcome = readReturned(active, entry, await abortable(calling, signal));
+    await keepFullText(step, call, outcome);
+    return outcome;
   } catch (error) {
     signal.throwIfAborted();
     if (active.resumes && isPocketError(error, 'RUN_SUSPENDED')) throw error;
@@ -124,21 +117,20 @@ async function attempt(active: ActiveCall, context: RunContext): Promise<Attempt
   }
 }
 
-/** The result of a call of a process that has ended. */
-function lost({ record }: ActiveCall): FailedAttempt {
-  note(record, { decision: 'allowed', by: 'policy', reason: 'its process ended before its result was saved' });
+/** The outcome of a call that another process began and did not finish. */
+function lostCall({ record }: ActiveCall): FailedCall {
+  noteVerdict(record, { decision: 'allowed', by: 'policy', reason: 'its process ended before its result was saved' });
   record.outcome = 'failed';
-  const text = `The process ended while "${record.call.name}" ran. It may or may not have taken effect; check before you try again.`;
-  return { entry: undefined, error: new PocketError('TOOL_OUTCOME_UNKNOWN', text) };
+  return { entry: undefined, error: outcomeUnknown(`The process ended while "${record.call.name}" ran`) };
 }
 
 /** A call that was still waiting for its turn when the run was stopped. */
-function notRun(step: StepCalls, request: RequestedCall): ToolResult {
+function skipCall(step: StepCalls, request: RequestedCall): ToolResult {
   emitCall(step, request);
-  return endUnmade(newCall(step, request, new RunStop()));
+  return endSkipped(newCall({ step, request, stop: new RunStop() }));
 }
 
-function endUnmade({ step, request, record }: ActiveCall): ToolResult {
+function endSkipped({ step, request, record }: ActiveCall): ToolResult {
   const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
   const result = errorToolResult(request.call, { error, settings: step.settings });
   emitResult(step, request, result);
@@ -158,11 +150,11 @@ function parentOf(from: RequestedCall['from']): { parentToolCallId?: string } {
   return from ? { parentToolCallId: from.toolCallId } : {};
 }
 
-function callContext(active: ActiveCall, run: RunContext): ToolCallContext {
+function callContext(active: ActiveCall): ToolCallContext {
   active.inner = new InnerCalls(active, gate);
   const { step, request, record } = active;
   const { id: toolCallId, name: toolName } = record.call;
-  const { signal, policy, metadata } = step.context;
+  const { signal, policy, metadata } = active.context;
   return {
     toolCallId,
     signal,
@@ -171,76 +163,79 @@ function callContext(active: ActiveCall, run: RunContext): ToolCallContext {
     progress: (update) =>
       step.emit?.({ type: 'tool_progress', data: { toolCallId, toolName, ...parentOf(request.from), ...update } }),
     meta: step.metaOf(toolCallId),
-    elicit: request.from && personOf(step, run),
+    elicit: request.from && elicitFor(active),
     canResume: active.resumes ?? false,
     tools: active.inner,
   };
 }
 
-function personOf({ elicit: ofAgent }: StepCalls, { elicit = ofAgent, asking }: RunContext): ToolCallContext['elicit'] {
+function elicitFor({ step, context }: ActiveCall): ToolCallContext['elicit'] {
+  const { elicit = step.elicit, asking } = context;
   return elicit && ((params, from) => whileAsking(asking, async () => elicit(params, from)));
 }
 
-/** A call that was made, or could not be. */
-type Attempt = SuccessfulAttempt | FailedAttempt;
+type CallOutcome = SuccessfulCall | FailedCall;
 
-interface SuccessfulAttempt {
+interface CutResult {
+  /** The whole text of a result that was cut. */
+  fullText?: string | undefined;
+  kept?: KeptResult | undefined;
+}
+
+interface SuccessfulCall extends CutResult {
   error?: undefined;
   returned: CallToolResult;
   /** Undefined if `onToolResult` makes it. */
   result: ToolResult | undefined;
-  whole?: string | undefined;
-  kept?: KeptResult | undefined;
 }
 
-interface FailedAttempt {
+/** A call that failed or was refused. */
+interface FailedCall extends CutResult {
   error: Error;
   entry: ToolEntry | undefined;
   /** The error result of the tool itself. */
   result?: ToolResult;
-  whole?: string | undefined;
-  kept?: KeptResult | undefined;
 }
 
-/** Throws for an answer that cannot be read: that is a failure of the tool, not of the run. */
-function readReturned({ step, record }: ActiveCall, entry: ToolEntry, returned: CallToolResult): Attempt {
+/** Throws for a result that cannot be read: an error of the tool. */
+function readReturned({ step, record }: ActiveCall, entry: ToolEntry, returned: CallToolResult): CallOutcome {
   const { call } = record;
   if (!returned.isError) {
     const read = step.hooks.onToolResult ? undefined : toToolResult(call, returned, step.settings);
     record.outcome = 'done';
-    return { returned, result: read?.result, whole: read?.whole };
+    return { returned, result: read?.result, fullText: read?.fullText };
   }
   const text = resultText(returned);
   const code = looksLikeBadArguments(text, entry) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
   return { entry, error: new PocketError(code, text), ...toToolResult(call, returned, step.settings) };
 }
 
-async function keepWhole(step: StepCalls, call: ToolCall, made: Attempt): Promise<void> {
-  if (made.whole === undefined) return;
-  made.kept = await abortable(step.keepResult(call, made.whole), step.context.signal);
-  if (made.kept) made.result?.toolResultContent.push({ type: 'text', text: made.kept.note });
+async function keepFullText(step: StepCalls, call: ToolCall, outcome: CallOutcome): Promise<void> {
+  if (outcome.fullText === undefined) return;
+  outcome.kept = await abortable(step.keepResult(call, outcome.fullText), step.context.signal);
+  if (outcome.kept) outcome.result?.toolResultContent.push({ type: 'text', text: outcome.kept.note });
 }
 
-/** What the model reads, after the hooks. */
-async function resultOf(active: ActiveCall, made: Attempt): Promise<ToolResult> {
+/** The result that the model reads, after the hooks. */
+async function resultForModel(active: ActiveCall, outcome: CallOutcome): Promise<ToolResult> {
   const { step, record } = active;
   const { hooks, hookContext } = step;
   const { signal } = step.context;
   const { call } = record;
   let result: ToolResult;
-  if (made.error) result = await failedResult(active, made);
-  else if (made.result) result = made.result;
+  if (outcome.error) result = await failedResult(active, outcome);
+  else if (outcome.result) result = outcome.result;
   else {
-    const read = await within(signal, hooks.onToolResult?.(hookContext, call, made.returned));
-    result = deepCopy(checkedResult(call, read));
+    const converted = await within(signal, hooks.onToolResult?.(hookContext, call, outcome.returned));
+    result = deepCopy(checkedResult(call, converted));
   }
   if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(call));
   const changed = await within(signal, hooks.postToolCall?.(hookContext, call, deepCopy(result)));
   if (!changed) {
-    if (!made.error && made.result) active.returned = made.returned;
+    if (!outcome.error && outcome.result) active.returned = outcome.returned;
     return result;
   }
-  await made.kept?.discard();
+  await outcome.kept?.discard();
   return deepCopy(checkedResult(call, changed));
 }
 
@@ -248,7 +243,7 @@ function editedNote({ arguments: args }: ToolCall): { type: 'text'; text: string
   return { type: 'text', text: `[The approver changed the arguments of this call to ${JSON.stringify(args)}]` };
 }
 
-async function failedResult({ step, record, stop }: ActiveCall, failed: FailedAttempt): Promise<ToolResult> {
+async function failedResult({ step, record, stop }: ActiveCall, failed: FailedCall): Promise<ToolResult> {
   const { settings } = step;
   const { call } = record;
   const { error, entry, result: ownResult } = failed;
@@ -263,7 +258,7 @@ async function failedResult({ step, record, stop }: ActiveCall, failed: FailedAt
     isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error), entry);
   const tool = entry && isBadArguments ? visibleTool(step, entry) : undefined;
   const schema = tool && JSON.stringify(tool.inputSchema);
-  // schemas of servers may be huge, and the model has this one already
+  // a schema may be huge, and the model has it already
   if (schema !== undefined && Buffer.byteLength(schema) <= settings.maxToolResultBytes) {
     const text = `Call it again with arguments that fit this JSON Schema: ${schema}`;
     result.toolResultContent.push({ type: 'text', text });
@@ -276,7 +271,7 @@ function visibleTool({ context: { policy } }: StepCalls, entry: ToolEntry): Tool
   return allowedTool(entry.source, entry, (tool) => policy.refusal(tool) === undefined);
 }
 
-/** How MCP servers in several languages word a complaint about arguments. Code may quote that of a call it makes. */
+/** How MCP servers in several languages complain about arguments. Code may quote the complaint about a call that it made. */
 function looksLikeBadArguments(text: string, entry: ToolEntry | undefined): boolean {
   if (entry && isCaller(entry.source)) return false;
   return /validation error|invalid (arguments|params|parameters|input)|unexpected.?keyword|missing required|-32602/i.test(

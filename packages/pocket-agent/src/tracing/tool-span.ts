@@ -5,9 +5,9 @@ import type { TracedContent } from './content.ts';
 
 /** The part of a tool call that its span shows. */
 export interface TracedToolCall {
-  step: { context: { agent: { readonly name: string }; content: TracedContent | undefined } };
+  context: { agent: { readonly name: string }; content: TracedContent | undefined };
   request: { call: ToolCall };
-  /** Filled while the call is decided and made. */
+  /** Filled in while the call is decided and runs. */
   record: { decision: string; by: string; capability: string | undefined };
 }
 
@@ -27,7 +27,7 @@ export function inToolSpan(traced: TracedToolCall, work: () => Promise<ToolResul
 }
 
 function inNewSpan(
-  { step: { context }, request: { call }, record }: TracedToolCall,
+  { context, request: { call }, record }: TracedToolCall,
   work: () => Promise<ToolResult>,
 ): Promise<ToolResult> {
   const { agent, content } = context;
