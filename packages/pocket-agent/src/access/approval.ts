@@ -20,7 +20,7 @@ import type { Capability, JudgedTool } from './capabilities.ts';
 export const NO_APPROVER = 'it needs approval, and there is no approver';
 
 export const confirmWords = ['never', 'destructive', 'write', 'always'] as const;
-/** The words in error messages. */
+/** For error messages. */
 export const confirmMeanings =
   'never, destructive (for tools that can delete), write (for tools that do more than read), always';
 
@@ -34,7 +34,7 @@ export const confirmRule = {
   accepts: (value: unknown) => typeof value === 'function' || confirmWords.some((word) => word === value),
 };
 
-/** A call that waits for a decision, with all that a person needs to make it. */
+/** A call that needs a decision, with the facts that a person needs for it. */
 export interface ApprovalRequest {
   tool: string;
   capability: Capability;
@@ -107,7 +107,7 @@ interface Denial {
 }
 
 export function needsApproval(policy: ConfirmPolicy, tool: JudgedTool, args: Record<string, unknown>): boolean {
-  if (typeof policy === 'function') return policy(tool, args) !== false; // a forgotten return asks
+  if (typeof policy === 'function') return policy(tool, args) !== false; // asks if a `return` was forgotten
   if (policy === 'destructive') return tool.capability === 'delete';
   return policy === 'always' || (policy === 'write' && tool.capability !== 'read');
 }
@@ -132,7 +132,7 @@ export async function ask({ about, approve, signal, timeoutMs, logger }: Questio
   const request: ApprovalRequest = { ...deepCopy(about), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
-    if (answer === 'later' && about.canWait) throw waitsFor(about.tool);
+    if (answer === 'later' && about.canWait) throw suspendedFor(about.tool);
     const decision = readApproval(answer, hash, about.arguments);
     if (decision) return decision;
     const problem = invalidAnswerText(answer);
@@ -169,7 +169,7 @@ function denial(reason: string, by: Denial['by'] = 'approver'): Denial {
   return { allowed: false, by, reason };
 }
 
-function waitsFor(tool: string): PocketError {
+function suspendedFor(tool: string): PocketError {
   const text = `The run waits for the approval of "${printable(tool, 100)}": resume it when there is an answer.`;
   return new PocketError('RUN_SUSPENDED', text);
 }

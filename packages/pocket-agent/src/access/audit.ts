@@ -38,7 +38,7 @@ interface RecordedRun {
   agentId: string;
   caller: string | undefined;
   path: readonly string[];
-  /** What records leave out. */
+  /** Text that records leave out. */
   patterns: readonly RegExp[];
   logger: Logger;
 }
@@ -46,7 +46,7 @@ interface RecordedRun {
 /** Never throws: the tool has run, so its result must not be lost because a record cannot be made. */
 export function auditRecord({ call, reason, ...decided }: CallRecord, run: RecordedRun): AuditRecord {
   const { agentId, caller, path, patterns, logger } = run;
-  const orRedacted = <Value>(keep: () => Value): Value | typeof REDACTED => {
+  const redactedOnError = <Value>(keep: () => Value): Value | typeof REDACTED => {
     try {
       return keep();
     } catch (error) {
@@ -61,9 +61,9 @@ export function auditRecord({ call, reason, ...decided }: CallRecord, run: Recor
     path,
     toolCallId: call.id,
     tool: call.name,
-    arguments: orRedacted(() => redact(call.arguments, patterns)),
+    arguments: redactedOnError(() => redact(call.arguments, patterns)),
     ...decided,
-    ...(reason === undefined ? {} : { reason: orRedacted(() => redactText(reason, patterns)) }),
+    ...(reason === undefined ? {} : { reason: redactedOnError(() => redactText(reason, patterns)) }),
   };
 }
 

@@ -25,7 +25,7 @@ export interface Profile {
   /** Names that are allowed regardless of capability. */
   allow?: readonly string[];
   deny?: readonly string[];
-  /** How the model gets to know tools in runs with this profile; it takes precedence over other options. */
+  /** How tools are shown to the model in runs with this profile. Takes precedence over other options. */
   exposure?: ExposureOption;
 }
 
@@ -37,7 +37,7 @@ export interface Judgement {
   ownName?: string;
 }
 
-/** A tool with what access rules know of it. */
+/** A tool with its capability, as access rules judge it. */
 export interface JudgedTool extends Judgement {
   name: string;
   tool: Tool;
@@ -79,8 +79,8 @@ export function capabilityOf(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>)
   return judge(tool).capability;
 }
 
-/** Whether a call may be repeated if its outcome is unknown. Requests other than tool calls only read. */
-export function isHarmlessTwice(tool: Pick<Tool, 'annotations'> | undefined): boolean {
+/** Whether a call with an unknown outcome may be repeated. Requests other than tool calls only read. */
+export function isRepeatable(tool: Pick<Tool, 'annotations'> | undefined): boolean {
   return !tool || tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;
 }
 

@@ -1,4 +1,4 @@
-// How the model gets to know tools: the option `exposure` of agents, servers, tool folders and profiles.
+// How tools are shown to the model: the option `exposure` of agents, servers, tool folders and profiles.
 import { isRecord, type OptionRule } from '@pocket-agent/kit';
 import { matchesName } from './name-patterns.ts';
 

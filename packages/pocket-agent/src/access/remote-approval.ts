@@ -86,14 +86,14 @@ export function notForwardedText(who: string): string {
   return `${who} asked for the approval of a call, which was declined. To pass such questions on, set approvals: true for it.`;
 }
 
-/** A denial as it came back, with or without reason and `by`. */
+/** The denial in an answer, which may lack a reason and `by`. */
 export function remoteRefusal(answer: unknown, defaultReason: string): Exclude<ApprovalAnswer, 'later'> {
   const { reason, by } = isRecord(answer) ? answer : {};
   const deny = nonEmptyString(reason) ?? defaultReason;
   return by === 'no-approver' || by === 'timeout' ? { deny, by } : { deny };
 }
 
-/** `from` is our name for the agent that asks, `described` its own description of the call. */
+/** `from`: our name for the agent that asks. `described`: its description of the call. */
 export async function askRoot(
   described: unknown,
   from: string,

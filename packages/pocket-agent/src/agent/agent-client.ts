@@ -52,7 +52,7 @@ function agentClientOptions(agent: PocketAgent<unknown>, parts: ClientParts): Po
   };
 }
 
-/** For questions that the run leaves open. */
+/** Answers the questions that no run answers. */
 function elicit(agent: PocketAgent<unknown>, { elicitationHandler }: NestedAgentOptions): ElicitationHandler {
   return async (params, from) => {
     const { logger, mcpClient } = agent;

@@ -106,7 +106,7 @@ export interface NestedAgentOptions extends ClientOptions {
   /** Tools in addition to those of MCP servers: functions and other sources. */
   tools?: readonly (FunctionTool | ToolSource)[];
   /**
-   * How the model gets to know the tools, for all or by name. Default auto: once their definitions pass a tenth of its context
+   * How tools are shown to the model, for all or by name. Default auto: if their definitions exceed a tenth of its context
    * window, the model finds them with `find_tools`.
    */
   exposure?: ExposureOption;

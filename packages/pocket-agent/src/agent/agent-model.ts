@@ -18,7 +18,7 @@ import type { PocketAgent } from './agent.ts';
 import type { AgentParts } from './agent-config.ts';
 import type { AgentTools } from './agent-tools.ts';
 
-/** What one step asks of the model. */
+/** The request of one step. */
 interface StepRequest {
   model: LanguageModel;
   context: RunContext;
@@ -79,7 +79,7 @@ export class AgentModel {
     return read;
   }
 
-  /** Asks for the next message of the conversation, and records what that costs. */
+  /** Asks for the next message of the conversation, and records its cost. */
   async ask(request: StepRequest): Promise<PaidResponse> {
     const { history, ledger, tools } = this.#parts;
     const { context, model, table } = request;
@@ -96,7 +96,7 @@ export class AgentModel {
     logWarnings(model, response.warnings, this.#agent.logger);
     const usage = await ledger.record({ run: context, model, answer: response });
     ledger.attributeInputToResults({ run: context, answer: response, usage, historyLength: history.length });
-    // of answers that were not streamed, the calls are reported with the whole answer
+    // without streaming, the calls arrive with the answer
     if (hasExecutedCalls(response.content)) executed ??= tools.executedCalls({ context, table });
     return { response, usage, executed };
   }
@@ -111,12 +111,12 @@ export class AgentModel {
     return this.#compaction().compact(this.#promptRequest(request));
   }
 
-  /** What the model no longer sees word for word. */
+  /** What was compacted of the history. */
   get compacted(): CompactedHistory | undefined {
     return this.#compactor?.compacted;
   }
 
-  /** Goes on with what another agent compacted of the same history. */
+  /** Continues with the compaction of another agent that had the same history. */
   resumeCompaction(compacted: CompactedHistory): void {
     this.#compaction().resume(snapshot(compacted));
   }

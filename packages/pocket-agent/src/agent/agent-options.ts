@@ -156,15 +156,15 @@ function givenTwice(option: string, other: string): PocketError {
   return configError(`An agent takes ${option} or ${other}, not both: leave one of them out.`);
 }
 
-/** `mayHaveOthers`: a subclass may take additional options. */
-export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
+/** `allowsOthers`: a subclass may have additional options. */
+export function checkAgentOptions(options: PocketAgentOptions, allowsOthers: boolean): void {
   if (options && !isRecord(options)) {
     const model = typeof options === 'string' ? options : 'demo';
     const wayOut = `new PocketAgent({ llmModel: ${JSON.stringify(model)} })`;
     throw configError(`A PocketAgent is made from an object of options: ${wayOut}.`);
   }
   for (const key of definedKeys(options))
-    if (!mayHaveOthers && !agentOptions.has(key)) throw agentOptions.unknownOption(key);
+    if (!allowsOthers && !agentOptions.has(key)) throw agentOptions.unknownOption(key);
   for (const [path, inner] of Object.entries(groups)) {
     const value = path.split('.').reduce<unknown>((outer, key) => (isRecord(outer) ? outer[key] : undefined), options);
     if (value === undefined) continue;
@@ -180,7 +180,7 @@ function group<Options extends object>(path: string, rules: OptionRules<Options>
 }
 
 function besideGroup(path: string, key: string): string | undefined {
-  return agentOptions.has(key) ? ` It stands beside ${path.split('.')[0]}, not in it.` : undefined;
+  return agentOptions.has(key) ? ` It belongs beside ${path.split('.')[0]}, not in it.` : undefined;
 }
 
 function inGroup(key: string): string | undefined {

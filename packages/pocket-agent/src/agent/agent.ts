@@ -176,7 +176,7 @@ export class PocketAgent<Answer = string> {
   async run(input: string | UserInput, options: Partial<TypedRunOptions<unknown>> = {}): Promise<unknown> {
     runOptions.checkSpelling(options);
     // such as `super.run()`: the overridden run has announced itself, and may have options of its own
-    const isInsideOverridden = this.#overriddenRun.surroundsThis();
+    const isInsideOverridden = this.#overriddenRun.isInside();
     if (!isInsideOverridden) refuseMisplaced(options);
     const announcedInput = isInsideOverridden ? undefined : textOfInput(input);
     const returns = this.#returns(options);
@@ -229,9 +229,9 @@ export class PocketAgent<Answer = string> {
   ): AsyncGenerator<AgentEvent, Value>;
   stream(input: string | UserInput, options?: StreamOptions): AsyncGenerator<AgentEvent, Answer>;
   stream(input: string | UserInput, options: StreamOptions = {}): AsyncGenerator<AgentEvent, unknown> {
-    return new RunStream(async (onEvent, left) => {
+    return new RunStream(async (onEvent, leaving) => {
       runOptions.checkSpelling(options);
-      const signal = options.signal ? AbortSignal.any([options.signal, left]) : left;
+      const signal = options.signal ? AbortSignal.any([options.signal, leaving]) : leaving;
       return this.run(input, { ...options, signal, onEvent });
     });
   }

@@ -15,7 +15,7 @@ export interface HookContext {
   metadata: Record<string, unknown>;
   /** `caller` of the run. */
   caller?: string | undefined;
-  /** Aborted when the run is, or out of time; a hook that waits should stop waiting then. */
+  /** Aborted when the run is aborted or out of time; a waiting hook should stop then. */
   signal: AbortSignal;
 }
 
@@ -23,7 +23,7 @@ export interface HookContext {
 export class AgentHooks implements ToolHooks<HookContext> {
   /** Before the model is asked. */
   preStep?(context: HookContext): Awaitable<void>;
-  /** After everything else of the step, also when the step failed. */
+  /** At the end of the step, also when it failed. */
   postStep?(context: HookContext): Awaitable<void>;
   /** Right before a tool runs. Return a changed call, `{ deny: reason }` for the model to read, or nothing. */
   preToolCall?(context: HookContext, call: ToolCall): Awaitable<OrNothing<ToolCall | ToolDenial>>;
@@ -54,7 +54,7 @@ const hooksByName = new OptionSet<AgentHooks>('hooks', {
   onToolResult: nullableFunction,
 });
 
-/** Hooks may have other methods too, but a misspelt hook would never be called. */
+/** Throws for a misspelt hook, which would never be called. Other methods are allowed. */
 export function checkHooks(hooks: object): void {
   for (let level = hooks; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
     // getters are not called

@@ -1,5 +1,5 @@
-// Puts a `run` that is not the one of PocketAgent into the queue: that of a subclass, or one assigned to an agent. It
-// has the same turn, limits, abort, option checks and events as the run of PocketAgent.
+// Puts an overridden `run` into the queue: that of a subclass, or one assigned to an agent. It has the same queue, limits,
+// abort, option checks and events as `PocketAgent.run`.
 import { abortableAfter } from '@pocket-agent/kit';
 import { textOfInput, type UserInput } from '../base/messages.ts';
 import { type RunOptions, runOptions } from '../run/run-options.ts';
@@ -12,8 +12,8 @@ type Run<Answer> = (input: string | UserInput, options?: RunOptions) => Promise<
 
 export interface OverriddenRun {
   readonly isOverridden: boolean;
-  /** Whether the current code is part of an overridden run. */
-  surroundsThis(): boolean;
+  /** Whether the current code runs inside an overridden run. */
+  isInside(): boolean;
 }
 
 /** `baseRun` enters the queue itself, so it stays as it is. */
@@ -41,6 +41,6 @@ export function queueOverriddenRun<Answer>(
     get isOverridden() {
       return run !== baseRun;
     },
-    surroundsThis: () => run !== baseRun && queue.current !== undefined,
+    isInside: () => run !== baseRun && queue.current !== undefined,
   };
 }

@@ -16,10 +16,10 @@ import type { AgentParts } from './agent-config.ts';
 
 type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
 
-/** What enters the queue: a run, or work of a run, such as a step. */
+/** A run, or a part of a run such as a step. */
 interface Entry {
   options: Partial<Optional<RunOptions>>;
-  /** Set for a run. Work without it returns what the run around it returns. */
+  /** Set for a run. A part of a run returns what the run returns. */
   returns?: Returns | undefined;
   /** Announces a run to listeners, with its text. Undefined for a part of a run: a step, or `super.run()`. */
   announcedInput?: string | undefined;
@@ -40,7 +40,7 @@ interface OpenContext {
 
 type Work<Value> = (context: RunContext) => Promise<Value>;
 
-/** Runs of other agents that the run of an agent waits for. */
+/** By agent: the runs of other agents that its run waits for. */
 const waitsFor = new WeakMap<RunAgent, Set<RunContext>>();
 
 export class RunQueue {
@@ -58,13 +58,13 @@ export class RunQueue {
     this.#parts = parts;
   }
 
-  /** The run that the current code is part of, unless it is a tool that the run called. */
+  /** The run that the current code is part of, unless the code is a tool that the run called. */
   get current(): RunContext | undefined {
     const context = currentRun();
     return context?.agent === this.#agent && context.toolCallId === undefined ? context : undefined;
   }
 
-  /** The run of this agent that an event belongs to, also one that a server causes outside of it. */
+  /** The run of this agent that an event belongs to, also if a server causes the event outside the run. */
   get observed(): RunContext | undefined {
     const context = currentRun();
     return context?.agent === this.#agent ? context : this.#active;
@@ -77,7 +77,7 @@ export class RunQueue {
   /** Calls `work` as a run of this agent: now if it is inside one, otherwise after the runs before it. */
   async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
     const { announcedInput, resumes = false, madeFor } = entry;
-    // the run of this agent around this one: it has the turn, and saves the history
+    // the run of this agent that the entry is part of: it holds the turn and saves the history
     const outer = this.current;
     const sharesContext = outer !== undefined && fitsInto(outer, entry);
     const { context, endDeadline } = sharesContext ? sharedContext(outer) : this.#newContext(entry, outer);
@@ -134,10 +134,10 @@ export class RunQueue {
     const { profile, onEvent, streaming = onEvent !== undefined } = options;
     const { name } = this.#agent;
     const profiles = profile === undefined ? [] : readable('profile', () => [profile].flat().map(readProfile));
-    // the run that started this code, which may have finished, and its nearest ancestor that has not
+    // the run that started this code, which may have finished, and its nearest ancestor that is running
     const startedBy = lastRun();
     let parent = startedBy;
-    for (; parent?.finished; parent = parent.parent) parent.signal.throwIfAborted(); // aborted work does not go on
+    for (; parent?.finished; parent = parent.parent) parent.signal.throwIfAborted(); // aborted code starts no runs
     if (!outer) this.#refuseCycle(parent);
     const path = outer ? outer.path : Object.freeze([...(parent?.path ?? []), name]);
     const budget =
@@ -190,7 +190,7 @@ export class RunQueue {
   async #waitForTurn(context: RunContext): Promise<() => void> {
     const callers = agentsAround(context);
     for (const caller of callers) {
-      if (leadsTo(this.#agent, caller)) throw this.#cycle(context.path, 'which waits for it already');
+      if (waitsForAgent(this.#agent, caller)) throw this.#cycle(context.path, 'which waits for it already');
     }
     this.#entered++;
     const before = this.#last;
@@ -224,7 +224,7 @@ export class RunQueue {
   }
 }
 
-/** A run for another caller does not inherit what is known about the first one. */
+/** A run for another caller does not inherit the metadata of the first one. */
 function metadataOf({ caller, metadata }: Entry['options'], startedBy: RunContext | undefined): RunContext['metadata'] {
   if (metadata) return readable('metadata', () => Object.freeze({ ...metadata }));
   const isSameCaller = (caller ?? startedBy?.policy.caller) === startedBy?.policy.caller;
@@ -236,7 +236,7 @@ function outputOf(returns: Returns | undefined, outer: RunContext | undefined): 
   return returns === 'text' ? undefined : returns;
 }
 
-/** Without options of its own, and with the same output, an entry shares the context of the run around it. */
+/** An entry shares the context of the run around it if it has no options of its own and the same output. */
 function fitsInto(outer: RunContext, { options, returns }: Entry): boolean {
   if (outputOf(returns, outer) !== outer.output) return false;
   return !Object.entries(options).some(
@@ -263,16 +263,16 @@ function allClosed(context: RunContext): Promise<void> {
   return abortable(promise, context.signal).catch(() => {});
 }
 
-/** The agents whose runs are around a run, each once. */
+/** The agents of the runs that a run is part of, each once. */
 function agentsAround({ parent }: Pick<RunContext, 'parent'>): Set<RunAgent> {
   const agents = new Set<RunAgent>();
-  for (let around = parent; around; around = around.parent) if (!around.finished) agents.add(around.agent);
+  for (let run = parent; run; run = run.parent) if (!run.finished) agents.add(run.agent);
   return agents;
 }
 
-/** Whether the run of an agent can only end after one of `other`. */
-function leadsTo(agent: RunAgent, other: RunAgent, seen = new Set<RunAgent>()): boolean {
+/** Whether a run of `agent` waits for a run of `other`, directly or through other runs. */
+function waitsForAgent(agent: RunAgent, other: RunAgent, seen = new Set<RunAgent>()): boolean {
   if (agent === other) return true;
   seen.add(agent);
-  return [...(waitsFor.get(agent) ?? [])].some((run) => !seen.has(run.agent) && leadsTo(run.agent, other, seen));
+  return [...(waitsFor.get(agent) ?? [])].some((run) => !seen.has(run.agent) && waitsForAgent(run.agent, other, seen));
 }

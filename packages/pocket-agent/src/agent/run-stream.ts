@@ -3,17 +3,17 @@
 import { EventQueue, PocketError } from '@pocket-agent/kit';
 import { type AgentEvent, type EventListener, isMinor, joinDeltas } from '../run/events.ts';
 
-/** A reader that is this many events behind misses minor ones, and gets text in larger pieces. */
+/** A reader with this many unread events misses minor ones, and gets text in larger pieces. */
 const MAX_UNREAD = 1_000;
 
-type Begin<Answer> = (onEvent: EventListener, left: AbortSignal) => Promise<Answer>;
+type Begin<Answer> = (onEvent: EventListener, leaving: AbortSignal) => Promise<Answer>;
 type Result<Answer> = Promise<IteratorResult<AgentEvent, Answer>>;
 
 /** Like an async generator, at half the cost per event. Leaving the loop early aborts the run. */
 export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, void> {
   readonly #begin: Begin<Answer>;
   readonly #queue = new EventQueue<AgentEvent, Answer>();
-  readonly #left = new AbortController();
+  readonly #leaving = new AbortController();
   #run: Promise<Answer> | undefined;
   #isOver = false;
 
@@ -46,7 +46,7 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
   }
 
   #start(): void {
-    const run = (async () => this.#begin((event) => this.#show(event), this.#left.signal))();
+    const run = (async () => this.#begin((event) => this.#show(event), this.#leaving.signal))();
     const end = () => {
       if (this.#isOver) return; // the reader has left
       this.#isOver = true;
@@ -64,9 +64,9 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
     else this.#queue.push(event);
   }
 
-  /** Resolves when the run has ended: until then its calls are not all answered. */
+  /** Resolves when the run has ended and all its calls are answered. */
   async #leave(): Promise<void> {
-    if (!this.#isOver) this.#left.abort(new PocketError('ABORTED', 'The stream was closed before the run ended.'));
+    if (!this.#isOver) this.#leaving.abort(new PocketError('ABORTED', 'The stream was closed before the run ended.'));
     this.#isOver = true;
     void this.#queue.return();
     await this.#run?.catch(() => {});

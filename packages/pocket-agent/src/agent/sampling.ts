@@ -29,7 +29,7 @@ export async function answerSampling(
   { server, ...options }: SamplingOptions & QuestionOrigin,
 ): Promise<CreateMessageResult> {
   const run = currentRun();
-  if (!run) throw new Error(`No run that calls "${server}" could be found to sample for.`);
+  if (!run) throw new Error(`MCP server "${server}" asked for a model call outside of a run that calls it.`);
   const { count, last } = samples.get(run.budget) ?? { count: 0, last: Promise.resolve() };
   if (count >= MAX_SAMPLES)
     throw new PocketError('BUDGET_REACHED', `A run answers at most ${MAX_SAMPLES} sampling requests.`);
@@ -61,7 +61,7 @@ async function sample(
       ...(stopSequences === undefined ? {} : { stopSequences }),
     },
   });
-  await ledger.record({ run, model, answer }); // also one that is of no use to the server: it is billed
+  await ledger.record({ run, model, answer }); // before it is checked: an unusable answer is billed too
   const { unified: finishReason, raw: rawFinishReason } = answer.finishReason;
   const isCutOff = finishReason === 'length';
   const text = isCutOff ? textOf(answer) : finalText({ finishReason, rawFinishReason }, textOf(answer));

@@ -17,16 +17,22 @@ export interface StepResult {
   /** In the order of the calls; undefined when the model called nothing. */
   toolExecutionResults: ToolResult[] | undefined;
   finishReason: ModelResponse['finishReason']['unified'];
-  /** The provider's own word for why it stopped. */
+  /** The finish reason in the words of the provider. */
   rawFinishReason: string | undefined;
   /** Tokens and dollars of the model call. */
   usage: Usage;
 }
 
-type Made = Pick<StepResult, 'llmMessage' | 'usage'> &
+type StepOutcome = Pick<StepResult, 'llmMessage' | 'usage'> &
   Partial<Pick<StepResult, 'toolCalls' | 'toolExecutionResults'>> & { finishReason: ModelResponse['finishReason'] };
 
-export function stepResult({ llmMessage, usage, toolCalls, toolExecutionResults, finishReason }: Made): StepResult {
+export function stepResult({
+  llmMessage,
+  usage,
+  toolCalls,
+  toolExecutionResults,
+  finishReason,
+}: StepOutcome): StepResult {
   const { unified, raw } = finishReason;
   return { llmMessage, usage, toolCalls, toolExecutionResults, finishReason: unified, rawFinishReason: raw };
 }
@@ -57,7 +63,7 @@ export function finalText(
   }
 }
 
-/** Packages report a refusal of the model itself without the reason of a filter. */
+/** If the model itself refused, provider packages report no reason of a content filter. */
 function isRefusal(rawFinishReason: string | undefined): boolean {
   return rawFinishReason === undefined || rawFinishReason === 'stop' || rawFinishReason === 'refusal';
 }
@@ -79,7 +85,7 @@ export function needsAnotherStep({ toolExecutionResults, rawFinishReason }: Step
   return toolExecutionResults !== undefined || rawFinishReason === 'pause_turn';
 }
 
-/** The source that a part of an answer names. Only one with a web address can be opened. */
+/** The source in a part of an answer. Of sources with a URL, only web addresses are shown. */
 export function sourceIn(part: ModelResponse['content'][number]): SourceData | undefined {
   if (part.type !== 'source') return undefined;
   const { id: sourceId, title } = part;

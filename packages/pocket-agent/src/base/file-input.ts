@@ -103,7 +103,7 @@ function dataPart({ data = '', mediaType, ...file }: FileInput): FilePart {
   return { type: 'file', mediaType: baseType(type), ...filename, data: { type: 'data', data: base64 } };
 }
 
-/** Before base64 text is read, which takes time. */
+/** Checked before base64 text is decoded, which takes time. */
 export function refuseLarge(what: string, data: Uint8Array | string): void {
   const bytes = sizeOf(data);
   // text may have a header, line breaks and padding
@@ -120,7 +120,7 @@ export function refuseLargeTotal(bytes: number): void {
   );
 }
 
-/** The bytes of data, without reading base64 text. URLs of images are that short. */
+/** The size of data in bytes, estimated for base64 text without decoding it. */
 export function sizeOf(data: unknown): number {
   if (typeof data === 'string') return Math.floor((data.length * 3) / 4);
   return ArrayBuffer.isView(data) ? data.byteLength : 0;

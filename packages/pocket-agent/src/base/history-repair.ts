@@ -24,7 +24,7 @@ interface Turn {
  * their call, and calls that share an id get separate ids.
  */
 export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
-  if (isWhole(messages)) return [...messages];
+  if (isValid(messages)) return [...messages];
   const ids = new Set<string>();
   const open: OpenCalls = new Map();
   const items: (Message | Turn)[] = [];
@@ -63,7 +63,7 @@ export function answeredLength(messages: readonly Message[]): number {
   return length;
 }
 
-function isWhole(messages: readonly Message[]): boolean {
+function isValid(messages: readonly Message[]): boolean {
   const ids = new Set<string>();
   let open: string[] = [];
   for (const message of messages) {

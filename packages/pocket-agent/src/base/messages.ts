@@ -34,7 +34,7 @@ type ResultItem = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>[
 /** An image of a user message: bytes, base64 text (with or without a `data:` header), or an http(s) URL. */
 export type ImageInput = string | URL | Uint8Array;
 
-/** A question with files, in place of a string for `run` and `stream`. */
+/** A question with files, for `run` and `stream`. */
 export interface UserInput {
   text: string;
   images?: readonly ImageInput[];
@@ -94,7 +94,7 @@ export function userMessage(
   return { role: 'user', content: [{ type: 'text', text }, ...Array.from(images, imagePart), ...files] };
 }
 
-/** `calls`: the log of calls that the tool made. It is kept with the history and costs no model anything. */
+/** `calls`: the log of calls that the tool made. It is kept in the history and not sent to models. */
 export function toolMessage(
   toolCallId: string,
   toolName: string,

@@ -15,7 +15,7 @@ import {
   tooLarge,
 } from './file-input.ts';
 
-/** The files with `data` in place of `path`. All sizes are checked before the first is read. */
+/** Replaces the `path` of each file by its `data`. All sizes are checked before the first file is read. */
 export async function readFiles(files: readonly FileInput[]): Promise<FileInput[]> {
   const sizes = await Promise.all(files.map(checkedSize));
   refuseLargeTotal(sizes.reduce((sum, size) => sum + size, 0));
@@ -37,7 +37,7 @@ async function checkedSize(file: FileInput): Promise<number> {
 }
 
 async function sizeOnDisk(path: string): Promise<number> {
-  const found = await orUnreadable(path, stat(path));
+  const found = await readOrThrow(path, stat(path));
   // reading a pipe or a device may never end
   if (!found.isFile()) throw unreadable(path, new Error('it is not a regular file'));
   if (found.size > MAX_FILE_BYTES) throw tooLarge(fileName(path), found.size);
@@ -46,12 +46,12 @@ async function sizeOnDisk(path: string): Promise<number> {
 
 async function readBytes(path: string): Promise<Buffer> {
   // a log may grow while it is read, and a file of the system may have more than its size says
-  const bytes = await orUnreadable(path, buffer(createReadStream(path, { end: MAX_FILE_BYTES })));
+  const bytes = await readOrThrow(path, buffer(createReadStream(path, { end: MAX_FILE_BYTES })));
   if (bytes.byteLength > MAX_FILE_BYTES) throw tooLarge(fileName(path), bytes.byteLength);
   return bytes;
 }
 
-async function orUnreadable<Result>(path: string, reading: Promise<Result>): Promise<Result> {
+async function readOrThrow<Result>(path: string, reading: Promise<Result>): Promise<Result> {
   try {
     return await reading;
   } catch (error) {

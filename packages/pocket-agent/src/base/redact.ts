@@ -1,4 +1,4 @@
-// Leaves secrets out of what is recorded about a call or a conversation: in audit records and in spans.
+// Redacts secrets in audit records and in spans.
 
 const MAX_DEPTH = 20;
 export const REDACTED = '[redacted]';

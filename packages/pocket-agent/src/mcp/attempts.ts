@@ -1,7 +1,7 @@
 // One request and the attempts at it: after a failure, decides whether it may be sent again, and over which session.
 import type { Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, PocketError } from '@pocket-agent/kit';
-import { isHarmlessTwice } from '../access/capabilities.ts';
+import { isRepeatable } from '../access/capabilities.ts';
 import { outcomeUnknown } from '../base/tool-call.ts';
 import { authorizationNeeded, finishLogin, isUnauthorized, loginOf, MAX_LOGINS } from './connect.ts';
 import type { McpConnection } from './connection.ts';
@@ -71,7 +71,7 @@ export class Attempts {
   /** A server may want more scopes in the middle of a session. It has not run the call that it refused. */
   async #logIn({ transport }: Session, error: unknown): Promise<void> {
     const { name, entry } = this.#connection;
-    if (this.hasStarted && !isHarmlessTwice(this.tool))
+    if (this.hasStarted && !isRepeatable(this.tool))
       throw outcomeUnknown(`MCP server "${name}" required a login while "${this.tool?.name}" ran`, error);
     const login = loginOf(entry);
     if (!login || !(transport instanceof HttpTransport) || ++this.#logins > MAX_LOGINS)

@@ -1,7 +1,7 @@
 // After a failed request: was the connection lost, and may the same call be sent again?
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '@modelcontextprotocol/client';
 import { errorText, isPocketError } from '@pocket-agent/kit';
-import { isHarmlessTwice } from '../access/capabilities.ts';
+import { isRepeatable } from '../access/capabilities.ts';
 import { STREAM_ENDED } from './transports/http-transport.ts';
 
 const HEADER_MISMATCH = -32_020;
@@ -13,12 +13,12 @@ type RetrySafety = 'no-loss' | 'repeat' | 'unsafe';
 export function retrySafety(error: unknown, tool?: Tool, hasStarted = false): RetrySafety {
   const isRefused = wasRefused(error);
   if (!isRefused && !wasCutOff(error)) return 'no-loss';
-  return (isRefused && !hasStarted) || isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
+  return (isRefused && !hasStarted) || isRepeatable(tool) ? 'repeat' : 'unsafe';
 }
 
 /** After an answer that could not be read: the call has run. */
 export function safetyAfterAnswer(tool: Tool | undefined): RetrySafety {
-  return isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
+  return isRepeatable(tool) ? 'repeat' : 'unsafe';
 }
 
 /** The server did not accept the request: it does not know the session, or nothing listens there. */

@@ -1,5 +1,5 @@
-// Announces the start and the end of a run to listeners. They see the end of every run inside it first, also after an
-// abort, which the runs inside may notice later than the run around them.
+// Announces the start and the end of a run to listeners. They see the end of each run inside it first, also after an abort,
+// which inner runs may notice later than the outer one.
 import { errorText, isPocketError } from '@pocket-agent/kit';
 import { emitEvent } from './event-emitter.ts';
 import type { UnsignedEvent } from './events.ts';
@@ -13,10 +13,10 @@ export class AnnouncedRun implements OpenRun {
   constructor(agent: RunAgent, context: RunContext, input: string) {
     this.#agent = agent;
     this.#context = context;
-    const around = context.parent?.shared;
-    if (around) {
-      around.runsInside ??= new Set();
-      around.runsInside.add(this);
+    const outer = context.parent?.shared;
+    if (outer) {
+      outer.runsInside ??= new Set();
+      outer.runsInside.add(this);
     }
     this.#emit({ type: 'run_started', data: { input } });
   }
@@ -29,7 +29,7 @@ export class AnnouncedRun implements OpenRun {
     this.#end({ type: 'run_finished', data: { answer, totals: this.#context.budget.totals } });
   }
 
-  /** Lets runs inside that were aborted end by themselves first, if they do so at once. */
+  /** First gives aborted runs inside one turn to end by themselves. */
   async failed(error: unknown): Promise<void> {
     if (this.#abortedInside().length > 0) await new Promise((resolve) => setTimeout(resolve));
     this.#fail(error);

@@ -4,7 +4,7 @@ import { errorText, snapshot } from '@pocket-agent/kit';
 import { type AgentEvent, type EventListener, type EventMeta, isMinor, type UnsignedEvent } from './events.ts';
 import type { RunAgent, RunContext } from './run-context.ts';
 
-/** A listener that is this many events behind misses minor ones, which a server may send without end. */
+/** A listener with this many pending events misses minor ones, which a server may send without end. */
 const MAX_PENDING_LISTENERS = 1_000;
 
 /** Calls of listeners so far, in this process. */
@@ -26,24 +26,23 @@ export function emitEvent({ agent, context, event, meta }: Emission): void {
   if (isMinor(event.type) && (pending.get(agent)?.size ?? 0) >= MAX_PENDING_LISTENERS) return;
   const signed = signEvent({ agent, context, event, meta });
   show(signed, agent, agent.hooks.onEvent);
-  let below = agent;
+  let inner = agent;
   let listener: EventListener | undefined;
-  for (let around = context; around; around = around.parent) {
-    if (around.finished) continue;
-    // a listener that a run shares with the run inside it, or hooks that two agents share, get an event once
-    if (around.listener !== listener) show(signed, around.agent, around.listener);
-    listener = around.listener ?? listener;
-    if (around.agent !== below && around.agent.hooks !== below.hooks)
-      show(signed, around.agent, around.agent.hooks.onEvent);
-    below = around.agent;
+  for (let run = context; run; run = run.parent) {
+    if (run.finished) continue;
+    // a listener that two runs share, or hooks that two agents share, get an event once
+    if (run.listener !== listener) show(signed, run.agent, run.listener);
+    listener = run.listener ?? listener;
+    if (run.agent !== inner && run.agent.hooks !== inner.hooks) show(signed, run.agent, run.agent.hooks.onEvent);
+    inner = run.agent;
   }
 }
 
 /** Whether an event would reach a listener. */
 export function isObserved(agent: RunAgent, context: RunContext | undefined): boolean {
   if (agent.hooks.onEvent) return true;
-  for (let around = context; around; around = around.parent) {
-    if (!around.finished && (around.listener || around.agent.hooks.onEvent)) return true;
+  for (let run = context; run; run = run.parent) {
+    if (!run.finished && (run.listener || run.agent.hooks.onEvent)) return true;
   }
   return false;
 }
@@ -79,22 +78,22 @@ function signEvent({ agent, context, event: { type, data }, meta }: Emission): A
   if (caller?.toolCallId !== undefined) signature.parentToolCallId = caller.toolCallId;
   return Object.freeze({
     type,
-    // the data of custom events belongs to the program, which may want to share an object that changes
+    // the data of custom events belongs to the program, which may share an object and change it
     data: type.startsWith('custom:') ? data : snapshot(data),
     meta: meta ? snapshot({ ...meta, ...signature }) : Object.freeze(signature),
   }) as AgentEvent;
 }
 
-/** Made when the first event of the run is shown. */
+/** Generated with the first event of the run. */
 function runIdOf({ shared }: RunContext): string {
   shared.runId ??= crypto.randomUUID();
   return shared.runId;
 }
 
-/** The run of another agent around this one, or its tool call. */
+/** The run of another agent that called this one, or the tool call of that run. */
 function callingRun(context: RunContext): RunContext | undefined {
-  for (let around = context.parent; around; around = around.parent) {
-    if (around.agent !== context.agent && !around.finished) return around;
+  for (let run = context.parent; run; run = run.parent) {
+    if (run.agent !== context.agent && !run.finished) return run;
   }
   return undefined;
 }

@@ -24,15 +24,15 @@ export interface EventMeta {
   [key: string]: unknown;
 }
 
-/** `connecting` comes again, with a reason, for a server that keeps a run waiting longer than `waitMs`. */
+/** `connecting` is repeated, with a reason, for a server that keeps a run waiting. */
 export type ServerStatus = 'connecting' | 'connected' | 'failed' | 'lost' | 'closed';
 
-interface RanWhere {
+interface ProviderExecuted {
   /** The provider of the model ran the tool. */
   providerExecuted?: true;
 }
 
-interface ByTool {
+interface NestedCall {
   /** The tool call that made this one: such calls and their results are not in the history. */
   parentToolCallId?: string;
 }
@@ -49,21 +49,21 @@ interface EventData {
   /** Steps are counted from 1 in each run. */
   step_started: { step: number };
   /** `toolCallId` and `toolName` are its id and name, as in the other tool events. */
-  tool_call: ToolCall & { toolCallId: string; toolName: string } & RanWhere & ByTool;
-  tool_progress: { toolCallId: string; toolName: string } & ToolProgress & ByTool;
-  tool_result: ToolResult & { toolName: string } & RanWhere & ByTool;
+  tool_call: ToolCall & { toolCallId: string; toolName: string } & ProviderExecuted & NestedCall;
+  tool_progress: { toolCallId: string; toolName: string } & ToolProgress & NestedCall;
+  tool_result: ToolResult & { toolName: string } & ProviderExecuted & NestedCall;
   step_finished: { step: number; finishReason: LanguageModelV4FinishReason['unified']; usage: Usage };
   /** The run ended without an answer. `code` is that of a PocketError, else `FAILED`. */
   run_failed: { code: string; message: string };
   run_finished: { answer: unknown; totals: RunTotals };
-  /** The prompt was shortened; tokens are estimates. `summary`: what now stands for the older messages. */
+  /** The prompt was shortened; tokens are estimates. `summary` replaces the older messages. */
   compacted: { tokensBefore: number; tokensAfter: number; summary?: string };
   model_retry: { attempt: number; delayMs: number; reason: string };
   server_status: { server: string; status: ServerStatus; reason?: string };
   server_log: { server: string; level: string; data: unknown; logger?: string };
   tool_changed: { toolName: string };
   audit: AuditRecord;
-  /** Not all tools are in the prompt: which are, in estimated tokens, and which the model can find or not call. */
+  /** Some tools are not in the prompt. How each tool is exposed, by name, with estimated tokens of definitions. */
   tools_exposed: {
     direct: string[];
     deferred: string[];
@@ -73,7 +73,7 @@ interface EventData {
     tokens: number;
     deferredTokens: number;
   };
-  /** `ownName` is the name that its source wants for it. */
+  /** `ownName` is the name that its source gave it. */
   tool_renamed: { source: string; ownName: string; toolName: string; reason: string };
 }
 

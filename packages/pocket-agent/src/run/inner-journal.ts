@@ -1,14 +1,14 @@
-// What the journal knows of the calls of a tool that goes on after a crash, such as a script. The tool does the same again;
-// the calls that it makes again have their results already.
+// The saved calls of a tool that can resume after a crash, such as a script. The tool starts again, and the calls that it
+// repeats get their saved results.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { RunTotals } from '../cost/budget.ts';
 
-/** A call that a tool made which goes on after a crash, such as a script. Without an outcome it has begun, or `waits`. */
+/** A call of a tool that can resume after a crash, such as a script. A call without an outcome has begun, or `waits`. */
 export interface JournaledInnerCall extends ToolCall {
   /** The id of the call that made it. */
   madeBy: string;
-  /** When that call began: a script that is repeated sees the same time. */
+  /** When that call began: a repeated script sees the same time. */
   startedAt: number;
   /** A person is asked before it begins. */
   waits?: true;
@@ -16,10 +16,10 @@ export interface JournaledInnerCall extends ToolCall {
   outcome?: { result: CallToolResult } | { error: { code: string; message: string } };
 }
 
-/** The calls that one call of a script has made, and makes. */
+/** The calls that one call of a script makes: those that are saved, and new ones. */
 export interface InnerJournal {
   known: readonly JournaledInnerCall[];
-  /** What sub-agents used for a call. */
+  /** The usage of sub-agents for a call. */
   usedBy(callId: string): RunTotals[];
   save(call: JournaledInnerCall): Promise<void>;
 }
@@ -31,7 +31,7 @@ export class SavedInnerCalls {
   readonly startedAt: number;
   readonly #id: string;
   readonly #journal: InnerJournal;
-  /** By what was called, in the order of the calls. Calls that run side by side may come in another order. */
+  /** By name and arguments, in the order of the calls: parallel calls may be repeated in another order. */
   readonly #unrepeated = new Map<string, JournaledInnerCall[]>();
 
   constructor(id: string, journal: InnerJournal) {
@@ -57,7 +57,7 @@ export class SavedInnerCalls {
       .map(({ id, name, arguments: args }) => ({ id, name, arguments: args }));
   }
 
-  /** Takes the call that another process has made like this one; undefined if it made none. */
+  /** Takes a saved call with the same name and arguments; undefined if there is none left. */
   take(name: string, args: Record<string, unknown>): JournaledInnerCall | undefined {
     return this.#unrepeated.get(keyOf(name, args))?.shift();
   }
@@ -66,7 +66,7 @@ export class SavedInnerCalls {
     return this.#save(call, {});
   }
 
-  /** Saves a call that waits, so that it has the same id when it is made. */
+  /** Saves a suspended call, so that it keeps its id. */
   wait(call: ToolCall): Promise<void> {
     return this.#save(call, { waits: true });
   }
@@ -75,7 +75,7 @@ export class SavedInnerCalls {
     return this.#save(call, { outcome });
   }
 
-  /** What sub-agents used for a call. */
+  /** The usage of sub-agents for a call. */
   usedBy(callId: string) {
     return this.#journal.usedBy(callId);
   }

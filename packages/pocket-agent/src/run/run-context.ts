@@ -10,7 +10,7 @@ import type { OutputRun } from '../output/output-run.ts';
 import type { TracedContent } from '../tracing/content.ts';
 import type { AgentEvent, EventListener } from './events.ts';
 
-/** The agent that runs, as much of it as events and queues need. */
+/** The running agent, as events and queues use it. */
 export interface RunAgent {
   readonly name: string;
   readonly agentId: string;
@@ -23,7 +23,7 @@ export interface QuestionOrigin {
   server: string;
   /** What the server calls the question, in the 2026 era. */
   name?: string | undefined;
-  /** Aborted when no answer is needed any more: its call or run has ended, or the server has gone or cancelled it. */
+  /** Aborted when the answer is no longer needed: its call or run has ended, or the server has closed or cancelled it. */
   signal: AbortSignal;
 }
 
@@ -65,7 +65,7 @@ export interface RunContext {
   /** Set if spans of this run may show the conversation. */
   readonly content: TracedContent | undefined;
   readonly elicit: ElicitationHandler | undefined;
-  /** Set if a clock outside this run stands still while a person is asked. */
+  /** Notified while a person is asked, to pause clocks outside this run. */
   readonly asking: Asking | undefined;
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;
@@ -84,7 +84,7 @@ export interface RunContext {
   open: number;
   /** Called when `open` is back at 0. */
   onAllClosed: (() => void) | undefined;
-  /** Code that a finished run left behind, such as a timer, is not part of it; after an abort it starts no runs. */
+  /** Code that outlives its run, such as a timer, is no longer part of it; after an abort it starts no runs. */
   finished: boolean;
 }
 
@@ -93,7 +93,7 @@ export const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({});
 
 const storage = new AsyncLocalStorage<RunContext | undefined>();
 
-/** The caller of runs for clients of a server without tokens, who cannot be told apart. */
+/** The caller of runs for the clients of a server without tokens, who cannot be distinguished. */
 export const ANONYMOUS = 'anonymous';
 
 /** The run that the current code is part of. */
@@ -114,8 +114,8 @@ export function inRun<Value>(context: RunContext | undefined, work: () => Value)
 
 /** The context of one tool call. Its events reach the listener once, through the run. */
 export function toolCallContext(run: RunContext, toolCallId: string, asking?: Asking): RunContext {
-  const each = bothAsking(asking, run.asking);
-  return { ...run, parent: run, listener: undefined, toolCallId, asking: each, open: 0, onAllClosed: undefined };
+  const clocks = bothAsking(asking, run.asking);
+  return { ...run, parent: run, listener: undefined, toolCallId, asking: clocks, open: 0, onAllClosed: undefined };
 }
 
 export function bothAsking(one: Asking | undefined, other: Asking | undefined): Asking | undefined {
@@ -126,7 +126,7 @@ export function bothAsking(one: Asking | undefined, other: Asking | undefined): 
   };
 }
 
-/** Stops the clocks until the answer. */
+/** Pauses the clocks until the answer arrives. */
 export async function whileAsking<Answer>(asking: Asking | undefined, ask: () => Promise<Answer>): Promise<Answer> {
   asking?.(true);
   try {

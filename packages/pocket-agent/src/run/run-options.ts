@@ -49,7 +49,7 @@ export interface TypedRunOptions<Value> extends RunOptions {
   output: OutputOption<Value>;
 }
 
-/** Options of other things, which a run would ignore. */
+/** Options that belong elsewhere, which a run would ignore. */
 const misplaced = Object.entries({
   files: 'Pass them with the text: run({ text, files }).',
   images: 'Pass them with the text: run({ text, images }).',
@@ -59,7 +59,7 @@ const misplaced = Object.entries({
   temperature: 'It belongs in completionOptions of the agent.',
 });
 
-/** An overridden run may have these options. */
+/** Not called for an overridden run, which may have such options. */
 export function refuseMisplaced(options: object): void {
   for (const [key, advice] of misplaced)
     if (key in options) throw configError(`A run has no option "${key}". ${advice}`);
@@ -77,7 +77,7 @@ export const runOptions = new OptionSet<Partial<TypedRunOptions<unknown>>>('A ru
   approve: nullableFunction,
   approveFallback: nullableFunction,
   elicit: nullableFunction,
-  // an empty one, of a request without a user, would share memory and connections with other such requests
+  // requests without a user, with an empty caller, would share memory and connections
   caller: nullable(nonEmptyRule.expected, nonEmptyRule.accepts),
   output: true,
   metadata: { ...nullable('an object', isRecord), isSecret: true },

@@ -43,7 +43,7 @@ export interface FunctionTool {
   call(args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
   /** Takes precedence over annotations and meta: for tools without rights of their own. */
   judgement?: Judgement;
-  /** A tool that keeps a conversation returns one like it with a new conversation. */
+  /** For a tool with a conversation: returns the same tool with a new conversation. */
   fork?(): FunctionTool;
   /** The agent behind the tool. In a run that can be resumed, its answers and calls are in the journal of the run. */
   agent?: CalledAgent;
@@ -78,7 +78,7 @@ const toolOptions = new OptionSet('A tool', {
   _meta: true,
 });
 
-/** Options of other frameworks for the same thing. */
+/** Options of other frameworks, and what to use instead. */
 const foreignOptions = Object.entries({
   parameters: 'Did you mean "inputSchema"?',
   execute: 'Did you mean "run"?',
@@ -139,7 +139,7 @@ function metaOf({ name, meta, ...settings }: ToolSettings): Record<string, unkno
   return { ...meta, capability };
 }
 
-/** A schema as its tool needs it. */
+/** The schema of a tool: for the model, and for checking arguments. */
 interface InputSchema {
   json: Tool['inputSchema'];
   /** Returns the arguments as the schema parsed them; throws if they do not match. */
@@ -221,7 +221,7 @@ export function isFunctionTool(value: FunctionTool | ToolSource): value is Funct
   return 'definition' in value;
 }
 
-/** Wraps strings, numbers, objects and nothing in an MCP result; an MCP result stays as it is. */
+/** Wraps strings, numbers, objects and undefined in an MCP result; an MCP result stays as it is. */
 export function toCallToolResult(value: ToolReturn): CallToolResult {
   if (value === undefined || value === null) return textResult('No result returned');
   if (typeof value === 'string') return textResult(value);

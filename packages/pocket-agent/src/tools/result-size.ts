@@ -1,4 +1,4 @@
-// Keeps a tool result within `maxToolResultBytes`, whatever it is made of.
+// Keeps a tool result within `maxToolResultBytes`.
 import type { ToolContentPart } from '../base/tool-call.ts';
 
 /** Images may be this many times as large as text, because they cost a model far less. */

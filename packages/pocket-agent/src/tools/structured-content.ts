@@ -1,4 +1,4 @@
-// The part of structured content that is not in the other content: servers usually repeat the same data in both.
+// Structured content without what the other content shows: servers usually repeat the same data in both.
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { isRecord } from '@pocket-agent/kit';
@@ -7,7 +7,7 @@ import { isRecord } from '@pocket-agent/kit';
 const MIN_REFERENCE_LENGTH = 100;
 const ABOVE = '(shown above)';
 
-/** JSON of the data that the content lacks; undefined if the content has all of it. */
+/** JSON of the structured content that the other content does not show; undefined if it shows all of it. */
 export function addedByStructure({ content = [], structuredContent }: CallToolResult): string | undefined {
   if (structuredContent === undefined) return undefined;
   if (content.length === 0) return JSON.stringify(withoutBinary(structuredContent, new Set()));

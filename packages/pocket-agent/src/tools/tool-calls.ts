@@ -59,7 +59,7 @@ export function readModelAnswer(
   return { message: deepFreeze(message), requested };
 }
 
-/** The calls in an answer of the history, as `readModelAnswer` returned them. */
+/** The calls in an answer of the history, in the form that `readModelAnswer` returns. */
 export function requestedIn(message: AssistantMessage, tools: ToolTable): RequestedCall[] {
   return openCalls(message).map(({ toolCallId: id, toolName: name, input }) => {
     const written = isRecord(input) ? input.malformed_arguments : undefined;
@@ -78,7 +78,7 @@ function requestedCall(call: ToolCall, malformed: PocketError | undefined, tools
   return malformed ? { call: own, malformed } : { call: own };
 }
 
-/** Models and providers leave it out at times; a history without it could not be loaded again. */
+/** Models and providers sometimes omit the name, without which a saved history cannot be loaded. */
 export function nameOf({ toolName }: { toolName: unknown }): string {
   return typeof toolName === 'string' && toolName !== '' ? toolName : 'unnamed';
 }

@@ -2,7 +2,7 @@
 // hooks, and is recorded. Each has exactly one result.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, within } from '@pocket-agent/kit';
-import { isHarmlessTwice } from '../access/capabilities.ts';
+import { isRepeatable } from '../access/capabilities.ts';
 import { type CallResults, outcomeUnknown, type ToolCall, type ToolResult } from '../base/tool-call.ts';
 import { whileAsking } from '../run/run-context.ts';
 import { permit, preToolCall } from './call-permission.ts';
@@ -101,7 +101,7 @@ async function makeCall(active: ActiveCall): Promise<CallOutcome> {
   const saveBegin = beginSaver(active);
   active.resumes = saveBegin !== undefined && (source.resumes?.(tool) ?? false);
   // a call of a script keeps its id when it is repeated
-  if (saveBegin && (active.resumes ? request.from : !isHarmlessTwice(tool))) {
+  if (saveBegin && (active.resumes ? request.from : !isRepeatable(tool))) {
     await saveBegin(call);
     signal.throwIfAborted();
   }

@@ -20,7 +20,7 @@ export interface ToolCallContext {
   /** Aborted when the run is, and when it is out of time. */
   signal: AbortSignal;
   progress(update: ToolProgress): void;
-  /** Travels to MCP servers as `_meta`: ids and names of call and agent, trace context, own metadata. */
+  /** Sent to MCP servers as `_meta`: ids and names of call and agent, trace context, `toolCallMetadata`. */
   meta: Record<string, unknown>;
   /** `caller` of the run: on whose behalf the tool is called. */
   caller?: string | undefined;
@@ -29,27 +29,27 @@ export interface ToolCallContext {
   /** Calls other tools of the run. Undefined outside of a run. */
   readonly tools?: ToolCaller;
   /**
-   * Asks the person of the run. Set if another tool makes the call, such as a script, because no model reads what the
-   * tool asks in its result. Undefined if there is no person to ask.
+   * Asks the person of the run. Set if another tool makes the call, such as a script: no model would read a question in
+   * the result. Undefined if there is no person to ask.
    */
   readonly elicit?: ElicitationHandler | undefined;
   /** True for a tool that `resumes`, in a run that can be resumed. */
   readonly canResume?: boolean;
 }
 
-/** all: wait for every tool. ready: the tools available soon; the rest follows with a new `revision`. */
+/** all: waits for every tool. ready: returns the tools that are available soon; the others follow with a new `revision`. */
 export type ListWait = 'all' | 'ready';
 
 /** Default of `waitMs`: how long `ready` waits for a server or remote agent. */
 export const DEFAULT_WAIT_MS = 10_000;
 
-/** What the calls of one tool choose between, such as skills. Rules judge each choice like a tool of its own. */
+/** What the calls of a tool choose from, such as skills. Rules judge each choice like a tool. */
 export interface ToolChoices {
   /** `name` is what profiles allow and deny, such as `skill:pdf`. */
   readonly all: readonly JudgedTool[];
   /** The choice that a call makes; undefined if its arguments name no choice. */
   chosenBy(args: Record<string, unknown>): JudgedTool | undefined;
-  /** The tool as it is shown where only these may be chosen. */
+  /** The tool as it is shown if only these choices are allowed. */
   limitedTo(choices: readonly JudgedTool[]): Tool;
 }
 
@@ -84,7 +84,7 @@ export interface Skill {
   readonly description: string;
   /** The real path of its folder. */
   readonly path: string;
-  /** Whether the model is told the path, which it needs to run scripts of the skill with other tools. */
+  /** Whether the model learns the path, which it needs to run scripts of the skill with other tools. */
   readonly showsPath: boolean;
   /** `metadata.capability`, or `read`: rules judge the skill like a tool with this capability. */
   readonly capability: Capability;
@@ -106,26 +106,26 @@ export interface SkillSource {
 /** Anything that lists tools and calls them: MCP servers, folders, agents, your own. */
 export interface ToolSource {
   readonly name: string;
-  /** True if the program itself wrote the schemas of the tools; others are checked in another process. */
+  /** True if the program wrote the schemas of the tools itself. Other schemas are checked in another process. */
   readonly hasOwnSchemas?: boolean | undefined;
   /** Changes whenever `listTools()` would answer differently; without it the list is read once. */
   readonly revision?: number | undefined;
   /**
-   * Called at every step, before `revision` is read, to notice servers that came back. Must be quick. At the start of a
-   * run, servers that are unavailable are tried without a delay.
+   * Called at every step, before `revision` is read, to notice servers that have become available. Must be fast. At the
+   * start of a run, unavailable servers are retried at once.
    */
   refresh?(isRunStart?: boolean): void;
   /** A changed tool must be a new object: tools are remembered by identity. */
   listTools(signal?: AbortSignal, wait?: ListWait): readonly Tool[] | Promise<readonly Tool[]>;
-  /** Resolves with the tool's result, also one with `isError`; rejects if there is no result. */
+  /** Resolves with the result of the tool, also if it has `isError`; rejects if there is no result. */
   callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
   /** The capability of a tool by the source's own configuration. */
   judge?(tool: Tool): Judgement;
-  /** For a tool whose calls choose between several things. They are judged instead of the tool. */
+  /** For a tool whose calls choose something, such as a skill. Rules judge the choice instead of the tool. */
   choices?(tool: Tool): ToolChoices | undefined;
   /**
-   * True if a call that ended with its process may be made again, with the same id: the tool goes on where it was, as
-   * its own calls are in the journal of the run.
+   * True if a call that ended with its process may be repeated with the same id: the tool continues where it stopped,
+   * because its own calls are in the journal of the run.
    */
   resumes?(tool: Tool): boolean;
   /** True if results of the tool are instructions, such as those of a skill: compaction keeps them if it can. */
@@ -134,34 +134,34 @@ export interface ToolSource {
   readonly skillSource?: SkillSource | undefined;
   /** What an agent with this source offers to its clients when it is served over MCP. */
   readonly resources?: SourceResources | undefined;
-  /** For a tool that the provider of the model runs itself: what the model gets in place of a function. */
+  /** For a tool that the provider of the model runs itself: its definition for the model. */
   providerTool?(tool: Tool): LanguageModelV4ProviderTool | undefined;
-  /** How the model gets to know a tool. Default `auto`. */
+  /** How a tool is shown to the model. Default `auto`. */
   exposure?(tool: Tool): Exposure | undefined;
-  /** For a source with a tool that calls others for the model: how that tool is shown with these in reach. */
+  /** For a source with a tool that calls others for the model: how that tool is shown, given the tools that it may call. */
   showCaller?(tool: Tool, reach: ToolsInReach): ShownCaller;
-  /** The server or folder of a tool: what it is about helps to find the tool. */
+  /** The server or folder of a tool. Its description helps to find the tool. */
   group?(tool: Tool): ToolGroup | undefined;
   close?(): void | Promise<void>;
 }
 
-/** The server or folder that a tool belongs to, as the model reads about it in lists of tools. */
+/** The server or folder that a tool belongs to, as lists of tools show it to the model. */
 export interface ToolGroup {
   name: string;
   description?: string | undefined;
 }
 
-/** What a tool that calls others for the model has in reach, such as `run_code`. */
+/** The tools that a tool such as `run_code` may call for the model. */
 export interface ToolsInReach {
-  /** The model cannot call them in another way. */
+  /** Tools that the model cannot call directly. */
   only: readonly ReachableTool[];
   others: readonly ReachableTool[];
 }
 
-/** How such a tool is shown. */
+/** How a tool that calls others is shown to the model. */
 export interface ShownCaller {
   tool: Tool;
-  /** If the description has no room for the tools that only it calls: what `find_tools` says about one of them. */
+  /** If its description has no room for the tools that only it may call: describes one of them in results of `find_tools`. */
   describe?: ((name: string) => string | undefined) | undefined;
 }
 
@@ -172,7 +172,7 @@ export function isCaller(source: ToolSource): source is CallerSource {
   return source.showCaller !== undefined;
 }
 
-/** The same source for a user that must not close it. */
+/** The same source without `close`, for a user that does not own it. */
 export function withoutClose(source: ToolSource): ToolSource {
   return {
     name: source.name,
@@ -196,7 +196,7 @@ export function withoutClose(source: ToolSource): ToolSource {
   };
 }
 
-/** The sources with one source for all skills, in place of the first that has some. */
+/** Replaces the sources of skills by one source for all skills, at the position of the first. */
 export function joinSkills(sources: readonly ToolSource[]): readonly ToolSource[] {
   const withSkills = sources.filter(({ skillSource }) => skillSource);
   const parts = withSkills.flatMap(({ skillSource }) => skillSource ?? []);
@@ -224,12 +224,12 @@ export function allowedTool(
   return allowed.length === 0 ? undefined : choices.limitedTo(allowed);
 }
 
-/** What rules judge for a call: the choice it makes, or else the tool. */
+/** What rules judge for a call: the choice that it makes, or the tool. */
 export function judgedCall(source: ChoiceSource, judged: JudgedTool, args: Record<string, unknown>): JudgedTool {
   return source.choices?.(judged.tool)?.chosenBy(args) ?? judged;
 }
 
-/** A copy of a tool's input schema that becomes JSON where a string is wanted, as in a message to a model. */
+/** A copy of the input schema of a tool. Used as a string, such as in a message to a model, it is JSON. */
 export function inputFormatOf({ inputSchema }: Tool): Tool['inputSchema'] {
   return Object.defineProperty({ ...inputSchema }, 'toString', { value: () => JSON.stringify(inputSchema) });
 }

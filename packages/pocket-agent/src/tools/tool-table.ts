@@ -33,7 +33,7 @@ export class ToolTable {
     return this.#byName.get(name);
   }
 
-  /** The arguments of a call by the names that its tool gives them. */
+  /** The arguments of a call under the names that its tool has for them. */
   ownArguments({ name, arguments: args }: ToolCall): Record<string, unknown> {
     const tool = this.find(name)?.tool;
     return tool ? ownArguments(args, conversions.get(tool)?.ownNames) : args;
@@ -43,7 +43,7 @@ export class ToolTable {
   visibleTo(policy: Policy): ToolTable {
     const table = this.#allowedBy(policy);
     if (!table.hasProviderTools) return table;
-    // people cannot stop a call that the provider makes, so a tool whose calls they must approve is not offered
+    // people cannot approve a call that the provider makes, so tools whose calls need approval are not offered
     const isOffered = ([, entry]: [string, ToolEntry]) => !isRunByProvider(entry) || !policy.asksAbout(entry);
     return new ToolTable(new Map([...table.#byName].filter(isOffered)));
   }
@@ -103,7 +103,7 @@ export async function collectTools(
       const name = names.nameFor({ owner: source, tool: tool.name, wanted: tool.name }, renamed);
       if (entries.has(name)) return; // listed twice: no model takes two tools of one name
       const entry = Object.freeze({ name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
-      definitionOf(entry); // made here, where it takes no long turn; the table finds it again
+      definitionOf(entry); // converted and cached here, in slices
       entries.set(name, entry);
     });
   }
@@ -113,15 +113,15 @@ export async function collectTools(
 
 interface ConvertedTool {
   definition: LanguageModelV4FunctionTool;
-  /** Names of arguments that had to be changed for providers, and what the tool calls them. */
+  /** Names of arguments that were changed for providers, with their names in the tool. */
   ownNames: ReadonlyMap<string, string> | undefined;
 }
 
-/** A schema that several agents have, or that is listed again, is repaired and converted once. */
+/** Caches: a tool is repaired and converted once, also if several agents have it or it is listed again. */
 const repairs = new WeakMap<Tool, RepairedSchema>();
 const conversions = new WeakMap<Tool, ConvertedTool>();
 
-/** Repairing takes long for the tools of a hostile server, so it is done in slices. */
+/** In slices, because repairing the tools of a hostile server takes long. */
 async function repairAll(tools: readonly Tool[]): Promise<void> {
   const unrepaired = tools.filter((tool) => !repairs.has(tool));
   await inSlices(unrepaired, (tool) => void repairs.set(tool, repairSchema(tool.inputSchema)));

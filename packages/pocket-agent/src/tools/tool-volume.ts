@@ -1,4 +1,4 @@
-// Warns once if an agent sends more tools than models handle well, and if its filter hides all of them.
+// Warns once about an agent that sends more tools than models handle well, or whose filter hides all tools.
 import { type Logger, warnOnce } from '@pocket-agent/kit';
 import type { ToolTable } from './tool-table.ts';
 
@@ -6,20 +6,15 @@ import type { ToolTable } from './tool-table.ts';
 export const MAX_TOOLS = 128;
 const MAX_TOKENS = 50_000;
 
-interface Checked {
+interface WarnedAgent {
   /** The name of the agent. */
   agent: string;
-  table: ToolTable;
-  /** Agents that share a logger are forks, or belong to one program: they warn once. */
+  /** Agents that share a logger warn once: they are forks, or belong to one program. */
   logger: Logger;
 }
 
-interface Volume {
-  /** The tokens of each tool that is sent. */
-  tokens: readonly number[];
-}
-
-export function warnOfVolume({ agent, tokens, logger }: Pick<Checked, 'agent' | 'logger'> & Volume): void {
+/** `tokens`: of the definition of each tool that is sent. */
+export function warnOfVolume({ agent, tokens, logger }: WarnedAgent & { tokens: readonly number[] }): void {
   const text = () => {
     const { length } = tokens;
     const sum = tokens.reduce((total, each) => total + each, 0);
@@ -32,7 +27,7 @@ export function warnOfVolume({ agent, tokens, logger }: Pick<Checked, 'agent' | 
   warnOnce({ logger, about: logger, key: 'many tools', text });
 }
 
-export function warnOfEmptyFilter({ agent, table, logger }: Checked): void {
+export function warnOfEmptyFilter({ agent, table, logger }: WarnedAgent & { table: ToolTable }): void {
   const { length } = table.entries;
   if (length === 0) return;
   const text = `access.filter of ${agent} hides every tool (${length}). A tool is shown if the filter returns true for it.`;

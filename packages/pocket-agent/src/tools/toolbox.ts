@@ -11,7 +11,7 @@ interface ToolboxCollecting extends Omit<Collecting, 'names'> {
 }
 
 export class Toolbox {
-  /** As they were given; these are closed. */
+  /** The given sources, which `close` closes. */
   readonly #given: readonly ToolSource[];
   /** With one source for all skills. */
   readonly #sources: ToolSource[];
@@ -24,13 +24,13 @@ export class Toolbox {
     for (const entry of tools) checkEntry(entry);
     const functions = tools.filter(isFunctionTool);
     const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
-    // the first source with a name keeps it: no other source takes the name of a function, and with it its access rules
+    // first, so that functions keep their names: with a name, a source would take over its access rules
     this.#given = functions.length > 0 ? [functionTools(functions), ...sources] : sources;
     this.#sources = [...joinSkills(this.#given)];
     this.#borrowed = borrowed;
   }
 
-  /** Its tools are in the next table. */
+  /** Adds a source, whose tools are in the next table. */
   add(source: ToolSource & { readonly revision: number }): void {
     this.#sources.push(source);
   }
@@ -49,7 +49,7 @@ export class Toolbox {
   }
 
   async collect({ beforeUse, ...collecting }: ToolboxCollecting): Promise<ToolTable> {
-    // read before the lists: a change while they are read is noticed at the next step
+    // read before the lists, so that the next step notices a change in between
     const revisions = this.#sources.map((source) => source.revision);
     this.#names ??= new NameRegistry();
     const table = await collectTools(this.#sources, { ...collecting, names: this.#names });
@@ -77,6 +77,6 @@ function checkEntry(entry: FunctionTool | ToolSource): void {
 }
 
 function nameOf(entry: unknown): string {
-  const mayHaveOne = (typeof entry === 'object' && entry !== null) || typeof entry === 'function';
-  return mayHaveOne && 'name' in entry && entry.name ? `"${entry.name}"` : `one entry (${typeof entry})`;
+  const mayHaveName = (typeof entry === 'object' && entry !== null) || typeof entry === 'function';
+  return mayHaveName && 'name' in entry && entry.name ? `"${entry.name}"` : `one entry (${typeof entry})`;
 }

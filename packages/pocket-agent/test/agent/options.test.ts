@@ -25,7 +25,7 @@ const make = (options: object) => new PocketAgent({ agentConfig, logger: silent,
 describe('an unknown option', () => {
   test.each([
     [{ acess: {} }, 'An agent has no option "acess". Did you mean "access"?'],
-    [{ access: { approve: () => 'allow' } }, 'access has no option "approve". It stands beside access, not in it.'],
+    [{ access: { approve: () => 'allow' } }, 'access has no option "approve". It belongs beside access, not in it.'],
     [{ access: { profil: 'reader' } }, 'access has no option "profil". Did you mean "profile"?'],
     [{ confirm: 'always' }, 'An agent has no option "confirm". It belongs in access.'],
     [{ limits: { maxStep: 3 } }, 'limits has no option "maxStep". Did you mean "maxSteps"?'],
@@ -51,7 +51,7 @@ describe('an unknown option', () => {
     [ofModel({ apikey: 'x' }), 'agentConfig.modelSettings has no option "apikey". Did you mean "apiKey"?'],
     [
       ofModel({ tools: [] }),
-      'agentConfig.modelSettings has no option "tools". It stands beside agentConfig, not in it.',
+      'agentConfig.modelSettings has no option "tools". It belongs beside agentConfig, not in it.',
     ],
     [completing({ temprature: 1 }), 'completionOptions has no option "temprature". Did you mean "temperature"?'],
     [completing({ maxTokens: 9 }), 'completionOptions has no option "maxTokens". Did you mean "maxOutputTokens"?'],

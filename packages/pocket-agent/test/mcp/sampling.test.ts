@@ -146,7 +146,7 @@ test('concurrent sampling requests keep the budget of the run and are refused wh
   });
   await expect(agent.run('Ask.')).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
   expect(JSON.stringify(agent.messages)).toContain('2 answers');
-  await expect(sample()).rejects.toThrow('No run that calls "greedy" could be found');
+  await expect(sample()).rejects.toThrow('MCP server "greedy" asked for a model call outside of a run');
   expect(agent.totals.usage).toMatchObject({ inputTokens: 70, outputTokens: 30 });
   model.assertDone();
 });

@@ -255,7 +255,7 @@ test('a call that is still waiting when its tool returns is not made; one that h
     'count not run',
     'relay done',
   ]);
-  await expect(late?.()).rejects.toThrow('The call of "relay" has ended, so it makes no more calls.');
+  await expect(late?.()).rejects.toThrow('The call of "relay" has ended, so it can make no more calls.');
   expect(made).toEqual([0, 1]);
   expect(unhandled).not.toHaveBeenCalled();
 });
@@ -272,7 +272,7 @@ test('a tool that made no calls cannot make its first one after it has returned'
   });
   const { agent, audit } = relayAgent([], { tools: [keeper, add] });
   await agent.run('Go');
-  await expect(kept?.call('add', { a: 1, b: 2 })).rejects.toThrow('The call of "relay" has ended, so it makes no');
+  await expect(kept?.call('add', { a: 1, b: 2 })).rejects.toThrow('The call of "relay" has ended, so it can make no');
   expect(kept?.signal.aborted).toBe(true);
   expect(audit.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual(['relay done']);
 });
