@@ -40,7 +40,6 @@ export type {
   TypedAgentOptions,
 } from './agent/agent-config.ts';
 export type { StepOptions } from './agent/agent-options.ts';
-export { formatEvent } from './agent/console-format.ts';
 export type { ForkChanges } from './agent/fork.ts';
 export { AgentHooks, type HookContext } from './agent/hooks.ts';
 export type { StepResult } from './agent/step-result.ts';
@@ -94,6 +93,7 @@ export type { RateStoreFactory } from './router/rate-window.ts';
 export { Router, type RouterStatus } from './router/router.ts';
 export type { RouterEvent, RouterOptions } from './router/router-options.ts';
 export type { StrategyName } from './router/strategy.ts';
+export { formatEvent } from './run/console-format.ts';
 export type {
   AgentEvent,
   AgentEventType,

@@ -10,7 +10,8 @@ import type { RenamedTool } from '../tools/name-registry.ts';
 import { inputFormatOf } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
 import type { PocketAgent } from './agent.ts';
-import { type AgentParts, clientOptions, type NestedAgentOptions } from './agent-config.ts';
+import { clientOptions, type NestedAgentOptions } from './agent-config.ts';
+import type { AgentParts } from './agent-parts.ts';
 
 interface ClientParts extends AgentParts {
   model(): Promise<LanguageModel>;

@@ -8,7 +8,7 @@ import {
   snapshot,
   withoutUndefined,
 } from '@pocket-agent/kit';
-import type { AccessOptions, AccessRules } from '../access/access-rules.ts';
+import type { AccessOptions } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
 import type { ExposureOption } from '../access/exposure.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
@@ -16,10 +16,8 @@ import { copyMessage, type Message } from '../base/messages.ts';
 import { type CompactionOptions, readCompaction } from '../compaction/compaction-options.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import type { KeepResultsOptions } from '../compaction/keep-results-options.ts';
-import type { Ledger } from '../cost/ledger.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
 import type { ToolSearchOptions } from '../exposure/embedder.ts';
-import type { History } from '../history/history.ts';
 import type { MemoryOption } from '../history/memory-tools.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import { type PocketAgentClientOptions, serverRules } from '../mcp/client-options.ts';
@@ -153,15 +151,6 @@ export type TypedAgentOptions<Answer> =
 
 /** The values of the options, with defaults. */
 export type AgentSettings = ReturnType<typeof readSettings>;
-
-/** What the parts of one agent share: its loop, model, tools, run queue and MCP client. */
-export interface AgentParts {
-  options: NestedAgentOptions;
-  settings: AgentSettings;
-  history: History;
-  ledger: Ledger;
-  access: AccessRules;
-}
 
 /** Checks the options of an agent, and reads its settings and history from them. */
 export function readAgent(given: PocketAgentOptions, from: { isSubclass: boolean; origin: ForkOrigin | undefined }) {

@@ -15,7 +15,7 @@ import { type LanguageModel, providerOf, resolveModel } from '../providers/model
 import type { RunContext } from '../run/run-context.ts';
 import { ToolTable } from '../tools/tool-table.ts';
 import type { PocketAgent } from './agent.ts';
-import type { AgentParts } from './agent-config.ts';
+import type { AgentParts } from './agent-parts.ts';
 import type { AgentTools } from './agent-tools.ts';
 
 /** The request of one step. */

@@ -27,7 +27,7 @@ import type { ToolTable } from '../tools/tool-table.ts';
 import { warnOfEmptyFilter } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
 import type { PocketAgent } from './agent.ts';
-import type { AgentParts } from './agent-config.ts';
+import type { AgentParts } from './agent-parts.ts';
 import type { HookContext } from './hooks.ts';
 
 /** Of one list, this many changed tools are logged. Each change is an event. */

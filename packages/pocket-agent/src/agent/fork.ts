@@ -5,7 +5,8 @@ import type { PocketAgentClient } from '../mcp/client.ts';
 import { isFunctionTool } from '../tools/function-tool.ts';
 import { withoutClose } from '../tools/tool-source.ts';
 import type { PocketAgent } from './agent.ts';
-import type { AgentConfig, AgentParts, PocketAgentOptions } from './agent-config.ts';
+import type { AgentConfig, PocketAgentOptions } from './agent-config.ts';
+import type { AgentParts } from './agent-parts.ts';
 
 /** Without a change, a fork has the model of its agent, and begins with the messages that its agent began with. */
 export type ForkChanges = Partial<Pick<AgentConfig, 'llmModel' | 'messages'>>;

@@ -12,7 +12,7 @@ import { type RunOptions, runOptions } from '../run/run-options.ts';
 import { TracedContent } from '../tracing/content.ts';
 import { inRunSpan, type TracedRun } from '../tracing/run-span.ts';
 import type { PocketAgent } from './agent.ts';
-import type { AgentParts } from './agent-config.ts';
+import type { AgentParts } from './agent-parts.ts';
 
 type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
 

@@ -2,7 +2,7 @@
 
 import { printable, printableJson, printableText, truncate } from '@pocket-agent/kit';
 import type { Message } from '../base/messages.ts';
-import type { AgentEvent } from '../run/events.ts';
+import type { AgentEvent } from './events.ts';
 
 const MAX_CHARACTERS = 2_000;
 const MAX_ARGUMENT_CHARACTERS = 500;
