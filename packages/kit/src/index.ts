@@ -80,7 +80,7 @@ export {
 export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './base/records.ts';
 export { redactData, redactError, redactSecrets } from './base/redaction.ts';
 export { backoffMs, retryAfterHeader } from './base/retry-after.ts';
-export { EventQueue, inSlices, nextTurn, Semaphore, TimeSlices } from './base/scheduling.ts';
+export { EventQueue, inSlices, KeyedQueue, nextTurn, Semaphore, TimeSlices } from './base/scheduling.ts';
 export { deepCopy, deepFreeze, snapshot } from './base/snapshot.ts';
 export {
   closest,

@@ -1,9 +1,8 @@
 // Listens to messages, interactions and connection events until the bot closes.
 
-import { errorText } from '@pocket-agent/kit';
+import { errorText, KeyedQueue } from '@pocket-agent/kit';
 import { type Client, type ClientEvents, Events, type Message } from 'discord.js';
 import type { QuestionQueue } from '../answers/question-queue.ts';
-import { KeyedQueue } from '../base/keyed-queue.ts';
 import { retry } from '../base/retry.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { receivesMessagesOf } from '../gateway/shard-events.ts';

@@ -1,4 +1,4 @@
-// A semaphore, time slices for long work, and a queue of events for one reader.
+// A semaphore, a queue by key, time slices for long work, and a queue of events for one reader.
 import { setImmediate as immediate } from 'node:timers/promises';
 import { onAbort } from './abort.ts';
 
@@ -47,6 +47,27 @@ export class Semaphore {
     }
     this.#waiting.delete(next);
     next();
+  }
+}
+
+/** Runs tasks with the same key one after the other; tasks with different keys run in parallel. */
+export class KeyedQueue<Key = string> {
+  readonly #last = new Map<Key, Promise<unknown>>();
+
+  run(key: Key, work: () => Promise<void>): Promise<void> {
+    const done = (this.#last.get(key) ?? Promise.resolve()).then(work);
+    const settled = done
+      .catch(() => {})
+      .then(() => {
+        if (this.#last.get(key) === settled) this.#last.delete(key);
+      });
+    this.#last.set(key, settled);
+    return done;
+  }
+
+  /** Resolves when all tasks have finished. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#last.values());
   }
 }
 

@@ -116,7 +116,8 @@ export class Policy {
     for (const lists of this.#lists[purpose]) {
       const team = channel.team_id ? await this.#teamNames(channel.team_id) : [];
       const names = namesOf(channel, team);
-      const isIn = (entries: readonly string[], own: readonly string[]) => entries.some((entry) => own.includes(entry));
+      const isIn = (entries: readonly string[], values: readonly string[]) =>
+        entries.some((entry) => values.includes(entry));
       if (isIn(lists.denyChannels, names) || isIn(lists.denyTeams, team)) return false;
       const hasAllowList = lists.allowChannels.length > 0 || lists.allowTeams.length > 0;
       if (hasAllowList && !isIn(lists.allowChannels, names) && !isIn(lists.allowTeams, team)) return false;

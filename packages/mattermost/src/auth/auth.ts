@@ -17,7 +17,7 @@ import type { HttpPool } from '../client/http-pool.ts';
 import type { UserRecord } from '../client/records.ts';
 import type { MattermostConfig } from '../config/config.ts';
 
-/** Authorizes HTTP requests. The OAuth proxy also serves routes of its own beside /mcp. */
+/** Authorizes HTTP requests. The OAuth proxy also serves the routes of the login. */
 export interface Gate {
   /**
    * The account is that of `authInfo.extra.mattermostToken`, otherwise of `authInfo.token`. `authInfo.extra.profile`

@@ -14,7 +14,7 @@ import type { Upstream } from './upstream.ts';
 
 export const CONSENT_PATH = '/oauth/consent';
 
-/** What an authorization code stands for; the client must prove that it requested the code (PKCE). */
+/** The grant behind an authorization code; the client must prove that it requested the code (PKCE). */
 export interface CodeGrant {
   grant: Grant;
   redirectUri: string;
@@ -78,7 +78,7 @@ export class Login {
     if (query.get('code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge)) {
       return refuse('invalid_request', 'PKCE with code_challenge_method=S256 is required');
     }
-    if (query.getAll('resource').some((asked) => !isSameResource(asked, resource))) {
+    if (query.getAll('resource').some((requested) => !isSameResource(requested, resource))) {
       return refuse('invalid_target', `The only valid resource is ${resource}`);
     }
     const secret = randomToken();
@@ -162,8 +162,8 @@ export class Login {
   }
 }
 
-export function isSameResource(asked: string, resource: string): boolean {
-  return URL.parse(asked)?.href.replace(/\/$/, '') === new URL(resource).href.replace(/\/$/, '');
+export function isSameResource(requested: string, resource: string): boolean {
+  return URL.parse(requested)?.href.replace(/\/$/, '') === new URL(resource).href.replace(/\/$/, '');
 }
 
 /** A random value for codes, cookies and PKCE verifiers. */

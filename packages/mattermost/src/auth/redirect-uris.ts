@@ -41,9 +41,9 @@ export class RedirectUris {
 }
 
 /** Loopback URIs may differ in the port, because native programs use any free port (RFC 8252). */
-export function isSameRedirect(registered: string, given: string): boolean {
-  if (registered === given) return true;
-  const [one, other] = [URL.parse(registered), URL.parse(given)];
+export function isSameRedirect(registered: string, requested: string): boolean {
+  if (registered === requested) return true;
+  const [one, other] = [URL.parse(registered), URL.parse(requested)];
   if (one?.protocol !== 'http:' || !other || !LOOPBACK.includes(one.hostname)) return false;
   one.port = '';
   other.port = '';

@@ -44,7 +44,7 @@ export class TokenEndpoint {
     const { clients, resource } = this.#options;
     const clientId = form.get('client_id') ?? '';
     if (!clients.find(clientId)) throw new OAuthError(OAuthErrorCode.InvalidClient, 'This client is not registered');
-    if (form.getAll('resource').some((asked) => !isSameResource(asked, resource))) {
+    if (form.getAll('resource').some((requested) => !isSameResource(requested, resource))) {
       throw new OAuthError(OAuthErrorCode.InvalidTarget, `The only valid resource is ${resource}`);
     }
     const type = form.get('grant_type');

@@ -1,7 +1,7 @@
 // Capabilities of tools, and the profiles that allow them. Each profile includes everything the previous one allows.
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
-/** What a tool does in Mattermost; profiles allow tools by it. */
+/** What a tool does in Mattermost. A profile allows some capabilities. */
 export type Capability = (typeof capabilities)[number];
 
 export const profiles = ['reader', 'writer', 'manager', 'admin'] as const;

@@ -1,7 +1,7 @@
 // The error class of this package. Programs branch on `code`; agents read `message`, which says what to do next.
 import { CodedError } from '@pocket-agent/kit';
 
-/** Why a call failed: because of its arguments, of Mattermost, or of the network. */
+/** Why a call failed: its arguments, Mattermost, or the network. */
 export type MattermostErrorCode =
   | 'CONFIG_INVALID'
   | 'ARGUMENTS_INVALID'
@@ -38,7 +38,7 @@ export class MattermostError extends CodedError<MattermostErrorCode> {
   }
 }
 
-/** Whether it is a `MattermostError`, and has the code. */
+/** Whether the error is a `MattermostError`, and has the code if one is given. */
 export function isMattermostError(error: unknown, code?: MattermostErrorCode): error is MattermostError {
   return error instanceof MattermostError && (code === undefined || error.code === code);
 }

@@ -1,7 +1,7 @@
 // Parses untrusted JSON.
 import { isRecord } from '@pocket-agent/kit';
 
-/** Parses a JSON object; returns undefined for anything else. */
+/** The parsed JSON object; undefined for any other text. */
 export function parseObject(text: unknown): Record<string, unknown> | undefined {
   if (typeof text !== 'string') return undefined;
   try {
@@ -12,7 +12,7 @@ export function parseObject(text: unknown): Record<string, unknown> | undefined 
   }
 }
 
-/** An empty object for anything else. */
+/** The value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
 }

@@ -8,7 +8,7 @@ export type LogFormat = (typeof logFormats)[number];
 
 export type LogFields = Record<string, string | number | boolean | undefined>;
 
-/** Where the server logs, with fields that are searched for later. */
+/** The logger of the server. Each entry has a name and fields. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

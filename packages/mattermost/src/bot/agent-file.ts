@@ -1,5 +1,5 @@
 // Reads the agent file, in the format of the command pocket-agent. Relative paths start at the folder of the file.
-// The command reads it with code of its own: pocket-agent is an optional peer here, and the command is no library.
+// The command has its own reader, which other packages cannot import; pocket-agent is an optional peer here.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorText, isRecord, withoutUndefined } from '@pocket-agent/kit';
@@ -61,8 +61,8 @@ export async function readAgentOptions({
     content;
   const nested = objectAt(file, 'agentConfig', agentConfig);
   const flat = Object.fromEntries(Object.entries(content).filter(([key]) => CONFIG_KEYS.includes(key)));
-  const twice = Object.keys(flat).find((key) => Object.hasOwn(nested, key));
-  if (twice !== undefined) throw invalid(`${file}: use "${twice}" or "agentConfig.${twice}", not both.`);
+  const duplicate = Object.keys(flat).find((key) => Object.hasOwn(nested, key));
+  if (duplicate !== undefined) throw invalid(`${file}: use "${duplicate}" or "agentConfig.${duplicate}", not both.`);
   const fileConfig: Record<string, unknown> = { ...nested, ...flat };
   const llmModel = model ?? fileConfig.llmModel;
   if (typeof llmModel !== 'string') {

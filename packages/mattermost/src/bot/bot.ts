@@ -1,6 +1,6 @@
 // The bot: listens to events of Mattermost and lets an agent answer the messages addressed to it.
 
-import { dropOldest, errorText } from '@pocket-agent/kit';
+import { dropOldest, errorText, KeyedQueue } from '@pocket-agent/kit';
 import { Account, type ToolContext } from '../account/account.ts';
 import { isMattermostError, isTransient, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
@@ -94,8 +94,8 @@ class Bot implements MattermostBot {
   readonly #durable: DurableAnswers | undefined;
   /** Ids of processed posts, oldest first. */
   readonly #seen = new Set<string>();
-  /** By channel: posts are read one after the other. */
-  readonly #reading = new Map<string, Promise<void>>();
+  /** Reads the posts of one channel one after the other. */
+  readonly #reading = new KeyedQueue();
   /** Time of the last known post; other posts of the same millisecond may be missing. */
   #since: number;
   /** Posts from this time on may have been missed. */
@@ -127,7 +127,7 @@ class Bot implements MattermostBot {
     });
   }
 
-  /** Goes on with the answers, and reads the posts, that an earlier process left. */
+  /** Continues the unfinished answers of an earlier process, and reads the posts that it missed. */
   async recover(): Promise<void> {
     if (!this.#durable) return;
     await this.#durable.recover();
@@ -163,9 +163,9 @@ class Bot implements MattermostBot {
     this.#socket.close();
     const conversations = [...this.#conversations.values()];
     this.#conversations.clear();
-    const late = setTimeout(() => closing.abort(), CLOSE_TIMEOUT_MS);
+    const timeout = setTimeout(() => closing.abort(), CLOSE_TIMEOUT_MS);
     await Promise.allSettled([...conversations.map((conversation) => conversation.close()), this.#durable?.close()]);
-    clearTimeout(late);
+    clearTimeout(timeout);
     closing.abort();
     this.#agents.close();
     pool.close();
@@ -183,12 +183,7 @@ class Bot implements MattermostBot {
     if (this.#seen.has(post.id)) return;
     this.#seen.add(post.id);
     dropOldest(this.#seen, MAX_SEEN_POSTS);
-    const channel = post.channel_id ?? '';
-    const reading = (this.#reading.get(channel) ?? Promise.resolve()).then(() => this.#readPost(post));
-    this.#reading.set(channel, reading);
-    void reading.then(() => {
-      if (this.#reading.get(channel) === reading) this.#reading.delete(channel);
-    });
+    void this.#reading.run(post.channel_id ?? '', () => this.#readPost(post));
   }
 
   async #readPost(post: PostRecord): Promise<void> {
@@ -255,7 +250,7 @@ class Bot implements MattermostBot {
       ...this.#shared,
       signal: closing.signal,
       linkHosts: new LinkHosts(options.allowLinkHosts ?? [], options.config.url),
-      createAgent: (asked) => this.#createAgent(asked),
+      createAgent: (first) => this.#createAgent(first),
     });
     this.#conversations.set(question.conversation, conversation);
     return conversation;
@@ -267,7 +262,7 @@ class Bot implements MattermostBot {
     return new DurableAnswers({ ...this.#shared, durable, me: me.id, since, allowLinkHosts, stopSigns: STOP_SIGNS });
   }
 
-  /** What answers of both kinds need. */
+  /** Options of both kinds of answers. */
   get #shared() {
     const { context, log, options, me } = this.#parts;
     const memory = options.conversations?.memory;
@@ -277,7 +272,7 @@ class Bot implements MattermostBot {
       questions: this.#questions,
       log,
       editMs,
-      command: async (asked: Question) => memory && answerMemoryCommand(memory, asked),
+      command: async (question: Question) => memory && answerMemoryCommand(memory, question),
       typing: ({ channelId, rootId }: Question) =>
         this.#socket.send('user_typing', { channel_id: channelId, parent_id: rootId }),
       mayStop: ({ userId }: Question, stopper: string) =>

@@ -22,8 +22,8 @@ An agent that answers mentions, direct messages and replies in its threads.
   --stop <who>      who can stop an answer with a stop sign: asker (default) or everyone
   --allow-link-hosts <hosts>  hosts that links may point to, besides those named in questions:
                     example.com,*.example.com or *
-  --database <place>  SQLite file or postgres:// URL in which conversations are saved; default: they are not
-  --runs <place>    SQLite file or postgres:// URL of durable runs: answers go on after a restart, and people approve calls
+  --database <place>  SQLite file or postgres:// URL that saves conversations; default: they are not saved
+  --runs <place>    SQLite file or postgres:// URL of durable runs: answers continue after a restart, and users approve calls
   --version         print the version
   --help            print this help
 
@@ -49,13 +49,13 @@ export interface BotCommand {
 
 /** Also collects problems of the server's variables. */
 export function readBotCommand(args: readonly string[], environment: Environment): 'help' | 'version' | BotCommand {
-  const given = parse(args);
-  if (given.help) return 'help';
-  if (given.version) return 'version';
+  const typed = parse(args);
+  if (typed.help) return 'help';
+  if (typed.version) return 'version';
   const overrides: Record<string, string> = { MCP_TRANSPORT: 'stdio' };
   const labels: Record<string, string> = {};
   for (const name of Object.keys(botVariables) as (keyof typeof botVariables)[]) {
-    const value = given[name];
+    const value = typed[name];
     if (value === undefined) continue;
     overrides[botVariables[name]] = value;
     labels[botVariables[name]] = `--${name}`;

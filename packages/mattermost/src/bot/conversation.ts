@@ -16,7 +16,7 @@ interface ConversationOptions {
   log: Log;
   editMs: number;
   createAgent(question: Question): Promise<CreatedAgent>;
-  /** What the user reads instead of an answer of the agent; undefined if the question is not a command. */
+  /** The answer to a command; undefined if the question is not a command. */
   command(question: Question): Promise<string | undefined>;
   /** Shows the typing indicator. */
   typing(question: Question): void;
@@ -29,7 +29,7 @@ interface ConversationOptions {
 
 export interface CreatedAgent {
   agent: PocketAgent<unknown>;
-  /** It continues a saved conversation. */
+  /** Whether the agent continues a saved conversation. */
   isContinued: boolean;
 }
 
@@ -88,7 +88,7 @@ export class Conversation {
     else this.#options.log.debug('stop_refused', { post_id: run.question.postId, user_id: userId });
   }
 
-  /** Stops the current answer and waits until its post says so. */
+  /** Stops the current answer and waits for the final edit of its post. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#queue.length = 0;

@@ -16,8 +16,8 @@ export interface BotOptions {
    */
   agent?: (conversation: ConversationInfo) => MadeAgent | Promise<MadeAgent>;
   /**
-   * In place of `agent`: the agent of these runs answers. Its answers go on after a restart, and calls that need an approval
-   * are asked in the channel. Of `conversations` only the memory is used.
+   * In place of `agent`: the agent of these runs answers. Its answers continue after a restart, and approvals are requested
+   * in the channel. Only the memory of `conversations` is used.
    */
   durable?: DurableAnswersOptions;
   /**
@@ -44,7 +44,7 @@ export interface BotOptions {
 /** What the option `agent` may return. */
 export type MadeAgent = PocketAgent<unknown> | PocketAgentOptions;
 
-/** Where a conversation takes place, and who began it. */
+/** The place of a conversation, and the user who started it. */
 export interface ConversationInfo {
   channelId: string;
   /** First post of the thread; undefined in a direct channel. */

@@ -11,7 +11,7 @@ import { readAgentOptions } from './agent-file.ts';
 import { createMattermostBot } from './bot.ts';
 import type { BotCommand } from './command-line.ts';
 
-/** In the runs. */
+/** The name of the agent in the durable runs. */
 const AGENT = 'mattermost-bot';
 
 export async function runBot({

@@ -65,7 +65,7 @@ export class HttpPool {
         if (!response.readableEnded || !request.writableFinished) request.destroy();
       }
     } catch (error) {
-      // after an abort the socket reports an error of its own
+      // after an abort the socket reports another error
       if (deadline.signal.aborted) throw deadline.signal.reason;
       throw error;
     } finally {

@@ -28,7 +28,7 @@ export interface OAuthConfig {
   fallbackAccessTokenExpirySeconds: number | undefined;
 }
 
-/** The settings of the server, as `configFrom` reads them from variables. */
+/** The settings of the server; `readConfig` reads them from environment variables. */
 export interface MattermostConfig {
   url: string;
   apiPath: string;

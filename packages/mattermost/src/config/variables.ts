@@ -27,7 +27,7 @@ import {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const authModes = ['static_token', 'client_token', 'oauth_proxy'] as const;
-/** Whose Mattermost account a call uses: one for all, or that of the client. */
+/** The Mattermost account of a call: one account for all clients, or the account of the client. */
 export type AuthMode = (typeof authModes)[number];
 
 const PREFIX = 'MATTERMOST_';

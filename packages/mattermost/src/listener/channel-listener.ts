@@ -66,7 +66,7 @@ export class ChannelListener {
         ),
       ),
     );
-    if (era === 'legacy') this.#takeSubscriptions(server, authInfoOf);
+    if (era === 'legacy') this.#handleSubscriptions(server, authInfoOf);
   }
 
   /** Answers a listen request of the 2026 protocol over HTTP; undefined for other requests. */
@@ -127,7 +127,7 @@ export class ChannelListener {
     this.#feeds.clear();
   }
 
-  #takeSubscriptions({ server }: McpServer, authInfoOf: (context: ServerContext) => AuthInfo | undefined): void {
+  #handleSubscriptions({ server }: McpServer, authInfoOf: (context: ServerContext) => AuthInfo | undefined): void {
     const owners = new Map<string, Subscriptions>();
     const subscriptionsFor = (context: ServerContext) => {
       const authInfo = authInfoOf(context);

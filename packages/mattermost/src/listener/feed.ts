@@ -20,7 +20,7 @@ export interface Watcher {
   ended(): void;
 }
 
-interface Watched {
+interface WatchedChannel {
   /** Time of the last change that watchers were notified of, by Mattermost's clock. */
   since: number;
   /** Time of the last known change. */
@@ -48,7 +48,7 @@ const MAX_CHANNELS = 200;
 export class ChannelFeed {
   readonly #options: FeedOptions;
   readonly #context: ToolContext;
-  readonly #channels = new Map<string, Watched>();
+  readonly #channels = new Map<string, WatchedChannel>();
   #socket: MattermostSocket | undefined;
   /** Watches that are being set up. */
   #pendingWatches = 0;
@@ -195,7 +195,7 @@ export class ChannelFeed {
     await watched.notifying;
   }
 
-  async #notify(id: string, watched: Watched): Promise<void> {
+  async #notify(id: string, watched: WatchedChannel): Promise<void> {
     // check again: a renamed channel can match other entries of the access lists
     const isReadable = await this.#isReadable(id);
     watched.since = watched.changedAt;

@@ -116,7 +116,7 @@ function allowedNames({ host, oauth, allowedHosts, allowedOrigins }: MattermostC
   };
 }
 
-/** Transport errors contain no secrets but may contain data of unauthenticated clients, so they are cut. */
+/** Transport errors contain no secrets but may contain data of unauthenticated clients, so they are truncated. */
 function errorLogger(log: Log): (error: Error) => void {
   return (error) => log.warning('transport_error', { error: error.message.slice(0, 300) });
 }

@@ -25,13 +25,13 @@ const SERVER_OPTIONS = {
   cacheHints: { 'tools/list': { ttlMs: 300_000, cacheScope: 'private' } },
 } as const;
 
-/** What the server does not read from its configuration. */
+/** Options of a server beside its configuration. */
 export interface MattermostServerOptions {
   /** Default: a logger on stderr as configured. */
   log?: Log;
 }
 
-/** The server before it listens, for a program that has its own way to listen. */
+/** The server before it listens, for programs with their own HTTP server or transport. */
 export interface MattermostServer {
   /** Creates a server per connection, in the 2026 protocol per request. */
   factory: McpServerFactory;

@@ -59,6 +59,6 @@ export function toolsForRequest(
 ): Iterable<CatalogTool> {
   if (era !== 'modern' || !requestInfo) return byName.values();
   if (requestInfo.headers.get('mcp-method') !== 'tools/call') return [];
-  const named = byName.get(requestInfo.headers.get('mcp-name') ?? '');
-  return named ? [named] : byName.values();
+  const catalogTool = byName.get(requestInfo.headers.get('mcp-name') ?? '');
+  return catalogTool ? [catalogTool] : byName.values();
 }

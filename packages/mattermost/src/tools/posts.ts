@@ -17,7 +17,7 @@ export const postTools = [
   defineTool({
     name: 'get_post',
     title: 'Get message',
-    description: 'Get a message by id, uncut.',
+    description: 'Get a message by id, with its full text.',
     capability: 'read',
     effect: 'read',
     tags: ['post', 'message'],

@@ -55,9 +55,9 @@ test('what the model does not take is left out, and the model reads that', async
   expect(content.at(0, 'text').text).toBe(
     [
       'alice: read this',
-      '[attachment "one.mp3" is left out: the model does not take it]',
-      '[attachment "two.mp3" is left out: the model does not take it]',
-      '[attachment "film.mp4" is left out: the model does not take it]',
+      '[attachment "one.mp3" is left out: the model does not support its type]',
+      '[attachment "two.mp3" is left out: the model does not support its type]',
+      '[attachment "film.mp4" is left out: the model does not support its type]',
     ].join('\n'),
   );
   expect(content.at(1, 'type').text).toBe('document');

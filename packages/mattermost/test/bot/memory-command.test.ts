@@ -35,7 +35,9 @@ test('a person reads, searches and erases her own memories, without the model an
   expect(listed).toContain(cats);
   expect(listed).not.toMatch(/Bob|@all/);
   expect(await direct('alice', '!memory TEA')).not.toContain(cats);
-  expect(await direct('alice', `!memory erase ${tea} ${secret}`)).toContain(`There is no memory ${secret} about you.`);
+  expect(await direct('alice', `!memory erase ${tea} ${secret}`)).toContain(
+    `No memory about you has the id ${secret}.`,
+  );
   expect(await memory.list({ owner: alice })).toMatchObject([{ id: cats }]);
   expect(await direct('alice', '!Memory erase all')).toBe('Erased 1 memory.');
   expect(await direct('alice', '!memory')).toBe('I remember nothing about you.');

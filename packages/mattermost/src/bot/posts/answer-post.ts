@@ -25,14 +25,14 @@ interface AnswerPostOptions {
   signal: AbortSignal;
   /** Whether a link stays clickable. */
   allowsLink: (url: URL) => boolean;
-  /** The posts of this answer that exist already. */
+  /** The existing posts of this answer. */
   written?: readonly WrittenPost[];
 }
 
 /** Prop of every post of an answer: pending id of the answer and index of the post. */
 export const ANSWER_PROP = 'pocket_agent_answer';
 
-/** A post, and the text that it has. */
+/** A post and its current text. */
 export interface WrittenPost {
   id: string;
   message: string;
@@ -44,7 +44,7 @@ export class AnswerPost {
   readonly #options: AnswerPostOptions;
   readonly #posts: WrittenPost[];
   #latestText = '';
-  #sent = '';
+  #sentText = '';
   #lastEditAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
@@ -67,14 +67,14 @@ export class AnswerPost {
     this.#scheduleEdit();
   }
 
-  /** Edits nothing any more. */
+  /** Ends all edits. */
   async stop(): Promise<void> {
     this.#isFinished = true;
     clearTimeout(this.#timer);
     await this.#sending;
   }
 
-  /** False if Mattermost cannot be reached: it may work later. */
+  /** False if Mattermost cannot be reached; a later attempt may succeed. */
   async finish(text: string): Promise<boolean> {
     const { log, backoffMs, signal } = this.#options;
     await this.stop();
@@ -93,7 +93,7 @@ export class AnswerPost {
   }
 
   #scheduleEdit(): void {
-    if (this.#isFinished || this.#sending || this.#timer || this.#latestText === this.#sent) return;
+    if (this.#isFinished || this.#sending || this.#timer || this.#latestText === this.#sentText) return;
     const wait = Math.max(0, this.#lastEditAt + this.#options.editMs - Date.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
@@ -116,7 +116,7 @@ export class AnswerPost {
 
   async #send(text: string): Promise<void> {
     const { api, allowsLink } = this.#options;
-    this.#sent = text;
+    this.#sentText = text;
     const parts = toMessages(text, allowsLink);
     for (const [index, message] of parts.entries()) {
       const post = this.#posts[index] ?? (await this.#create(index, message));

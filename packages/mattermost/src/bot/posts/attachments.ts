@@ -7,7 +7,7 @@ import { readBody } from '../../client/body.ts';
 import { path } from '../../client/path.ts';
 import type { FileRecord } from '../../client/records.ts';
 
-/** All attachments of one question together; pocket-agent takes no larger file. */
+/** All attachments of one question together, and the largest file that pocket-agent accepts. */
 const MAX_BYTES = 20 * 1024 * 1024;
 /** Text is part of the prompt. */
 const MAX_TEXT_BYTES = 256 * 1024;
@@ -21,11 +21,11 @@ export interface Attachment {
 
 export interface Attachments {
   kept: readonly Attachment[];
-  /** One line for each that was left out. */
+  /** One line for each attachment that was left out. */
   notes: readonly string[];
 }
 
-interface Reading {
+interface ReadOptions {
   context: Pick<ToolContext, 'api' | 'config'>;
   log: Log;
   allowImages: boolean;
@@ -33,48 +33,48 @@ interface Reading {
 
 export async function readAttachments(
   ids: readonly string[],
-  { context, log, allowImages }: Reading,
+  { context, log, allowImages }: ReadOptions,
 ): Promise<Attachments> {
   const kept: Attachment[] = [];
   const notes: string[] = [];
-  let left = Math.min(MAX_BYTES, context.config.maxFileBytes);
+  let remaining = Math.min(MAX_BYTES, context.config.maxFileBytes);
   for (const id of ids) {
     let name = id;
     try {
       const info = await context.api.get<FileRecord>(path`/files/${id}/info`);
       name = info.name || id;
-      const read = await readAttachment(info, { context, maxBytes: left });
-      if (isImage(read) && !allowImages) notes.push(leftOut(name, 'images are not allowed here'));
+      const read = await readAttachment(info, { context, maxBytes: remaining });
+      if (isImage(read) && !allowImages) notes.push(omissionNote(name, 'images are not allowed here'));
       else {
         kept.push(read);
-        left -= info.size ?? 0;
+        remaining -= info.size ?? 0;
       }
     } catch (error) {
       log.warning('attachment_not_read', { file_id: id, error: errorText(error).slice(0, 200) });
       const reason = error instanceof TooLarge ? error.message : 'it could not be read';
-      notes.push(leftOut(name, reason));
+      notes.push(omissionNote(name, reason));
     }
   }
   return { kept, notes };
 }
 
-/** Without the attachments that the model does not take; undefined if the run failed for another reason. */
+/** Without the attachments that the model refused; undefined if the run failed for another reason. */
 export function withoutRefused({ kept, notes }: Attachments, error: unknown): Attachments | undefined {
   // these details come with a file that was refused before the model was called
   const refused = isPocketError(error, 'FILE_UNSUPPORTED') ? error.details?.mediaType : undefined;
-  const left = kept.filter(({ mediaType }) => mediaType !== refused);
-  if (left.length === kept.length) return undefined;
+  const accepted = kept.filter(({ mediaType }) => mediaType !== refused);
+  if (accepted.length === kept.length) return undefined;
   const added = kept
-    .filter((each) => !left.includes(each))
-    .map(({ name }) => leftOut(name, 'the model does not take it'));
-  return { kept: left, notes: [...notes, ...added] };
+    .filter((each) => !accepted.includes(each))
+    .map(({ name }) => omissionNote(name, 'the model does not support its type'));
+  return { kept: accepted, notes: [...notes, ...added] };
 }
 
 class TooLarge extends Error {}
 
 async function readAttachment(
   { id, name, size, mime_type: declared }: FileRecord,
-  { context, maxBytes }: { context: Reading['context']; maxBytes: number },
+  { context, maxBytes }: { context: ReadOptions['context']; maxBytes: number },
 ): Promise<Attachment> {
   const type = declared?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if ((size ?? 0) > maxBytes) throw new TooLarge(`attachments may have ${inMegabytes(maxBytes)} in all`);
@@ -95,7 +95,7 @@ function isImage({ mediaType }: Attachment): boolean {
   return mediaType.startsWith('image/');
 }
 
-function leftOut(name: string, reason: string): string {
+function omissionNote(name: string, reason: string): string {
   return `[attachment ${JSON.stringify(name.slice(0, MAX_NAME_LENGTH))} is left out: ${reason}]`;
 }
 

@@ -1,5 +1,5 @@
-// The command `!memory` in a direct message: people read and erase what the agent remembers about them. It does not depend
-// on the model or on the profile of the agent.
+// The command `!memory` in a direct message: lets people read and erase what the agent remembers about them, whatever the
+// profile of the agent.
 import type { AgentMemory, Memory } from 'pocket-agent';
 
 /** `memory` of `openConversations()`. */
@@ -31,11 +31,11 @@ export async function answerMemoryCommand(
   memory: UserMemory,
   { text, userId: owner, isDirect }: Command,
 ): Promise<string | undefined> {
-  const [command, given = ''] = COMMAND.exec(text.trim()) ?? [];
+  const [command, parameters = ''] = COMMAND.exec(text.trim()) ?? [];
   if (command === undefined) return undefined;
   if (!isDirect) return 'Write this to me in a direct message, so that only you read the answer.';
-  const [action, ...ids] = given.split(/\s+/);
-  if (action?.toLowerCase() !== 'erase') return list(memory, owner, given.trim());
+  const [action, ...ids] = parameters.split(/\s+/);
+  if (action?.toLowerCase() !== 'erase') return list(memory, owner, parameters.trim());
   if (ids.length === 0) return USAGE;
   if (ids.length === 1 && ids[0]?.toLowerCase() === 'all') {
     const erased = await memory.erase({ owner });
@@ -43,12 +43,12 @@ export async function answerMemoryCommand(
   }
   const unknown: string[] = [];
   for (const id of ids) if (!(await memory.forget({ owner, id }))) unknown.push(id);
-  return unknown.length === 0 ? 'Erased.' : `There is no memory ${unknown.join(', ')} about you. ${USAGE}`;
+  return unknown.length === 0 ? 'Erased.' : `No memory about you has the id ${unknown.join(', ')}. ${USAGE}`;
 }
 
 async function list(memory: UserMemory, owner: string, query: string): Promise<string> {
   const found = query === '' ? await memory.list({ owner }) : await memory.recall({ owner, query, limit: MAX_LISTED });
-  if (found.length === 0) return query === '' ? 'I remember nothing about you.' : 'I remember nothing like that.';
+  if (found.length === 0) return query === '' ? 'I remember nothing about you.' : 'No memory matches.';
   const lines = found.slice(0, MAX_LISTED).map(({ id, text, createdAt }) => {
     return `- \`${id}\` (${createdAt.toISOString().slice(0, 10)}): ${text.replace(/\s+/g, ' ')}`;
   });

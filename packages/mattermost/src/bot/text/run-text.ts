@@ -32,11 +32,11 @@ export class RunText {
     return true;
   }
 
-  /** The same for an event of the journal of a run. */
+  /** Like `handle`, for an event from the journal of a run. */
   handleJournaled({ type, data, time, subAgent }: JournaledEvent): boolean {
     if (subAgent !== undefined) return false;
     if (isEnd(type))
-      this.#current = ''; // what is shown of a run that is over is the same in every process
+      this.#current = ''; // every process shows the same text of a finished run
     else if (type === 'reset') this.#resetAt = time;
     else if (type === 'result') this.#endCalls(data as Message);
     // a reset is written together with the messages that are kept, which were read before
@@ -45,7 +45,7 @@ export class RunText {
     return true;
   }
 
-  /** Text while it is written. The message comes with the journal. */
+  /** For live text; the journal has the complete message later. */
   handleLive({ type, data, meta }: AgentEvent): boolean {
     if (meta.isSubAgent) return false;
     if (type === 'text_delta') this.#current += data.delta;

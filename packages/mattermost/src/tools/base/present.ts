@@ -16,13 +16,13 @@ interface PostOptions {
   full: boolean;
   /** Adds the channel, for posts of several channels. */
   withChannel?: boolean;
-  /** Posts in a list are cut to fit; a single post is not. */
+  /** Posts in a list are truncated; a single post is not. */
   isListed?: boolean;
   /** Total length of all messages in the list. */
   characters?: number;
 }
 
-/** Clients accept results of about 25,000 tokens; get_post returns a message uncut. */
+/** Clients accept results of about 25,000 tokens; get_post returns the full text of a message. */
 export const MAX_LIST_CHARACTERS = 60_000;
 /** Leaves at least a few lines for each post. */
 export const MAX_LISTED_POSTS = 200;
