@@ -1,7 +1,5 @@
 // The public names of `@pocket-agent/a2a`. Importing it adds `asA2aServer()` to agents; the A2A SDK is loaded with its first use.
-export { remoteAgent } from './remote/remote-agent.ts';
-export type { RemoteAgentOptions } from './remote/remote-agent-options.ts';
-export { A2aServer } from './server/server.ts';
+
 export type {
   DurableTasksOptions,
   TaskRun,
@@ -9,7 +7,10 @@ export type {
   TaskRunEvent,
   TaskRunQuestion,
   TaskRuns,
-} from './tasks/durable-options.ts';
+} from 'pocket-agent';
+export { remoteAgent } from './remote/remote-agent.ts';
+export type { RemoteAgentOptions } from './remote/remote-agent-options.ts';
+export { A2aServer } from './server/server.ts';
 export type {
   A2aAccessOptions,
   A2aCaller,

@@ -427,7 +427,7 @@ describe('a third-party agent', () => {
     });
     const { port } = world.keep(server);
     const { result } = await call({ url: `https://localhost:${port}`, token: 'secret' });
-    await expect(result).rejects.toThrow(`http://localhost:${port} wants credentials (401), which go to the origin`);
+    await expect(result).rejects.toThrow(`http://localhost:${port} requires credentials (401), which go to the origin`);
     expect(heard).toEqual(['https Bearer secret', 'http undefined']);
   });
 
@@ -498,7 +498,7 @@ describe('a third-party agent', () => {
     await expect(again()).rejects.toThrow('refused the credentials');
     expect(warnings).toEqual([error.message]);
     await expect((await call({ url })).result).rejects.toThrow(
-      /wants credentials \(401\): set "token" or "headers"\.$/,
+      /requires credentials \(401\): set "token" or "headers"\.$/,
     );
   });
 });

@@ -18,13 +18,13 @@ export interface Authorization {
   refused(status: number, headers: Headers): Error;
 }
 
-/** What a client for one agent needs, without reading the card again. */
+/** The options of a client for one agent. */
 export interface A2aClientOptions {
   endpoint: Endpoint;
   authorization: Authorization;
   /** URIs of the A2A extensions in use. */
   extensions?: readonly string[];
-  /** Guards addresses, and limits the size of answers. It must not follow redirects, which would get the credentials. */
+  /** Guards addresses, and limits the size of answers. It must not follow redirects, because their targets would get the credentials. */
   fetch: A2aFetch;
   /** Sanitizes agent text for error messages. */
   clean(text: string): string;
@@ -51,12 +51,12 @@ const rpcByReason: Record<string, number> = {
 const protocolErrors = [-32700, -32600, RPC.noMethod, RPC.version, -32008];
 const extensionHeader = { '1.0': 'a2a-extensions', '0.3': 'x-a2a-extensions' } as const;
 
-/** The agent does not have the requested operation, so it has not started to work. */
+/** Whether the agent lacks the requested operation, so that it has not started to work. */
 export function isUnsupported({ rpcCode }: { rpcCode?: number | undefined }): boolean {
   return rpcCode === RPC.unsupported || rpcCode === RPC.noMethod;
 }
 
-/** Methods throw `A2aError`, the error of `Authorization.refused`, or the reason of the signal. */
+/** A client for one agent. Methods throw `A2aError`, the error of `Authorization.refused`, or the reason of the signal. */
 export class A2aClient {
   readonly #options: A2aClientOptions;
   #authorization: Authorization;
@@ -67,7 +67,7 @@ export class A2aClient {
     this.#authorization = options.authorization;
   }
 
-  /** Sends a message: as a stream if wanted and the agent supports it. `rest` has the updates after the first. */
+  /** Sends a message, as a stream if `streams` is true and the agent supports it. `rest` has the updates after the first. */
   async start(
     message: OutgoingMessage,
     { streams, signal }: { streams: boolean; signal: AbortSignal },
@@ -91,7 +91,7 @@ export class A2aClient {
     return readUpdate(await this.#request({ name: 'send', message }, signal), this.#options.endpoint.dialect);
   }
 
-  /** `fetch` can replace that of the options, for example to read a larger answer. */
+  /** `fetch` replaces the one of the options, for example to read a larger answer. */
   async getTask(taskId: string, signal: AbortSignal, fetch?: A2aFetch): Promise<Task> {
     return readTask(await this.#request({ name: 'get', taskId }, signal, fetch), this.#options.endpoint.dialect);
   }
@@ -219,7 +219,7 @@ export class A2aClient {
   }
 }
 
-/** Without baggage, which may be of no concern to a remote agent. */
+/** Without baggage, which may contain private data. */
 function traceContext(): Record<string, string> {
   const { traceparent, tracestate } = traceHeaders();
   return { ...(traceparent ? { traceparent } : {}), ...(tracestate ? { tracestate } : {}) };

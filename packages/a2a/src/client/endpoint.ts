@@ -5,10 +5,10 @@ import { A2aError } from './a2a-error.ts';
 /** A larger agent card is refused. */
 export const MAX_CARD_BYTES = 1_000_000;
 
-/** How JSON is written: 0.3 has another form in its REST binding than in JSON-RPC. */
+/** The form of the JSON: in 0.3, the REST binding differs from JSON-RPC. */
 export type Dialect = '1.0' | '0.3' | '0.3-rest';
 
-/** One address of an agent, and the form of the protocol that is spoken there. */
+/** One address of an agent, with its binding and protocol version. */
 export interface Endpoint {
   url: URL;
   binding: 'JSONRPC' | 'HTTP+JSON';
@@ -32,7 +32,9 @@ export function endpointOf(card: Record<string, unknown>): Endpoint {
   const usable = declared.flatMap((one) => endpointAt(one) ?? []);
   const chosen = usable.find(({ version }) => version === '1.0') ?? usable[0];
   if (chosen) return chosen;
-  const offered = declared.map(({ binding, version }) => `${shown(binding)} ${shown(version)}`).join(', ');
+  const offered = declared
+    .map(({ binding, version }) => `${printableWord(binding)} ${printableWord(version)}`)
+    .join(', ');
   throw new A2aError(
     'PROTOCOL',
     `its card offers no supported interface${offered && ` (only ${offered})`}; supported are JSONRPC and HTTP+JSON in 1.0 and 0.3.`,
@@ -74,6 +76,6 @@ function supportedVersion(version: string): Endpoint['version'] | undefined {
   return /^0\.3(?:\.|$)/.test(version) ? '0.3' : undefined;
 }
 
-function shown(value: unknown): string {
+function printableWord(value: unknown): string {
   return typeof value === 'string' && /^[\w.+-]{1,20}$/.test(value) ? value : '?';
 }

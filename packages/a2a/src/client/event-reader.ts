@@ -11,7 +11,7 @@ export interface ServerEvent {
 const MAX_EVENT_LENGTH = 16_777_216;
 /** How long to wait for the end of the body after the last event, so that the connection can be reused. */
 const END_MS = 200;
-/** A fast agent may not block the event loop for longer. */
+/** The longest time that the events of a fast agent may block the event loop. */
 const MAX_BUSY_MS = 10;
 
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {

@@ -12,7 +12,7 @@ export const INPUT_SCHEMA_EXTENSION = 'urn:pocket-agent:a2a:input-schema:1';
 
 type Schema = Record<string, unknown>;
 
-/** Returns what is wrong with the value, or undefined. */
+/** Returns the problem of the value; undefined if it matches the schema. */
 export type SchemaCheck = (schema: Schema, value: unknown) => Promise<string | undefined>;
 
 interface CheckedCall {
@@ -22,7 +22,7 @@ interface CheckedCall {
 }
 
 interface SchemaCheckOptions {
-  /** Gets the reason why a schema cannot be used. */
+  /** Receives the reason why a schema cannot be used. */
   report(reason: string): void;
   now(): number;
 }

@@ -17,56 +17,56 @@ const MAX_ID_LENGTH = 512;
 
 /** Reads a message, a task or an update of one. Throws if it does not follow the specification. */
 export function readUpdate(value: unknown, dialect: Dialect): Update {
-  const found = record(value, 'an answer');
-  switch (found.kind) {
+  const json = record(value, 'an answer');
+  switch (json.kind) {
     case 'message':
-      return { kind: 'message', message: readMessage(found, dialect) };
+      return { kind: 'message', message: readMessage(json, dialect) };
     case 'task':
-      return { kind: 'task', task: readTask(found, dialect) };
+      return { kind: 'task', task: readTask(json, dialect) };
     case 'status-update':
-      return readStatusUpdate(found, dialect);
+      return readStatusUpdate(json, dialect);
     case 'artifact-update':
-      return readArtifactUpdate(found, dialect);
+      return readArtifactUpdate(json, dialect);
   }
-  if (found.task !== undefined) return { kind: 'task', task: readTask(found.task, dialect) };
-  const message = found.message ?? found.msg;
+  if (json.task !== undefined) return { kind: 'task', task: readTask(json.task, dialect) };
+  const message = json.message ?? json.msg;
   if (message !== undefined) return { kind: 'message', message: readMessage(message, dialect) };
-  if (found.statusUpdate !== undefined) return readStatusUpdate(record(found.statusUpdate, 'a status update'), dialect);
-  if (found.artifactUpdate !== undefined)
-    return readArtifactUpdate(record(found.artifactUpdate, 'an artifact update'), dialect);
+  if (json.statusUpdate !== undefined) return readStatusUpdate(record(json.statusUpdate, 'a status update'), dialect);
+  if (json.artifactUpdate !== undefined)
+    return readArtifactUpdate(record(json.artifactUpdate, 'an artifact update'), dialect);
   throw unreadable('an answer that is neither a task nor a message');
 }
 
 export function readTask(value: unknown, dialect: Dialect): Task {
-  const found = record(value, 'a task');
+  const json = record(value, 'a task');
   return {
-    id: identifier(found.id, 'the id of a task'),
-    contextId: nonEmptyString(found.contextId),
-    status: readStatus(found.status, dialect),
-    artifacts: list(found.artifacts).map((artifact) => readArtifact(artifact, dialect)),
-    ...metadataOf(found),
+    id: identifier(json.id, 'the id of a task'),
+    contextId: nonEmptyString(json.contextId),
+    status: readStatus(json.status, dialect),
+    artifacts: list(json.artifacts).map((artifact) => readArtifact(artifact, dialect)),
+    ...metadataOf(json),
   };
 }
 
-function readStatusUpdate(found: Record<string, unknown>, dialect: Dialect): Update {
-  const status = readStatus(found.status, dialect);
-  return { kind: 'status', ...taskOf(found), status, ...metadataOf(found) };
+function readStatusUpdate(json: Record<string, unknown>, dialect: Dialect): Update {
+  const status = readStatus(json.status, dialect);
+  return { kind: 'status', ...taskOf(json), status, ...metadataOf(json) };
 }
 
-function readArtifactUpdate(found: Record<string, unknown>, dialect: Dialect): Update {
-  const artifact = readArtifact(found.artifact, dialect);
-  return { kind: 'artifact', ...taskOf(found), artifact, append: found.append === true };
+function readArtifactUpdate(json: Record<string, unknown>, dialect: Dialect): Update {
+  const artifact = readArtifact(json.artifact, dialect);
+  return { kind: 'artifact', ...taskOf(json), artifact, append: json.append === true };
 }
 
-function taskOf(found: Record<string, unknown>): { taskId: string; contextId?: string } {
-  return { taskId: identifier(found.taskId, 'the task of an update'), contextId: nonEmptyString(found.contextId) };
+function taskOf(json: Record<string, unknown>): { taskId: string; contextId?: string } {
+  return { taskId: identifier(json.taskId, 'the task of an update'), contextId: nonEmptyString(json.contextId) };
 }
 
 function readStatus(value: unknown, dialect: Dialect): TaskStatus {
-  const found = record(value, 'the status of a task');
-  const message = found.message ?? found.update;
+  const json = record(value, 'the status of a task');
+  const message = json.message ?? json.update;
   return {
-    state: readState(found.state),
+    state: readState(json.state),
     ...(isRecord(message) ? { message: readMessage(message, dialect) } : {}),
   };
 }
@@ -78,39 +78,39 @@ function readState(value: unknown): TaskStateName {
 }
 
 function readMessage(value: unknown, dialect: Dialect): Message {
-  const found = record(value, 'a message');
+  const json = record(value, 'a message');
   return {
-    parts: list(found.parts ?? found.content).map((part) => readPart(part, dialect)),
-    taskId: nonEmptyString(found.taskId),
-    contextId: nonEmptyString(found.contextId),
-    ...metadataOf(found),
+    parts: list(json.parts ?? json.content).map((part) => readPart(part, dialect)),
+    taskId: nonEmptyString(json.taskId),
+    contextId: nonEmptyString(json.contextId),
+    ...metadataOf(json),
   };
 }
 
 function readArtifact(value: unknown, dialect: Dialect): Artifact {
-  const found = record(value, 'an artifact');
+  const json = record(value, 'an artifact');
   return {
-    artifactId: identifier(found.artifactId, 'the id of an artifact'),
-    name: nonEmptyString(found.name),
-    parts: list(found.parts).map((part) => readPart(part, dialect)),
-    ...metadataOf(found),
+    artifactId: identifier(json.artifactId, 'the id of an artifact'),
+    name: nonEmptyString(json.name),
+    parts: list(json.parts).map((part) => readPart(part, dialect)),
+    ...metadataOf(json),
   };
 }
 
 function readPart(value: unknown, dialect: Dialect): Part {
-  const found = record(value, 'a part');
+  const json = record(value, 'a part');
   const about = {
-    mediaType: nonEmptyString(found.mediaType),
-    filename: nonEmptyString(found.filename),
-    ...metadataOf(found),
+    mediaType: nonEmptyString(json.mediaType),
+    filename: nonEmptyString(json.filename),
+    ...metadataOf(json),
   };
-  if (typeof found.text === 'string') return { text: found.text, ...about };
-  if (typeof found.raw === 'string') return { raw: found.raw, ...about };
-  if (typeof found.url === 'string') return { url: found.url, ...about };
-  if (isRecord(found.file)) return readFile(found.file);
-  if (found.data === undefined) throw unreadable('a part of an unknown kind');
-  const isWrapped = dialect === '0.3-rest' && isRecord(found.data) && found.data.data !== undefined;
-  return { data: isWrapped && isRecord(found.data) ? found.data.data : found.data, ...about };
+  if (typeof json.text === 'string') return { text: json.text, ...about };
+  if (typeof json.raw === 'string') return { raw: json.raw, ...about };
+  if (typeof json.url === 'string') return { url: json.url, ...about };
+  if (isRecord(json.file)) return readFile(json.file);
+  if (json.data === undefined) throw unreadable('a part of an unknown kind');
+  const isWrapped = dialect === '0.3-rest' && isRecord(json.data) && json.data.data !== undefined;
+  return { data: isWrapped && isRecord(json.data) ? json.data.data : json.data, ...about };
 }
 
 function readFile(file: Record<string, unknown>): Part {
@@ -120,8 +120,8 @@ function readFile(file: Record<string, unknown>): Part {
   return { url: required(file.uri ?? file.fileWithUri, 'the content of a file'), ...about };
 }
 
-function metadataOf(found: Record<string, unknown>): { metadata?: Record<string, unknown> } {
-  return isRecord(found.metadata) ? { metadata: found.metadata } : {};
+function metadataOf(json: Record<string, unknown>): { metadata?: Record<string, unknown> } {
+  return isRecord(json.metadata) ? { metadata: json.metadata } : {};
 }
 
 function record(value: unknown, what: string): Record<string, unknown> {
@@ -131,20 +131,20 @@ function record(value: unknown, what: string): Record<string, unknown> {
 
 function list(value: unknown): unknown[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw unreadable('something else instead of a list');
+  if (!Array.isArray(value)) throw unreadable('a value that is not a list');
   return value;
 }
 
 function required(value: unknown, what: string): string {
-  const found = nonEmptyString(value);
-  if (found === undefined) throw unreadable(`no string as ${what}`);
-  return found;
+  const text = nonEmptyString(value);
+  if (text === undefined) throw unreadable(`no string as ${what}`);
+  return text;
 }
 
 function identifier(value: unknown, what: string): string {
-  const found = required(value, what);
-  if (found.length > MAX_ID_LENGTH) throw unreadable(`a string that is too long as ${what}`);
-  return found;
+  const text = required(value, what);
+  if (text.length > MAX_ID_LENGTH) throw unreadable(`a string that is too long as ${what}`);
+  return text;
 }
 
 function unreadable(what: string): A2aError {

@@ -59,7 +59,7 @@ export class TaskCollector {
       case 'message':
         this.message = update.message;
         this.contextId = update.message.contextId ?? this.contextId;
-        this.#note(update.message.metadata);
+        this.#keepMetadata(update.message.metadata);
         return;
       case 'task': {
         const { id, contextId, status, artifacts, metadata } = update.task;
@@ -69,13 +69,13 @@ export class TaskCollector {
         this.isTruncated = false;
         for (const artifact of artifacts ?? []) this.#put(artifact, false);
         this.#setStatus(status);
-        this.#note(metadata);
+        this.#keepMetadata(metadata);
         return;
       }
       case 'status':
         this.#setTask(update.taskId, update.contextId);
         this.#setStatus(update.status);
-        this.#note(update.metadata);
+        this.#keepMetadata(update.metadata);
         return;
       case 'artifact':
         this.#setTask(update.taskId, update.contextId);
@@ -93,24 +93,24 @@ export class TaskCollector {
 
   #setStatus(status: TaskStatus): void {
     this.status = status;
-    this.#note(status.message?.metadata);
+    this.#keepMetadata(status.message?.metadata);
   }
 
-  #note(metadata: Metadata | undefined): void {
+  #keepMetadata(metadata: Metadata | undefined): void {
     if (metadata) this.metadata.push(metadata);
     if (this.metadata.length > MAX_METADATA) this.metadata.shift();
   }
 
   #put(artifact: Artifact, append: boolean): void {
-    this.#note(artifact.metadata);
+    this.#keepMetadata(artifact.metadata);
     const { artifactId, parts } = artifact;
-    const known = this.#artifacts.get(artifactId);
-    if (known && append) {
-      for (const part of parts) this.#append(known.parts, part);
+    const existing = this.#artifacts.get(artifactId);
+    if (existing && append) {
+      for (const part of parts) this.#append(existing.parts, part);
       return;
     }
-    if (known) this.#bytes -= this.#sizeOf(known.parts);
-    if (!known && (this.#isFull || this.#artifacts.size >= MAX_ARTIFACTS)) {
+    if (existing) this.#bytes -= this.#sizeOf(existing.parts);
+    if (!existing && (this.#isFull || this.#artifacts.size >= MAX_ARTIFACTS)) {
       this.isTruncated = true;
       return;
     }
@@ -122,14 +122,14 @@ export class TaskCollector {
 
   #append(parts: Part[], part: Part): void {
     const last = parts.at(-1);
-    const before = part.text === undefined ? undefined : last?.text;
-    if (this.#isFull || (before === undefined && parts.length >= MAX_PARTS)) {
+    const lastText = part.text === undefined ? undefined : last?.text;
+    if (this.#isFull || (lastText === undefined && parts.length >= MAX_PARTS)) {
       this.isTruncated = true;
       return;
     }
     this.#bytes += this.#sizeOf([part]);
     // chunks of a text are joined
-    if (last && before !== undefined) last.text = before + part.text;
+    if (last && lastText !== undefined) last.text = lastText + part.text;
     else parts.push(part);
   }
 

@@ -2,7 +2,7 @@
 import type { Message, Part, PushConfig } from '../wire/task.ts';
 import type { Dialect, Endpoint } from './endpoint.ts';
 
-/** What is sent to an agent: the parts of a message, and the task that it continues. */
+/** A message to an agent: its parts, and the task that it continues. */
 export interface OutgoingMessage extends Omit<Message, 'role' | 'parts'> {
   messageId: string;
   parts: readonly Part[];
@@ -10,7 +10,7 @@ export interface OutgoingMessage extends Omit<Message, 'role' | 'parts'> {
   push?: PushAddress;
 }
 
-/** A webhook that an agent is asked to call. */
+/** The webhook that an agent may call about a task. */
 export type PushAddress = Required<Pick<PushConfig, 'id' | 'url' | 'token'>>;
 
 export type Operation =

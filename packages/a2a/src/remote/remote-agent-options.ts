@@ -31,9 +31,9 @@ export interface RemoteAgentOptions {
   capability?: Capability;
   /** True for a trusted Pocket Agent: its approval questions go to the approver of the caller. Default: they are refused. */
   approvals?: boolean;
-  /** Longer answers are cut. Default 262,144. */
+  /** Longer answers are truncated. Default 262,144. */
   maxResultBytes?: number;
-  /** Gets warnings, for example if the agent cannot be reached. Default: stderr. */
+  /** Receives warnings, for example if the agent cannot be reached. Default: stderr. */
   logger?: Logger;
 }
 
@@ -54,7 +54,7 @@ const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
 export function checkRemoteAgentOptions(options: RemoteAgentOptions): void {
   remoteAgentOptions.check(options);
   const { url = '' } = options;
-  const instead = httpUrlHint(url);
-  if (!instead) return;
-  throw new PocketError('CONFIG_INVALID', `remoteAgent needs the address of an A2A agent, got "${url}". ${instead}`);
+  const hint = httpUrlHint(url);
+  if (!hint) return;
+  throw new PocketError('CONFIG_INVALID', `remoteAgent needs the address of an A2A agent, got "${url}". ${hint}`);
 }

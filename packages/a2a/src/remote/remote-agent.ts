@@ -32,7 +32,7 @@ const CLOSE_MS = 1_000;
 /** Questions of one task for the person. */
 const MAX_QUESTIONS = 100;
 
-interface AskingCall {
+interface QuestionContext {
   conversation: Conversation;
   signal: AbortSignal;
   elicit: ElicitationHandler;
@@ -41,8 +41,8 @@ interface AskingCall {
 }
 
 /** For example `tools: [remoteAgent('https://agents.example.com')]`. */
-export function remoteAgent(where: string | RemoteAgentOptions): ToolSource {
-  return new RemoteAgent(typeof where === 'string' ? { url: where } : { ...where });
+export function remoteAgent(target: string | RemoteAgentOptions): ToolSource {
+  return new RemoteAgent(typeof target === 'string' ? { url: target } : { ...target });
 }
 
 class RemoteAgent implements ToolSource {
@@ -55,7 +55,7 @@ class RemoteAgent implements ToolSource {
   #link: Promise<RemoteLink> | undefined;
   #tool: Tool | undefined;
   /** The name in the card. */
-  #ownName: string | undefined;
+  #cardName: string | undefined;
   /** Time of the last failed attempt to read the card. */
   #failedAt: number | undefined;
   /** The card took longer than `waitMs` and has not arrived yet; runs do not wait for it. */
@@ -72,9 +72,9 @@ class RemoteAgent implements ToolSource {
     return this.#options.maxResultBytes ?? 262_144;
   }
 
-  /** The name for messages: the configured one, that in the card, or the host. */
+  /** The name in messages: the configured name, the name in the card, or the host. */
   get #label(): string {
-    return this.#options.name ?? this.#ownName ?? this.name;
+    return this.#options.name ?? this.#cardName ?? this.name;
   }
 
   get revision(): number {
@@ -125,13 +125,13 @@ class RemoteAgent implements ToolSource {
     const { message, taskId } = args;
     if (typeof message !== 'string')
       throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} needs a string "message".`);
-    const conversation = this.#conversations.of(context);
+    const conversation = this.#conversations.forCall(context);
     let to = recipientOf(conversation, taskId === undefined ? undefined : String(taskId), this.#label);
     let parts: Part[] = [{ text: message }];
     for (let round = 0; ; round++) {
       const call = await this.#send(conversation, { messageId: randomUUID(), parts, ...to }, context);
       const { elicit, signal } = context;
-      const answer = elicit && (await this.#answerOf(call, { conversation, elicit, signal, round }));
+      const answer = elicit && (await this.#askUser(call, { conversation, elicit, signal, round }));
       if (!answer) return remoteResult(call.collected, { name: this.#label, maxBytes: this.#maxResultBytes });
       parts = answer;
       to = recipientOf(conversation, call.collected.taskId, this.#label);
@@ -156,15 +156,18 @@ class RemoteAgent implements ToolSource {
   }
 
   /** The answer of the person to a question of the agent; undefined if there is no question, or no answer. */
-  async #answerOf(call: RemoteCall, { conversation, elicit, signal, round }: AskingCall): Promise<Part[] | undefined> {
+  async #askUser(
+    call: RemoteCall,
+    { conversation, elicit, signal, round }: QuestionContext,
+  ): Promise<Part[] | undefined> {
     const { status, taskId = '' } = call.collected;
     if (status?.state !== 'input-required') return undefined;
     const { askPerson } = await import('./remote-questions.ts');
     const ended = AbortSignal.any([signal, this.#closing.signal]);
     try {
       if (round === MAX_QUESTIONS) throw new PocketError('TOOL_FAILED', `${this.#label} asked too many questions.`);
-      const asked = { name: this.#label, parts: status.message?.parts ?? [], elicit, signal: ended };
-      const answer = await abortable(askPerson(asked), ended);
+      const question = { name: this.#label, parts: status.message?.parts ?? [], elicit, signal: ended };
+      const answer = await abortable(askPerson(question), ended);
       if (answer !== 'declined') return answer;
       throw new PocketError('TOOL_FAILED', `The question of ${this.#label} was declined; its task was canceled.`);
     } catch (error) {
@@ -177,9 +180,9 @@ class RemoteAgent implements ToolSource {
   async close(): Promise<void> {
     this.#closing.abort(new PocketError('AGENT_CLOSED', `The connection to ${this.#label} was closed.`));
     const link = await this.#link?.catch(() => undefined);
-    const late = setTimeout(() => link?.close(), CLOSE_MS);
+    const timeout = setTimeout(() => link?.close(), CLOSE_MS);
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
-    clearTimeout(late);
+    clearTimeout(timeout);
     link?.close();
   }
 
@@ -192,15 +195,15 @@ class RemoteAgent implements ToolSource {
     try {
       await call.send(message);
       const { approvals = false } = this.#options;
-      const asker = {
+      const approvalContext = {
         name: this.#label,
         approvals,
         run: currentRun(),
         warn: (text: string) => this.#warnOnce(text),
       };
-      await abortable(answerApprovals(call, asker), context.signal);
+      await abortable(answerApprovals(call, approvalContext), context.signal);
     } catch (error) {
-      // a task that is not followed anymore is canceled
+      // cancel the task, because it is no longer followed
       if (context.signal.aborted || isFinal(error)) void this.#track(call.cancel());
       else if (error instanceof A2aError) this.#forget(link);
       if (isPocketError(error) && error.details?.statusCode !== undefined) this.#warnOnce(errorText(error));
@@ -219,18 +222,20 @@ class RemoteAgent implements ToolSource {
     const all = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
     this.#link ??= import('./remote-link.ts')
       .then(({ openLink }) => {
-        const late = startDeadline({
+        const deadline = startDeadline({
           what: `Reading the card of ${this.#label}`,
           signals: [this.#closing.signal],
           timeoutMs: CARD_MS,
         });
         // JSON may write one byte of a string in six
         const maxStringBytes = 6 * (this.#maxResultBytes + 1);
-        return openLink({ url, headers: all, allowHosts, maxStringBytes }, late.signal).finally(() => late.release());
+        return openLink({ url, headers: all, allowHosts, maxStringBytes }, deadline.signal).finally(() =>
+          deadline.release(),
+        );
       })
       .then((link) => {
         this.#failedAt = undefined;
-        this.#ownName = link.name.replace(/\p{C}+/gu, ' ').slice(0, MAX_NAME_LENGTH);
+        this.#cardName = link.name.replace(/\p{C}+/gu, ' ').slice(0, MAX_NAME_LENGTH);
         this.#tool = this.#describe(link);
         if (this.#isSlow) this.#revision++; // runs have started without it
         this.#isSlow = false;
@@ -251,8 +256,8 @@ class RemoteAgent implements ToolSource {
     link.close();
   }
 
-  #describe({ name: ownName, description }: RemoteLink): Tool {
-    const name = this.#options.name ?? ownName;
+  #describe({ name: cardName, description }: RemoteLink): Tool {
+    const name = this.#options.name ?? cardName;
     return {
       name: validToolName(`${name}-message`),
       description: `Send a message to the ${name} agent. Purpose of the ${name} agent: ${description}`,
@@ -303,7 +308,7 @@ class RemoteAgent implements ToolSource {
   }
 }
 
-/** The agent answered, and following its task makes no sense. */
+/** Whether the agent answered with an error, so that following its task is pointless. */
 function isFinal(error: unknown): boolean {
   if (error instanceof A2aError) return error.code === 'PROTOCOL' || error.code === 'TOO_LARGE';
   return isPocketError(error, 'TOOL_FAILED');

@@ -14,7 +14,7 @@ import type { RemoteCall } from './remote-call.ts';
 
 const MAX_ROUNDS = 100;
 
-interface Asker {
+interface ApprovalContext {
   /** The name of the remote agent. */
   name: string;
   /** Whether its questions are passed on to the root agent. */
@@ -24,8 +24,11 @@ interface Asker {
   run: RunContext | undefined;
 }
 
-/** Answers approval questions until the agent has finished or asks something else. */
-export async function answerApprovals(call: RemoteCall, { name, approvals, run, warn }: Asker): Promise<void> {
+/** Answers approval questions until the agent has finished or asks another kind of question. */
+export async function answerApprovals(
+  call: RemoteCall,
+  { name, approvals, run, warn }: ApprovalContext,
+): Promise<void> {
   for (let round = 0; call.collected.status?.state === 'input-required'; round++) {
     const questions = approvalsIn(call.collected.status.message?.parts ?? []);
     if (questions.length === 0) return;

@@ -19,7 +19,7 @@ interface RemoteCallOptions {
   signal: AbortSignal;
   /** Artifacts beyond this size are dropped. */
   maxBytes: number;
-  /** Gets the texts the agent streams. */
+  /** Receives the texts that the agent streams. */
   onProgress(text: string): void;
 }
 
@@ -122,7 +122,7 @@ export class RemoteCall {
     await this.#link.client.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
   }
 
-  /** Repeats a request until it is answered: the task goes on even if the agent cannot be reached. */
+  /** Repeats a request until it is answered: the task continues even if the agent cannot be reached. */
   async #withRetries<Answer>(request: () => Promise<Answer>): Promise<Answer> {
     let failures = 0;
     for (let wait = FIRST_WAIT_MS; ; wait = nextWait(wait)) {
@@ -131,7 +131,7 @@ export class RemoteCall {
       } catch (error) {
         this.#signal.throwIfAborted();
         if (!isTemporary(error)) throw error;
-        // a busy agent is asked until our time is up
+        // a busy agent is asked again until the deadline
         if (!isBusy(error) && ++failures >= MAX_FAILURES) throw this.#lost(error);
         await delay(waitAfter(error, wait), this.#signal);
       }

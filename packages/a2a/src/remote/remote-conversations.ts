@@ -14,17 +14,17 @@ export class RemoteConversations {
   readonly #conversations = new Map<string, Conversation>();
 
   /** Forks of an agent share its tool sources, but not their conversations. */
-  of({ meta }: ToolCallContext): Conversation {
+  forCall({ meta }: ToolCallContext): Conversation {
     const key = String(meta.context_id ?? '');
-    const found = this.#conversations.get(key) ?? { waiting: new Map<string, string | undefined>() };
+    const conversation = this.#conversations.get(key) ?? { waiting: new Map<string, string | undefined>() };
     this.#conversations.delete(key);
-    this.#conversations.set(key, found);
+    this.#conversations.set(key, conversation);
     dropOldest(this.#conversations, MAX_CONVERSATIONS);
-    return found;
+    return conversation;
   }
 }
 
-/** Where a message goes: to a task that waits for an answer, or on in the conversation. */
+/** The recipient of a message: a task that waits for an answer, or the conversation. */
 export function recipientOf({ contextId, waiting }: Conversation, taskId: string | undefined, agent: string) {
   if (taskId === undefined) return { contextId };
   if (waiting.has(taskId)) return { taskId, contextId: waiting.get(taskId) };

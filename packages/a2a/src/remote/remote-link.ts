@@ -20,7 +20,7 @@ interface RemoteLinkOptions {
   headers: Readonly<Record<string, string>>;
   /** Hosts beside that of `url` that may have a private address and that get the headers. */
   allowHosts: readonly string[];
-  /** Longer strings in responses are cut. */
+  /** Longer strings in responses are truncated. */
   maxStringBytes: number;
 }
 
@@ -44,7 +44,7 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
     const card = await readCard(options, fetch, signal);
     const endpoint = endpointOf(card);
     const cutFetch: A2aFetch = async (target, init) => {
-      const { traceparent } = currentRun() ?? {}; // of a run without a provider of spans, which passes it on as it is
+      const { traceparent } = currentRun() ?? {}; // without a tracer, a run forwards its trace context unchanged
       const headers = { ...(traceparent ? { traceparent } : {}), ...init.headers };
       return cutResponse(await fetch(target, { ...init, headers }), maxStringBytes);
     };
@@ -76,9 +76,9 @@ function authorizationFor(target: URL, { url, headers, allowHosts }: RemoteLinkO
   function refused(status: number, challenge: string | null): PocketError {
     const credentials = new Headers(sent).get('authorization');
     const reason = !isTrusted
-      ? `wants credentials (${status}), which go to the origin of "url" only: add the host to "allowHosts" if it may have them.`
+      ? `requires credentials (${status}), which go to the origin of "url" only: add the host to "allowHosts" if it may have them.`
       : credentials === null
-        ? `wants credentials (${status}): set "token" or "headers".`
+        ? `requires credentials (${status}): set "token" or "headers".`
         : `refused the credentials it was sent (${status}).${refusalReason(challenge, credentials)}`;
     return new PocketError('TOOL_FAILED', `${target.origin} ${reason}`, { details: { statusCode: status } });
   }

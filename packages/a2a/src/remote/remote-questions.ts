@@ -5,7 +5,7 @@ import type { ElicitationHandler } from 'pocket-agent/internal';
 import { ELICITATION_KEY } from '../tasks/shown-questions.ts';
 import { type Part, textOfParts } from '../wire/task.ts';
 
-/** A person does not read more. */
+/** Longer texts are truncated, because a person would not read them. */
 const MAX_TEXT = 10_000;
 
 const answerSchema = {
@@ -14,7 +14,7 @@ const answerSchema = {
   required: ['answer'],
 };
 
-interface Asked {
+interface AgentQuestion {
   /** The name of the remote agent. */
   name: string;
   parts: readonly Part[];
@@ -27,13 +27,18 @@ interface Form {
   params: ElicitRequest['params'];
 }
 
-/** The message with the answer, `declined`, or undefined if the person does not decide. */
-export async function askPerson({ name, parts, elicit, signal }: Asked): Promise<Part[] | 'declined' | undefined> {
+/** The parts with the answer; `declined`; or undefined if the person dismisses the question. */
+export async function askPerson({
+  name,
+  parts,
+  elicit,
+  signal,
+}: AgentQuestion): Promise<Part[] | 'declined' | undefined> {
   const from = { server: name, signal };
   const forms = parts.flatMap(({ data }) => formIn(data, name) ?? []);
   if (forms.length === 0) {
     const { action, content } = await elicit(
-      { message: asked(name, textOfParts(parts)), requestedSchema: answerSchema },
+      { message: questionText(name, textOfParts(parts)), requestedSchema: answerSchema },
       from,
     );
     if (action !== 'accept') return action === 'decline' ? 'declined' : undefined;
@@ -55,10 +60,10 @@ function formIn(data: unknown, name: string): Form | undefined {
   if (!isRecord(form) || typeof form.message !== 'string' || !isRecord(form.requestedSchema)) return undefined;
   const { message, requestedSchema } = form;
   // the handler checks the schema, as it is that of a server
-  const params = { message: asked(name, message), requestedSchema } as unknown as ElicitRequest['params'];
+  const params = { message: questionText(name, message), requestedSchema } as unknown as ElicitRequest['params'];
   return { question: data.question, params };
 }
 
-function asked(name: string, text: string): string {
+function questionText(name: string, text: string): string {
   return `The A2A agent ${printable(name, 100)} asks: ${truncate(printableText(text), MAX_TEXT)}`;
 }

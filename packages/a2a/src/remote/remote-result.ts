@@ -11,26 +11,29 @@ export function remoteResult(
   { status, message, artifacts, isTruncated, taskId }: TaskCollector,
   { name, maxBytes }: { name: string; maxBytes: number },
 ): CallToolResult {
-  const said = status?.message?.parts ?? message?.parts ?? [];
+  const messageParts = status?.message?.parts ?? message?.parts ?? [];
   switch (status?.state) {
     case 'auth-required':
-      throw new PocketError('TOOL_FAILED', `The A2A agent ${name} wants you to log in first: ${textOfParts(said)}`);
+      throw new PocketError(
+        'TOOL_FAILED',
+        `The A2A agent ${name} wants you to log in first: ${textOfParts(messageParts)}`,
+      );
     case 'input-required': {
       const howTo = `To answer, call this tool again with taskId "${taskId}" and the answer as the message.`;
       return {
         content: bounded(
-          [{ text: `${name} asks a question before it continues:` }, ...said, { text: howTo }],
+          [{ text: `${name} asks a question before it continues:` }, ...messageParts, { text: howTo }],
           maxBytes,
         ),
       };
     }
     default: {
-      const made = artifacts.flatMap(({ parts }) => parts);
-      const parts = made.length > 0 ? made : said;
+      const artifactParts = artifacts.flatMap(({ parts }) => parts);
+      const parts = artifactParts.length > 0 ? artifactParts : messageParts;
       const isDone = status === undefined || status.state === 'completed';
       if (isDone) return { content: bounded(parts, maxBytes, isTruncated), ...structured(parts, maxBytes) };
       const ending = `The task of ${name} ${endings[status.state] ?? `ended as ${status.state}`}.`;
-      return { isError: true, content: bounded([{ text: ending }, ...said], maxBytes) };
+      return { isError: true, content: bounded([{ text: ending }, ...messageParts], maxBytes) };
     }
   }
 }
@@ -41,7 +44,7 @@ const endings: Partial<Record<TaskStateName, string>> = {
   rejected: 'was rejected',
 };
 
-/** The data part, if there is exactly one and it was not cut. */
+/** The data part, if there is exactly one and it was not truncated. */
 function structured(parts: readonly Part[], maxBytes: number): Pick<CallToolResult, 'structuredContent'> {
   const [only, ...others] = parts.filter(({ data }) => data !== undefined);
   const { data } = only ?? {};
@@ -52,16 +55,16 @@ function structured(parts: readonly Part[], maxBytes: number): Pick<CallToolResu
 function bounded(parts: readonly Part[], maxBytes: number, isCut = false): Block[] {
   const note = `… (cut: the answer is longer than ${maxBytes} bytes)`;
   const blocks: Block[] = [];
-  let left = maxBytes;
+  let remaining = maxBytes;
   for (const part of parts) {
     const block = blockOf(part);
     const text = block.type === 'text' ? block.text : undefined;
     const size = Buffer.byteLength(text ?? part.raw ?? '');
-    if (size > left) {
-      const kept = text === undefined ? '' : Buffer.from(text).subarray(0, left).toString('utf8');
+    if (size > remaining) {
+      const kept = text === undefined ? '' : Buffer.from(text).subarray(0, remaining).toString('utf8');
       return [...blocks, { type: 'text', text: kept + note }];
     }
-    left -= size;
+    remaining -= size;
     blocks.push(block);
   }
   if (isCut) return [...blocks, { type: 'text', text: note }];

@@ -48,8 +48,8 @@ const bearer: Pick<AgentCard, 'securitySchemes' | 'securityRequirements'> = {
 
 async function skillsOf({ agent, skills, profile }: CardSource): Promise<AgentSkill[]> {
   const { name, roleDescription } = agent;
-  const talk = { id: 'message', name, description: roleDescription ?? `Talks to ${name}.`, tags: ['agent'] };
-  if (skills !== 'tools') return [talk];
+  const messageSkill = { id: 'message', name, description: roleDescription ?? `Talks to ${name}.`, tags: ['agent'] };
+  if (skills !== 'tools') return [messageSkill];
   const isAllowed = profile === undefined ? () => true : allowedBy(profile);
   return (await agent.listTools()).filter(isAllowed).map(({ name: id, capability, tool }) => ({
     id,
@@ -60,8 +60,8 @@ async function skillsOf({ agent, skills, profile }: CardSource): Promise<AgentSk
 }
 
 function allowedBy(profile: ProfileName | Profile) {
-  const read = readProfile(profile);
-  return (tool: Parameters<typeof refusalBy>[1]) => refusalBy(read, tool) === undefined;
+  const parsed = readProfile(profile);
+  return (tool: Parameters<typeof refusalBy>[1]) => refusalBy(parsed, tool) === undefined;
 }
 
 /** The card with the fields that clients of version 0.3 read: a URL, and security schemes in the older form. */

@@ -41,19 +41,19 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
   const serve = async (request: Request, url: URL, path: string): Promise<Response> => {
     const isRest = path.startsWith(`${REST_PATH}/`);
     if (!isRest && (path !== RPC_PATH || request.method !== 'POST')) return notFound();
-    const known = await authenticate(request);
-    if (known instanceof Response) return known;
+    const identity = await authenticate(request);
+    if (identity instanceof Response) return identity;
     const version = withoutPatch(request.headers.get(VERSION_HEADER) || versionIn(url) || '0.3');
     const traceparent = TRACEPARENT.exec(request.headers.get('traceparent') ?? '')?.[0];
-    const call: Call = { ...known, tenant: '', version, traceparent, signal: request.signal };
-    const read = await readJson(request, maxBodyBytes, isRest);
-    if ('error' in read) return refused(isRest, read.error, read.status);
-    if (!isRest) return rpcResponse(await answer(read.body, call), read.body.id);
+    const call: Call = { ...identity, tenant: '', version, traceparent, signal: request.signal };
+    const parsed = await readJson(request, maxBodyBytes, isRest);
+    if ('error' in parsed) return errorResponse(isRest, parsed.error, parsed.status);
+    if (!isRest) return rpcResponse(await answer(parsed.body, call), parsed.body.id);
     const operation = restCall({
       verb: request.method,
       path: path.slice(REST_PATH.length),
       query: url.searchParams,
-      body: read.body,
+      body: parsed.body,
     });
     if (!operation) return notFound();
     const { method, params, status = 200 } = operation;
@@ -61,8 +61,8 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
   };
 
   return async (request) => {
-    const stopped = guard(request);
-    if (stopped) return stopped;
+    const refusal = guard(request);
+    if (refusal) return refusal;
     const url = new URL(request.url);
     const path = routePath(url.pathname, prefix);
     if (path !== `/${CARD_PATH}`) return serve(request, url, path);
@@ -70,7 +70,7 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
   };
 }
 
-/** Without the prefix, which a proxy may have removed already, and without the trailing slash that some clients add. */
+/** The path without the prefix, which a proxy may have removed, and without the trailing slash that some clients add. */
 function routePath(pathname: string, prefix: string): string {
   const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
   return path.endsWith('/') ? path.slice(0, -1) : path;
@@ -107,11 +107,11 @@ function cardResponse(request: Request, card: AgentCard): Response {
   const body = JSON.stringify(isModern ? card : withLegacyFields(card));
   const etag = `"${sha256(body).slice(0, 32)}"`;
   const headers = { etag, 'cache-control': `public, max-age=${CARD_SECONDS}`, vary: 'A2A-Version' };
-  const known = request.headers
+  const etags = request.headers
     .get('if-none-match')
     ?.split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''));
-  if (known?.some((tag) => tag === etag || tag === '*')) return new Response(null, { status: 304, headers });
+  if (etags?.some((tag) => tag === etag || tag === '*')) return new Response(null, { status: 304, headers });
   return new Response(request.method === 'HEAD' ? null : body, {
     headers: { ...headers, 'content-type': 'application/json' },
   });
@@ -145,7 +145,7 @@ async function rpcResponse(answer: RpcAnswer | AsyncGenerator<RpcAnswer>, id: un
 }
 
 async function restResponse(answer: RpcAnswer | AsyncGenerator<RpcAnswer>, status: number): Promise<Response> {
-  const fail = (error: NonNullable<RpcAnswer['error']>) => refused(true, error);
+  const fail = (error: NonNullable<RpcAnswer['error']>) => errorResponse(true, error);
   if (Symbol.asyncIterator in answer)
     return eventStream(
       answer,
@@ -157,7 +157,7 @@ async function restResponse(answer: RpcAnswer | AsyncGenerator<RpcAnswer>, statu
   return Response.json(answer.result, { status, headers: { 'content-type': 'application/a2a+json' } });
 }
 
-function refused(isRest: boolean, error: NonNullable<RpcAnswer['error']>, status?: number): Response {
+function errorResponse(isRest: boolean, error: NonNullable<RpcAnswer['error']>, status?: number): Response {
   if (!isRest) return Response.json({ jsonrpc: '2.0', id: null, error }, { status: status ?? 200 });
   const rest = restError(error);
   return Response.json(rest.body, {

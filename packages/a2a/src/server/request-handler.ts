@@ -25,7 +25,7 @@ import {
 import { type A2ARequestHandler, JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/server';
 import type { PushNotifications } from '../tasks/push.ts';
 import type { Call } from '../tasks/server-options.ts';
-import type { TaskFilter, TaskKeeper } from '../tasks/task-memory.ts';
+import type { TaskFilter, TaskRepository } from '../tasks/task-memory.ts';
 import type { FoundTask, TaskService } from '../tasks/tasks.ts';
 import type { AgentCard as CardJson } from '../wire/agent-card.ts';
 import { isOver, type Task } from '../wire/task.ts';
@@ -34,7 +34,7 @@ import { callOf, contextOf, fromSdkMessage, fromSdkWebhook, toSdkTask, toSdkUpda
 
 interface ProtocolOptions {
   tasks: TaskService;
-  keeper: Pick<TaskKeeper, 'list'>;
+  repository: Pick<TaskRepository, 'list'>;
   push: PushNotifications | undefined;
   card(): Promise<CardJson>;
   /** Logs an error whose text callers do not see. */
@@ -90,10 +90,10 @@ function withoutRawError(answer: RpcAnswer): RpcAnswer {
 
 /** The error in the form of the REST binding. */
 export function restError(error: NonNullable<RpcAnswer['error']>): { status: number; body: object } {
-  const known = fromJsonRpcErrorResponse({ jsonrpc: '2.0', id: null, error });
+  const a2aError = fromJsonRpcErrorResponse({ jsonrpc: '2.0', id: null, error });
   // the SDK answers 400, but the specification defines another status
-  const status = known instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(known);
-  return { status, body: toRestErrorBody(known, status) };
+  const status = a2aError instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(a2aError);
+  return { status, body: toRestErrorBody(a2aError, status) };
 }
 
 type Operation<Name extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[Name]>[0];
@@ -160,7 +160,7 @@ class RequestHandler implements A2ARequestHandler {
       const filter = filterOf(params);
       if (!call.isAuthenticated && !filter.contextId)
         throw new UnsupportedOperationError('Callers without authentication must give a contextId to list tasks.');
-      const { tasks, ...page } = await this.#options.keeper.list(call, filter);
+      const { tasks, ...page } = await this.#options.repository.list(call, filter);
       const listed = tasks.map((task) => toSdkTask(withHistory(task, filter.historyLength)));
       return { ...page, tasks: listed };
     });

@@ -54,8 +54,8 @@ const routes: Route[] = [
 /** The JSON-RPC call for a REST request; undefined for an unknown path. */
 export function restCall({ verb, path, query, body }: RestRequest): RestCall | undefined {
   for (const [method, pattern, call] of routes) {
-    const [found, id = '', configId = ''] = method === verb ? (pattern.exec(path) ?? []) : [];
-    if (found === undefined) continue;
+    const [matched, id = '', configId = ''] = method === verb ? (pattern.exec(path) ?? []) : [];
+    if (matched === undefined) continue;
     const { ids, ...rest } = call(decode(id), decode(configId));
     return { ...rest, params: { ...queryParams(query), ...body, ...ids } };
   }
@@ -63,9 +63,9 @@ export function restCall({ verb, path, query, body }: RestRequest): RestCall | u
 }
 
 function queryParams(query: URLSearchParams): Record<string, unknown> {
-  const given = [...query].filter(([name, value]) => value !== '' && name.toLowerCase() !== 'a2a-version');
+  const pairs = [...query].filter(([name, value]) => value !== '' && name.toLowerCase() !== 'a2a-version');
   return Object.fromEntries(
-    given.map(([name, value]) => [name, value === 'true' ? true : value === 'false' ? false : value]),
+    pairs.map(([name, value]) => [name, value === 'true' ? true : value === 'false' ? false : value]),
   );
 }
 

@@ -10,7 +10,7 @@ import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import { ServerCallContext, type TaskStore, V1PushNotificationSerializer } from '@a2a-js/sdk/server';
 import type { Notification } from '../tasks/push.ts';
 import type { Call, SdkTaskStore } from '../tasks/server-options.ts';
-import type { TaskKeeper } from '../tasks/task-memory.ts';
+import type { TaskRepository } from '../tasks/task-memory.ts';
 import {
   type Message,
   type PushConfig,
@@ -34,8 +34,8 @@ export function toSdkUpdate(update: Update): StreamResponse {
 }
 
 /** A message without parts gets an empty list. */
-export function fromSdkMessage(given: SdkMessage): Message {
-  const message = SdkMessage.toJSON(given) as Partial<Message>;
+export function fromSdkMessage(sdkMessage: SdkMessage): Message {
+  const message = SdkMessage.toJSON(sdkMessage) as Partial<Message>;
   return { ...message, parts: message.parts ?? [] };
 }
 
@@ -52,9 +52,9 @@ export function serializeNotification(task: Task, version: string): Notification
   return serializer.serialize(toSdkUpdate({ kind: 'task', task }), toSdkTask(task));
 }
 
-/** Keeps tasks in a store of the SDK. */
-export function keepIn(given: SdkTaskStore): TaskKeeper {
-  const store = given as TaskStore;
+/** A repository that uses a store of the SDK. */
+export function repositoryIn(sdkStore: SdkTaskStore): TaskRepository {
+  const store = sdkStore as TaskStore;
   return {
     save: (call, task) => store.save(toSdkTask(task), contextOf(call)),
     async load(call, id) {
@@ -84,8 +84,8 @@ export function callOf(context: ServerCallContext): Call {
   return { ...(context.state.get(CALL) as Call), tenant: context.tenant ?? '' };
 }
 
-function fromSdkTask(given: SdkTask): Task {
-  const task = SdkTask.toJSON(given) as TaskJson;
+function fromSdkTask(sdkTask: SdkTask): Task {
+  const task = SdkTask.toJSON(sdkTask) as TaskJson;
   const state = stateFromJson(task.status.state) ?? 'working';
   return { ...task, status: { ...task.status, state } };
 }

@@ -1,4 +1,4 @@
-// An agent as an A2A server: on a port of its own, or as a handler inside another server.
+// An agent as an A2A server: on its own port, or as a handler inside another server.
 import { PocketAgent } from 'pocket-agent';
 import { closedResponse } from 'pocket-agent/internal';
 import {

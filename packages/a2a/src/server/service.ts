@@ -9,13 +9,13 @@ import { ConversationMemory, Conversations, cannotListen, isLocal } from 'pocket
 import { DurableTasks } from '../tasks/durable-tasks.ts';
 import { PushNotifications } from '../tasks/push.ts';
 import type { A2aAccessOptions, A2aListening, A2aListenOptions, A2aServerOptions } from '../tasks/server-options.ts';
-import { type TaskKeeper, TaskMemory } from '../tasks/task-memory.ts';
+import { TaskMemory, type TaskRepository } from '../tasks/task-memory.ts';
 import { type TaskService, Tasks } from '../tasks/tasks.ts';
 import { type AgentCard, CARD_PATH } from '../wire/agent-card.ts';
 import { makeCard } from './card.ts';
 import { makeHandler } from './http-handler.ts';
 import { A2aProtocol } from './request-handler.ts';
-import { keepIn, serializeNotification } from './sdk-json.ts';
+import { repositoryIn, serializeNotification } from './sdk-json.ts';
 
 const MAX_BODY_BYTES = 4_194_304;
 
@@ -59,22 +59,22 @@ export class A2aService {
       : undefined;
     const { durable } = options;
     const common = { ...options, agent, push: this.#push };
-    let keeper: Pick<TaskKeeper, 'list'>;
+    let repository: Pick<TaskRepository, 'list'>;
     if (durable) {
       const tasks = new DurableTasks({ ...common, durable });
-      keeper = this.#tasks = tasks;
+      repository = this.#tasks = tasks;
     } else {
-      const kept = taskStore ? keepIn(taskStore) : new TaskMemory({ maxTasks, maxBytes: maxMemoryBytes });
-      this.#tasks = new Tasks({ ...common, keeper: kept, conversations: this.#conversations });
-      keeper = kept;
+      const stored = taskStore ? repositoryIn(taskStore) : new TaskMemory({ maxTasks, maxBytes: maxMemoryBytes });
+      this.#tasks = new Tasks({ ...common, repository: stored, conversations: this.#conversations });
+      repository = stored;
     }
     const card = () => this.#card('http://localhost', options);
-    this.#protocol = new A2aProtocol({ tasks: this.#tasks, keeper, push: this.#push, card, onError });
+    this.#protocol = new A2aProtocol({ tasks: this.#tasks, repository, push: this.#push, card, onError });
   }
 
   /** Serves HTTP until `close()`. These options take precedence over those of the constructor. */
-  async listen(given: A2aListenOptions = {}): Promise<A2aListening> {
-    const { host = '127.0.0.1', port = 0, ...access } = given;
+  async listen(listenOptions: A2aListenOptions = {}): Promise<A2aListening> {
+    const { host = '127.0.0.1', port = 0, ...access } = listenOptions;
     const options = { ...this.#options, ...access };
     if (!isLocal(host) && !hasCallers(options))
       this.#agent.logger.warn(

@@ -1,6 +1,13 @@
-// One task whose run outlives the process. All that is known of it is read from the run.
+// One task whose run outlives the process. Its state is always read from the run.
 import { PocketError, type PocketErrorCode, publicErrorText, sha256 } from '@pocket-agent/kit';
-import type { ApprovalRequest, PocketAgent } from 'pocket-agent';
+import type {
+  ApprovalRequest,
+  DurableTasksOptions,
+  PocketAgent,
+  TaskRun,
+  TaskRunAnswer,
+  TaskRunQuestion,
+} from 'pocket-agent';
 import { agentResult } from 'pocket-agent/internal';
 import {
   agentMessage,
@@ -12,7 +19,6 @@ import {
   type TaskStateName,
   type Update,
 } from '../wire/task.ts';
-import type { DurableTasksOptions, TaskRun, TaskRunAnswer, TaskRunQuestion } from './durable-options.ts';
 import { partsOf } from './served-task.ts';
 import {
   approvalQuestion,
@@ -22,14 +28,14 @@ import {
   type ShownQuestion,
 } from './shown-questions.ts';
 
-/** What a task notes in `about` of its run. */
+/** The data of a task in `about` of its run. */
 interface About {
   contextId: string;
   message: Message;
 }
 
 interface DurableTaskOptions extends DurableTasksOptions {
-  /** The agent that is served: it knows the form of its results. */
+  /** The served agent, which converts answers to results. */
   served: PocketAgent<unknown>;
   /** The id of its run. */
   runId: string;
@@ -38,7 +44,7 @@ interface DurableTaskOptions extends DurableTasksOptions {
   asksCaller: boolean;
 }
 
-interface Asked extends ShownQuestion<TaskRunAnswer> {
+interface OpenQuestion extends ShownQuestion<TaskRunAnswer> {
   /** The id of the question in the runs. */
   question: string;
 }
@@ -64,24 +70,24 @@ export class DurableTask {
   }
 
   /**
-   * The task, then its changes until it ends or waits for an answer. With `evenIfAtRest`, also a task that already waits for
-   * an answer is watched.
+   * The task, then its changes until it ends or waits for an answer. With `evenIfAtRest`, it also watches a task that already
+   * waits for an answer.
    */
   async *watch(signal: AbortSignal, { evenIfAtRest = false } = {}): AsyncGenerator<Update> {
     const { runs, runId } = this.#options;
     const { task, events: after } = await this.#read();
     yield { kind: 'task', task };
     if (isOver(task.status.state) || (isAtRest(task.status.state) && !evenIfAtRest)) return;
-    let shown = JSON.stringify(task.status.message ?? task.status.state);
+    let lastStatus = JSON.stringify(task.status.message ?? task.status.state);
     const { id: taskId, contextId = '' } = task;
     try {
       for await (const { type } of runs.events(runId, { after, signal })) {
         if (type === 'result' || type === 'intent' || type === 'inner') continue;
         const { task: now } = await this.#read();
         const { status, artifacts = [] } = now;
-        const news = JSON.stringify(status.message ?? status.state);
-        if (news === shown) continue;
-        shown = news;
+        const newStatus = JSON.stringify(status.message ?? status.state);
+        if (newStatus === lastStatus) continue;
+        lastStatus = newStatus;
         for (const artifact of artifacts)
           yield { kind: 'artifact', taskId, contextId, artifact, append: false, lastChunk: true };
         yield { kind: 'status', taskId, contextId, status };
@@ -98,7 +104,7 @@ export class DurableTask {
   ): Promise<{ give(by: string): Promise<void> } | { howTo: string } | undefined> {
     const { open, count } = await this.#questions();
     if (open.size === 0) return undefined;
-    const answers = readAnswers<TaskRunAnswer, Asked>({ open, count, parts });
+    const answers = readAnswers<TaskRunAnswer, OpenQuestion>({ open, count, parts });
     if (!answers) return { howTo: howToAnswer([...open.keys()][0], count) };
     return {
       give: async (by) => {
@@ -114,23 +120,23 @@ export class DurableTask {
     const { contextId, message } = run.about as unknown as About;
     const { open, count } = isOver(states[run.status]) ? noQuestions : await this.#questions();
     const about = { id, contextId };
-    const asking = [...open.values()].flatMap(({ parts }) => parts);
+    const questionParts = [...open.values()].flatMap(({ parts }) => parts);
     const [first] = open.keys();
     const end = await this.#end(run);
-    const said = open.size > 0 ? [...asking, { text: howToAnswer(first, count) }] : end.said;
+    const messageParts = open.size > 0 ? [...questionParts, { text: howToAnswer(first, count) }] : end.messageParts;
     const status: Task['status'] = {
       state: open.size > 0 ? 'input-required' : states[run.status],
       timestamp: run.updatedAt,
-      ...(said
-        ? { message: { ...agentMessage(said, about), messageId: sha256(`${id} ${run.events}`).slice(0, 32) } }
+      ...(messageParts
+        ? { message: { ...agentMessage(messageParts, about), messageId: sha256(`${id} ${run.events}`).slice(0, 32) } }
         : {}),
     };
     const history = [{ ...message, taskId: id, contextId }, ...(status.message ? [status.message] : [])];
     return { task: { ...about, status, artifacts: end.artifacts, history }, events: run.events };
   }
 
-  /** What the last event of a run that is over says. */
-  async #end(run: TaskRun): Promise<{ artifacts: NonNullable<Task['artifacts']>; said?: Part[] }> {
+  /** The outcome of a finished run, from its last event. */
+  async #end(run: TaskRun): Promise<{ artifacts: NonNullable<Task['artifacts']>; messageParts?: Part[] }> {
     if (!isOver(states[run.status])) return { artifacts: [] };
     const { runs, served } = this.#options;
     const signal = new AbortController().signal;
@@ -142,20 +148,20 @@ export class DurableTask {
       }
       if (type === 'failed') {
         const { code, message } = data as { code: PocketErrorCode; message: string };
-        return { artifacts: [], said: [{ text: publicErrorText(new PocketError(code, message)) }] };
+        return { artifacts: [], messageParts: [{ text: publicErrorText(new PocketError(code, message)) }] };
       }
     }
     return { artifacts: [] };
   }
 
   /** The questions by the ids that the caller sees. Questions of a run are numbered in the order in which they were asked. */
-  async #questions(): Promise<{ open: Map<string, Asked>; count: number }> {
+  async #questions(): Promise<{ open: Map<string, OpenQuestion>; count: number }> {
     const { runs, runId, asksCaller } = this.#options;
     if (!asksCaller) return noQuestions;
     const questions = await runs.questions({ run: runId });
     if (questions.length === 0) return noQuestions;
     const numbers = await this.#numbers(runId);
-    const open = new Map<string, Asked>();
+    const open = new Map<string, OpenQuestion>();
     for (const question of questions) {
       const id = `q${numbers.get(question.id) ?? 0}-${question.id.slice(0, 8)}`;
       const shown = shownQuestion(id, question);
@@ -177,7 +183,7 @@ export class DurableTask {
   }
 }
 
-const noQuestions = { open: new Map<string, Asked>(), count: 0 };
+const noQuestions = { open: new Map<string, OpenQuestion>(), count: 0 };
 
 function shownQuestion(
   id: string,
@@ -185,7 +191,7 @@ function shownQuestion(
 ): ShownQuestion<TaskRunAnswer> | undefined {
   if (request) return elicitationQuestion(id, request, server ?? '');
   if (!call) return undefined;
-  const asked: ApprovalRequest = {
+  const approvalRequest: ApprovalRequest = {
     ...call,
     capability: call.capability as ApprovalRequest['capability'],
     description: call.description,
@@ -193,5 +199,5 @@ function shownQuestion(
     hash,
     signal: new AbortController().signal,
   };
-  return approvalQuestion(id, asked);
+  return approvalQuestion(id, approvalRequest);
 }

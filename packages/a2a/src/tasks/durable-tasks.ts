@@ -1,22 +1,25 @@
 // Tasks whose runs outlive the process: a restarted server finds them, shows their questions, and takes the answers.
-import {
-  RequestMalformedError,
-  TaskNotCancelableError,
-  TaskNotFoundError,
-  UnsupportedOperationError,
-} from '@a2a-js/sdk/errors';
+import { RequestMalformedError, TaskNotCancelableError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { configError, errorText, sha256 } from '@pocket-agent/kit';
-import type { PocketAgent } from 'pocket-agent';
+import type { DurableTasksOptions, PocketAgent } from 'pocket-agent';
 import { agentMessage, isOver, type Message, type PushConfig, stateToJson, type Task } from '../wire/task.ts';
-import type { DurableTasksOptions } from './durable-options.ts';
 import { DurableTask } from './durable-task.ts';
 import type { PushNotifications } from './push.ts';
 import { withoutBytes } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
-import type { TaskFilter, TaskKeeper, TaskPage } from './task-memory.ts';
-import { checkContext, checkMessage, type FoundTask, inputOf, type TaskService } from './tasks.ts';
+import { pageOf, type TaskFilter, type TaskPage, type TaskRepository } from './task-memory.ts';
+import {
+  checkContext,
+  checkMessage,
+  endedError,
+  type FoundTask,
+  inputOf,
+  noQuestionError,
+  storedTask,
+  type TaskService,
+} from './tasks.ts';
 
-/** The most tasks of one caller that a list has. */
+/** Maximum number of tasks of one caller in a list. */
 const MAX_LISTED = 1_000;
 const OPEN = ['queued', 'running', 'waiting'] as const;
 const DEFAULT_MAX_TASKS = 1_000;
@@ -28,10 +31,10 @@ interface DurableTasksParts
   push: PushNotifications | undefined;
 }
 
-export class DurableTasks implements TaskService, Pick<TaskKeeper, 'list'> {
+export class DurableTasks implements TaskService, Pick<TaskRepository, 'list'> {
   readonly #options: DurableTasksParts;
   readonly #closing = new AbortController();
-  /** Tasks with webhooks, while they go on. */
+  /** Running tasks that have webhooks. */
   readonly #followed = new Map<string, Promise<void>>();
 
   constructor(options: DurableTasksParts) {
@@ -74,7 +77,7 @@ export class DurableTasks implements TaskService, Pick<TaskKeeper, 'list'> {
     return task.snapshot();
   }
 
-  /** Its webhooks are kept while the task goes on here. */
+  /** Whether this process follows the task for its webhooks. */
   isRunning(key: string): boolean {
     return this.#followed.has(key);
   }
@@ -92,7 +95,7 @@ export class DurableTasks implements TaskService, Pick<TaskKeeper, 'list'> {
 
   /** Newest first. */
   async list(call: Call, filter: TaskFilter): Promise<TaskPage> {
-    const { contextId, status, statusTimestampAfter, pageSize = 50, pageToken, includeArtifacts } = filter;
+    const { contextId, status, statusTimestampAfter } = filter;
     const { runs } = this.#options.durable;
     const prefix = this.#runId(call, '');
     const all = (await runs.list({ prefix, limit: MAX_LISTED })).runs.filter(
@@ -103,27 +106,22 @@ export class DurableTasks implements TaskService, Pick<TaskKeeper, 'list'> {
     const tasks: Task[] = [];
     for (const { id } of all) {
       const task = await this.#taskOf(call, id.slice(prefix.length)).snapshot();
-      if (status && stateToJson(task.status.state) !== status) continue;
-      const { artifacts, ...rest } = task;
-      tasks.push(includeArtifacts && artifacts ? { ...rest, artifacts } : rest);
+      if (!status || stateToJson(task.status.state) === status) tasks.push(task);
     }
-    const from = pageToken ? tasks.findIndex(({ id }) => id === pageToken) : 0;
-    if (from < 0) throw new RequestMalformedError('pageToken is unknown or has expired.');
-    const page = tasks.slice(from, from + pageSize);
-    return { tasks: page, nextPageToken: tasks[from + pageSize]?.id ?? '', pageSize, totalSize: tasks.length };
+    return pageOf(tasks, filter);
   }
 
-  /** The runs go on elsewhere, or after the restart. */
+  /** The runs continue in other processes, or after a restart. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('The server was closed.'));
     await Promise.all(this.#followed.values());
   }
 
   async #start(call: Call, id: string, message: Message): Promise<void> {
-    const { durable, profile: own } = this.#options;
+    const { durable, profile: serverProfile } = this.#options;
     const { runs, agent } = durable;
     const contextId = message.contextId || id;
-    const profile = [call.caller.profile, own].filter((given) => given !== undefined);
+    const profile = [call.caller.profile, serverProfile].filter((profile) => profile !== undefined);
     await runs.start(agent, inputOf(message), {
       id: this.#runId(call, id),
       ...(call.isAuthenticated ? { caller: call.caller.id } : {}),
@@ -140,12 +138,11 @@ export class DurableTasks implements TaskService, Pick<TaskKeeper, 'list'> {
     const task = this.#taskOf(call, id);
     const { contextId = '', status } = await task.snapshot();
     checkContext(message, { id, contextId });
-    if (isOver(status.state))
-      throw new UnsupportedOperationError(`Task ${id} has ended; send a message without taskId.`);
-    const read = await task.readAnswers(message.parts);
-    if (!read) throw new UnsupportedOperationError(`Task ${id} is running and has no open question.`);
-    if ('howTo' in read) throw new RequestMalformedError(read.howTo);
-    await read.give(call.caller.id);
+    if (isOver(status.state)) throw endedError(id);
+    const answers = await task.readAnswers(message.parts);
+    if (!answers) throw noQuestionError(id);
+    if ('howTo' in answers) throw new RequestMalformedError(answers.howTo);
+    await answers.give(call.caller.id);
     return task;
   }
 
@@ -154,7 +151,7 @@ export class DurableTasks implements TaskService, Pick<TaskKeeper, 'list'> {
     if (this.#closing.signal.aborted) return `${agent.name} is shutting down.`;
     const share = maxRunningTasksPerCaller ?? (call.isOneOfMany ? Math.ceil(maxRunningTasks / 4) : maxRunningTasks);
     if ((await this.#open(this.#runId(call, ''), share)) >= share)
-      return `${agent.name} has ${share} open tasks of yours, which is the limit. Try again when one has ended.`;
+      return `You have ${share} open tasks of ${agent.name}, which is the limit. Try again when one has ended.`;
     if ((await this.#open(this.#prefix, maxRunningTasks)) < maxRunningTasks) return undefined;
     return `${agent.name} has ${maxRunningTasks} open tasks, which is the limit. Try again later.`;
   }
@@ -192,16 +189,10 @@ export class DurableTasks implements TaskService, Pick<TaskKeeper, 'list'> {
 function rejected(id: string, message: Message, reason: string): FoundTask {
   const about = { id, contextId: message.contextId || id };
   const status = { state: 'rejected' as const, message: agentMessage([{ text: reason }], about) };
-  const task: Task = {
+  return storedTask({
     ...about,
     status: { ...status, timestamp: new Date().toISOString() },
     artifacts: [],
     history: [],
-  };
-  return {
-    snapshot: () => task,
-    async *watch() {
-      yield { kind: 'task', task };
-    },
-  };
+  });
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
-import { delay, errorText, fairEvictionKey, type Logger } from '@pocket-agent/kit';
+import { delay, errorText, fairEvictionKey, KeyedQueue, type Logger } from '@pocket-agent/kit';
 import type { PushConfig, Task } from '../wire/task.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 
@@ -36,8 +36,8 @@ export class PushNotifications {
   readonly #options: PushNotificationsOptions;
   readonly #fetch: HttpFetch;
   readonly #webhooks = new Map<string, Webhook[]>();
-  /** The last delivery of each webhook: notifications arrive one by one, in order. */
-  readonly #deliveries = new Map<Webhook, Promise<void>>();
+  /** Notifications of one webhook are delivered one by one, in order. */
+  readonly #deliveries = new KeyedQueue<Webhook>();
   readonly #closing = new AbortController();
 
   constructor(options: PushNotificationsOptions) {
@@ -65,16 +65,16 @@ export class PushNotifications {
   }
 
   /** A config without an id replaces the one with the same URL and token. */
-  add(call: Call, taskId: string, given: PushConfig): PushConfig {
-    this.check(given);
+  add(call: Call, taskId: string, webhook: PushConfig): PushConfig {
+    this.check(webhook);
     const key = scopeOf(call) + taskId;
     const webhooks = this.#webhooks.get(key) ?? [];
-    const known = webhooks.find(({ config }) => isSame(config, given));
-    const config = { ...given, taskId, id: given.id || known?.config.id || randomUUID() };
-    if (known) {
+    const existing = webhooks.find(({ config }) => isSame(config, webhook));
+    const config = { ...webhook, taskId, id: webhook.id || existing?.config.id || randomUUID() };
+    if (existing) {
       // keep the object, so that pending notifications are delivered before new ones
-      known.config = config;
-      known.version = call.version;
+      existing.config = config;
+      existing.version = call.version;
       return config;
     }
     if (webhooks.length >= MAX_PER_TASK)
@@ -96,27 +96,21 @@ export class PushNotifications {
 
   remove(call: Call, taskId: string, id: string): void {
     const key = scopeOf(call) + taskId;
-    const left = (this.#webhooks.get(key) ?? []).filter(({ config }) => config.id !== id);
-    if (left.length > 0) this.#webhooks.set(key, left);
+    const remaining = (this.#webhooks.get(key) ?? []).filter(({ config }) => config.id !== id);
+    if (remaining.length > 0) this.#webhooks.set(key, remaining);
     else this.#webhooks.delete(key);
   }
 
   notify(call: Call, task: Task): void {
-    for (const webhook of this.#webhooks.get(scopeOf(call) + task.id) ?? []) {
-      const before = this.#deliveries.get(webhook) ?? Promise.resolve();
-      const delivery = before
-        .then(() => this.#deliver(webhook, task))
-        .catch((error) => this.#logFailure(webhook, task, error))
-        .finally(() => {
-          if (this.#deliveries.get(webhook) === delivery) this.#deliveries.delete(webhook);
-        });
-      this.#deliveries.set(webhook, delivery);
-    }
+    for (const webhook of this.#webhooks.get(scopeOf(call) + task.id) ?? [])
+      void this.#deliveries.run(webhook, () =>
+        this.#deliver(webhook, task).catch((error) => this.#logFailure(webhook, task, error)),
+      );
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the server was closed'));
-    await Promise.all(this.#deliveries.values());
+    await this.#deliveries.idle();
     this.#fetch.close();
   }
 
@@ -124,9 +118,9 @@ export class PushNotifications {
   #makeRoom(): void {
     const { maxTasks, isRunning } = this.#options;
     if (this.#webhooks.size <= maxTasks) return;
-    const over = [...this.#webhooks].filter(([key]) => !isRunning(key));
-    if (over.length <= maxTasks) return;
-    const oldest = fairEvictionKey(over.map(([key, [first]]) => [key, first?.owner ?? ''] as const));
+    const ended = [...this.#webhooks].filter(([key]) => !isRunning(key));
+    if (ended.length <= maxTasks) return;
+    const oldest = fairEvictionKey(ended.map(([key, [first]]) => [key, first?.owner ?? ''] as const));
     if (oldest !== undefined) this.#webhooks.delete(oldest);
   }
 
@@ -169,8 +163,8 @@ export class PushNotifications {
   }
 }
 
-function isSame(known: PushConfig, { id, url, token }: PushConfig): boolean {
-  return id ? known.id === id : known.url === url && known.token === token;
+function isSame(existing: PushConfig, { id, url, token }: PushConfig): boolean {
+  return id ? existing.id === id : existing.url === url && existing.token === token;
 }
 
 function credentials({ token, authentication }: PushConfig): Record<string, string> {

@@ -5,6 +5,7 @@ import { MAX_TIMER_MS, onAbort } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import type { Part } from '../wire/task.ts';
 import {
+  type AnswerInput,
   approvalQuestion,
   elicitationQuestion,
   howToAnswer,
@@ -72,8 +73,8 @@ export class Questions {
     for (const { expire } of [...this.#open.values()]) expire();
   }
 
-  #ask<Answer>(asked: ShownQuestion<Answer> & { unanswered: Answer; signal: AbortSignal }): Promise<Answer> {
-    const { id, parts, unanswered, signal } = asked;
+  #ask<Answer>(question: ShownQuestion<Answer> & { unanswered: Answer; signal: AbortSignal }): Promise<Answer> {
+    const { id, parts, unanswered, signal } = question;
     return new Promise((resolve) => {
       const end = (answer: Answer) => {
         clearTimeout(timer);
@@ -85,8 +86,8 @@ export class Questions {
       const expire = () => end(unanswered);
       const timer = setTimeout(expire, Math.min(this.#options.timeoutMs, MAX_TIMER_MS)).unref();
       const removeListener = onAbort(signal, expire);
-      const read = (given: Record<string, unknown> | string) => {
-        const answer = asked.read(given);
+      const read = (input: AnswerInput) => {
+        const answer = question.read(input);
         return answer === undefined ? undefined : () => end(answer);
       };
       this.#open.set(id, { id, parts, read, expire });

@@ -113,8 +113,8 @@ export class ServedTask {
   }
 
   /**
-   * The task, then every update until it ends or waits for an answer. With `evenIfAtRest`, also a task that already
-   * waits for an answer is watched.
+   * The task, then every update until it ends or waits for an answer. With `evenIfAtRest`, it also watches a task that
+   * already waits for an answer.
    */
   watch(signal: AbortSignal, { evenIfAtRest = false } = {}): AsyncIterable<Update> {
     const queue = new EventQueue<Update>();

@@ -10,10 +10,9 @@ import {
   positiveNumber,
   stringList,
 } from '@pocket-agent/kit';
-import type { ConversationStore, PocketAgent, Profile, ProfileName } from 'pocket-agent';
+import type { ConversationStore, DurableTasksOptions, PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, type ServedApprovals, servedApprovalsRule, storeRule } from 'pocket-agent/internal';
 import type { AgentCard } from '../wire/agent-card.ts';
-import type { DurableTasksOptions } from './durable-options.ts';
 
 /** An authenticated client. It sees only tasks and webhooks of its own `id`. */
 export interface A2aCaller {
@@ -46,7 +45,7 @@ export interface A2aListenOptions extends A2aAccessOptions {
   port?: number;
 }
 
-/** Where an A2A server is reached, and how it stops. */
+/** An A2A server that listens. */
 export interface A2aListening {
   /** The URL for other agents. */
   readonly url: string;
@@ -55,7 +54,7 @@ export interface A2aListening {
   close(): Promise<void>;
 }
 
-/** How `asA2aServer()` presents an agent: its card, what it accepts, where its tasks are saved. */
+/** The options of `asA2aServer()`: card, accepted files, limits, and where tasks are saved. */
 export interface A2aServerOptions extends A2aAccessOptions {
   /** Fields that replace those of the generated agent card. */
   card?: Partial<AgentCard>;
@@ -92,8 +91,8 @@ export interface A2aServerOptions extends A2aAccessOptions {
   /** A store of `@a2a-js/sdk` for tasks, for example its `DatabaseTaskStore`. Default: in memory. */
   taskStore?: SdkTaskStore;
   /**
-   * Tasks go on after a restart of the server: their runs are those of `openRuns()` of `@pocket-agent/runs`, which has this
-   * agent under the name `agent`. Takes the place of `conversations`, `createAgent` and `taskStore`.
+   * Tasks continue after a restart of the server: each is a run of `openRuns()` of `@pocket-agent/runs`, which has this agent
+   * under the name `agent`. Replaces `conversations`, `createAgent` and `taskStore`.
    */
   durable?: DurableTasksOptions;
   /** A question the caller does not answer within this time is denied. Default 900,000. */
@@ -115,7 +114,7 @@ const accessRules: OptionRules<A2aAccessOptions> = {
 
 export const listenOptions = new OptionSet<A2aListenOptions>('listen()', { host: true, port: true, ...accessRules });
 
-/** How results are delivered to webhooks of callers, which are third parties. */
+/** How notifications are delivered to the webhooks of callers, which are third parties. */
 export interface PushOptions {
   /** Hosts of webhooks that may have private addresses or be called without TLS. */
   allowHosts?: readonly string[];

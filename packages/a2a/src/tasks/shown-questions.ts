@@ -1,21 +1,22 @@
-// Questions to the caller of a task, as text and as data, and what the caller answers.
+// Questions to the caller of a task, as text and as data, and the answers of the caller.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { isRecord } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from 'pocket-agent/internal';
 import { type Part, textOfParts } from '../wire/task.ts';
 
-/** Under it a part says what an MCP server wants to know. */
+/** The key of the request of an MCP server in the data of a part. */
 export const ELICITATION_KEY = 'pocket-agent/elicitation';
 
-type Given = Record<string, unknown> | string;
+/** An answer of the caller: the data of a part, or text. */
+export type AnswerInput = Record<string, unknown> | string;
 
 export interface ShownQuestion<Answer> {
   /** `q`, its number in the task, `-` and 8 hexadecimal digits. */
   id: string;
   parts: Part[];
   /** Undefined if the answer cannot be read. */
-  read(given: Given): Answer | undefined;
+  read(input: AnswerInput): Answer | undefined;
 }
 
 export function approvalQuestion(
@@ -26,8 +27,8 @@ export function approvalQuestion(
   return {
     id,
     parts: [{ text: `${approvalText(request)}\nQuestion ${id}` }, { data: about, mediaType: 'application/json' }],
-    read: (given) => {
-      const decision = typeof given === 'string' ? readYesOrNo(given, id) : given;
+    read: (input) => {
+      const decision = typeof input === 'string' ? readYesOrNo(input, id) : input;
       if (typeof decision.approve !== 'boolean') return undefined;
       return decision.approve ? 'allow' : remoteRefusal(decision, 'the caller declined');
     },
@@ -47,7 +48,7 @@ export function elicitationQuestion(
       { text: `MCP server ${server} asks: ${params.message}${url}\nQuestion ${id}` },
       { data: about, mediaType: 'application/json' },
     ],
-    read: (given) => readElicited(given, id, params),
+    read: (input) => readElicitation(input, id, params),
   };
 }
 
@@ -59,7 +60,7 @@ export function howToAnswer(firstId: string | undefined, count: number): string 
     : `Answer with the data ${asData}, or the text "yes", "no" or "no: reason". For a form, answer with { "question": "${firstId}", "content": { … } }.`;
 }
 
-interface Reading<Question> {
+interface AnswerMessage<Question> {
   /** The open questions by id. */
   open: ReadonlyMap<string, Question>;
   count: number;
@@ -67,23 +68,23 @@ interface Reading<Question> {
 }
 
 /** The answers in a message, each read by its question; undefined if one of them cannot be read. */
-export function readAnswers<Answer, Question extends { read(given: Given): Answer | undefined }>({
+export function readAnswers<Answer, Question extends { read(input: AnswerInput): Answer | undefined }>({
   open,
   count,
   parts,
-}: Reading<Question>): { question: Question; answer: Answer }[] | undefined {
+}: AnswerMessage<Question>): { question: Question; answer: Answer }[] | undefined {
   const data = parts.map((part) => part.data).filter(isRecord);
-  const given = data.length > 0 ? data : [textOfParts(parts).trim()];
-  const answers = given.flatMap((each) => {
-    const named = typeof each === 'string' ? /\bq\d+-[0-9a-f]{8}\b/.exec(each)?.[0] : each.question;
+  const inputs = data.length > 0 ? data : [textOfParts(parts).trim()];
+  const answers = inputs.flatMap((each) => {
+    const namedId = typeof each === 'string' ? /\bq\d+-[0-9a-f]{8}\b/.exec(each)?.[0] : each.question;
     const [first] = open.values();
     // once a second question was asked, a "yes" without an id may be a late answer to the first one
     const unnamed = count === 1 ? first : undefined;
-    const question = named === undefined ? unnamed : open.get(String(named));
+    const question = namedId === undefined ? unnamed : open.get(String(namedId));
     const answer = question?.read(each);
     return question && answer !== undefined ? [{ question, answer }] : [];
   });
-  return answers.length < given.length ? undefined : answers;
+  return answers.length < inputs.length ? undefined : answers;
 }
 
 /** Only a plain yes approves; "yes, but …" does not count as an answer. */
@@ -94,11 +95,7 @@ function readYesOrNo(text: string, id: string): { approve?: boolean; reason?: st
   return word === '' ? {} : { approve: false, reason };
 }
 
-function readElicited(
-  answer: Record<string, unknown> | string,
-  id: string,
-  params: ElicitRequest['params'],
-): ElicitResult | undefined {
+function readElicitation(answer: AnswerInput, id: string, params: ElicitRequest['params']): ElicitResult | undefined {
   if (typeof answer !== 'string') {
     if (answer.action === 'decline' || answer.action === 'cancel' || answer.approve === false)
       return { action: answer.action === 'cancel' ? 'cancel' : 'decline' };

@@ -1,4 +1,4 @@
-// Keeps the latest tasks in memory. Only its owner can read a task.
+// A repository that keeps the latest tasks in memory. Only its owner can read a task.
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { estimateBytes, fairEvictionKey } from '@pocket-agent/kit';
 import { isOver, stateToJson, type Task } from '../wire/task.ts';
@@ -22,7 +22,7 @@ export interface TaskPage {
   totalSize: number;
 }
 
-export interface TaskKeeper {
+export interface TaskRepository {
   save(call: Call, task: Task): Promise<void>;
   load(call: Call, id: string): Promise<Task | undefined>;
   list(call: Call, filter: TaskFilter): Promise<TaskPage>;
@@ -35,17 +35,17 @@ interface TaskMemoryOptions {
   maxBytes?: number | undefined;
 }
 
-interface KeptTask {
+interface StoredTask {
   task: Task;
   scope: string;
   owner: string;
   bytes: number;
 }
 
-export class TaskMemory implements TaskKeeper {
+export class TaskMemory implements TaskRepository {
   readonly #maxTasks: number;
   readonly #maxBytes: number;
-  readonly #tasks = new Map<string, KeptTask>();
+  readonly #tasks = new Map<string, StoredTask>();
   #bytes = 0;
 
   constructor({ maxTasks, maxBytes = 134_217_728 }: TaskMemoryOptions) {
@@ -69,7 +69,7 @@ export class TaskMemory implements TaskKeeper {
 
   /** Newest first. */
   async list(call: Call, filter: TaskFilter): Promise<TaskPage> {
-    const { contextId, status, statusTimestampAfter, pageSize = 50, pageToken, includeArtifacts } = filter;
+    const { contextId, status, statusTimestampAfter } = filter;
     const scope = scopeOf(call);
     const after = statusTimestampAfter ? Date.parse(statusTimestampAfter) : Number.NEGATIVE_INFINITY;
     const all = [...this.#tasks.values()]
@@ -79,13 +79,7 @@ export class TaskMemory implements TaskKeeper {
       .filter((task) => !status || stateToJson(task.status.state) === status)
       .filter((task) => timeOf(task) > after)
       .sort((left, right) => timeOf(right) - timeOf(left) || (left.id < right.id ? 1 : -1));
-    const from = pageToken ? all.findIndex(({ id }) => id === pageToken) : 0;
-    if (from < 0) throw new RequestMalformedError('pageToken is unknown or has expired.');
-    const tasks = all.slice(from, from + pageSize).map((task) => {
-      const { artifacts, ...rest } = structuredClone(task);
-      return includeArtifacts && artifacts ? { ...rest, artifacts } : rest;
-    });
-    return { tasks, nextPageToken: all[from + pageSize]?.id ?? '', pageSize, totalSize: all.length };
+    return structuredClone(pageOf(all, filter));
   }
 
   /** Drops finished tasks only. The number of running tasks has its own limit. */
@@ -106,6 +100,16 @@ export class TaskMemory implements TaskKeeper {
     this.#bytes -= this.#tasks.get(key)?.bytes ?? 0;
     this.#tasks.delete(key);
   }
+}
+
+/** One page of sorted tasks, with artifacts only if the filter includes them. */
+export function pageOf(all: readonly Task[], { pageSize = 50, pageToken, includeArtifacts }: TaskFilter): TaskPage {
+  const from = pageToken ? all.findIndex(({ id }) => id === pageToken) : 0;
+  if (from < 0) throw new RequestMalformedError('pageToken is unknown or has expired.');
+  const tasks = all
+    .slice(from, from + pageSize)
+    .map(({ artifacts, ...rest }) => (includeArtifacts && artifacts ? { ...rest, artifacts } : rest));
+  return { tasks, nextPageToken: all[from + pageSize]?.id ?? '', pageSize, totalSize: all.length };
 }
 
 function timeOf({ status: { timestamp } }: Task): number {

@@ -15,9 +15,9 @@ import { isOver, type Message, type Part, type PushConfig, type Task, type Updat
 import type { PushNotifications } from './push.ts';
 import { ServedTask } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
-import type { TaskKeeper } from './task-memory.ts';
+import type { TaskRepository } from './task-memory.ts';
 
-/** Number of messages to remember, so that one that is sent again does not start a second task. */
+/** Number of remembered messages; a remembered message that is sent again does not start a second task. */
 const MAX_MESSAGES = 10_000;
 const DEFAULT_MAX_RUNNING_BYTES = 268_435_456;
 
@@ -34,7 +34,7 @@ interface TasksOptions
   > {
   agent: PocketAgent<unknown>;
   conversations: Conversations;
-  keeper: TaskKeeper;
+  repository: TaskRepository;
   push: PushNotifications | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface TaskService {
   cancel(call: Call, id: string): Promise<Task>;
   /** `key` is the scope and the id of a task. */
   isRunning(key: string): boolean;
-  /** A webhook was added to a task that goes on. */
+  /** Called when a webhook was added to a task that has not ended. */
   webhookAdded?(call: Call, id: string): void;
   close(): Promise<void>;
 }
@@ -80,8 +80,8 @@ export class Tasks implements TaskService {
     if (webhook) this.#options.push?.check(webhook);
     const scope = scopeOf(call);
     const key = scope + sha256(JSON.stringify(message));
-    const known = this.#messages.get(key);
-    if (known !== undefined) return this.find(call, known);
+    const taskId = this.#messages.get(key);
+    if (taskId !== undefined) return this.find(call, taskId);
     const running = message.taskId ? this.#running.get(scope + message.taskId) : undefined;
     if (message.taskId && !running) throw await this.#refusal(call, message.taskId, message);
     // no await from here on: two copies of a message that arrive together must not start two tasks
@@ -102,7 +102,7 @@ export class Tasks implements TaskService {
   async find(call: Call, id: string): Promise<FoundTask> {
     const running = this.#running.get(scopeOf(call) + id);
     if (running) return running;
-    const stored = id ? await this.#options.keeper.load(call, id) : undefined;
+    const stored = id ? await this.#options.repository.load(call, id) : undefined;
     if (!stored) throw new TaskNotFoundError(`Task not found: ${id}`);
     return storedTask(stored);
   }
@@ -118,7 +118,7 @@ export class Tasks implements TaskService {
     }
     // the process that ran it has ended
     const status = { state: 'canceled' as const, timestamp: new Date().toISOString() };
-    await this.#options.keeper.save(call, { ...task, status });
+    await this.#options.repository.save(call, { ...task, status });
     return { ...task, status };
   }
 
@@ -138,13 +138,13 @@ export class Tasks implements TaskService {
     const changed = (snapshot: Task) => {
       if (snapshot.status.state === 'rejected') return;
       push?.notify(call, snapshot);
-      saved = saved.then(() => this.#options.keeper.save(call, snapshot)).catch(onError);
+      saved = saved.then(() => this.#options.repository.save(call, snapshot)).catch(onError);
     };
     const task = new ServedTask({ id, contextId, message, inputTimeoutMs, changed, onError });
     const bytes = estimateBytes(message);
-    const refused = this.#refusalToStart(call, bytes);
-    if (refused !== undefined) {
-      task.reject(refused);
+    const reason = this.#refusalToStart(call, bytes);
+    if (reason !== undefined) {
+      task.reject(reason);
       return task;
     }
     const key = scopeOf(call) + id;
@@ -168,7 +168,7 @@ export class Tasks implements TaskService {
     return this.#limit.refusal({ caller: caller.id, isOneOfMany, bytes });
   }
 
-  /** Why a task that is not running here cannot get a message. */
+  /** Why a task that is not running here cannot accept a message. */
   async #refusal(call: Call, id: string, message: Message): Promise<Error> {
     const task = await (await this.find(call, id)).snapshot();
     checkContext(message, task);
@@ -177,7 +177,7 @@ export class Tasks implements TaskService {
   }
 
   #answer(call: Call, task: ServedTask, message: Message) {
-    const profile = [call.caller.profile, this.#options.profile].filter((given) => given !== undefined);
+    const profile = [call.caller.profile, this.#options.profile].filter((profile) => profile !== undefined);
     const conversation = { owner: call.caller.id, id: JSON.stringify([call.tenant, task.contextId]) };
     return this.#options.conversations.use(conversation, async (agent) => {
       const answer = await agent.run(inputOf(message), {
@@ -199,27 +199,27 @@ export class Tasks implements TaskService {
   }
 }
 
-interface Checked extends Pick<A2aServerOptions, 'files'> {
+interface MessageCheck extends Pick<A2aServerOptions, 'files'> {
   agent: PocketAgent<unknown>;
   message: Message;
   tenant: string;
 }
 
-/** Throws for a message that the agent cannot take. */
-export function checkMessage({ message, tenant, ...accepts }: Checked): void {
+/** Throws for a message that the agent cannot accept. */
+export function checkMessage({ message, tenant, ...accepts }: MessageCheck): void {
   const { messageId, role, parts } = message;
   if (!messageId) throw new RequestMalformedError('message.messageId is required.');
   if (role !== 'ROLE_USER') throw new RequestMalformedError('message.role must be ROLE_USER.');
   if (parts.length === 0) throw new RequestMalformedError('message.parts must not be empty.');
-  const sent = parts.filter(({ raw, url }) => raw !== undefined || url !== undefined);
-  if (sent.length > MAX_FILES) throw new RequestMalformedError(`A message may have at most ${MAX_FILES} files.`);
+  const files = parts.filter(({ raw, url }) => raw !== undefined || url !== undefined);
+  if (files.length > MAX_FILES) throw new RequestMalformedError(`A message may have at most ${MAX_FILES} files.`);
   for (const part of parts) checkPart(part, accepts);
   checkIds({ ...message, tenant });
 }
 
 function checkPart(
   { text, raw, url, data, mediaType = '' }: Part,
-  { agent: { allowImages }, files = [] }: Pick<Checked, 'agent' | 'files'>,
+  { agent: { allowImages }, files = [] }: Pick<MessageCheck, 'agent' | 'files'>,
 ): void {
   if ([text, raw, url, data].every((content) => content === undefined))
     throw new RequestMalformedError('A part needs text, raw, url or data.');
@@ -236,9 +236,9 @@ function checkPart(
   );
 }
 
-function checkIds(given: { tenant: string } & Message): void {
+function checkIds(ids: { tenant: string } & Message): void {
   for (const name of ['messageId', 'contextId', 'taskId', 'tenant'] as const) {
-    if ((given[name]?.length ?? 0) > MAX_ID_LENGTH)
+    if ((ids[name]?.length ?? 0) > MAX_ID_LENGTH)
       throw new RequestMalformedError(`${name} must have at most ${MAX_ID_LENGTH} characters.`);
   }
 }
@@ -252,8 +252,7 @@ export function checkContext({ contextId }: Message, task: { id: string; context
 function readAnswer(task: ServedTask, message: Message): () => void {
   checkContext(message, task);
   if (isOver(task.state)) throw endedError(task.id);
-  if (!task.questions.areOpen)
-    throw new UnsupportedOperationError(`Task ${task.id} is running and has no open question.`);
+  if (!task.questions.areOpen) throw noQuestionError(task.id);
   const give = task.questions.read(message.parts);
   if (!give) throw new RequestMalformedError(task.questions.howTo);
   return () => {
@@ -262,11 +261,16 @@ function readAnswer(task: ServedTask, message: Message): () => void {
   };
 }
 
-function endedError(id: string): Error {
+export function endedError(id: string): Error {
   return new UnsupportedOperationError(`Task ${id} has ended; send a message without taskId.`);
 }
 
-function storedTask(task: Task): FoundTask {
+export function noQuestionError(id: string): Error {
+  return new UnsupportedOperationError(`Task ${id} is running and has no open question.`);
+}
+
+/** A task that no longer changes. */
+export function storedTask(task: Task): FoundTask {
   return {
     snapshot: () => task,
     async *watch() {

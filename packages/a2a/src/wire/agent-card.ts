@@ -7,7 +7,7 @@ interface AgentInterface {
   tenant?: string;
 }
 
-/** One thing that an agent says it can do. */
+/** A skill that an agent declares. */
 export interface AgentSkill {
   id: string;
   name: string;

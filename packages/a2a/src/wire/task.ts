@@ -50,10 +50,10 @@ export const taskStates = [
   'input-required',
   'auth-required',
 ] as const;
-/** How far a task is; some states end it, in others it waits for the caller. */
+/** The state of a task: some states end it, in others it waits for the caller. */
 export type TaskStateName = (typeof taskStates)[number];
 
-/** The state of a task, with what the agent said about it. */
+/** The state of a task, with the latest message of the agent. */
 export interface TaskStatus {
   state: TaskStateName;
   message?: Message;
