@@ -75,16 +75,15 @@ describe('pocket-agent "prompt"', () => {
     expect(stderr).toMatch(/Let me look\.\n→ pid/);
   });
 
-  test('a misspelt command is sent to the model with a hint', async () => {
-    const { stdout, stderr } = await scripted(['Yes?'], 'docter');
-    expect(stdout).toBe('Yes?\n');
-    expect(stderr).toContain('"docter" is not a command; it is sent to the model. Did you mean "doctor"?');
-    const withFile = await scripted(['No.'], 'serv', 'agent.json');
-    expect(withFile.stderr).toContain('"serv" is not a command; it is sent to the model. Did you mean "serve"?');
-    for (const prompt of [['--', 'tools'], ['--', 'docter'], ['serv as an example']]) {
-      const meant = await scripted(['Which?'], ...prompt);
-      expect(meant.stdout).toBe('Which?\n');
-      expect(meant.stderr).not.toContain('is not a command');
+  test('a misspelt command is refused, and no model is asked', async () => {
+    const { code, stderr } = await command([...SCRIPTED, 'docter'], { env: scriptedBy(providers) });
+    expect([code, providers.requests]).toEqual([2, []]);
+    expect(stderr).toContain(
+      'There is no command "docter". Did you mean "doctor"? Put a prompt that begins with this word after --.',
+    );
+    expect((await command(['serv', 'agent.json'])).stderr).toContain('Did you mean "serve"?');
+    for (const prompt of [['--', 'tools'], ['--', 'docter'], ['serv as an example'], ['Hello']]) {
+      expect((await scripted(['Which?'], ...prompt)).stdout).toBe('Which?\n');
     }
   });
 

@@ -25,6 +25,7 @@ export {
   PocketError,
   type PocketErrorCode,
   publicErrorText,
+  readableError,
   refusalReason,
   schemaIssuesText,
   schemaIssueTexts,

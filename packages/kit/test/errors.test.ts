@@ -41,3 +41,9 @@ test('instanceof knows a PocketError of another copy of the package, and subclas
   expect(new Error('late')).not.toBeInstanceOf(PocketError);
   expect(undefined).not.toBeInstanceOf(PocketError);
 });
+
+test('the text of an error whose causes form a circle ends', () => {
+  const error = new Error('again');
+  error.cause = error;
+  expect(errorText(error)).toBe('again');
+});

@@ -31,11 +31,12 @@ export class A2aServer {
     return this.#isClosed ? closedResponse(this.#agent.name) : service.fetch(request);
   };
 
-  /** Serves HTTP until `close()`. These options take precedence over those of the server. */
+  /** Serves HTTP until `close()`. Throws if the model cannot be used, such as without a key. These options take precedence over those of the server. */
   async listen(options: A2aListenOptions = {}): Promise<A2aListening> {
     listenOptions.check(options);
     this.#leaveAgent = this.#agent.closeTogether(this);
     this.#isClosed = false;
+    await this.#agent.languageModel();
     return (await this.#load()).listen(options);
   }
 

@@ -6,7 +6,8 @@ interface Help {
 }
 
 const sourceWithoutAgent = `      --mcp FILE       JSON with "mcpServers", as in Claude Desktop, Cursor and VS Code; may be repeated; --config is
-                       the same. Without --agent, --mcp and --tools, the built-in server is used
+                       the same. Relative paths in it begin in the working folder. Without --agent, --mcp and --tools,
+                       the built-in server is used
       --tools DIR      a folder of tools; may be repeated; web, github and notes are included
       --skills DIR     a skill (a folder with SKILL.md), or a folder of skills; may be repeated
       --default-capability NAME  read, write, create or delete: the capability of folder tools whose manifest does not
@@ -107,7 +108,7 @@ ARGS is a JSON object, or key=value pairs:
 Exit code 1 if the tool reports an error, 4 if the call is refused.
 
 Options:
-${source}${access}      --yes            approve the call
+${source}${access}      --yes            approve the call, and those that a served agent asks about
       --json           print the whole result as JSON
 `,
   },

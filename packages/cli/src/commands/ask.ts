@@ -33,6 +33,8 @@ export const askOptions = {
   file: { type: 'string', multiple: true },
 } as const;
 
+const PROMPT_ADVICE = 'Put a prompt that begins with this word after --.';
+
 type AskValues = ReturnType<typeof readArguments<typeof askOptions>>['values'];
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
@@ -41,7 +43,10 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const json = values.json ? new JsonEvents((line) => process.stdout.write(line)) : undefined;
   try {
     const first = tokens.find(({ kind }) => kind !== 'option');
-    if (first?.kind === 'positional') refuseCommand(first.value, args.toSpliced(first.index, 1));
+    if (first?.kind === 'positional') {
+      refuseCommand(first.value, args.toSpliced(first.index, 1));
+      refuseMisspelt(first.value);
+    }
     const request = await withOutput(await requiredAgentsMd(await readAgentRequest(values)), values.output);
     const words = positionals.filter((word) => word !== '-').join(' ');
     const isNeeded = words === '' || positionals.includes('-');
@@ -57,8 +62,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       process.stderr.write(`The prompt is missing.\n\n${usageOf('ask')}`);
       return exitCodes.usage;
     }
-    const word = first?.kind === 'positional' ? first.value : undefined;
-    await answer({ values, request, word, prompt, images, files, json, interrupts });
+    await answer({ values, request, prompt, images, files, json, interrupts });
     return exitCodes.answered;
   } catch (error) {
     json?.error(error, interrupts.exitCode ?? exitCodeOf(error));
@@ -72,8 +76,22 @@ function refuseCommand(word: string, others: readonly string[]): void {
   const line = [word, ...others].map((part) => (/\s/.test(part) ? JSON.stringify(part) : part)).join(' ');
   throw new PocketError(
     'CONFIG_INVALID',
-    `Put the command "${word}" before the options: ${program} ${line}\nPut a prompt that begins with this word after --.`,
+    `Put the command "${word}" before the options: ${program} ${line}\n${PROMPT_ADVICE}`,
   );
+}
+
+/** A misspelt command, too: a prompt in quotes is more than a word. */
+function refuseMisspelt(word: string): void {
+  const meant = /^[a-z-]+$/.test(word) && didYouMean(word, commandNames);
+  if (!meant) return;
+  throw new PocketError('CONFIG_INVALID', `There is no command "${word}".${meant} ${PROMPT_ADVICE}`);
+}
+
+/** The demo model follows rules, and fits an answer to a schema only by chance. */
+function refuseTypedDemo(model: string): void {
+  if (model !== 'demo') return;
+  const text = 'set ANTHROPIC_API_KEY, OPENAI_API_KEY or another key, or choose a model with --model.';
+  throw new PocketError('CONFIG_INVALID', `The demo model cannot answer by a schema: ${text}`);
 }
 
 /** A line of the prompt that would be a command in a chat. */
@@ -87,8 +105,6 @@ async function chatCommandIn(prompt: string): Promise<string | undefined> {
 interface Question {
   values: AskValues;
   request: AgentRequest;
-  /** The first argument, which may be a misspelt command; undefined after `--`. */
-  word: string | undefined;
   prompt: string;
   images: readonly Uint8Array[];
   files: readonly FileInput[];
@@ -96,7 +112,7 @@ interface Question {
   interrupts: Interrupts;
 }
 
-async function answer({ values, request, word, prompt, images, files, json, interrupts }: Question): Promise<void> {
+async function answer({ values, request, prompt, images, files, json, interrupts }: Question): Promise<void> {
   const { quiet, yes } = values;
   const { signal } = interrupts;
   const { isTTY } = process.stdout;
@@ -112,16 +128,15 @@ async function answer({ values, request, word, prompt, images, files, json, inte
   try {
     if (session !== undefined) await sessions.get();
     const chosen = await chooseModel(request.model);
+    if (isTyped) refuseTypedDemo(chosen.model);
     const { sources, problems, warnings } = await loadSources(request, {
       logger,
       signal,
       openMemory: () => sessions.memory(),
     });
     for (const line of [...problems, ...warnings]) tell(line);
-    const meant = word !== undefined && /^[a-z-]+$/.test(word) && didYouMean(word, commandNames);
     const chatCommand = await chatCommandIn(prompt);
     if (chatCommand) tell(`${chatCommand} is sent to the model: commands need a chat, in a terminal.`);
-    if (meant) tell(`"${word}" is not a command; it is sent to the model.${meant}`);
     tell(`model: ${chosen.model} (${chosen.because})`);
     if (!request.isBuiltIn && request.servers.size > 0) tell(`servers: ${[...request.servers.keys()].join(', ')}`);
     await using agent = makeAgent(request, {

@@ -16,7 +16,7 @@ import { type ScriptedCall, ScriptedModel } from 'pocket-agent/testing';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { type Approver, makeApprover } from '../questions/approver.ts';
+import { type Approver, askedBy, makeApprover } from '../questions/approver.ts';
 import { type AgentRequest, accessFlags, readAgentRequest, sourceFlags } from '../setup/agent-request.ts';
 import { builtinServer } from '../setup/servers.ts';
 import { closeFolders, loadSources } from '../setup/tool-sources.ts';
@@ -121,7 +121,7 @@ interface Search {
 
 /** Connects one server only. Its tools have the same names as in a run. */
 async function findSource(name: string, { request, approver, signal, logger, tell }: Search): Promise<ToolSource> {
-  const servers = new Map([['builtin', builtinServer()], ...request.servers]);
+  const servers = askedBy(new Map([['builtin', builtinServer()], ...request.servers]), approver);
   const entry = servers.get(name);
   const elicit = approver.elicit ? { elicitationHandler: approver.elicit } : {};
   const toolPrefix = request.servers.size > 1 ? 'always' : 'never';

@@ -50,7 +50,7 @@ export async function runCase(
     model: variant.model,
     sources,
     ...(evalCase.files.length > 0 ? { allowImages: true } : {}),
-    ...(approve ? { approver: { approve, elicit: undefined } } : {}),
+    ...(approve ? { approver: { approve, elicit: undefined, answersServers: true } } : {}),
     logger,
   });
   const toolCalls: string[] = [];

@@ -1,7 +1,7 @@
 // Makes the agent that the options and the agent file describe.
 import { isPocketError, type Logger, PocketError } from '@pocket-agent/kit';
 import { type LanguageModel, PocketAgent, type ToolSource, type TypedAgentOptions } from 'pocket-agent';
-import type { Approver } from '../questions/approver.ts';
+import { type Approver, askedBy } from '../questions/approver.ts';
 import type { AgentRequest } from './agent-request.ts';
 import { settingsFor } from './model-settings.ts';
 
@@ -10,7 +10,7 @@ export interface AgentParts {
   /** Tool folders and skills; closed with the agent. */
   sources: readonly ToolSource[];
   allowImages?: boolean;
-  approver?: Pick<Approver, 'approve' | 'elicit'>;
+  approver?: Pick<Approver, 'approve' | 'elicit' | 'answersServers'>;
   logger: Logger;
 }
 
@@ -19,10 +19,11 @@ const systemPrompt =
 
 /** Its answers are text, or values if the request has an output. */
 export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent<unknown> {
-  const { config, servers, exposure, access, limits, traceContent } = request;
+  const { config, exposure, access, limits, traceContent } = request;
   const { model, sources, approver, logger } = parts;
   const { modelSettings: _fromFile, allowImages: allowedByFile, ...rest } = config;
   const allowImages = parts.allowImages ?? allowedByFile;
+  const servers = parts.approver ? askedBy(request.servers, parts.approver) : request.servers;
   const modelSettings = typeof model === 'string' ? settingsFor(request, model) : undefined;
   const options: TypedAgentOptions<unknown> = {
     agentConfig: {

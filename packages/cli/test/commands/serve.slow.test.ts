@@ -87,6 +87,12 @@ async function argumentsOfTool(url: string): Promise<string[]> {
 }
 
 describe('pocket-agent serve', () => {
+  test.each(['--http', '--a2a'])('%s: a missing key ends the command before it listens', async (how) => {
+    const file = await folder.file('keyless.json', { llmModel: 'anthropic/claude-sonnet-5', name: 'Tester' });
+    const { code, stderr } = await folder.command(['serve', how, file]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('needs a key: set ANTHROPIC_API_KEY')]);
+  });
+
   test('serves an agent file over MCP on stdin and stdout', async () => {
     const client = await overStdio('serve', await agentFile(), '--files', 'application/pdf', '--files', 'audio/*');
     const { tools } = await client.listTools();

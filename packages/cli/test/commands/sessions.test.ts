@@ -136,6 +136,18 @@ describe('session files of earlier versions', () => {
     expect(await readdir(path)).toEqual(['trip.json.moved']);
   });
 
+  test('as version 0.1 wrote them continue with their tool calls and images', async () => {
+    const written = await readFile(new URL('../fixtures/golden/session-0.1.txt', import.meta.url), 'utf8');
+    const { command } = await oldData('written', { 'pic ture.json': written });
+    providers.script('Four.');
+    const continued = await command(...args('--session', 'pic ture', 'And 2 + 2?'));
+    expect(continued.stdout).toBe('Four.\n');
+    const sent = JSON.stringify(providers.lastBody.at('messages').value);
+    for (const part of ['image_url', '1 + 1 = 2', 'And 2 + 2?']) expect(sent).toContain(part);
+    const exported = JSON.parse((await command('sessions', 'export', 'pic ture')).stdout);
+    expect(exported.messages.slice(0, 4)).toEqual(JSON.parse(written).messages);
+  });
+
   test('that cannot be read are listed, stay unchanged, and their names are refused', async () => {
     const files = {
       'broken.json': '{"format":1,',

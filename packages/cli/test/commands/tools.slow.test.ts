@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { SEED_MANIFEST, SEED_TOOLS } from '../../../tool-folder/test/fixtures/seed-manifest.ts';
 import { chatCommands } from '../../src/chat/chat-commands.ts';
 import type { ChatState } from '../../src/chat/chat-state.ts';
-import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from '../fixtures/command.ts';
+import { CommandFolder, commandLine, oddServer, started, stdioServer, toolsFolder } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
 const command = folder.command.bind(folder);
@@ -327,6 +327,23 @@ describe('pocket-agent call', () => {
     expect(unapproved).toMatchObject({ code: 4, stderr: expect.stringContaining('no approver; --yes allows it') });
     expect((await command(['call', '--mcp', file, '--yes', 'one', 'pid'])).stdout).toMatch(/^\d+\n$/);
     expect((await command(['call', '--mcp', file, '--confirm', 'never', 'one', 'pid'])).code).toBe(0);
+  });
+
+  test('--yes also approves what the agent of a server asks about', async () => {
+    const served = await folder.file('asking.json', {
+      agentConfig: { llmModel: 'demo', name: 'Counting' },
+      tools: [toolsFolder],
+      access: { confirm: 'always' },
+    });
+    const [program = '', ...args] = commandLine;
+    const entry = { command: program, args: [...args, 'serve', served], env: folder.env, waitMs: 60_000 };
+    const file = await folder.servers('nested.json', { nested: entry });
+    const call = ['call', '--mcp', file, 'nested', 'Counting-message', 'message=count text=banana'];
+    expect((await command([...call, '--yes'])).stdout).toContain('\n11\n');
+    // here nothing but the call of the script is approved
+    expect((await command([...call, '--confirm', 'never'])).stdout).toContain(
+      '"count" was not called: it needs approval',
+    );
   });
 
   test('access rules and audit apply as in a run', async () => {

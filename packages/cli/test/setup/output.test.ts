@@ -54,6 +54,12 @@ test('with --json the answer has the value', async () => {
   expect(lines.filter(({ type }) => type === 'output_delta').at(-1)).toMatchObject({ data: { value: zurich } });
 });
 
+test('the demo model is refused, because it follows rules', async () => {
+  const { code, stderr } = await folder.command(['--output', schemaFile, 'How warm?']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('The demo model cannot answer by a schema: set ANTHROPIC_API_KEY, ');
+});
+
 test('the output of an agent file does the same', async () => {
   const agent = await folder.file('typed.json', { llmModel: 'openai-compatible/x', output: schema });
   providers.script(answer());

@@ -74,10 +74,17 @@ export function configError(message: string, cause?: unknown): PocketError {
   return new PocketError('CONFIG_INVALID', message, { cause });
 }
 
+/** Causes can form a circle. */
+const MAX_CAUSES = 100;
+
 /** Also true for errors of another copy of this package in the same process. */
 export function isPocketError(error: unknown, code?: PocketErrorCode): error is PocketError {
-  if (!(error instanceof Error) || error.name !== 'PocketError' || !('code' in error)) return false;
-  return code === undefined || error.code === code;
+  try {
+    if (!(error instanceof Error) || error.name !== 'PocketError' || !('code' in error)) return false;
+    return code === undefined || error.code === code;
+  } catch {
+    return false; // a proxy that throws
+  }
 }
 
 /** The message of any thrown value with its root cause ("fetch failed: connect ECONNREFUSED …"), secrets redacted. */
@@ -85,8 +92,27 @@ export function errorText(error: unknown): string {
   return redactErrorText(fullText(error));
 }
 
+/** What foreign code threw, or an error in its place if it cannot be read: a revoked proxy throws at every look. */
+export function readableError(thrown: unknown): unknown {
+  try {
+    const { name, message } = Object(thrown);
+    if (!(thrown instanceof Error) || (typeof name === 'string' && typeof message === 'string')) return thrown;
+  } catch {
+    // not even its name can be read
+  }
+  return new Error(errorText(thrown));
+}
+
+/** Never throws, even for values that cannot be converted to a string, such as an object without a prototype. */
 function fullText(error: unknown): string {
-  if (!(error instanceof Error)) return plainText(error);
+  try {
+    return error instanceof Error ? textWithCause(error) : String(error);
+  } catch {
+    return 'a thrown value that cannot be shown as text';
+  }
+}
+
+function textWithCause(error: Error): string {
   if (error instanceof CodedError || isPocketError(error)) return error.message; // already names its cause
   const message = ownMessage(error);
   const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
@@ -111,15 +137,6 @@ export function schemaIssueTexts(issues: readonly SchemaIssue[]): string[] {
     const place = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
     return place ? `${place}: ${message}` : message;
   });
-}
-
-/** Never throws, even for values that cannot be converted to a string, such as an object without a prototype. */
-function plainText(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    return 'a thrown value that cannot be shown as text';
-  }
 }
 
 /** Shorter credentials may be part of ordinary words, so they are not redacted. */
@@ -175,12 +192,14 @@ export function publicErrorText(error: unknown, what = 'The agent'): string {
 }
 
 function rootMessage(error: Error): string {
-  return error.cause instanceof Error ? rootMessage(error.cause) : ownMessage(error);
+  let root = error;
+  for (let depth = 0; root.cause instanceof Error && depth < MAX_CAUSES; depth++) root = root.cause;
+  return ownMessage(root);
 }
 
 /** Node throws an AggregateError without a message when every address of a host refuses the connection. */
 function ownMessage(error: Error): string {
   return error instanceof AggregateError && error.message === ''
     ? error.errors.map(fullText).join(', ')
-    : error.message;
+    : String(error.message);
 }

@@ -122,6 +122,7 @@ function childError(child: FailedChild, error: unknown): PocketError {
 }
 
 function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): string {
+  const folder = cwd ?? process.cwd();
   if (isPocketError(error, 'TIMEOUT')) {
     return `it did not answer within ${timeoutMs} ms ("connectTimeoutMs" of its entry). It must answer with MCP messages on stdout; other text is ignored`;
   }
@@ -129,7 +130,7 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
     isPocketError(error, 'MCP_CONNECT_FAILED') ||
     (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed);
   if (isOver) {
-    return 'it ended or closed its output before it answered as an MCP server. Run the command in a terminal to see why';
+    return `it ended or closed its output before it answered as an MCP server. Run the command in ${folder} to see why`;
   }
   // for a missing folder Node reports that the program is missing
   if (cwd && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) {
@@ -141,7 +142,7 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
     return `"${entry.command}" is not a program (ENOENT). Put its arguments into "args": ${apart}`;
   }
   if (isMissing(error)) {
-    const place = /[\\/]/.test(entry.command) ? 'at this path' : 'in the PATH';
+    const place = /[\\/]/.test(entry.command) ? `at this path, seen from ${folder}` : 'in the PATH';
     return `there is no program "${entry.command}" ${place} (ENOENT). Install it, or set "command" to its full path`;
   }
   return errorText(error);

@@ -5,7 +5,16 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
-import { abortable, backoffMs, delay, errorText, onAbort, PocketError, redactError } from '@pocket-agent/kit';
+import {
+  abortable,
+  backoffMs,
+  delay,
+  errorText,
+  onAbort,
+  PocketError,
+  readableError,
+  redactError,
+} from '@pocket-agent/kit';
 import { adviceAfterRejection, modelName } from '../providers/model-names.ts';
 import { inModelSpan, type TracedModelCall } from '../tracing/model-span.ts';
 import { tagPart, untagPart } from './account-parts.ts';
@@ -85,8 +94,9 @@ async function askModel(call: ModelCall): Promise<ModelResponse> {
         return withTaggedParts(withGroundedSearch(response, request), call.model);
       await call.onFailedAnswer?.(response);
       throw Object.assign(new Error(MALFORMED_CALL), { isRetryable: true });
-    } catch (error) {
+    } catch (thrown) {
       call.signal.throwIfAborted();
+      const error = readableError(thrown);
       const leftOut = shown.any ? undefined : learnFromRejection({ model: call.model, error, request });
       if (leftOut !== undefined && rejections++ < MAX_REJECTIONS) {
         call.onRejection?.(leftOut, providerErrorText(error));

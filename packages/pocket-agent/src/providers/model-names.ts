@@ -1,6 +1,6 @@
 // Model names such as "anthropic/claude-sonnet-5", and the AI SDK models they stand for.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { closest, configError, PocketError } from '@pocket-agent/kit';
+import { closest, configError, PocketError, printable } from '@pocket-agent/kit';
 import { createModel } from './provider-models.ts';
 import { installCommand, installedPrefixes } from './provider-package.ts';
 import { type ModelSettings, modelSettings, readProviderOptions } from './provider-settings.ts';
@@ -9,6 +9,7 @@ import { knownProviders, providerByPrefix } from './provider-table.ts';
 /** A model object of AI SDK 7; wrap one to change what every call sends or returns. */
 export type LanguageModel = LanguageModelV4;
 
+const MAX_SHOWN_NAME = 200;
 /** The demo model, which needs no key. */
 const DEMO = 'demo';
 
@@ -31,9 +32,10 @@ export async function resolveModel(
   modelSettings.check(settings, where);
   if (model === DEMO) return (await import('../demo/model.ts')).createDemoModel();
   const { provider, modelId } = findProvider(model);
-  const options = readProviderOptions(provider, { model, settings, where });
-  const found = await createModel({ model, modelId, provider, options });
-  checkModelObject(found, `Model "${model}"`);
+  const shown = shownName(model);
+  const options = readProviderOptions(provider, { model: shown, settings, where });
+  const found = await createModel({ model: shown, modelId, provider, options });
+  checkModelObject(found, `Model "${shown}"`);
   return found;
 }
 
@@ -73,8 +75,13 @@ export function providerOf(model: string): string | undefined {
 function findProvider(model: string) {
   const modelId = model.slice(model.indexOf('/') + 1);
   const provider = providerByPrefix(providerOf(model));
-  if (!provider || !modelId) throw unknownModel(model);
+  if (!provider || !modelId) throw unknownModel(shownName(model));
   return { provider, modelId };
+}
+
+/** For errors: the name may come from anywhere. */
+function shownName(model: string): string {
+  return printable(model, MAX_SHOWN_NAME);
 }
 
 function unknownModel(model: string): PocketError {

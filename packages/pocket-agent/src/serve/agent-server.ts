@@ -46,13 +46,15 @@ export class AgentServer {
 
   /** Speaks MCP on stdin and stdout until the client disconnects or the process is stopped; then closes the agent. */
   async serveStdio(): Promise<void> {
+    await this.#agent.languageModel?.();
     await (await this.#load()).serveStdio();
   }
 
-  /** Serves HTTP until `close()`. These options take precedence over those of `asMcpServer()`. */
+  /** Serves HTTP until `close()`. Throws if the model cannot be used, such as without a key. These options take precedence over those of `asMcpServer()`. */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
     this.#leaveAgent = this.#agent.closeTogether(this);
     this.#isClosed = false;
+    await this.#agent.languageModel?.();
     return (await this.#load()).listen(options);
   }
 

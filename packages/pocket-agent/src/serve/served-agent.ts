@@ -17,6 +17,8 @@ export interface ServedAgent {
   readonly messages?: readonly unknown[];
   /** Needed for the option `conversations`. */
   continueConversation?(log: ConversationLog): Promise<void>;
+  /** Finds its model, so that a missing key is known before the first request. */
+  languageModel?(): Promise<unknown>;
   run(input: string | UserInput, options: RunOptions): Promise<unknown>;
   /** An agent like this one with a conversation of its own. */
   fork(): ServedAgent;

@@ -1,7 +1,16 @@
 // The tool calls of one step, in parallel. Each passes preToolCall, policy, approval and budget, runs, passes the result
 // hooks, and is recorded. Each has exactly one result.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { abortable, deepCopy, errorText, isPocketError, nextTurn, PocketError, within } from '@pocket-agent/kit';
+import {
+  abortable,
+  deepCopy,
+  errorText,
+  isPocketError,
+  nextTurn,
+  PocketError,
+  readableError,
+  within,
+} from '@pocket-agent/kit';
 import { isRepeatable } from '../access/capabilities.ts';
 import { type CallResults, outcomeUnknown, type ToolCall, type ToolResult } from '../base/tool-call.ts';
 import { whileAsking } from '../run/run-context.ts';
@@ -279,6 +288,7 @@ function looksLikeBadArguments(text: string, entry: ToolEntry | undefined): bool
   );
 }
 
-function asError(error: unknown): Error {
+function asError(thrown: unknown): Error {
+  const error = readableError(thrown);
   return error instanceof Error ? error : new Error(errorText(error));
 }

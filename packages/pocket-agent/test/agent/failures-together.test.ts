@@ -189,3 +189,46 @@ describe('two failures at once', () => {
     await expect(agent.run('Again.')).rejects.toThrow('the disk failed');
   });
 });
+
+describe.each([
+  [
+    'a revoked proxy',
+    () => {
+      const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+      revoke();
+      return proxy;
+    },
+  ],
+  [
+    'a proxy whose traps throw',
+    () => {
+      const get = () => {
+        throw new Error('trap');
+      };
+      return new Proxy({}, { get });
+    },
+  ],
+  ['an error whose message is a symbol', () => Object.assign(new Error('x'), { message: Symbol('x') })],
+])('%s', (_what, make) => {
+  const thrower = () => {
+    throw make();
+  };
+
+  test('thrown by a tool is its result', async () => {
+    const llmModel = new ScriptedModel([calls('break'), 'Done.']);
+    const broken = tool({ name: 'break', description: 'Breaks', run: thrower });
+    await using agent = new PocketAgent({ llmModel, tools: [broken], logger: silent });
+    expect(await agent.run('Work.')).toBe('Done.');
+    expect(JSON.stringify(llmModel.calls.at(-1)?.prompt.at(-1))).toMatch(
+      /thrown value that cannot be shown|Symbol\(x\)/,
+    );
+  });
+
+  test('thrown by a model is MODEL_FAILED', async () => {
+    await using agent = new PocketAgent({ llmModel: new ScriptedModel([thrower]), logger: silent });
+    await expect(agent.run('Work.')).rejects.toMatchObject({
+      code: 'MODEL_FAILED',
+      message: expect.stringMatching(/thrown value that cannot be shown|Symbol\(x\)/),
+    });
+  });
+});

@@ -1,6 +1,6 @@
 // Errors of a model given by name: they contain that name and say what to do.
 import { type AddressInfo, createServer } from 'node:net';
-import { PocketAgent, Router, resolveModel } from 'pocket-agent';
+import { PocketAgent, PocketError, Router, resolveModel } from 'pocket-agent';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { silent } from '../helpers.ts';
 
@@ -85,6 +85,12 @@ test('a base URL without http:// in the settings is refused with the name of the
 
 test('a misspelt "demo" gets a suggestion', async () => {
   await expect(resolveModel('dmeo')).rejects.toThrow('Unknown model "dmeo". Did you mean "demo"?');
+});
+
+test.each(['', 'openai/', 'amazon-bedrock/'])('errors show the beginning of a very long name: %s…', async (prefix) => {
+  const error = await resolveModel(`${prefix}${'x'.repeat(100_000)}`).catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(PocketError);
+  expect(error.message.length).toBeLessThan(2_000);
 });
 
 test('an unknown setting is refused wherever the model is resolved', async () => {

@@ -311,6 +311,15 @@ describe('the HTTP endpoint', () => {
     expect(await send(url, { authorization: 'Bearer right' })).toMatchObject({ status: 200 });
   });
 
+  test('a missing key is known before the server listens', async () => {
+    vi.stubEnv('ANTHROPIC_API_KEY', '');
+    cleanUps.push(async () => vi.unstubAllEnvs());
+    await using agent = new PocketAgent({ llmModel: 'anthropic/claude-sonnet-5', logger: silent });
+    const text = 'Model "anthropic/claude-sonnet-5" needs a key: set ANTHROPIC_API_KEY';
+    await expect(agent.asMcpServer().listen()).rejects.toThrow(text);
+    await expect(agent.asMcpServer().serveStdio()).rejects.toThrow(text);
+  });
+
   test('refuses an empty token as a configuration error', async () => {
     const { agent } = scriptedAgent([]);
     const server = agent.asMcpServer();
@@ -416,7 +425,8 @@ describe('the HTTP endpoint', () => {
 
   test('ends an unused session; one that works or listens stays open', async () => {
     const { script, asked, stopped } = endlessModel();
-    const { url } = await serve(script, { sessionIdleMs: 100 });
+    const sessionIdleMs = 100 * Number(process.env.TEST_PATIENCE ?? 1);
+    const { url } = await serve(script, { sessionIdleMs });
     const busy = await client('SDK v1', url);
     const said = busy.say('think').catch(() => 'ended');
     await asked;
@@ -424,7 +434,7 @@ describe('the HTTP endpoint', () => {
     const idle = sessionOf(opened.headers);
     const ask = async () => (await send(url, { ...idle, accept: 'nothing' }, { method: 'GET' })).status;
     // asking uses the session, so it must be left alone for longer than it may be idle
-    await expect.poll(ask, { interval: 450 }).toBe(404);
+    await expect.poll(ask, { interval: 4.5 * sessionIdleMs }).toBe(404);
     expect(await busy.toolNames()).toEqual(['Tester-message']);
     await busy.close();
     await stopped;
