@@ -1,6 +1,6 @@
 // Starts a server process and connects to it: finds out its protocol era, and explains failures.
 import { statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import {
   type ConnectOptions,
   isSpecType,
@@ -142,7 +142,8 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
     return `"${entry.command}" is not a program (ENOENT). Put its arguments into "args": ${apart}`;
   }
   if (isMissing(error)) {
-    const place = /[\\/]/.test(entry.command) ? `at this path, seen from ${folder}` : 'in the PATH';
+    const path = isAbsolute(entry.command) ? 'at this path' : `in ${folder}`;
+    const place = /[\\/]/.test(entry.command) ? path : 'in the PATH';
     return `there is no program "${entry.command}" ${place} (ENOENT). Install it, or set "command" to its full path`;
   }
   return errorText(error);

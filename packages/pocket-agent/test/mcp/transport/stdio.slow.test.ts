@@ -26,6 +26,7 @@ describe('a stdio server', () => {
   test.each([
     ['no-such-program', 'in the PATH'],
     ['/no/such/folder/no-such-program', 'at this path'],
+    ['./no-such-program', `in ${process.cwd()}`],
   ])('whose program %s does not exist is reported with where it was searched', async (command, place) => {
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { command } } } });
     expect(await client.listTools()).toEqual([]);
