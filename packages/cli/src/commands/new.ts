@@ -1,7 +1,6 @@
 // The command `pocket-agent new`: creates a project with an agent, a tool folder, tests and a Dockerfile.
 import { PocketError } from '@pocket-agent/kit';
 import { readArguments } from '../command-line/arguments.ts';
-import { isNpmStart } from '../command-line/help.ts';
 import { templateNamed } from '../project/templates.ts';
 import { writeProject } from '../project/write-project.ts';
 
@@ -14,7 +13,7 @@ export async function command(args: readonly string[]): Promise<number> {
     throw new PocketError('CONFIG_INVALID', 'Give one name: pocket-agent new NAME');
   }
   const template = templateNamed(values.template ?? DEFAULT_TEMPLATE);
-  const path = await writeProject({ name, template, directory: workingFolder(), tarballs: values.tarballs });
+  const path = await writeProject({ name, template, directory: process.cwd(), tarballs: values.tarballs });
   process.stdout.write(`${path}\n`);
   process.stderr.write(`Try it, with Node 24 or newer:
   cd ${name} && npm install && npm test
@@ -22,9 +21,4 @@ export async function command(args: readonly string[]): Promise<number> {
 README.md of the project says how to use a real model and how to deploy it.
 `);
   return 0;
-}
-
-/** npm runs scripts in the root of the checkout; INIT_CWD is the folder of the user. */
-function workingFolder(): string {
-  return (isNpmStart && process.env.INIT_CWD) || process.cwd();
 }

@@ -167,4 +167,12 @@ describe('pocket-agent new', () => {
     const { stdout } = await folder.spawned(['new', 'corner-shop', '--tarballs', 'tarballs'], { cwd: root, env });
     expect(stdout).toBe(`${join(cwd, 'corner-shop')}\n`);
   });
+
+  test('reads files of the folder of the user when npm start runs in the checkout', async () => {
+    const cwd = await workingFolder(folder);
+    await writeFile(join(cwd, 'off.json'), JSON.stringify({ mcpServers: { off: { command: 'x', disabled: true } } }));
+    const env = { npm_lifecycle_event: 'start', INIT_CWD: cwd };
+    const { stderr } = await folder.spawned(['tools', '--mcp', './off.json'], { cwd: root, env });
+    expect(stderr).not.toContain('There is no file');
+  });
 });
