@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -173,6 +173,6 @@ describe('pocket-agent new', () => {
     await writeFile(join(cwd, 'off.json'), JSON.stringify({ mcpServers: { off: { command: 'x', disabled: true } } }));
     const env = { npm_lifecycle_event: 'start', INIT_CWD: cwd };
     const { stderr } = await folder.spawned(['tools', '--mcp', './off.json'], { cwd: root, env });
-    expect(stderr).not.toContain('There is no file');
+    expect(stderr).toBe('No servers and no tool folders.\n');
   });
 });
