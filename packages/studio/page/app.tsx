@@ -21,7 +21,7 @@ export function App(): VNode {
   if (connection === 'refused') return <Refused />;
   return (
     <div class="frame">
-      <Navigation view={view} />
+      <Navigation view={view} place={rest[0]} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
       <main tabIndex={0}>
         {connection === 'reconnecting' && (

@@ -12,7 +12,7 @@ const views = [
   ['cost', 'Cost'],
 ] as const;
 
-export function Navigation({ view }: { view: string }): VNode {
+export function Navigation({ view, place }: { view: string; place: string | undefined }): VNode {
   const { questions, hasDurableRuns, hasGateways } = useKnown();
   const shown = [
     ...views,
@@ -37,12 +37,13 @@ export function Navigation({ view }: { view: string }): VNode {
           </li>
         ))}
       </ul>
-      <Conversations />
+      <Conversations shown={(view || 'chat') === 'chat' ? place : undefined} />
     </nav>
   );
 }
 
-export function Conversations(): VNode {
+/** `shown`: the id of the conversation that the page shows. */
+export function Conversations({ shown }: { shown?: string | undefined }): VNode {
   const { chats } = useKnown();
   const [words, setWords] = useState('');
   const found = [...chats.values()]
@@ -61,7 +62,7 @@ export function Conversations(): VNode {
       <ul>
         {found.map(({ info }) => (
           <li key={info.id}>
-            <a href={address('chat', info.id)}>
+            <a href={address('chat', info.id)} aria-current={info.id === shown ? 'page' : undefined}>
               {info.isRunning && <span class="running" title="at work" />}
               {info.title}
             </a>

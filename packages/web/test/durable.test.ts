@@ -1,61 +1,22 @@
 // Durable runs behind `useChat`, read by the chat of the AI SDK itself: the server may restart at any time.
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openRuns, type Runs } from '@pocket-agent/runs';
 import { type ChatHandlerOptions, chatHandler, type WebHandler } from '@pocket-agent/web';
 import type { UIMessage } from 'ai';
 import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
-import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import { booking, bookingScript, requestedSchema } from './asker.ts';
+import { eraser, modelOf, newUrl, type Prompt, type Script, type Server, startServer } from './durable-server.ts';
 import { answerQuestion, authorize, lastParts, lastText, openPage } from './page.ts';
 
-type Prompt = { prompt: readonly { role: string }[] };
-type Script = readonly (string | ScriptedAnswer | ((asked: Prompt) => string))[];
-
-/** A model that answers by the number of its answers so far, so that it goes on in any process. */
-function modelOf(script: Script): ScriptedModel {
-  const next = (asked: Prompt) => {
-    const answer = script[asked.prompt.filter(({ role }) => role === 'assistant').length] ?? 'no more answers';
-    return typeof answer === 'function' ? answer(asked) : answer;
-  };
-  return new ScriptedModel(Array.from({ length: 100 }, () => next));
-}
-
 const counting = ({ prompt }: Prompt) => `${prompt.length} messages`;
-const newUrl = () => `sqlite:${join(mkdtempSync(join(tmpdir(), 'web-runs-')), 'runs.db')}`;
-
-interface Server {
-  handler: WebHandler;
-  runs: Runs;
-  stop(): Promise<void>;
-}
-
 /** A process of a server with the runs in a database. */
-async function start(
+function start(
   url: string,
   script: Script,
   { options = {}, web = {} }: { options?: Partial<PocketAgentOptions>; web?: Partial<ChatHandlerOptions> } = {},
 ): Promise<Server> {
-  const make = () => new PocketAgent({ name: 'Helper', llmModel: modelOf(script), logger: silent, ...options });
-  const runs = await openRuns({ url, agents: { helper: make }, logger: silent });
-  const agent = make();
-  let stopped: Promise<void> | undefined;
-  const stop = () => {
-    stopped ??= agent.close().then(() => runs.close({ graceMs: 0 }));
-    return stopped;
-  };
-  onTestFinished(stop);
-  return { handler: chatHandler(agent, { authorize, durable: { runs, agent: 'helper' }, ...web }), runs, stop };
-}
-
-function eraser() {
-  const erased: unknown[] = [];
-  const erase = tool({ name: 'erase', description: 'Erases', run: ({ id }) => `erased ${erased.push(id)}` });
-  const script: Script = [{ toolCalls: [{ name: 'erase', arguments: { id: 7 } }] }, 'It is gone.'];
-  return { erased, script, options: { tools: [erase], access: { confirm: 'destructive' as const } } };
+  return startServer(url, script, options, (agent, durable) => chatHandler(agent, { authorize, durable, ...web }));
 }
 
 const get = (handler: WebHandler, path: string, user = 'ada', method = 'GET') =>

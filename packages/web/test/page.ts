@@ -73,7 +73,9 @@ export function cut(
         return;
       }
       if (waiting.length === 0) {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch(() => {
+          throw error;
+        });
         if (done) {
           controller.close();
           return;

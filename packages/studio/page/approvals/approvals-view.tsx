@@ -17,10 +17,10 @@ export function ApprovalsView(): VNode {
           </span>
         </p>
       )}
-      <ul class="plain">
+      <ul class="plain inbox">
         {[...questions.values()].map((question) => (
           <li key={question.id}>
-            <p>
+            <p class="note">
               <Origin question={question} title={chats.get(question.chatId)?.info.title} />
             </p>
             {question.kind === 'form' ? <FormCard question={question} /> : <QuestionCard question={question} />}

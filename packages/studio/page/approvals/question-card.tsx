@@ -51,6 +51,7 @@ export function QuestionCard({ question }: { question: ApprovalQuestion }): VNod
           onInput={(event) => setEdited(event.currentTarget.value)}
         />
       )}
+      {edited !== undefined && <Changes from={question.arguments} to={edited} />}
       <div class="actions">
         <button type="button" disabled={isBusy} onClick={allow}>
           {edited === undefined ? 'Allow' : 'Allow with these arguments'}
@@ -65,7 +66,7 @@ export function QuestionCard({ question }: { question: ApprovalQuestion }): VNod
         >
           {edited === undefined ? 'Edit…' : 'Do not edit'}
         </button>
-        <label>
+        <label class="check">
           <input
             type="checkbox"
             checked={isRemembered}
@@ -81,6 +82,29 @@ export function QuestionCard({ question }: { question: ApprovalQuestion }): VNod
         </p>
       )}
     </section>
+  );
+}
+
+/** The arguments that an edit changes; nothing while it is not JSON. */
+function Changes({ from, to }: { from: Record<string, unknown>; to: string }): VNode | null {
+  let edited: Record<string, unknown>;
+  try {
+    edited = readArguments(to);
+  } catch {
+    return null; // the button says what is wrong
+  }
+  const changed = [...new Set([...Object.keys(from), ...Object.keys(edited)])]
+    .map((name) => ({ name, before: JSON.stringify(from[name]), after: JSON.stringify(edited[name]) }))
+    .filter(({ before, after }) => before !== after);
+  if (changed.length === 0) return <p class="note">No argument is changed yet.</p>;
+  return (
+    <ul class="plain changes" aria-label="Changed arguments">
+      {changed.map(({ name, before, after }) => (
+        <li key={name}>
+          {name} {before !== undefined && <del>{before}</del>} {after !== undefined && <ins>{after}</ins>}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -63,6 +63,7 @@ function Settings({ chat }: { chat: ChatInfo }): VNode {
         <input
           aria-label="Model"
           value={model}
+          size={Math.min(36, Math.max(12, model.length))}
           spellcheck={false}
           onInput={(event) => setModel(event.currentTarget.value)}
           onBlur={() => model !== chat.model && change({ model })}

@@ -23,6 +23,7 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
   const connection = useConnection();
   const { error, isBusy, act } = useAction();
   const [draft, setDraft] = useState('');
+  const field = useRef<HTMLTextAreaElement>(null);
   const [files, setFiles] = useState<readonly SentFile[]>([]);
   const agentName = chat?.info.agent ?? (agent || known.agents[0]?.name || '');
   const run = chat?.lastRunId === undefined ? undefined : known.runs.get(chat.lastRunId);
@@ -64,7 +65,13 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
         {chat && chat.items.length > 0 ? (
           <Items chat={chat} onEdit={branch} />
         ) : (
-          <Welcome agentName={agentName} onPick={setDraft} />
+          <Welcome
+            agentName={agentName}
+            onPick={(text) => {
+              setDraft(text);
+              field.current?.focus();
+            }}
+          />
         )}
         {error && (
           <p class="problem" role="alert">
@@ -72,6 +79,7 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
           </p>
         )}
         <Composer
+          field={field}
           draft={draft}
           onDraft={setDraft}
           files={files}
@@ -118,6 +126,7 @@ function Items({
   const [count, setCount] = useState(SHOWN_ITEMS);
   const tools = useMemo(() => toolsOf(runs.values(), chat.info.id), [runs, chat.info.id]);
   const asked = new Map(approvals(questions).map((question) => [question.toolCallId, question]));
+  const isAsked = [...questions.values()].some(({ chatId }) => chatId === chat.info.id);
   const earlier = Math.max(0, chat.items.length - count);
   const last = chat.items.at(-1);
   const finished = last?.kind === 'answer' && !last.isStreaming ? last.text : '';
@@ -151,7 +160,7 @@ function Items({
         {formsOf(questions, chat.info.id).map((form) => (
           <FormCard key={form.id} question={form} />
         ))}
-        {chat.info.isRunning && <p class="working">working…</p>}
+        {chat.info.isRunning && <p class="working">{isAsked ? 'Waiting for your answer.' : 'Working…'}</p>}
       </div>
       <p class="hidden" aria-live="polite">
         {finished}

@@ -1,5 +1,5 @@
 // The field for the next message.
-import type { VNode } from 'preact';
+import type { RefObject, VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { SentFile } from '../../src/wire/wire.ts';
 import { useAction } from '../parts/hooks.ts';
@@ -7,6 +7,7 @@ import { FileList } from './file-list.tsx';
 import { readFiles } from './files.ts';
 
 interface ComposerProps {
+  field: RefObject<HTMLTextAreaElement | null>;
   draft: string;
   onDraft(text: string): void;
   files: readonly SentFile[];
@@ -20,15 +21,14 @@ interface ComposerProps {
 }
 
 export function Composer(props: ComposerProps): VNode {
-  const { draft, onDraft, files, onFiles, isRunning, isBusy, onSend, onStop, lastText } = props;
-  const field = useRef<HTMLTextAreaElement>(null);
+  const { field, draft, onDraft, files, onFiles, isRunning, isBusy, onSend, onStop, lastText } = props;
   const picker = useRef<HTMLInputElement>(null);
   const { error, act } = useAction();
   const canSend = (draft.trim() !== '' || files.length > 0) && !isRunning && !isBusy;
   const add = (given: globalThis.FileList | null | undefined) => {
     if (given && given.length > 0) act(async () => onFiles([...files, ...(await readFiles(given))]));
   };
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => field.current?.focus(), [field]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === 'Escape' && isRunning) onStop();
@@ -62,45 +62,53 @@ export function Composer(props: ComposerProps): VNode {
           {error}
         </p>
       )}
-      <textarea
-        ref={field}
-        aria-label="Message"
-        placeholder="Message… (Enter sends, Shift+Enter begins a line)"
-        rows={Math.min(8, draft.split('\n').length + 1)}
-        value={draft}
-        onInput={(event) => onDraft(event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-        onPaste={(event) => add(event.clipboardData?.files)}
-      />
-      <input
-        ref={picker}
-        type="file"
-        multiple
-        hidden
-        aria-label="Files"
-        onChange={(event) => {
-          add(event.currentTarget.files);
-          event.currentTarget.value = '';
-        }}
-      />
-      <button
-        type="button"
-        class="quiet add-files"
-        aria-label="Add files"
-        title="Add files"
-        onClick={() => picker.current?.click()}
-      >
-        +
-      </button>
-      {isRunning ? (
-        <button type="button" class="stop" onClick={onStop}>
-          Stop
-        </button>
-      ) : (
-        <button type="submit" disabled={!canSend}>
-          Send
-        </button>
-      )}
+      <div class="composer-box">
+        <textarea
+          ref={field}
+          aria-label="Message"
+          placeholder="Message…"
+          rows={Math.min(8, draft.split('\n').length)}
+          value={draft}
+          onInput={(event) => onDraft(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+          onPaste={(event) => add(event.clipboardData?.files)}
+        />
+        <div class="composer-bar">
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files"
+            onChange={(event) => {
+              add(event.currentTarget.files);
+              event.currentTarget.value = '';
+            }}
+          />
+          <button
+            type="button"
+            class="quiet add-files"
+            aria-label="Add files"
+            title="Add files"
+            onClick={() => picker.current?.click()}
+          >
+            +
+          </button>
+          <span class="keys">
+            <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> begins a line, <kbd>Ctrl</kbd> <kbd>K</kbd> goes
+            anywhere
+          </span>
+          {isRunning ? (
+            <button type="button" class="stop" onClick={onStop}>
+              Stop
+            </button>
+          ) : (
+            <button type="submit" disabled={!canSend}>
+              Send
+            </button>
+          )}
+        </div>
+      </div>
     </form>
   );
 }

@@ -21,8 +21,11 @@ export function ToolCallView({ tool, question, answer }: ToolCallProps): VNode {
     <details class="tool">
       <summary>
         <span class="tool-name">{tool.name}</span>{' '}
-        <span class="soft tool-arguments">{shortArguments(tool.arguments)}</span> <ToolStatus tool={tool} />{' '}
-        {answer && <span class="soft">{answer}</span>}
+        <span class="soft tool-arguments">{shortArguments(tool.arguments)}</span>{' '}
+        <span class="tool-status">
+          {answer && <span class="soft">{answer} · </span>}
+          <ToolStatus tool={tool} />
+        </span>
       </summary>
       <h4>Arguments</h4>
       <JsonTree value={tool.arguments} />
@@ -47,6 +50,8 @@ function ToolStatus({ tool }: { tool: ToolState }): VNode {
 }
 
 function shortArguments(args: Record<string, unknown>): string {
-  const text = JSON.stringify(args);
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+  const text = Object.entries(args)
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+    .join(', ');
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }

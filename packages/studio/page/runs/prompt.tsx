@@ -7,7 +7,8 @@ interface PromptMessage {
   content: unknown;
 }
 
-export function Prompt({ prompt }: { prompt: unknown }): VNode {
+/** `tokens`: of the whole prompt, if they are known. */
+export function Prompt({ prompt, tokens }: { prompt: unknown; tokens: number | undefined }): VNode {
   const messages: PromptMessage[] = Array.isArray(prompt) ? prompt : [];
   const sizes = messages.map((message) => JSON.stringify(message).length);
   const whole = sizes.reduce((sum, size) => sum + size, 0);
@@ -16,13 +17,19 @@ export function Prompt({ prompt }: { prompt: unknown }): VNode {
       {messages.map((message, index) => (
         <div key={index} class="message">
           <h4>
-            {message.role} <span class="soft">{Math.round((100 * (sizes[index] ?? 0)) / whole)} % of the prompt</span>
+            {message.role} <span class="soft">{share((sizes[index] ?? 0) / whole, tokens)}</span>
           </h4>
           <Content content={message.content} />
         </div>
       ))}
     </>
   );
+}
+
+/** Tokens are counted for the whole prompt, so those of a message are an estimate. */
+function share(part: number, tokens: number | undefined): string {
+  const percent = `${Math.round(100 * part)} % of the prompt`;
+  return tokens === undefined ? percent : `about ${Math.round(part * tokens).toLocaleString('en')} tokens, ${percent}`;
 }
 
 function Content({ content }: { content: unknown }): VNode {

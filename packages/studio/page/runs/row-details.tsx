@@ -14,7 +14,7 @@ export function RowDetails({ row }: { row: Row }): VNode {
   return (
     <section class="details" aria-label={`Details of ${row.label}`}>
       <h3>{row.label}</h3>
-      {row.note && <p class={row.isFailed ? 'problem' : 'soft'}>{row.note}</p>}
+      {row.note && kind !== 'tool' && <p class={row.isFailed ? 'problem' : 'soft'}>{row.note}</p>}
       {kind === 'run' && <p>{run.input}</p>}
       {kind === 'model' &&
         step?.retries.map((reason) => (
@@ -22,15 +22,15 @@ export function RowDetails({ row }: { row: Row }): VNode {
             Tried again: {reason}
           </p>
         ))}
-      {kind === 'model' && call && <ModelCall id={call.id} isDone={call.endedAt !== undefined} />}
+      {kind === 'model' && call && (
+        <ModelCall id={call.id} isDone={call.endedAt !== undefined} tokens={step?.inputTokens} />
+      )}
       {kind === 'model' && !call && (
         <p class="note">The studio keeps the requests of the agents it opened, not those of sub-agents.</p>
       )}
       {tool && (
         <>
-          <p class="soft">
-            {tool.capability ?? ''} {tool.decision ?? ''} {tool.reason ?? ''}
-          </p>
+          <p class="soft">{[tool.capability, tool.decision, tool.reason].filter(Boolean).join(' · ')}</p>
           <h4>Arguments</h4>
           <JsonTree value={tool.arguments} />
           <ToolResultView tool={tool} />
@@ -42,7 +42,14 @@ export function RowDetails({ row }: { row: Row }): VNode {
 
 const parts = ['prompt', 'tools', 'answer', 'settings', 'ask again'] as const;
 
-function ModelCall({ id, isDone }: { id: string; isDone: boolean }): VNode {
+interface ModelCallProps {
+  id: string;
+  isDone: boolean;
+  /** Of the prompt. */
+  tokens: number | undefined;
+}
+
+function ModelCall({ id, isDone, tokens }: ModelCallProps): VNode {
   const connection = useConnection();
   const { error, act } = useAction();
   const [details, setDetails] = useState<ModelCallDetails>();
@@ -62,13 +69,19 @@ function ModelCall({ id, isDone }: { id: string; isDone: boolean }): VNode {
           </button>
         ))}
       </div>
-      <Part part={part} call={details} />
+      <Part part={part} call={details} tokens={tokens} />
     </>
   );
 }
 
-function Part({ part, call }: { part: (typeof parts)[number]; call: ModelCallDetails }): VNode {
-  if (part === 'prompt') return <Prompt prompt={call.prompt} />;
+interface PartProps {
+  part: (typeof parts)[number];
+  call: ModelCallDetails;
+  tokens: number | undefined;
+}
+
+function Part({ part, call, tokens }: PartProps): VNode {
+  if (part === 'prompt') return <Prompt prompt={call.prompt} tokens={tokens} />;
   if (part === 'ask again') return <ReplayForm call={call} />;
   return <JsonTree key={part} value={call[part]} />;
 }

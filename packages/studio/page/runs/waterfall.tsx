@@ -56,6 +56,7 @@ export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
   };
   return (
     <div class="waterfall" ref={area} role="listbox" aria-label="Trace" tabIndex={0} onKeyDown={move}>
+      <Axis ms={end - start} />
       <div style={{ height: `${rows.length * ROW_PX}px` }} class="waterfall-rows">
         {shown.map((row, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the keys
@@ -79,6 +80,19 @@ export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
           </div>
         ))}
       </div>
+    </div>
+  );
+}
+
+/** The time axis, which stays in sight. */
+function Axis({ ms }: { ms: number }): VNode {
+  return (
+    <div class="axis" aria-hidden="true">
+      <span class="axis-times">
+        {[0, 1 / 3, 2 / 3, 1].map((part) => (
+          <span key={part}>{part === 0 ? '0' : duration(ms * part)}</span>
+        ))}
+      </span>
     </div>
   );
 }

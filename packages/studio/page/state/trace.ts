@@ -1,5 +1,6 @@
 // The rows of a trace: runs, their steps, and what each step waited for, with sub-agents below the call that asked them.
 import type { ModelCallInfo } from '../../src/wire/wire.ts';
+import { dollars } from '../parts/format.ts';
 import type { RunState, State, StepState, ToolState } from './model.ts';
 
 export interface Row {
@@ -36,8 +37,6 @@ export function traceRows(run: RunState, state: Pick<State, 'runs' | 'questions'
   const stepRows = (each: RunState, step: StepState, index: number, depth: number): Row[] => {
     const call = each.calls[index];
     const base = { run: each, step };
-    const tokens =
-      step.inputTokens === undefined ? '' : `${step.inputTokens.toLocaleString('en')} → ${step.outputTokens}`;
     return [
       {
         ...{ key: `${each.id} ${step.number}`, depth, label: `step ${step.number}`, start: step.startedAt },
@@ -50,7 +49,7 @@ export function traceRows(run: RunState, state: Pick<State, 'runs' | 'questions'
           label: call?.model.split('/').at(-1) ?? 'model',
         },
         ...{ start: step.startedAt, end: step.answeredAt ?? step.endedAt ?? each.endedAt, kind: 'model', ...base },
-        ...{ isFailed: call?.error !== undefined, note: call?.error ?? tokens, ...(call ? { call } : {}) },
+        ...{ isFailed: call?.error !== undefined, note: call?.error ?? usageNote(step), ...(call ? { call } : {}) },
       },
       ...step.tools.flatMap((tool): Row[] => [
         {
@@ -63,6 +62,14 @@ export function traceRows(run: RunState, state: Pick<State, 'runs' | 'questions'
     ];
   };
   return runRows(run, 0);
+}
+
+/** Tokens, cache and cost of an answer; empty until it is there. */
+function usageNote({ inputTokens, cachedInputTokens = 0, outputTokens = 0, costUsd }: StepState): string {
+  if (inputTokens === undefined) return '';
+  const cached = cachedInputTokens > 0 ? ` (${cachedInputTokens.toLocaleString('en')} from the cache)` : '';
+  const cost = costUsd === undefined ? '' : ` · ${dollars(costUsd)}`;
+  return `${inputTokens.toLocaleString('en')}${cached} → ${outputTokens.toLocaleString('en')} tokens${cost}`;
 }
 
 function noteOf({ decision }: ToolState): string {

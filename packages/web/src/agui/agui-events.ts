@@ -7,9 +7,11 @@ import { type Block, type DataOf, type EncoderOptions, type PageCall, RunEncoder
 import { type AguiMessage, fileActivity, HIDDEN, resultContent, resultId, toolCallOf } from './agui-messages.ts';
 
 interface AguiEventsOptions extends EncoderOptions {
-  /** The conversation with the question that is answered. */
-  messages: AguiMessage[];
-  runId: string;
+  /** The conversation with the question that is answered; for `frameWithMessages`. */
+  messages?: AguiMessage[];
+  runId?: string;
+  /** Begins the ids of its messages. Default: a new one. */
+  id?: string;
 }
 
 export interface AguiRun {
@@ -38,15 +40,16 @@ export class AguiEvents extends RunEncoder {
   /** The runs of the client that this run answers: one, and one more after each interrupt. */
   readonly runIds = new Set<string>();
   readonly #messages: AguiMessage[];
-  readonly #id = crypto.randomUUID();
+  readonly #id: string;
   #steps = 0;
   #parts = 0;
   #output: unknown;
   #last: object = { type: 'RUN_FINISHED', outcome: { type: 'cancelled' } };
 
-  constructor({ messages, runId, ...options }: AguiEventsOptions) {
+  constructor({ messages = [], runId, id = crypto.randomUUID(), ...options }: AguiEventsOptions) {
     super(options);
-    this.runIds.add(runId);
+    if (runId !== undefined) this.runIds.add(runId);
+    this.#id = id;
     this.#messages = messages;
   }
 
@@ -76,7 +79,7 @@ export class AguiEvents extends RunEncoder {
       ...frame,
       first: [
         runStarted(run),
-        { type: 'MESSAGES_SNAPSHOT', messages: structuredClone(this.#messages) },
+        messagesSnapshot(structuredClone(this.#messages)),
         ...(this.#output === undefined ? [] : [outputDelta(this.#output)]),
         ...(this.openBlock ? blockStart(this.openBlock) : []),
       ],
@@ -230,7 +233,18 @@ export class AguiEvents extends RunEncoder {
   }
 }
 
-export function runStarted(run: AguiRun): object {
+/** A thread without a run in progress. */
+export function savedThread(run: AguiRun, messages: AguiMessage[]): ReadableStream {
+  const finished = { type: 'RUN_FINISHED', ...run, outcome: { type: 'success' } };
+  const sent = [runStarted(run), messagesSnapshot(messages), finished];
+  return new Blob(sent.map((event) => `data: ${JSON.stringify(event)}\n\n`)).stream();
+}
+
+export function messagesSnapshot(messages: AguiMessage[]): object {
+  return { type: 'MESSAGES_SNAPSHOT', messages };
+}
+
+function runStarted(run: AguiRun): object {
   return { type: 'RUN_STARTED', protocolVersion: '1.0', ...run };
 }
 

@@ -1,8 +1,7 @@
 // A handler for `useChat` of the AI SDK: questions, answers to approvals, resuming, stopping, and saved messages.
 import { OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
-import { DurableChats } from '../durable/durable-chats.ts';
-import { checkDurable, type DurableChatOptions, durableRule } from '../durable/durable-options.ts';
+import { type DurableChatOptions, durableRule } from '../durable/durable-options.ts';
 import { problem, type WebCaller } from '../live/caller.ts';
 import type { Chats } from '../live/chats.ts';
 import { readRequest, webHandler } from '../live/handler.ts';
@@ -10,9 +9,9 @@ import type { ConversationOf } from '../live/live-runs.ts';
 import { fileTypesOf, showsTool, type WebHandler, type WebOptions, webRules } from '../live/options.ts';
 import { streamed, traceparentOf } from '../live/responses.ts';
 import { readChatRequest } from './chat-request.ts';
+import { DurableChats } from './durable-chats.ts';
 import { LiveChats } from './live-chats.ts';
-import { UiChunks, uiFrame } from './ui-chunks.ts';
-import { answerId, uiMessages } from './ui-messages.ts';
+import { uiMessages } from './ui-messages.ts';
 
 /** The options of `chatHandler`. */
 export interface ChatHandlerOptions extends WebOptions {
@@ -40,7 +39,8 @@ class ChatHandler {
 
   constructor(agent: PocketAgent<unknown>, options: ChatHandlerOptions) {
     this.#options = options;
-    this.#chats = chatsOf(agent, options);
+    const { durable } = options;
+    this.#chats = durable ? new DurableChats(agent, options, durable) : new LiveChats(agent, options);
     this.#fileTypes = fileTypesOf(agent, options);
   }
 
@@ -79,19 +79,6 @@ class ChatHandler {
     const messages = uiMessages(await this.#chats.read(of), showsTool(this.#options));
     return Response.json({ messages }, { headers: { 'cache-control': 'no-store' } });
   }
-}
-
-function chatsOf(agent: PocketAgent<unknown>, options: ChatHandlerOptions): Chats {
-  const { durable } = options;
-  if (!durable) return new LiveChats(agent, options);
-  checkDurable(agent, options);
-  return new DurableChats({
-    agent,
-    options,
-    durable,
-    frame: uiFrame,
-    makeEncoder: (emit, turn) => new UiChunks({ emit, messageId: answerId(turn), showsTool: showsTool(options) }),
-  });
 }
 
 function stream(request: Request, body: ReadableStream): Response {

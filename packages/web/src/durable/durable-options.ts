@@ -19,6 +19,7 @@ type Elicit = NonNullable<RunOptions['elicit']>;
 export interface WebRun {
   id: string;
   status: 'queued' | 'running' | 'waiting' | 'finished' | 'failed' | 'cancelled';
+  input: string | UserInput;
   about?: Record<string, unknown>;
   updatedAt: string;
   events: number;
@@ -99,7 +100,7 @@ export const durableRule: OptionRule = {
 
 /** Throws for options that durable runs do not have. */
 export function checkDurable(agent: PocketAgent<unknown>, { approvals, conversations }: WebOptions): void {
-  if (conversations) throw configError('chatHandler() takes "durable" or "conversations", not both.');
+  if (conversations) throw configError('Use the option "durable" or "conversations", not both.');
   if (approvals === 'caller' && agent.approve)
     throw configError(
       `approvals: 'caller' with "durable" needs an agent without approve: remove that of ${agent.name}.`,

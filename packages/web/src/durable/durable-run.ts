@@ -5,14 +5,17 @@ import type { Answer, Frame } from '../live/live-run.ts';
 import type { WebRun, WebRunAnswer, WebRunQuestion, WebRuns } from './durable-options.ts';
 import { type DurableEncoder, JournalEvents } from './journal-events.ts';
 
-interface DurableRunOptions {
+/** How a response begins and ends; `open` has the questions that are open when it ends. */
+export type MakeFrame<Encoder> = (encoder: Encoder, open: JournalEvents) => Frame;
+
+interface DurableRunOptions<Encoder> {
   runs: WebRuns;
   run: WebRun;
   /** The name of the agent. */
   name: string;
   /** Whether its questions are put to the page. */
   asksPage: boolean;
-  makeEncoder(emit: (event: object) => void): DurableEncoder;
+  makeEncoder(emit: (event: object) => void): Encoder;
   /** Ends the readers. */
   closing: AbortSignal;
   onError(error: unknown): void;
@@ -24,20 +27,20 @@ export function isOver({ status }: WebRun): boolean {
   return OVER.includes(status);
 }
 
-export class DurableRun {
-  readonly #options: DurableRunOptions;
+export class DurableRun<Encoder extends DurableEncoder> {
+  readonly #options: DurableRunOptions<Encoder>;
 
-  constructor(options: DurableRunOptions) {
+  constructor(options: DurableRunOptions<Encoder>) {
     this.#options = options;
   }
 
   /** The whole answer from its beginning. */
-  replay(frame: Frame): ReadableStream {
+  replay(frame: MakeFrame<Encoder>): ReadableStream {
     return this.#read({ from: 0, upTo: this.#options.run.events }, frame);
   }
 
   /** Gives the answers, and returns what comes from then on. Undefined if none of the questions is open. */
-  async answer(answers: readonly Answer[], frame: Frame, by: string): Promise<ReadableStream | undefined> {
+  async answer(answers: readonly Answer[], frame: MakeFrame<Encoder>, by: string): Promise<ReadableStream | undefined> {
     const { runs, run } = this.#options;
     const open = new Map((await runs.questions({ run: run.id })).map((question) => [question.id, question]));
     let count = 0;
@@ -59,7 +62,7 @@ export class DurableRun {
   }
 
   /** What follows the first `from` events; the reader does not leave before it has read `upTo` events. */
-  #read({ from, upTo }: { from: number; upTo: number }, { first = [], end }: Frame): ReadableStream {
+  #read({ from, upTo }: { from: number; upTo: number }, makeFrame: MakeFrame<Encoder>): ReadableStream {
     const { runs, run, name, asksPage, makeEncoder, closing, onError } = this.#options;
     const leaving = new AbortController();
     onAbort(closing, () => leaving.abort(closing.reason));
@@ -70,6 +73,7 @@ export class DurableRun {
     });
     const totals = async () => (await runs.get(run.id))?.totals;
     const journal = new JournalEvents({ encoder, name, asksPage, totals });
+    const { first = [], end } = makeFrame(encoder, journal);
     const follow = async () => {
       const options = { after: 0, signal: leaving.signal, onEvent: journal.live };
       for await (const event of runs.events(run.id, options)) {

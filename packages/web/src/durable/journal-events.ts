@@ -8,7 +8,7 @@ import type { WebRun, WebRunEvent, WebRunQuestion } from './durable-options.ts';
 
 export interface DurableEncoder extends Encoder {
   /** Calls that wait for answers to questions of calls inside them. */
-  allowed(keys: Iterable<string>): void;
+  allowed?(keys: Iterable<string>): void;
 }
 
 interface Parts {
@@ -47,6 +47,10 @@ export class JournalEvents {
     return [...this.#questions.values()];
   }
 
+  get forms(): AskedForm[] {
+    return [...this.#forms.values()];
+  }
+
   /** Whether nothing happens before a question is answered: all calls in progress wait, or contain calls that wait. */
   get isAtRest(): boolean {
     const asked = this.questions.map(({ key }) => key);
@@ -59,7 +63,7 @@ export class JournalEvents {
   rest(): void {
     if (this.#questions.size === 0) return;
     const asked = new Set(this.questions.map(({ key }) => key));
-    this.#parts.encoder.allowed([...this.#open].filter((key) => !asked.has(key)));
+    this.#parts.encoder.allowed?.([...this.#open].filter((key) => !asked.has(key)));
   }
 
   async read({ type, data, subAgent }: WebRunEvent): Promise<void> {

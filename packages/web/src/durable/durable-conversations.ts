@@ -3,13 +3,13 @@ import { sha256 } from '@pocket-agent/kit';
 import type { Message, PocketAgent } from 'pocket-agent';
 import { MAX_ID_LENGTH } from 'pocket-agent/internal/serve';
 import { problem } from '../live/caller.ts';
-import type { Chats, ChatTurn } from '../live/chats.ts';
-import type { Answer, Frame } from '../live/live-run.ts';
+import type { ChatTurn } from '../live/chats.ts';
+import type { Answer } from '../live/live-run.ts';
 import { ANSWERING, type ConversationOf, NOT_SAVED } from '../live/live-runs.ts';
 import type { WebOptions } from '../live/options.ts';
 import { firstTurns, showsTurns, turnsIn } from '../live/turns.ts';
 import type { DurableChatOptions, WebRun } from './durable-options.ts';
-import { DurableRun, isOver, logText } from './durable-run.ts';
+import { DurableRun, isOver, logText, type MakeFrame } from './durable-run.ts';
 import type { DurableEncoder } from './journal-events.ts';
 
 /** How long the whole answer of a run that has ended can be read again. */
@@ -18,13 +18,12 @@ const MAX_LISTED = 1_000;
 const DEFAULT_MAX_RUNS = 1_000;
 const OPEN = ['queued', 'running', 'waiting'] as const;
 
-interface DurableChatsParts {
+interface Parts<Encoder> {
   agent: PocketAgent<unknown>;
   options: WebOptions;
-  frame: Frame;
   durable: DurableChatOptions;
   /** `turn`: the number of the answer in the conversation. */
-  makeEncoder(emit: (event: object) => void, turn: number): DurableEncoder;
+  makeEncoder(emit: (event: object) => void, turn: number): Encoder;
 }
 
 /** What a run notes for its conversation. */
@@ -32,31 +31,48 @@ interface About {
   /** Counts the runs of the conversation. */
   number: number;
   turn: number;
+  /** The id that the client gave it. */
+  runId?: string;
 }
 
-export class DurableChats implements Chats {
-  readonly #parts: DurableChatsParts;
+interface Turn extends ChatTurn {
+  runId?: string;
+}
+
+export class DurableConversations<Encoder extends DurableEncoder> {
+  readonly #parts: Parts<Encoder>;
   readonly #closing = new AbortController();
 
-  constructor(parts: DurableChatsParts) {
+  constructor(parts: Parts<Encoder>) {
     this.#parts = parts;
     parts.agent.closeTogether(this);
   }
 
-  async resume(of: ConversationOf): Promise<ReadableStream | undefined> {
-    const run = await this.#latest(of);
-    if (!run || (isOver(run) && Date.now() - Date.parse(run.updatedAt) > KEEP_MS)) return undefined;
-    return this.#shown(run).replay(this.#parts.frame);
+  /** The answer in progress, or one that has just ended, from its beginning. Undefined if there is none. */
+  async resume(of: ConversationOf, frame: MakeFrame<Encoder>): Promise<ReadableStream | undefined> {
+    const run = await this.#shownRun(of);
+    return run && this.#shown(run).replay(frame);
   }
 
-  async answer(of: ConversationOf, answers: readonly Answer[]): Promise<ReadableStream | undefined> {
+  /** What follows the answers to questions. Undefined if none of them is open. */
+  async answer(
+    of: ConversationOf,
+    answers: readonly Answer[],
+    frame: MakeFrame<Encoder>,
+  ): Promise<ReadableStream | undefined> {
     const run = await this.#latest(of);
     if (!run || isOver(run)) return undefined;
-    return this.#shown(run).answer(answers, this.#parts.frame, of.caller.id);
+    return this.#shown(run).answer(answers, frame, of.caller.id);
   }
 
-  async start(request: ChatTurn): Promise<ReadableStream | Response> {
-    const { repeats, id } = request;
+  /** Whether the last run of the conversation has this id of the client. */
+  async knows(of: ConversationOf, runId: string): Promise<boolean> {
+    return (await this.#latest(of))?.about?.runId === runId;
+  }
+
+  /** The answer as it is written, or the response that refuses the question. */
+  async start(request: Turn, frame: MakeFrame<Encoder>): Promise<ReadableStream | Response> {
+    const { repeats, id, runId } = request;
     if (id.length > MAX_ID_LENGTH)
       return problem(429, `The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
     const previous = await this.#latest(request);
@@ -67,12 +83,13 @@ export class DurableChats implements Chats {
     }
     const refusal = await this.#refusal(request);
     if (refusal !== undefined) return problem(429, refusal);
-    const about = { number: 0, turn: 0, ...previous?.about } as About;
-    if (!repeats) return this.#start(request, { number: about.number + 1, turn: about.turn + 1 });
+    const last = { number: 0, turn: 0, ...previous?.about } as About;
+    const about = { number: last.number + 1, turn: last.turn + 1, ...(runId === undefined ? {} : { runId }) };
+    if (!repeats) return this.#start(request, { about, frame });
     const messages = await this.read(request);
     if (!showsTurns(messages, repeats)) return problem(409, NOT_SAVED);
     const kept = firstTurns(messages, repeats.length);
-    return this.#start(request, { number: about.number + 1, turn: turnsIn(kept) + 1 }, kept);
+    return this.#start(request, { about: { ...about, turn: turnsIn(kept) + 1 }, frame, messages: kept });
   }
 
   async stop(of: ConversationOf): Promise<void> {
@@ -88,7 +105,10 @@ export class DurableChats implements Chats {
     return this.#parts.durable.runs;
   }
 
-  async #start(request: ChatTurn, about: About, messages?: readonly Message[]): Promise<ReadableStream | Response> {
+  async #start(
+    request: Turn,
+    { about, frame, messages }: { about: About; frame: MakeFrame<Encoder>; messages?: readonly Message[] },
+  ): Promise<ReadableStream | Response> {
     const { caller, input } = request;
     const { timeoutMs } = this.#parts.options;
     const id = `${this.#conversation(request)}/${String(about.number).padStart(8, '0')}`;
@@ -109,7 +129,7 @@ export class DurableChats implements Chats {
     }
     const run = await this.#runs.get(id);
     if (!run) throw new Error(`The run "${id}" was deleted.`);
-    return this.#shown(run).replay(this.#parts.frame);
+    return this.#shown(run).replay(frame);
   }
 
   /** Whether the run waits for a person. */
@@ -137,8 +157,24 @@ export class DurableChats implements Chats {
     return (await this.#runs.list({ conversation: this.#conversation(of), limit: 1 })).runs[0];
   }
 
-  /** Without the answer of the run in progress, which `resume` streams. */
+  /** The run whose answer is shown from its beginning: it is in progress, or has just ended. */
+  async #shownRun(of: ConversationOf): Promise<WebRun | undefined> {
+    const run = await this.#latest(of);
+    return run && (!isOver(run) || Date.now() - Date.parse(run.updatedAt) <= KEEP_MS) ? run : undefined;
+  }
+
+  /** Without the answer that `resume` streams. */
+  async readBefore(of: ConversationOf): Promise<Message[]> {
+    return this.#read(of, (await this.#shownRun(of))?.id);
+  }
+
+  /** Without the answer of a run in progress. */
   async read(of: ConversationOf): Promise<Message[]> {
+    return this.#read(of);
+  }
+
+  /** Of the run `shown` only the question. */
+  async #read(of: ConversationOf, shown?: string): Promise<Message[]> {
     const conversation = this.#conversation(of);
     const all: WebRun[] = [];
     let cursor: string | undefined;
@@ -149,24 +185,27 @@ export class DurableChats implements Chats {
     } while (cursor !== undefined);
     let messages: Message[] = [];
     for (const run of all) {
-      if (run.events === 0) continue;
+      let isAsked = false;
       const { signal } = this.#closing;
-      for await (const { number, type, data, subAgent } of this.#runs.events(run.id, { after: 0, signal })) {
+      const events = run.events === 0 ? [] : this.#runs.events(run.id, { after: 0, signal });
+      for await (const { number, type, data, subAgent } of events) {
         if (type === 'reset') messages = [...((data as { messages?: Message[] }).messages ?? [])];
         if (type === 'message' && subAgent === undefined) {
           const message = data as Message;
-          if (isOver(run) || message.role === 'user') messages.push(message);
+          isAsked ||= message.role === 'user';
+          if ((isOver(run) && run.id !== shown) || message.role === 'user') messages.push(message);
         }
         if (number >= run.events) break;
       }
+      if (!isAsked && !isOver(run)) messages.push(questionOf(run)); // it has not begun
     }
     return messages;
   }
 
-  #shown(run: WebRun): DurableRun {
+  #shown(run: WebRun): DurableRun<Encoder> {
     const { agent, durable, options, makeEncoder } = this.#parts;
     const { turn } = { turn: 1, ...run.about } as About;
-    return new DurableRun({
+    return new DurableRun<Encoder>({
       runs: durable.runs,
       run,
       name: agent.name,
@@ -186,4 +225,9 @@ export class DurableChats implements Chats {
     const prefix = `web/${this.#parts.durable.agent}/`;
     return caller === undefined ? prefix : `${prefix}${sha256(caller).slice(0, 32)}/`;
   }
+}
+
+function questionOf({ input }: WebRun): Message {
+  const text = typeof input === 'string' ? input : input.text;
+  return { role: 'user', content: [{ type: 'text', text }] };
 }

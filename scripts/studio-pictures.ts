@@ -1,0 +1,236 @@
+// Takes pictures of the studio: `node -C pocket-agent/source scripts/studio-pictures.ts FOLDER` each view, light and dark, on a
+// wide screen and on a phone; without FOLDER those of docs/studio.md. Run `npm run build` first. Needs Debian's chromium.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { McpServer } from '@modelcontextprotocol/server';
+import { openStudio } from '@pocket-agent/studio';
+import { chromium, type Page } from 'playwright-core';
+import { PocketAgent, Router } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { z } from 'zod';
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const [folder] = positionals;
+
+/** A scripted model that the page names like a real one. */
+class NamedModel extends ScriptedModel {
+  override readonly provider = 'anthropic';
+  override readonly modelId = 'claude-sonnet-5';
+}
+
+const usage = { input: 1_204, output: 88 };
+const policy = new PocketAgent({
+  name: 'policy',
+  roleDescription: 'Knows the rules for refunds',
+  llmModel: new NamedModel([{ text: 'Up to 100 EUR may be refunded within 30 days.', delayMs: 420, usage }]),
+});
+const answer = [
+  'Order **17** was refunded: 40 EUR go back to the card that ends in 4242.',
+  '',
+  '| order | paid | refunded |',
+  '|---|---|---|',
+  '| 17 | 40 EUR | 40 EUR |',
+  '',
+  '```js',
+  "const refund = await shop.refund({ id: 17, eur: 40 }); // 're_1842'",
+  '```',
+].join('\n');
+const script = [
+  {
+    reasoning: 'I need the order first.',
+    text: 'I will look up the order.',
+    delayMs: 980,
+    usage,
+    toolCalls: [{ name: 'get_order', arguments: { id: 17 } }],
+  },
+  {
+    text: 'It was paid three days ago. I will check the rules.',
+    delayMs: 640,
+    usage,
+    toolCalls: [{ name: 'policy-message', arguments: { message: 'May order 17 be refunded?' } }],
+  },
+  { delayMs: 500, usage, toolCalls: [{ name: 'refund', arguments: { id: 17, eur: 40, reason: 'arrived broken' } }] },
+  { text: answer, delayMs: 900, usage },
+];
+
+function shop(): McpServer {
+  const server = new McpServer({ name: 'shop', version: '1.0.0' });
+  const id = z.object({ id: z.number().int().describe('Number of the order') });
+  const readOnly = { annotations: { readOnlyHint: true } };
+  server.registerTool(
+    'get_order',
+    { description: 'Returns an order with its items and payments', inputSchema: id, ...readOnly },
+    async ({ id }) => {
+      await new Promise((resolve) => setTimeout(resolve, 180));
+      return {
+        content: [
+          {
+            type: 'text',
+            text: JSON.stringify({ id, paidEur: 40, items: [{ name: 'Teapot', pieces: 1 }], paidAt: '2026-11-16' }),
+          },
+        ],
+      };
+    },
+  );
+  server.registerTool(
+    'list_orders',
+    {
+      description: 'Lists the orders of a customer, newest first',
+      inputSchema: z.object({ customer: z.string(), limit: z.number().int().optional() }),
+      ...readOnly,
+    },
+    () => {
+      throw new Error('The database of orders does not answer.');
+    },
+  );
+  server.registerTool(
+    'refund',
+    {
+      description: 'Pays an order back to the card that it was paid with',
+      inputSchema: z.object({ id: z.number().int(), eur: z.number(), reason: z.string().optional() }),
+      annotations: { destructiveHint: true },
+    },
+    ({ id, eur }) => ({
+      content: [{ type: 'text', text: JSON.stringify({ refund: 're_1842', id, eur }) }],
+    }),
+  );
+  server.registerResource('terms', 'shop://terms', { description: 'The terms of the shop' }, () => ({
+    contents: [{ uri: 'shop://terms', text: '30 days.' }],
+  }));
+  return server;
+}
+
+const router = new Router({
+  models: [
+    { modelName: 'main', params: { model: new NamedModel([]), id: 'eu-1', rpm: 600 } },
+    { modelName: 'main', params: { model: new NamedModel([]), id: 'us-1', rpm: 600 } },
+  ],
+});
+const makeSupport = () =>
+  new PocketAgent({
+    name: 'support',
+    roleDescription: 'Answers questions about orders, and refunds them.',
+    llmModel: new NamedModel([
+      ...script,
+      { error: new Error('The provider is overloaded.') },
+      { text: 'Order 18 is on its way.', delayMs: 700, usage },
+    ]),
+    mcpServers: { shop: { server: shop } },
+    subAgents: [policy],
+    limits: { maxTokens: 20_000, maxCostUsd: 0.5, modelRetries: 0 },
+    access: { confirm: 'destructive' },
+  });
+const writer = new PocketAgent({ name: 'writer', roleDescription: 'Writes letters to customers.', llmModel: 'demo' });
+
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+
+async function take(name: string, { width, height, dark }: { width: number; height: number; dark: boolean }) {
+  const support = makeSupport();
+  const studio = await openStudio({ agents: { support, writer }, routers: { main: router } });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: dark ? 'dark' : 'light',
+    deviceScaleFactor: folder ? 1 : 2,
+  });
+  const page = await context.newPage();
+  const shoot = async (view: string) => {
+    await page.screenshot({ path: join(folder ?? 'docs', `${name}${view}.png`) });
+  };
+  await page.goto(studio.url);
+  const nav = (label: RegExp | string) =>
+    page.getByRole('navigation').getByRole('link', { name: label }).first().click();
+  await message(page).waitFor();
+  await shoot('01-empty');
+  for (const [index, view] of ['Approvals', 'Runs', 'Cost'].entries()) {
+    await nav(view);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await shoot(`02-empty-${index}-${view.toLowerCase()}`);
+  }
+  await nav('Chat');
+  await say(page, 'Please refund order 17, it arrived broken.');
+  await page.waitForTimeout(1_100);
+  await shoot('03-streaming');
+  await page.getByRole('region', { name: 'Approval of refund' }).waitFor();
+  await page.waitForTimeout(600);
+  await shoot('04-approval');
+  const edit = page.getByRole('button', { name: 'Edit…' });
+  await nav(/Approvals/);
+  await edit.waitFor();
+  await shoot('05-inbox');
+  await edit.click();
+  await shoot('06-inbox-edit');
+  await nav('Chat');
+  await page.goBack();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.waitForTimeout(300);
+  await nav('Runs');
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /Please refund/ })
+    .click();
+  await page
+    .getByRole('option', { name: /^claude/ })
+    .nth(1)
+    .click();
+  await page.waitForTimeout(1_500);
+  await shoot('07-trace-model');
+  await page.getByRole('tab', { name: 'tools' }).click();
+  await shoot('08-trace-tools');
+  await page.getByRole('tab', { name: 'ask again' }).click();
+  await shoot('09-trace-again');
+  await page.getByRole('option', { name: /^refund/ }).click();
+  await shoot('10-trace-tool');
+  await page.getByRole('link', { name: 'Conversation', exact: true }).click();
+  await page.getByRole('article', { name: 'Answer' }).last().waitFor();
+  await page.locator('details.tool summary').first().click();
+  await shoot('11-chat-done');
+  await say(page, 'And where is order 18?');
+  await page.locator('.items .problem').waitFor();
+  await shoot('12-chat-failed');
+  await say(page, 'Try again');
+  await page.getByText('Order 18 is on its way.').first().waitFor();
+  await nav('Runs');
+  await page.getByRole('checkbox').first().waitFor();
+  await shoot('13-runs');
+  await page.getByRole('checkbox').first().check();
+  await page.getByRole('checkbox').last().check();
+  await page.getByRole('link', { name: 'Compare the two runs' }).click();
+  await shoot('14-compare');
+  await nav('Tools');
+  await page.getByText('get_order').first().waitFor();
+  await shoot('15-tools');
+  await page.getByRole('link', { name: 'list_orders' }).click();
+  await shoot('16-tool-form');
+  await page.getByLabel('customer').fill('ada');
+  await page.getByRole('button', { name: /Call/ }).click();
+  await page.waitForTimeout(500);
+  await shoot('17-tool-called');
+  await nav('Cost');
+  await page.getByText('eu-1').waitFor();
+  await shoot('18-cost');
+  await page.screenshot({ path: join(folder ?? 'docs', `${name}19-cost-whole.png`), fullPage: true });
+  await page.keyboard.press('Control+k');
+  await shoot('20-palette');
+  await page.keyboard.press('Escape');
+  await context.close();
+  await studio.close();
+  await support.close();
+}
+
+const message = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
+async function say(page: Page, text: string) {
+  await message(page).fill(text);
+  await page.keyboard.press('Enter');
+}
+
+const only = process.env.ONLY?.split(',') ?? ['wide', 'dark', 'phone', 'phonedark'];
+if (folder) {
+  await mkdir(folder, { recursive: true });
+  if (only.includes('wide')) await take('wide-', { width: 1600, height: 1000, dark: false });
+  if (only.includes('dark')) await take('dark-', { width: 1280, height: 800, dark: true });
+  if (only.includes('phone')) await take('phone-', { width: 390, height: 844, dark: false });
+  if (only.includes('phonedark')) await take('phonedark-', { width: 390, height: 844, dark: true });
+}
+await browser.close();
+await Promise.all([policy.close(), writer.close(), router.close()]);
