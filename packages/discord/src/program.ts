@@ -1,8 +1,9 @@
 // The program: starts a bot from environment variables, or one process per shard with --shards N.
 import { parseArgs } from 'node:util';
 import { ignoreClosedPipes } from '@pocket-agent/http/output';
-import { errorText, explainArguments } from '@pocket-agent/kit';
+import { errorText, explainArguments, installCommand } from '@pocket-agent/kit';
 import { withExport } from '@pocket-agent/kit/telemetry/export';
+import type { StudioAddress } from '@pocket-agent/studio';
 import type { Logger } from 'pocket-agent';
 import { DiscordBotError, errorKind } from './base/errors.ts';
 import { jsonLogger } from './base/logger.ts';
@@ -88,16 +89,39 @@ async function runBot(options: BotOptions): Promise<number> {
   const stop = stopSignal(() => isShard || process.exit(FORCED_EXIT));
   logUnhandledRejections(options.logger ?? jsonLogger());
   const { createBot } = await import('./bot.ts');
-  const bot = createBot({ ...options, ...(isShard ? shardOptions(options) : { client: { shards: 'auto' } }) });
+  const studio = await openStudio(options);
+  const watch = studio && { watch: studio.watch };
+  const bot = createBot({
+    ...options,
+    ...watch,
+    ...(isShard ? shardOptions(options) : { client: { shards: 'auto' } }),
+  });
   const starting = bot.start();
   const stopped = whenAborted(stop);
   await Promise.race([starting, stopped]);
   const failure = await Promise.race([stopped.then(() => undefined), bot.lost]);
   setTimeout(() => process.exit(1), FORCE_EXIT_MS).unref();
   await bot.close();
+  await studio?.close();
   await starting.catch(() => {}); // closing interrupted it
   if (failure) throw failure;
   return 0;
+}
+
+/** For studios, which see the answers and may approve calls: `pocket-agent studio --attach URL`. Each shard has its own port. */
+async function openStudio({ logger = jsonLogger() }: BotOptions): Promise<StudioAddress | undefined> {
+  const { POCKET_DISCORD_STUDIO: given, POCKET_AGENT_STUDIO_TOKEN: token, SHARDS: shard = '0' } = process.env;
+  if (!given?.trim()) return undefined;
+  const { openStudioAddress } = await import('@pocket-agent/studio').catch((cause: unknown) => {
+    const text = `POCKET_DISCORD_STUDIO needs the package @pocket-agent/studio: ${installCommand('@pocket-agent/studio')}.`;
+    throw new DiscordBotError('CONFIG_INVALID', text, { cause });
+  });
+  const address = given.trim().replace(/\d+$/, (port) => String(Number(port) + Number(shard)));
+  const studio = await openStudioAddress({ address, ...(token ? { token } : {}) }).catch((cause: unknown) => {
+    throw new DiscordBotError('CONFIG_INVALID', `POCKET_DISCORD_STUDIO: ${errorText(cause)}`, { cause });
+  });
+  logger.info('Studio', { url: studio.url });
+  return studio;
 }
 
 /** A rejected promise of one tool must not end the process. */

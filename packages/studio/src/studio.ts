@@ -23,7 +23,9 @@ import type { Conversations } from '@pocket-agent/store';
 import { PocketAgent, type Router } from 'pocket-agent';
 import { makeApi } from './server/api.ts';
 import { readPage } from './server/page.ts';
+import type { AttachedProgram } from './state/attached-programs.ts';
 import type { AttachedGateway } from './state/gateways.ts';
+import type { WatchedConversation, Watcher } from './state/watched-chat.ts';
 import { Workspace } from './state/workspace.ts';
 
 /** What the studio shows, and where. */
@@ -38,6 +40,8 @@ export interface StudioOptions {
   routers?: Readonly<Record<string, Router>>;
   /** Gateways that run elsewhere: to see their calls and answer their questions. */
   gateways?: readonly AttachedGateway[];
+  /** Workers, bots and other programs with an address for studios: their conversations, runs and questions are shown too. */
+  attached?: readonly AttachedProgram[];
   /** Default 127.0.0.1: only this machine. */
   host?: string;
   /** Default 0: any free port, see `url`. */
@@ -58,27 +62,60 @@ const studioOptions = new OptionSet<StudioOptions>('openStudio', {
   agents: objectRule,
   conversations: nullable('what openConversations() returns', (value) => hasMethods(value, 'forOwner')),
   routers: { expected: 'an object of routers by name', accepts: isRouters },
-  gateways: listOf('a list of { url, token }', isGateway),
+  gateways: listOf('a list of { url, token }', isPlace),
+  attached: listOf('a list of { url, token }', isPlace),
   runs: nullable('what openRuns() returns', (value) => hasMethods(value, 'questions', 'answer')),
   host: nullableString,
   port: nullable('a number', (value) => typeof value === 'number'),
   token: nullable('a string that is not empty', nonEmptyRule.accepts),
 });
 
+/** An address of a program to which studios can be attached. It is a studio itself: a browser may open it too. */
+export interface StudioAddress extends Studio {
+  /** Shows a conversation that this program leads. */
+  watch(conversation: WatchedConversation): Watcher;
+}
+
+/** What a studio sees of a program. */
+export interface StudioAddressOptions extends Pick<StudioOptions, 'runs' | 'token'> {
+  /** A port of this machine, such as `4100`, or `host:port`. */
+  address: string;
+}
+
+const addressOptions = new OptionSet<StudioAddressOptions>('openStudioAddress', {
+  address: { expected: 'a port or host:port', accepts: (value) => readAddress(value) !== undefined },
+  runs: studioOptions.rules.runs,
+  token: studioOptions.rules.token,
+});
+
 /** Serves the page on this machine. Open `url` of what it returns. */
 export async function openStudio(options: StudioOptions): Promise<Studio> {
   studioOptions.check(options);
-  const { host = '127.0.0.1', port = 0, token = randomBytes(24).toString('base64url') } = options;
-  const agents = new Map(Object.entries(options.agents ?? {}));
-  if (agents.size === 0) throw configError('openStudio needs an agent: openStudio({ agents: { support: agent } }).');
+  const agents = Object.entries(options.agents ?? {});
+  if (agents.length === 0) throw configError('openStudio needs an agent: openStudio({ agents: { support: agent } }).');
   for (const [name, agent] of agents)
     if (!(agent instanceof PocketAgent)) throw configError(`agents.${name} of openStudio must be a PocketAgent.`);
+  const { url, close } = await serve(options);
+  return { url, close };
+}
+
+/** Lets studios see what this program does, and answer its questions: `pocket-agent studio --attach URL`. */
+export async function openStudioAddress(options: StudioAddressOptions): Promise<StudioAddress> {
+  addressOptions.check(options);
+  const { address, ...others } = options;
+  const { workspace, url, close } = await serve({ agents: {}, ...readAddress(address), ...others });
+  return { url, close, watch: (conversation) => workspace.watch(conversation) };
+}
+
+async function serve(options: StudioOptions): Promise<Studio & { workspace: Workspace }> {
+  const { host = '127.0.0.1', port = 0, token = randomBytes(24).toString('base64url') } = options;
   const page = await readPage();
   const workspace = new Workspace({
-    agents,
+    agents: new Map(Object.entries(options.agents)),
     conversations: options.conversations,
     runs: options.runs,
     gateways: options.gateways ?? [],
+    attached: options.attached ?? [],
     routers: new Map(Object.entries(options.routers ?? {})),
     logger: stderrLogger(),
   });
@@ -99,6 +136,7 @@ export async function openStudio(options: StudioOptions): Promise<Studio> {
   });
   workspace.start();
   return {
+    workspace,
     url: `http://${shownHost}:${(server.address() as AddressInfo).port}/#token=${token}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -113,8 +151,14 @@ function isRouters(value: unknown): boolean {
   return isRecord(value) && Object.values(value).every((each) => hasMethods(each, 'status'));
 }
 
-function isGateway(value: unknown): boolean {
+function isPlace(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { url, token } = value;
   return typeof url === 'string' && URL.canParse(url) && /^https?:/.test(url) && nonEmptyString(token) !== undefined;
+}
+
+function readAddress(address: unknown): { host?: string; port: number } | undefined {
+  const [, host, port] = /^(?:(.+):)?(\d{1,5})$/.exec(String(address)) ?? [];
+  if (port === undefined || Number(port) > 65_535) return undefined;
+  return { ...(host === undefined ? {} : { host }), port: Number(port) };
 }

@@ -186,6 +186,8 @@ ${sourceWithoutAgent}${access}      --conversations DATABASE  save conversations
       --runs DATABASE  show the durable runs of workers, and answer their questions: a SQLite file or postgres:// URL
       --gateway URL    show the calls of a running gateway, and answer its questions, with the token in
                        POCKET_AGENT_GATEWAY_TOKEN; may be repeated
+      --attach URL     show what a worker or bot does, and answer its questions: the address that it printed, with the
+                       token at its end or in POCKET_AGENT_STUDIO_TOKEN; may be repeated
       --host NAME      the address to listen on; default: 127.0.0.1, only this machine
       --port NUMBER    default: any free port
 `,
@@ -279,6 +281,8 @@ On PostgreSQL any number of workers share the runs, and take over those of a wor
 Options:
       --runs DATABASE  a SQLite file or postgres:// URL; default: POCKET_AGENT_RUNS
       --parallel N     runs at the same time; default: 10
+      --studio ADDRESS port, or host:port, to which pocket-agent studio --attach connects; the token is in
+                       POCKET_AGENT_STUDIO_TOKEN, or a new one is printed
 `,
   },
   runs: {

@@ -19,6 +19,7 @@ const outcomeTexts = {
   denied: 'Denied',
   expired: 'No answer in time, so I did not do it',
   stopped: 'Stopped, so I did not do it',
+  elsewhere: 'Answered in the studio',
 };
 type Outcome = keyof typeof outcomeTexts;
 
@@ -35,6 +36,8 @@ interface ApprovalTarget {
 }
 
 const MAX_SHOWN = 1_200;
+/** The reason of the signal if another person has answered. */
+export const ANSWERED_ELSEWHERE = 'answered elsewhere';
 
 export class Approvals {
   readonly #pending = new Map<string, PendingApproval>();
@@ -61,7 +64,7 @@ export class Approvals {
     }
     const title = `<@${userId}>, may I use **${tool}**? It can ${capability} something.`;
     const answered = Promise.withResolvers<Outcome>();
-    const expire = () => answered.resolve(isPocketError(signal.reason, 'TIMEOUT') ? 'expired' : 'stopped');
+    const expire = () => answered.resolve(outcomeOf(signal.reason));
     const release = onAbort(signal, expire);
     this.#pending.set(id, { userId, answer: answered.resolve });
     try {
@@ -103,6 +106,11 @@ export class Approvals {
     }
     return true;
   }
+}
+
+function outcomeOf(reason: unknown): Outcome {
+  if (reason === ANSWERED_ELSEWHERE) return 'elsewhere';
+  return isPocketError(reason, 'TIMEOUT') ? 'expired' : 'stopped';
 }
 
 /** The claim in the id of an approval. */

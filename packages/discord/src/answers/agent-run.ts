@@ -7,9 +7,10 @@ import {
   type PocketAgentClient,
   type UserInput,
 } from 'pocket-agent';
+import { ANSWERED_ELSEWHERE } from '../access/approvals.ts';
 import { needsApproval, profileOf } from '../access/profile.ts';
 import { contextTokens, seesImages } from '../config/models.ts';
-import type { ModelChoice } from '../config/options.ts';
+import type { ModelChoice, Watcher } from '../config/options.ts';
 import { inputOf, inputOfCommand } from '../context/input.ts';
 import { systemPrompt } from '../context/system-prompt.ts';
 import { modelOptions } from '../conversation/ask-once.ts';
@@ -49,11 +50,13 @@ export async function runAgent(parts: BotParts, input: RunInput): Promise<void> 
   const costLimit = await runBudget.limit();
   const place = claim.guild_id ?? claim.conversation;
   const lease = parts.servers.lease({ place, ids: conversation.toolIds, guild: settings.mcpServers });
-  const agent = createAgent(parts, input, { ...conversation, runBudget, costLimit, mcpClient: lease?.client });
+  const watcher = parts.options.watch?.({ id: claim.conversation, agent: parts.client.user.username });
+  const agent = createAgent(parts, input, { ...conversation, runBudget, costLimit, watcher, mcpClient: lease?.client });
   try {
     await agent.run(await inputFor(parts, input, conversation.model), {
       signal,
       onEvent: (event) => {
+        watcher?.onEvent(event);
         if (event.type === 'new_message' && !event.meta.isSubAgent) log.add(event.data);
         if (progress.update(event)) reply.show(progress.text, progress.status);
       },
@@ -106,11 +109,12 @@ interface AgentParts extends Conversation {
   runBudget: RunBudget;
   costLimit: { maxCostUsd?: number };
   mcpClient: PocketAgentClient | undefined;
+  watcher: Watcher | undefined;
 }
 
 function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): PocketAgent {
   const { claim, source, settings, log } = input;
-  const { model, messages, summary, toolIds, runBudget, costLimit, mcpClient } = agentParts;
+  const { model, messages, summary, toolIds, runBudget, costLimit, mcpClient, watcher } = agentParts;
   const { options, agentLogger: logger, catalogue, client } = parts;
   const { runTimeoutMs = RUN_TIMEOUT_MS, maxSteps = MAX_STEPS } = options.limits ?? {};
   const { approvalTimeoutMs = APPROVAL_TIMEOUT_MS } = options.limits ?? {};
@@ -128,7 +132,7 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
     mcpClient,
     memory: options.memory && toolIds.includes(MEMORY_ID) ? agentMemory(parts.chats, placeOf(claim)) : false,
     access: { profile: profileOf(source.member, settings), confirm: 'always', approvalTimeoutMs },
-    approve: (request) => approve(parts, input, request),
+    approve: (request) => approve(parts, { ...input, watcher }, request),
     hooks: {
       preStep: ({ agent }) => runBudget.charge(agent.totals.usage),
       // a tool call that is not stored could run twice, after a crash or in another process
@@ -144,15 +148,31 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
 /** Called right before each tool call. Throws if another process took over. */
 async function approve(
   { approvals, claims }: BotParts,
-  { claim, source }: RunInput,
+  { claim, source, watcher }: RunInput & { watcher: Watcher | undefined },
   request: ApprovalRequest,
 ): Promise<ApprovalAnswer> {
   const needsUser = needsApproval(request) || request.changed;
   const target = { channel: source.channel, userId: claim.user_id, claim: claim.id };
-  const answer = needsUser ? await approvals.ask(request, target) : 'allow';
+  const answer = needsUser ? await firstAnswer(request, (each) => approvals.ask(each, target), watcher) : 'allow';
   if (typeof answer === 'string' ? answer !== 'allow' : 'deny' in answer) return answer;
   await claims.markActing(claim);
   return answer;
+}
+
+/** Asks the user, and the watcher if there is one. */
+async function firstAnswer(
+  request: ApprovalRequest,
+  askUser: (request: ApprovalRequest) => Promise<ApprovalAnswer>,
+  watcher: Watcher | undefined,
+): Promise<ApprovalAnswer> {
+  if (!watcher) return askUser(request);
+  const answered = new AbortController();
+  const asked = { ...request, signal: AbortSignal.any([request.signal, answered.signal]) };
+  try {
+    return await Promise.race([askUser(asked), watcher.approve(asked)]);
+  } finally {
+    answered.abort(ANSWERED_ELSEWHERE);
+  }
 }
 
 async function inputFor(

@@ -24,6 +24,7 @@ const KNOWN_NAMES = [
   'MEMORY',
   'PROMPT',
   'HEALTH_PORT',
+  'STUDIO',
   'LOG_LEVEL',
 ].map((ending) => PREFIX + ending);
 

@@ -2,6 +2,7 @@
 import {
   booleanRule,
   definedKeys,
+  functionRule,
   httpUrlHint,
   isRecord,
   type OptionRule,
@@ -75,6 +76,7 @@ export const botRules = {
     expected: `a whole number from 0 (any free port) to ${MAX_PORT}`,
     accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_PORT,
   },
+  watch: functionRule,
   leaseMs: amount,
   catchUpMs: amount,
   closeGraceMs: amount,

@@ -1,8 +1,11 @@
 // The options of the bot.
 import type { ClientOptions } from 'discord.js';
 import type {
+  ApprovalAnswer,
+  ApprovalRequest,
   Capability,
   CompletionOptions,
+  EventListener,
   LanguageModel,
   Logger,
   McpServerEntry,
@@ -88,6 +91,8 @@ export interface BotOptions {
   allowLinkHosts?: readonly string[];
   /** Port of the health endpoint; 0 for any free port. Default: no endpoint. */
   healthPort?: number;
+  /** What sees the runs of each conversation and may answer for its user, such as `watch` of a studio address. */
+  watch?: (conversation: WatchedConversation) => Watcher;
   /** A process without a heartbeat for this time counts as dead. In milliseconds, default 45,000. */
   leaseMs?: number;
   /** Questions that arrived while the bot was offline are answered up to this age. In milliseconds, default 900,000. */
@@ -97,4 +102,17 @@ export interface BotOptions {
   logger?: Logger;
   /** Options for discord.js, such as shards. */
   client?: Partial<ClientOptions>;
+}
+
+/** A conversation as a studio shows it. */
+export interface WatchedConversation {
+  id: string;
+  /** The name of the bot. */
+  agent: string;
+}
+
+/** Sees the events of the runs, and may approve calls in place of the user. */
+export interface Watcher {
+  onEvent: EventListener;
+  approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
 }

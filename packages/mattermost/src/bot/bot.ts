@@ -251,6 +251,7 @@ class Bot implements MattermostBot {
       signal: closing.signal,
       linkHosts: new LinkHosts(options.allowLinkHosts ?? [], options.config.url),
       createAgent: (first) => this.#createAgent(first),
+      watcher: options.watch?.({ id: question.conversation, agent: this.username }),
     });
     this.#conversations.set(question.conversation, conversation);
     return conversation;

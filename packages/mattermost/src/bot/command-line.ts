@@ -24,12 +24,14 @@ An agent that answers mentions, direct messages and replies in its threads.
                     example.com,*.example.com or *
   --database <place>  SQLite file or postgres:// URL that saves conversations; default: they are not saved
   --runs <place>    SQLite file or postgres:// URL of durable runs: answers continue after a restart, and users approve calls
+  --studio <address>  port, or host:port, to which pocket-agent studio --attach connects to see the answers and, with
+                    --runs, to approve calls; the token is in POCKET_AGENT_STUDIO_TOKEN, or a new one is printed
   --version         print the version
   --help            print this help
 
 Requires MATTERMOST_URL and MATTERMOST_TOKEN (of a bot account) in the environment or in a .env file in this folder.
 Each option can also be set there: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP,
-_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY, _DATABASE, _RUNS.
+_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY, _DATABASE, _RUNS, _STUDIO.
 `;
 
 export interface BotCommand {
@@ -45,6 +47,8 @@ export interface BotCommand {
   database: string | undefined;
   /** The same, for durable runs. */
   runs: string | undefined;
+  /** Where studios can be attached: a port, or host:port. */
+  studio: string | undefined;
 }
 
 /** Also collects problems of the server's variables. */
@@ -77,6 +81,7 @@ export function readBotCommand(args: readonly string[], environment: Environment
     allowLinkHosts: values.MATTERMOST_BOT_ALLOW_LINK_HOSTS ?? [],
     database: values.MATTERMOST_BOT_DATABASE,
     runs: values.MATTERMOST_BOT_RUNS,
+    studio: values.MATTERMOST_BOT_STUDIO,
   };
 }
 
@@ -92,6 +97,7 @@ const botSchemas = {
   MATTERMOST_BOT_STOP: oneOf(['asker', 'everyone']).optional(),
   MATTERMOST_BOT_DATABASE: text().optional(),
   MATTERMOST_BOT_RUNS: text().optional(),
+  MATTERMOST_BOT_STUDIO: text().optional(),
   MATTERMOST_BOT_ALLOW_LINK_HOSTS: list().pipe(z.array(linkHost)).optional(),
 };
 
@@ -106,6 +112,7 @@ const options = {
   'allow-link-hosts': value,
   database: value,
   runs: value,
+  studio: value,
   version: flag,
   help: flag,
 };

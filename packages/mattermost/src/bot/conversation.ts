@@ -1,7 +1,7 @@
 // One conversation: an agent with its history, and a queue of questions answered one after the other.
 import { randomUUID } from 'node:crypto';
 import { errorText } from '@pocket-agent/kit';
-import type { PocketAgent, RunOptions } from 'pocket-agent';
+import type { EventListener, PocketAgent, RunOptions } from 'pocket-agent';
 import type { ToolContext } from '../account/account.ts';
 import type { Log } from '../base/log.ts';
 import { AnswerPost } from './posts/answer-post.ts';
@@ -20,6 +20,8 @@ interface ConversationOptions {
   command(question: Question): Promise<string | undefined>;
   /** Shows the typing indicator. */
   typing(question: Question): void;
+  /** Sees the runs too. */
+  watcher: { onEvent: EventListener } | undefined;
   mayStop(question: Question, userId: string): boolean;
   /** Hosts that links in answers may point to. */
   linkHosts: LinkHosts;
@@ -137,7 +139,7 @@ export class Conversation {
   }
 
   async #runAgent(question: Question, { signal, text, answer }: AgentRun): Promise<unknown> {
-    const { questions, createAgent, context, log } = this.#options;
+    const { questions, createAgent, context, log, watcher } = this.#options;
     let earlier = '';
     if (!this.#agent) {
       const { agent, isContinued } = await createAgent(question);
@@ -151,6 +153,7 @@ export class Conversation {
       caller: question.userId,
       metadata: { username: question.username, channelId: question.channelId },
       onEvent: (event) => {
+        watcher?.onEvent(event);
         if (text.handle(event) && text.progress !== '') answer.show(text.progress);
       },
     };

@@ -1,5 +1,5 @@
 // The options of the bot and the types they use.
-import type { ConversationStore, PocketAgent, PocketAgentOptions } from 'pocket-agent';
+import type { ConversationStore, EventListener, PocketAgent, PocketAgentOptions } from 'pocket-agent';
 import type { Profile } from '../base/access.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
@@ -37,8 +37,17 @@ export interface BotOptions {
   /** Minimum time between two edits of an answer. Default 1,000. */
   editMs?: number;
   log?: Log;
+  /** What is told of the runs of each conversation, such as `watch` of a studio address. Not with `durable`: that sees the runs. */
+  watch?: (conversation: WatchedConversation) => { onEvent: EventListener };
   /** Called when the token is no longer valid; the bot stops answering. */
   onRefused?: () => void;
+}
+
+/** A conversation as a studio shows it. */
+export interface WatchedConversation {
+  id: string;
+  /** The name of the bot. */
+  agent: string;
 }
 
 /** What the option `agent` may return. */

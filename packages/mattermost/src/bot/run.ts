@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { errorText, installCommand } from '@pocket-agent/kit';
 import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
+import type { StudioAddress } from '@pocket-agent/studio';
 import type { NestedAgentOptions, PocketAgent } from 'pocket-agent';
 import { MattermostError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
@@ -24,6 +25,7 @@ export async function runBot({
   allowLinkHosts,
   database,
   runs: runsPlace,
+  studio: studioAddress,
 }: BotCommand): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   // an unhandled rejection in a tool must not end all conversations
@@ -40,6 +42,8 @@ export async function runBot({
   // this agent owns the MCP connections; each conversation uses a fork of it
   const agent = await createAgent(options, tools);
   const runs = runsPlace === undefined ? undefined : await openRunsAt(runsPlace, agent);
+  const studio = studioAddress === undefined ? undefined : await openStudioAt(studioAddress, runs);
+  if (studio) log.info('studio', { url: studio.url });
   const tokenRejected = Promise.withResolvers<never>();
   try {
     const bot = await createMattermostBot({
@@ -49,6 +53,7 @@ export async function runBot({
       log,
       conversations,
       profile: 'none', // the agent already has the tools
+      ...(studio ? { watch: (conversation) => studio.watch(conversation) } : {}),
       ...(runs ? { durable: { runs, agent: AGENT, allowImages: agent.allowImages } } : { agent: () => agent.fork() }),
       onRefused: () =>
         tokenRejected.reject(new MattermostError('AUTHENTICATION_FAILED', 'MATTERMOST_TOKEN is no longer valid.')),
@@ -62,6 +67,7 @@ export async function runBot({
       await bot.close();
     }
   } finally {
+    await studio?.close();
     await runs?.close();
     await agent.close();
     await conversations?.close();
@@ -88,6 +94,19 @@ async function openRunsAt(place: string, agent: PocketAgent): Promise<Runs> {
   return openRuns({ url, agents: { [AGENT]: () => agent } }).catch((cause: unknown) => {
     throw new MattermostError('CONFIG_INVALID', errorText(cause), { cause });
   });
+}
+
+async function openStudioAt(address: string, runs: Runs | undefined): Promise<StudioAddress> {
+  const { openStudioAddress } = await import('@pocket-agent/studio').catch((cause: unknown) => {
+    const text = `--studio needs the package @pocket-agent/studio: ${installCommand('@pocket-agent/studio')}.`;
+    throw new MattermostError('CONFIG_INVALID', text, { cause });
+  });
+  const token = process.env.POCKET_AGENT_STUDIO_TOKEN;
+  return openStudioAddress({ address, ...(runs ? { runs } : {}), ...(token ? { token } : {}) }).catch(
+    (cause: unknown) => {
+      throw new MattermostError('CONFIG_INVALID', `--studio: ${errorText(cause)}`, { cause });
+    },
+  );
 }
 
 /** Resolves the model first, so that a missing package or key is reported at startup. */

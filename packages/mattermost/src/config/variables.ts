@@ -99,6 +99,7 @@ export const botVariables = {
   'allow-link-hosts': 'MATTERMOST_BOT_ALLOW_LINK_HOSTS',
   database: 'MATTERMOST_BOT_DATABASE',
   runs: 'MATTERMOST_BOT_RUNS',
+  studio: 'MATTERMOST_BOT_STUDIO',
 } as const;
 
 export type Values<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;

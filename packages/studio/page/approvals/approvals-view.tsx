@@ -32,8 +32,20 @@ export function ApprovalsView(): VNode {
 }
 
 function Origin({ question, title }: { question: Question; title: string | undefined }): VNode {
-  const { gateway, runId, chatId } = question;
+  const { gateway, program, runId, chatId } = question;
   if (gateway !== undefined) return <a href={address('gateways')}>Gateway {gateway}</a>;
-  if (runId !== undefined) return <a href={address('durable', runId)}>Durable run {runId}</a>;
-  return <a href={address('chat', chatId)}>{title ?? 'Conversation'}</a>;
+  const at = program === undefined ? '' : ` · ${program}`;
+  if (runId !== undefined)
+    return (
+      <a href={address('durable', runId)}>
+        Durable run {runId}
+        {at}
+      </a>
+    );
+  return (
+    <a href={address('chat', chatId)}>
+      {title || 'Conversation'}
+      {at}
+    </a>
+  );
 }

@@ -22,7 +22,7 @@ export function ChatHeader({ chat, agentName, runId, onAgent }: Header): VNode {
     <header class="chat-header">
       {chat ? (
         <strong>{agentName}</strong>
-      ) : (
+      ) : agents.length === 0 ? null : (
         <select aria-label="Agent" value={agentName} onChange={(event) => onAgent(event.currentTarget.value)}>
           {agents.map(({ name }) => (
             <option key={name} value={name}>
@@ -36,7 +36,7 @@ export function ChatHeader({ chat, agentName, runId, onAgent }: Header): VNode {
           Trace
         </a>
       )}
-      {chat ? <Settings key={chat.id} chat={chat} /> : <span class="soft">{model}</span>}
+      {chat && !chat.isElsewhere ? <Settings key={chat.id} chat={chat} /> : <span class="soft">{model}</span>}
     </header>
   );
 }

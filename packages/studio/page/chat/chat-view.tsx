@@ -13,6 +13,7 @@ import { ChatHeader } from './chat-header.tsx';
 import { Composer } from './composer.tsx';
 import { ItemView } from './item-view.tsx';
 
+const ELSEWHERE = 'This conversation takes place in another program. Its approvals can be answered here too.';
 /** Earlier items are behind a button. */
 const SHOWN_ITEMS = 200;
 
@@ -44,6 +45,7 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
       await connection.post(`/chats/${id}/messages`, { text, files: item.files.filter(({ data }) => data !== '') });
       location.hash = address('chat', id);
     });
+  const isElsewhere = chat?.info.isElsewhere === true || known.agents.length === 0;
   const stop = () => act(() => connection.post(`/chats/${chat?.info.id}/stop`, {}));
 
   const isUnknown = chatId !== undefined && !chat && known.connection === 'live' && known.agents.length > 0;
@@ -62,8 +64,8 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
     <div class={run ? 'chat with-inspector' : 'chat'}>
       <section class="conversation" aria-label="Conversation">
         <ChatHeader chat={chat?.info} agentName={agentName} runId={run?.id} onAgent={setAgent} />
-        {chat && chat.items.length > 0 ? (
-          <Items chat={chat} onEdit={branch} />
+        {chat && (isElsewhere || chat.items.length > 0) ? (
+          <Items chat={chat} onEdit={isElsewhere ? undefined : branch} />
         ) : (
           <Welcome
             agentName={agentName}
@@ -78,18 +80,22 @@ export function ChatView({ chatId }: { chatId: string | undefined }): VNode {
             {error}
           </p>
         )}
-        <Composer
-          field={field}
-          draft={draft}
-          onDraft={setDraft}
-          files={files}
-          onFiles={setFiles}
-          isRunning={chat?.info.isRunning === true}
-          isBusy={isBusy}
-          onSend={send}
-          onStop={stop}
-          lastText={chat?.items.findLast((item) => item.kind === 'user')?.text ?? ''}
-        />
+        {isElsewhere ? (
+          <p class="composer note">{ELSEWHERE}</p>
+        ) : (
+          <Composer
+            field={field}
+            draft={draft}
+            onDraft={setDraft}
+            files={files}
+            onFiles={setFiles}
+            isRunning={chat?.info.isRunning === true}
+            isBusy={isBusy}
+            onSend={send}
+            onStop={stop}
+            lastText={chat?.items.findLast((item) => item.kind === 'user')?.text ?? ''}
+          />
+        )}
       </section>
       {run && (
         <aside class="inspector" aria-label="Trace of the last run">
@@ -115,7 +121,7 @@ function Items({
   onEdit,
 }: {
   chat: ChatState;
-  onEdit(item: Extract<Item, { kind: 'user' }>, text: string): void;
+  onEdit: ((item: Extract<Item, { kind: 'user' }>, text: string) => void) | undefined;
 }): VNode {
   const { runs, questions, answers } = useKnown();
   const list = useRef<HTMLDivElement>(null);
@@ -172,6 +178,19 @@ function Items({
 function Welcome({ agentName, onPick }: { agentName: string; onPick(text: string): void }): VNode {
   const { agents } = useKnown();
   const agent = agents.find(({ name }) => name === agentName);
+  if (agents.length === 0)
+    return (
+      <div class="empty">
+        <h1>Studio</h1>
+        <p>
+          The conversations of this program appear on the left when they begin. Its questions are in{' '}
+          <a href={address('approvals')}>Approvals</a>.
+        </p>
+        <div class="on-phone">
+          <Conversations />
+        </div>
+      </div>
+    );
   const examples = ['What is 17% of 2380, and what time is it in Tokyo?', 'Which tools do you have?'];
   return (
     <div class="empty">

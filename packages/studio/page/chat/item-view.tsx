@@ -17,7 +17,8 @@ interface ItemProps {
   /** The approval that a tool call waits for, or how it was answered. */
   question: ApprovalQuestion | undefined;
   answer: string | undefined;
-  onEdit(item: UserItem, text: string): void;
+  /** Undefined if the conversation takes place elsewhere. */
+  onEdit: ((item: UserItem, text: string) => void) | undefined;
 }
 
 export const ItemView = memo(
@@ -64,14 +65,16 @@ function UserMessage({ item, onEdit }: { item: UserItem; onEdit: ItemProps['onEd
       <article class="user" aria-label="Message of yours">
         <FileList files={item.files} />
         <p>{item.text}</p>
-        <span class="actions">
-          <button type="button" class="quiet" onClick={() => setDraft(item.text)}>
-            Edit
-          </button>
-          <button type="button" class="quiet" onClick={() => onEdit(item, item.text)}>
-            Try again
-          </button>
-        </span>
+        {onEdit && (
+          <span class="actions">
+            <button type="button" class="quiet" onClick={() => setDraft(item.text)}>
+              Edit
+            </button>
+            <button type="button" class="quiet" onClick={() => onEdit(item, item.text)}>
+              Try again
+            </button>
+          </span>
+        )}
       </article>
     );
   return (
@@ -79,7 +82,7 @@ function UserMessage({ item, onEdit }: { item: UserItem; onEdit: ItemProps['onEd
       class="user"
       onSubmit={(event) => {
         event.preventDefault();
-        onEdit(item, draft);
+        onEdit?.(item, draft);
       }}
     >
       <textarea aria-label="Changed message" value={draft} onInput={(event) => setDraft(event.currentTarget.value)} />

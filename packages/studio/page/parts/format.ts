@@ -7,6 +7,11 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }
 
+/** `1 call`, `2 calls`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 export function dollars(value: number | undefined): string {
   if (value === undefined) return 'price unknown';
   if (value === 0) return '$0';

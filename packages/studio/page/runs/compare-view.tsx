@@ -1,6 +1,6 @@
 // Two runs side by side, step by step.
 import type { VNode } from 'preact';
-import { dollars, duration } from '../parts/format.ts';
+import { counted, dollars, duration } from '../parts/format.ts';
 import { address, useKnown } from '../parts/hooks.ts';
 import { Wide } from '../parts/wide.tsx';
 import type { RunState, StepState } from '../state/model.ts';
@@ -56,9 +56,9 @@ function Whole({ run }: { run: RunState }): VNode {
   const { inputTokens, outputTokens, costUsd, modelCalls, toolCalls } = usageOf(run, known);
   return (
     <td>
-      <strong>{run.endedAt === undefined ? 'running' : duration(run.endedAt - run.startedAt)}</strong> · {modelCalls}{' '}
-      model calls · {toolCalls} tool calls · {inputTokens.toLocaleString('en')} → {outputTokens.toLocaleString('en')}{' '}
-      tokens · {dollars(costUsd)}
+      <strong>{run.endedAt === undefined ? 'running' : duration(run.endedAt - run.startedAt)}</strong> ·{' '}
+      {counted(modelCalls, 'model call')} · {counted(toolCalls, 'tool call')} · {inputTokens.toLocaleString('en')} →{' '}
+      {outputTokens.toLocaleString('en')} tokens · {dollars(costUsd)}
       {run.error !== undefined && <p class="bad">{run.error}</p>}
     </td>
   );

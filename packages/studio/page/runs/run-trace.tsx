@@ -1,7 +1,7 @@
 // The trace of a run: its figures, a waterfall, and what the selected row was.
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { dollars, duration } from '../parts/format.ts';
+import { counted, dollars, duration } from '../parts/format.ts';
 import { useKnown } from '../parts/hooks.ts';
 import type { RunState } from '../state/model.ts';
 import { traceRows, usageOf } from '../state/trace.ts';
@@ -25,7 +25,7 @@ export function RunTrace({ run, address }: RunTraceProps): VNode {
   return (
     <div class="trace">
       <p class="figures">
-        <strong>{time}</strong> · {usage.modelCalls} model calls · {usage.toolCalls} tool calls ·{' '}
+        <strong>{time}</strong> · {counted(usage.modelCalls, 'model call')} · {counted(usage.toolCalls, 'tool call')} ·{' '}
         {usage.inputTokens.toLocaleString('en')} → {usage.outputTokens.toLocaleString('en')} tokens
         {usage.cachedInputTokens > 0 && ` (${usage.cachedInputTokens.toLocaleString('en')} from the cache)`} ·{' '}
         {dollars(usage.costUsd)}

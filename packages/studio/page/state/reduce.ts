@@ -27,6 +27,8 @@ export function reduce(state: State, line: Line): State {
       const others = run.calls.filter(({ id }) => id !== line.call.id);
       return { ...state, runs: withEntry(state.runs, run.id, { ...run, calls: [...others, line.call] }) };
     }
+    case 'durable_runs':
+      return { ...state, hasDurableRuns: true };
     case 'problem':
       return changeChat(state, line.chatId, (chat) => ({
         ...chat,

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ToolList } from '../../src/wire/wire.ts';
-import { duration } from '../parts/format.ts';
+import { counted, duration } from '../parts/format.ts';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { callsByServer } from '../state/totals.ts';
@@ -57,7 +57,7 @@ export function ToolsView({ agent, tool: name }: { agent: string | undefined; to
       )}
       {!list && !error && <p class="note">Asking the servers…</p>}
       {list && list.servers.length > 0 && (
-        <ul class="servers">
+        <ul class="plain servers">
           {list.servers.map(({ name: server, status, reason }) => {
             const { calls, failed, medianMs } = callsByServer(runs.values(), list.tools, server);
             return (
@@ -65,7 +65,7 @@ export function ToolsView({ agent, tool: name }: { agent: string | undefined; to
                 <strong>{server}</strong> <span class={status === 'connected' ? 'good' : 'bad'}>{status}</span>{' '}
                 {calls > 0 && (
                   <span class="soft">
-                    {calls === 1 ? '1 call' : `${calls} calls`}, median {duration(medianMs)}, {failed} failed
+                    {counted(calls, 'call')}, median {duration(medianMs)}, {failed} failed
                   </span>
                 )}{' '}
                 {reason && <span class="soft">{reason}</span>}
@@ -84,7 +84,7 @@ export function ToolsView({ agent, tool: name }: { agent: string | undefined; to
             <span class={`capability ${each.capability}`}>{each.capability}</span>{' '}
             {each.exposure && <span class="soft">{each.exposure}</span>}{' '}
             {each.hiddenBy && <span class="hidden-tool">hidden: {each.hiddenBy}</span>}
-            <p class="soft cut">{each.description}</p>
+            <p class={each === tool ? 'soft' : 'soft cut'}>{each.description}</p>
             {each === tool && (
               <>
                 {each.hiddenBy === undefined && <ToolForm key={each.name} agent={chosen ?? ''} tool={each} />}

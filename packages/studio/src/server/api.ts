@@ -11,6 +11,7 @@ import { eventStream } from './event-stream.ts';
 /** The largest request, files included. */
 const MAX_BODY_BYTES = 28_000_000;
 const MAX_FILES = 10;
+const NO_RUN = 'There is no such run.';
 const exposures: readonly (Exposure | '')[] = ['', 'auto', 'direct', 'deferred'];
 
 export function makeApi(workspace: Workspace, token: string): Hono {
@@ -71,14 +72,25 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     return context.json((await workspace.openChat(agent, readBranch(from))).info);
   });
   const durable = () => {
-    if (workspace.durable) return workspace.durable;
-    throw new Refusal(404, 'The studio is not attached to durable runs. Start it with --runs.');
+    const sources = workspace.durableSources;
+    if (sources.length === 0)
+      throw new Refusal(404, 'The studio is not attached to durable runs. Start it with --runs or --attach.');
+    return sources;
   };
-  api.get('/durable', async (context) => context.json(await durable().list()));
-  api.get('/durable/:id', async (context) => context.json(await durable().read(context.req.param('id'))));
+  api.get('/durable', async (context) => {
+    const lists = await Promise.all(durable().map((source) => source.list()));
+    return context.json(lists.flat().sort((a, b) => b.createdAt - a.createdAt));
+  });
+  api.get('/durable/:id', async (context) => {
+    for (const source of durable()) {
+      const run = await source.read(context.req.param('id'));
+      if (run) return context.json(run);
+    }
+    throw new Refusal(404, NO_RUN);
+  });
   api.post('/durable/:id/cancel', async (context) => {
-    await durable().cancel(context.req.param('id'));
-    return context.json({});
+    for (const source of durable()) if (await source.cancel(context.req.param('id'))) return context.json({});
+    throw new Refusal(404, NO_RUN);
   });
   api.get('/routers', async (context) => context.json(await workspace.routers()));
   api.get('/gateways', async (context) => context.json((await workspace.gateways?.list()) ?? []));

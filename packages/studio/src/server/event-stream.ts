@@ -15,7 +15,7 @@ export function eventStream(workspace: Workspace, after: number): Response {
   const snapshot: Line = {
     seq: isReset ? 0 : after,
     ...{ type: 'snapshot', isReset, agents: workspace.agents() },
-    ...{ hasDurableRuns: workspace.durable !== undefined, hasGateways: workspace.gateways !== undefined },
+    ...{ hasDurableRuns: workspace.durableSources.length > 0, hasGateways: workspace.gateways !== undefined },
     hasRouters: workspace.hasRouters,
     ...{ chats: workspace.chats(), questions: workspace.questions.list() },
   };

@@ -2,6 +2,7 @@
 import { errorText, type Logger, withoutUndefined } from '@pocket-agent/kit';
 import type { Question as RunQuestion, Runs } from '@pocket-agent/runs';
 import type { DurableRun, DurableRunDetails, Question } from '../wire/wire.ts';
+import { type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
 import type { Questions } from './questions.ts';
 import { Refusal } from './refusal.ts';
 
@@ -11,19 +12,28 @@ const LISTED = 100;
 const MAX_EVENTS = 2_000;
 const capabilities = ['read', 'write', 'create', 'delete'] as const;
 
-export class DurableRuns {
+/** Where durable runs are. */
+export interface DurableSource {
+  list(): Promise<DurableRun[]>;
+  /** Undefined if the run is not there. */
+  read(id: string): Promise<DurableRunDetails | undefined>;
+  /** False if the run is not there. */
+  cancel(id: string): Promise<boolean>;
+}
+
+export class DurableRuns implements DurableSource {
   readonly #runs: Runs;
-  readonly #questions: Questions;
+  readonly #questions: ForeignQuestions;
   readonly #logger: Logger;
-  /** Questions that the studio shows, until they are no longer open. */
-  readonly #shown = new Map<string, AbortController>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #problem = '';
 
   constructor(runs: Runs, questions: Questions, logger: Logger) {
     this.#runs = runs;
-    this.#questions = questions;
+    this.#questions = new ForeignQuestions(questions, (error) =>
+      logger.warn(`The answer to a durable run was refused: ${errorText(error)}`),
+    );
     this.#logger = logger;
   }
 
@@ -42,9 +52,9 @@ export class DurableRuns {
   }
 
   /** A run with its events so far, the latest of them. */
-  async read(id: string): Promise<DurableRunDetails> {
+  async read(id: string): Promise<DurableRunDetails | undefined> {
     const info = await this.#runs.get(id);
-    if (!info) throw new Refusal(404, 'There is no such run.');
+    if (!info) return undefined;
     const events: DurableRunDetails['events'] = [];
     const after = Math.max(0, info.events - MAX_EVENTS);
     if (info.events > 0)
@@ -55,19 +65,22 @@ export class DurableRuns {
     return { id, agent: info.agent, status: info.status, events };
   }
 
-  async cancel(id: string): Promise<void> {
+  async cancel(id: string): Promise<boolean> {
+    if (!(await this.#runs.get(id))) return false;
     if (!(await this.#runs.cancel(id))) throw new Refusal(409, 'The run is over.');
+    return true;
   }
 
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    for (const shown of this.#shown.values()) shown.abort();
+    this.#questions.close();
   }
 
   async #poll(): Promise<void> {
     try {
-      this.#show(await this.#runs.questions());
+      const open = await this.#runs.questions();
+      this.#questions.replace(open.map((asked) => this.#foreign(asked)));
       this.#problem = '';
     } catch (error) {
       const problem = errorText(error);
@@ -78,31 +91,9 @@ export class DurableRuns {
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#poll(), POLL_MS);
   }
 
-  #show(open: readonly RunQuestion[]): void {
-    const ids = new Set(open.map(({ id }) => id));
-    for (const [id, shown] of this.#shown) {
-      if (ids.has(id)) continue;
-      shown.abort(); // answered elsewhere, or void
-      this.#shown.delete(id);
-    }
-    for (const question of open) {
-      if (this.#isClosed || this.#shown.has(question.id)) continue;
-      const shown = new AbortController();
-      this.#shown.set(question.id, shown);
-      void this.#ask(question, shown.signal);
-    }
-  }
-
-  async #ask(asked: RunQuestion, signal: AbortSignal): Promise<void> {
-    const given = await this.#questions.ask(shownQuestion(asked), signal);
-    if (!given) return;
-    try {
-      await this.#runs.answer(asked.id, given, { by: 'studio' });
-    } catch (error) {
-      this.#logger.warn(`The answer to a durable run was refused: ${errorText(error)}`);
-    } finally {
-      this.#shown.delete(asked.id); // if it is still open, it is shown again
-    }
+  #foreign(asked: RunQuestion): ForeignQuestion {
+    const { id } = asked;
+    return { id, question: shownQuestion(asked), answer: (given) => this.#runs.answer(id, given, { by: 'studio' }) };
   }
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { delay, errorText, isRecord, type Logger, recordsIn } from '@pocket-agent/kit';
 import type { Capability } from 'pocket-agent';
 import type { Answer, GatewayCalls, GatewayInfo, Question } from '../wire/wire.ts';
+import { type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
 import type { Questions } from './questions.ts';
 
 /** A gateway to attach to. */
@@ -46,17 +47,17 @@ export class Gateways {
 class Gateway {
   readonly #options: AttachedGateway;
   readonly #name: string;
-  readonly #questions: Questions;
+  readonly #questions: ForeignQuestions;
   readonly #logger: Logger;
-  /** Questions that the studio shows, until they are no longer open. */
-  readonly #shown = new Map<string, AbortController>();
   readonly #closing = new AbortController();
   #problem = '';
 
   constructor(options: AttachedGateway, questions: Questions, logger: Logger) {
     this.#options = options;
     this.#name = new URL(options.url).host;
-    this.#questions = questions;
+    this.#questions = new ForeignQuestions(questions, (error) =>
+      logger.warn(`The answer to the gateway ${this.#name} was refused: ${errorText(error)}`),
+    );
     this.#logger = logger;
   }
 
@@ -67,7 +68,7 @@ class Gateway {
         const answer = await this.#read(`approvals?wait=${WAIT_S}&known=${encodeURIComponent(known)}`);
         const { version, questions }: Record<string, unknown> = JSON.parse(answer);
         known = String(version);
-        this.#show(recordsIn(questions));
+        this.#questions.replace(recordsIn(questions).map((asked) => this.#foreign(asked)));
         this.#problem = '';
       } catch (error) {
         if (signal.aborted) return;
@@ -83,7 +84,7 @@ class Gateway {
 
   async info(): Promise<GatewayInfo> {
     const { metricsToken } = this.#options;
-    const known = { name: this.#name, waiting: this.#shown.size, problem: this.#problem };
+    const known = { name: this.#name, waiting: this.#questions.size, problem: this.#problem };
     if (metricsToken === undefined) return { ...known, servers: undefined };
     try {
       return { ...known, servers: readMetrics(await this.#read('metrics', metricsToken)) };
@@ -94,35 +95,16 @@ class Gateway {
 
   close(): void {
     this.#closing.abort(new Error('The studio was closed.'));
-    for (const shown of this.#shown.values()) shown.abort();
+    this.#questions.close();
   }
 
-  #show(open: readonly Record<string, unknown>[]): void {
-    const ids = new Set(open.map(({ id }) => String(id)));
-    for (const [id, shown] of this.#shown) {
-      if (ids.has(id)) continue;
-      shown.abort(); // answered elsewhere, or no longer needed
-      this.#shown.delete(id);
-    }
-    for (const asked of open) {
-      const id = String(asked.id);
-      if (this.#shown.has(id)) continue;
-      const shown = new AbortController();
-      this.#shown.set(id, shown);
-      void this.#ask(id, asked, shown.signal);
-    }
-  }
-
-  async #ask(id: string, asked: Record<string, unknown>, signal: AbortSignal): Promise<void> {
-    const given = await this.#questions.ask(shownQuestion(this.#name, asked), signal);
-    if (!given || 'action' in given) return;
-    try {
-      await this.#answer(id, given, asked.hash);
-    } catch (error) {
-      this.#logger.warn(`The answer to the gateway ${this.#name} was refused: ${errorText(error)}`);
-    } finally {
-      this.#shown.delete(id); // if it is still open, it is shown again
-    }
+  #foreign(asked: Record<string, unknown>): ForeignQuestion {
+    const id = String(asked.id);
+    return {
+      id,
+      question: shownQuestion(this.#name, asked),
+      answer: async (given) => 'action' in given || this.#answer(id, given, asked.hash),
+    };
   }
 
   async #answer(id: string, answer: Answer, hash: unknown): Promise<void> {

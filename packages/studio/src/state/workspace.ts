@@ -4,8 +4,10 @@ import type { Runs } from '@pocket-agent/runs';
 import type { Conversations } from '@pocket-agent/store';
 import type { JudgedTool, Message, PocketAgent, Router } from 'pocket-agent';
 import type { AgentInfo, ChatInfo, Replay, RouterInfo, SavedChat, ServerOffers, ToolList } from '../wire/wire.ts';
+import { Attached, type AttachedProgram } from './attached-programs.ts';
 import { Chat } from './chat.ts';
-import { DurableRuns } from './durable-runs.ts';
+import { DurableRuns, type DurableSource } from './durable-runs.ts';
+import { ForeignChats } from './foreign-chats.ts';
 import { type AttachedGateway, Gateways } from './gateways.ts';
 import { Journal } from './journal.ts';
 import { ModelCalls } from './model-calls.ts';
@@ -13,10 +15,12 @@ import { Questions } from './questions.ts';
 import { Refusal } from './refusal.ts';
 import { replay } from './replay.ts';
 import { SavedChats } from './saved-chats.ts';
+import { type WatchedConversation, type Watcher, watch } from './watched-chat.ts';
 import { infoOf } from './watched-model.ts';
 
 /** The oldest chats that are not running are closed beyond this. */
 const MAX_CHATS = 500;
+const ELSEWHERE = 'Another program leads this conversation: answer where it takes place.';
 const GONE = 'This chat does not exist any more. Start a new one.';
 
 interface WorkspaceOptions {
@@ -24,6 +28,7 @@ interface WorkspaceOptions {
   conversations: Conversations | undefined;
   runs: Runs | undefined;
   gateways: readonly AttachedGateway[];
+  attached: readonly AttachedProgram[];
   routers: ReadonlyMap<string, Router>;
   logger: Logger;
 }
@@ -48,6 +53,8 @@ export class Workspace {
   readonly #routers: ReadonlyMap<string, Router>;
   readonly #chats = new Map<string, Chat>();
   readonly #saved: SavedChats | undefined;
+  readonly #foreign = new ForeignChats(this.journal);
+  readonly #attached: readonly Attached[];
   /** Saved conversations that are being opened. */
   readonly #opening = new Map<string, Promise<Chat>>();
 
@@ -56,11 +63,14 @@ export class Workspace {
   /** Gateways elsewhere. */
   readonly gateways: Gateways | undefined;
 
-  constructor({ agents, conversations, runs, gateways, routers, logger }: WorkspaceOptions) {
+  constructor({ agents, conversations, runs, gateways, attached, routers, logger }: WorkspaceOptions) {
     this.#agents = agents;
     this.#routers = routers;
     this.durable = runs && new DurableRuns(runs, this.questions, logger);
     this.gateways = gateways.length > 0 ? new Gateways(gateways, this.questions, logger) : undefined;
+    const { journal, questions } = this;
+    const parts = { journal, questions, chats: this.#foreign, logger };
+    this.#attached = attached.map((program) => new Attached(program, parts));
     this.#saved = conversations && new SavedChats(conversations, [...agents.keys()]);
   }
 
@@ -68,6 +78,7 @@ export class Workspace {
   start(): void {
     this.durable?.start();
     this.gateways?.start();
+    for (const program of this.#attached) void program.follow();
   }
 
   agents(): AgentInfo[] {
@@ -80,7 +91,7 @@ export class Workspace {
   }
 
   chats(): ChatInfo[] {
-    return [...this.#chats.values()].map(({ info }) => info);
+    return [...[...this.#chats.values()].map(({ info }) => info), ...this.#foreign.list()];
   }
 
   async savedChats(words: string): Promise<SavedChat[]> {
@@ -89,6 +100,7 @@ export class Workspace {
 
   chat(id: string): Chat {
     const chat = this.#chats.get(id);
+    if (!chat && this.#foreign.get(id)) throw new Refusal(409, ELSEWHERE);
     if (!chat) throw new Refusal(404, GONE);
     return chat;
   }
@@ -124,6 +136,17 @@ export class Workspace {
     const hidden = (await agent.listHiddenTools(signal)).map((tool) => shown(tool, tool.reason));
     const servers = [...agent.mcpClient.status].map(([name, { status, reason }]) => ({ name, status, reason }));
     return { tools: [...visible, ...hidden], servers };
+  }
+
+  /** Shows a conversation that this program leads itself. */
+  watch(conversation: WatchedConversation): Watcher {
+    const { journal, questions } = this;
+    return watch(conversation, { journal, questions, chats: this.#foreign });
+  }
+
+  /** Where durable runs can be seen. */
+  get durableSources(): DurableSource[] {
+    return [...(this.durable ? [this.durable] : []), ...this.#attached.filter((program) => program.hasDurableRuns)];
   }
 
   get hasRouters(): boolean {
@@ -167,6 +190,7 @@ export class Workspace {
   async close(): Promise<void> {
     this.durable?.close();
     this.gateways?.close();
+    for (const program of this.#attached) program.close();
     await Promise.all([...this.#chats.values()].map((chat) => chat.close()));
     this.#chats.clear();
   }

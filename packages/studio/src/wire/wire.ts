@@ -22,6 +22,8 @@ export interface ChatInfo {
   exposure?: Exposure;
   createdAt: number;
   isRunning: boolean;
+  /** Led by another program, or another part of this one: the studio only shows it. */
+  isElsewhere?: boolean;
 }
 
 /** A conversation in the database. */
@@ -40,6 +42,8 @@ interface Asked {
   runId?: string;
   /** The host of the gateway that asks. */
   gateway?: string;
+  /** The address of the attached program that asks. */
+  program?: string;
   askedAt: number;
 }
 
@@ -201,6 +205,8 @@ export type Entry =
   /** `text`: how it was answered; absent if no answer is needed any more. */
   | { type: 'question_closed'; questionId: string; text?: string }
   | { type: 'model_call'; call: ModelCallInfo }
+  /** Durable runs can be seen from now on. */
+  | { type: 'durable_runs' }
   /** A run that could not begin. */
   | { type: 'problem'; chatId: string; text: string };
 

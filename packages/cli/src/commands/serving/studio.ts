@@ -24,6 +24,7 @@ const studioOptions = {
   conversations: { type: 'string' },
   runs: { type: 'string' },
   gateway: { type: 'string', multiple: true },
+  attach: { type: 'string', multiple: true },
   host: { type: 'string' },
   port: { type: 'string' },
 } as const;
@@ -52,8 +53,9 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     const place = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
     runs = values.runs ? await openDurableRuns(values.runs) : undefined;
     const gateways = (values.gateway ?? []).map(attachedGateway);
+    const attached = (values.attach ?? []).map(attachedProgram);
     const kept = { ...(chats ? { conversations: chats } : {}), ...(runs ? { runs } : {}) };
-    const studio = await openStudio({ agents: Object.fromEntries(agents), ...kept, ...place, gateways });
+    const studio = await openStudio({ agents: Object.fromEntries(agents), ...kept, ...place, gateways, attached });
     tell(`studio: ${studio.url}`);
     await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
     await studio.close();
@@ -73,6 +75,19 @@ function attachedGateway(url: string): { url: string; token: string; metricsToke
       'Set POCKET_AGENT_GATEWAY_TOKEN to the token of an approver: pocket-agent gateway token add NAME --approver',
     );
   return { url, token, ...(metricsToken ? { metricsToken } : {}) };
+}
+
+/** The address that a program printed, with its token in the fragment or in the environment. */
+function attachedProgram(address: string): { url: string; token: string } {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url?.protocol.startsWith('http'))
+    throw new PocketError('CONFIG_INVALID', `--attach needs the address that a program printed, not "${address}".`);
+  const token = /^#token=(.+)$/.exec(url.hash)?.[1] ?? process.env.POCKET_AGENT_STUDIO_TOKEN;
+  if (token) return { url: url.origin, token };
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `--attach ${url.origin} needs the token of that program: at the end of the address, or in POCKET_AGENT_STUDIO_TOKEN.`,
+  );
 }
 
 /** Opens the runs of other processes, to show them and to answer their questions. */

@@ -2,7 +2,8 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { errorText, isRecord, PocketError, printable } from '@pocket-agent/kit';
-import type { RunsOptions } from '@pocket-agent/runs';
+import type { Runs, RunsOptions } from '@pocket-agent/runs';
+import type { StudioAddress } from '@pocket-agent/studio';
 import { readArguments, wholeNumber } from '../../command-line/arguments.ts';
 import { program } from '../../command-line/help.ts';
 import type { Interrupts } from '../../command-line/interrupts.ts';
@@ -15,7 +16,11 @@ const DRAIN_MS = 25_000;
 type Agents = NonNullable<RunsOptions['agents']>;
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
-  const { values, positionals } = readArguments(args, { runs: { type: 'string' }, parallel: { type: 'string' } });
+  const { values, positionals } = readArguments(args, {
+    runs: { type: 'string' },
+    parallel: { type: 'string' },
+    studio: { type: 'string' },
+  });
   const [file, ...others] = positionals;
   if (file === undefined || others.length > 0)
     throw new PocketError('CONFIG_INVALID', `Usage: ${program} worker FILE --runs DATABASE`);
@@ -30,10 +35,20 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     logger: screenLogger(tell),
     ...(maxParallelRuns === undefined ? {} : { maxParallelRuns }),
   });
+  const studio = values.studio === undefined ? undefined : await openAddress(values.studio, runs);
+  if (studio) tell(`studio: ${studio.url}`);
   tell(`Ready for runs of ${Object.keys(agents).join(', ')}. Ctrl-C stops.`);
   await stopped(interrupts.listen().signal);
+  await studio?.close();
   await runs.close({ graceMs: DRAIN_MS });
   return interrupts.exitCode ?? 0;
+}
+
+/** For studios: `pocket-agent studio --attach URL`. */
+async function openAddress(address: string, runs: Runs): Promise<StudioAddress> {
+  const { openStudioAddress } = await import('@pocket-agent/studio');
+  const token = process.env.POCKET_AGENT_STUDIO_TOKEN;
+  return openStudioAddress({ address, runs, ...(token ? { token } : {}) });
 }
 
 /** The module is the program of the user, like a file that is given to node. */

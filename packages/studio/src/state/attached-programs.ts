@@ -1,0 +1,194 @@
+// Other programs with an address for studios, such as workers and bots: what they show and ask is shown and asked here too.
+import { randomUUID } from 'node:crypto';
+import { delay, errorText, isRecord, type Logger } from '@pocket-agent/kit';
+import type { DurableRun, DurableRunDetails, Line, Question } from '../wire/wire.ts';
+import type { DurableSource } from './durable-runs.ts';
+import type { ForeignChats } from './foreign-chats.ts';
+import { type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
+import type { Journal } from './journal.ts';
+import type { Questions } from './questions.ts';
+
+/** The address that a program printed, and its token. */
+export interface AttachedProgram {
+  url: string;
+  token: string;
+}
+
+const RETRY_MS = 2_000;
+const TIMEOUT_MS = 40_000;
+/** One message of the stream, and one answer. */
+const MAX_CHARACTERS = 40_000_000;
+
+interface Parts {
+  journal: Journal;
+  questions: Questions;
+  chats: ForeignChats;
+  logger: Logger;
+}
+
+export class Attached implements DurableSource {
+  readonly #program: AttachedProgram;
+  readonly #parts: Parts;
+  readonly #name: string;
+  readonly #questions: ForeignQuestions;
+  readonly #closing = new AbortController();
+  /** Ids of its conversations here. */
+  readonly #chats = new Set<string>();
+  #hasDurableRuns = false;
+  #problem = '';
+
+  constructor(program: AttachedProgram, parts: Parts) {
+    this.#program = program;
+    this.#parts = parts;
+    this.#name = new URL(program.url).host;
+    this.#questions = new ForeignQuestions(parts.questions, (error) =>
+      parts.logger.warn(`The answer to ${this.#name} was refused: ${errorText(error)}`),
+    );
+  }
+
+  get hasDurableRuns(): boolean {
+    return this.#hasDurableRuns;
+  }
+
+  /** Shows what happens there until `close()`. */
+  async follow(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let after = 0; !signal.aborted; ) {
+      try {
+        const response = await this.#request(`events?after=${after}`, { signal });
+        this.#problem = '';
+        for await (const line of linesIn(response)) {
+          after = line.seq;
+          this.#take(line);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        const problem = errorText(error);
+        if (problem !== this.#problem) this.#parts.logger.warn(`${this.#name} cannot be followed: ${problem}`);
+        this.#problem = problem;
+      }
+      await delay(RETRY_MS, signal).catch(() => {}); // closed
+    }
+  }
+
+  async list(): Promise<DurableRun[]> {
+    return this.#hasDurableRuns ? this.#get<DurableRun[]>('durable') : [];
+  }
+
+  async read(id: string): Promise<DurableRunDetails | undefined> {
+    const all = await this.list();
+    return all.some((run) => run.id === id) ? this.#get(`durable/${encodeURIComponent(id)}`) : undefined;
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    if (!(await this.list()).some((run) => run.id === id)) return false;
+    await this.#post(`durable/${encodeURIComponent(id)}/cancel`, {});
+    return true;
+  }
+
+  close(): void {
+    this.#closing.abort(new Error('The studio was closed.'));
+    this.#questions.close();
+  }
+
+  #take(line: Line): void {
+    const { journal, chats } = this.#parts;
+    switch (line.type) {
+      case 'snapshot': {
+        const open = new Set(line.chats.map(({ id }) => this.#idOf(id)));
+        for (const id of [...this.#chats]) if (line.isReset || !open.has(id)) this.#closeChat(id);
+        for (const chat of line.chats) this.#show(chat);
+        this.#questions.replace(line.questions.map((question) => this.#foreign(question)));
+        if (line.hasDurableRuns && !this.#hasDurableRuns) journal.add({ type: 'durable_runs' });
+        this.#hasDurableRuns = line.hasDurableRuns;
+        return;
+      }
+      case 'chat':
+        this.#show(line.chat);
+        return;
+      case 'chat_closed':
+        this.#closeChat(this.#idOf(line.chatId));
+        return;
+      case 'event':
+      case 'history':
+      case 'problem': {
+        const { seq: _, ...entry } = line;
+        const chatId = this.#idOf(entry.chatId);
+        if (chats.get(chatId)) journal.add({ ...entry, chatId });
+        return;
+      }
+      case 'question':
+        this.#questions.add(this.#foreign(line.question));
+        return;
+      case 'question_closed':
+        this.#questions.withdraw(line.questionId);
+    }
+  }
+
+  #show(chat: Extract<Line, { type: 'chat' }>['chat']): void {
+    const id = this.#idOf(chat.id);
+    this.#chats.add(id);
+    this.#parts.chats.show({ ...chat, id });
+  }
+
+  #closeChat(id: string): void {
+    this.#chats.delete(id);
+    this.#parts.chats.close(id);
+  }
+
+  #foreign(asked: Question): ForeignQuestion {
+    const { id } = asked;
+    return {
+      id,
+      question: {
+        ...asked,
+        id: randomUUID(),
+        chatId: asked.chatId && this.#idOf(asked.chatId),
+        program: this.#name,
+      },
+      answer: (given) => this.#post(`questions/${encodeURIComponent(id)}`, given),
+    };
+  }
+
+  #idOf(chatId: string): string {
+    return `${this.#name} ${chatId}`;
+  }
+
+  async #get<Value>(path: string): Promise<Value> {
+    return (await this.#request(path, {})).json() as Promise<Value>;
+  }
+
+  async #post(path: string, body: object): Promise<void> {
+    const response = await this.#request(path, { method: 'POST', body: JSON.stringify(body) });
+    await response.body?.cancel();
+  }
+
+  async #request(path: string, init: RequestInit): Promise<Response> {
+    const { url, token } = this.#program;
+    const response = await fetch(new URL(`/api/${path}`, url), {
+      signal: AbortSignal.any([this.#closing.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      ...init,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      redirect: 'error',
+    });
+    if (response.ok) return response;
+    const answer: unknown = await response.json().catch(() => undefined); // not one of a studio
+    const text =
+      isRecord(answer) && typeof answer.error === 'string' ? answer.error : 'is this the address of a studio?';
+    throw new Error(`${response.status} ${text.slice(0, 200)}`);
+  }
+}
+
+/** The lines of a stream of server-sent events. */
+async function* linesIn({ body }: Response): AsyncGenerator<Line> {
+  if (!body) return;
+  let rest = '';
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    rest += chunk;
+    if (rest.length > MAX_CHARACTERS) throw new Error('A message of the stream is too long.');
+    const messages = rest.split('\n\n');
+    rest = messages.pop() ?? '';
+    for (const message of messages)
+      if (message.startsWith('data: ')) yield JSON.parse(message.slice('data: '.length)) as Line;
+  }
+}

@@ -1,0 +1,147 @@
+// Programs with an address for studios: what they do and ask is seen and answered in a studio that is attached to them.
+import { openRuns } from '@pocket-agent/runs';
+import { PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { openStudioAddress, type StudioAddress } from '../src/index.ts';
+import type { DurableRun, DurableRunDetails, Question } from '../src/wire/wire.ts';
+import { type Client, isEvent, isQuestion, makeShop, refundCall, startStudio } from './world.ts';
+
+const token = 'the-token';
+
+async function openAddress(address = '0', runs?: Awaited<ReturnType<typeof openRuns>>): Promise<StudioAddress> {
+  const opened = await openStudioAddress({ address, token, ...(runs ? { runs } : {}) });
+  onTestFinished(() => opened.close());
+  return opened;
+}
+
+const attach = ({ url }: { url: string }) =>
+  startStudio({ shop: makeShop([]).agent }, { attached: [{ url: new URL(url).origin, token }] });
+
+async function asked(client: Client): Promise<Question> {
+  const line = (await client.lines(isQuestion)).findLast(isQuestion);
+  if (line?.type !== 'question') throw new Error('There is no question.');
+  return line.question;
+}
+
+/** A bot with one conversation. */
+function bot({ watch }: StudioAddress) {
+  const watcher = watch({ id: 'thread-1', agent: 'helper' });
+  const { agent, refunds } = makeShop([refundCall, 'Done.', 'Hello again.']);
+  const ask = (text: string) => agent.run(text, { onEvent: watcher.onEvent, approve: watcher.approve });
+  return { ask, refunds };
+}
+
+test('a conversation of a bot is seen, and its approval answered', async () => {
+  const address = await openAddress();
+  const client = await attach(address);
+  const { ask, refunds } = bot(address);
+  const answer = ask('Refund order 17');
+  const question = await asked(client);
+  expect(question).toMatchObject({
+    tool: 'refund',
+    arguments: { id: 17, eur: 40 },
+    program: new URL(address.url).host,
+  });
+  expect(refunds).toEqual([]);
+  await client.post(`/api/questions/${question.id}`, { allow: { id: 18 } });
+  expect(await answer).toBe('Done.');
+  expect(refunds).toEqual([{ id: 18 }]);
+  const lines = await client.lines(isEvent('run_finished'));
+  const chat = lines.findLast((line) => line.type === 'chat');
+  expect(chat).toMatchObject({ chat: { title: 'Refund order 17', agent: 'helper', isElsewhere: true } });
+  expect(lines.filter((line) => isEvent('tool_result')(line))).toHaveLength(1);
+});
+
+test('the conversation is continued where it takes place, not in the studio', async () => {
+  const address = await openAddress();
+  const client = await attach(address);
+  const { onEvent } = address.watch({ id: 'thread-1', agent: 'helper' });
+  await makeShop(['Hello.']).agent.run('Hi', { onEvent });
+  const isChat = (line: { type: string }) => line.type === 'chat';
+  const line = (await client.lines(isChat)).findLast(isChat);
+  const id = line?.type === 'chat' ? encodeURIComponent(line.chat.id) : '';
+  await expect(client.post(`/api/chats/${id}/messages`, { text: 'More' })).rejects.toThrow('409');
+});
+
+test('a question that is answered where it was asked is withdrawn', async () => {
+  const address = await openAddress();
+  const client = await attach(address);
+  const { watch } = address;
+  const { approve } = watch({ id: 'thread-1', agent: 'helper' });
+  const { agent } = makeShop([refundCall, 'Then not.']);
+  const elsewhere = new AbortController();
+  const answer = agent.run('Refund order 17', {
+    approve: async (request) => {
+      const signal = AbortSignal.any([request.signal, elsewhere.signal]);
+      void approve({ ...request, signal });
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return { deny: 'asked in the chat' };
+    },
+  });
+  const { id } = await asked(client);
+  elsewhere.abort();
+  expect(await answer).toBe('Then not.');
+  await client.lines((line) => line.type === 'question_closed' && line.questionId === id);
+  await expect(client.post(`/api/questions/${id}`, { allow: true })).rejects.toThrow('409');
+});
+
+test('the runs of a worker are listed, answered and cancelled without its database', async () => {
+  const refund = tool({ name: 'refund', description: 'Refunds', run: () => 'refunded' });
+  const script = [{ toolCalls: [{ name: 'refund', arguments: { id: 17 } }] }, 'Order 17 is refunded.'];
+  const support = () =>
+    new PocketAgent({ llmModel: new ScriptedModel(script), tools: [refund], access: { confirm: 'write' } });
+  const runs = await openRuns({ url: 'sqlite::memory:', agents: { support } });
+  onTestFinished(() => runs.close());
+  const client = await attach(await openAddress('0', runs));
+  await runs.start('support', 'Refund order 17', { id: 'order-17' });
+  const question = await asked(client);
+  expect(question).toMatchObject({ kind: 'approval', runId: 'order-17' });
+  const read = async <Value>(path: string) => (await (await client.fetch(path)).json()) as Value;
+  expect(await read<DurableRun[]>('/api/durable')).toMatchObject([{ id: 'order-17', status: 'waiting' }]);
+  await client.post(`/api/questions/${question.id}`, { allow: true });
+  expect(await runs.result('order-17')).toBe('Order 17 is refunded.');
+  const { events } = await read<DurableRunDetails>('/api/durable/order-17');
+  expect(events.at(-1)?.type).toBe('finished');
+  await expect(client.post('/api/durable/order-17/cancel', {})).rejects.toThrow('over');
+  expect((await client.fetch('/api/durable/none')).status).toBe(404);
+});
+
+test('a program that was started again is followed again, and its old conversations are gone', async () => {
+  const first = await openStudioAddress({ address: '0', token });
+  const { port } = new URL(first.url);
+  const client = await attach(first);
+  await makeShop(['Hello.']).agent.run('Before', { onEvent: first.watch({ id: 'one', agent: 'helper' }).onEvent });
+  await client.lines(isEvent('run_finished'));
+  await first.close();
+  const second = await openAddress(`127.0.0.1:${port}`);
+  await makeShop(['Hello.']).agent.run('After', { onEvent: second.watch({ id: 'two', agent: 'helper' }).onEvent });
+  const isAfter = (line: object) => JSON.stringify(line).includes('"title":"After"');
+  await client.lines(isAfter);
+  const [snapshot] = await client.lines(() => true);
+  expect(snapshot).toMatchObject({ type: 'snapshot', chats: [{ title: 'After' }] });
+});
+
+test('without the token, or from a page or host of others, nothing is shown', async () => {
+  const { url } = await openAddress();
+  const { origin } = new URL(url);
+  const status = async (headers: Record<string, string>) => (await fetch(`${origin}/api/events`, { headers })).status;
+  const authorization = `Bearer ${token}`;
+  expect(await status({})).toBe(401);
+  expect(await status({ authorization: 'Bearer wrong' })).toBe(401);
+  expect(await status({ authorization, origin: 'https://evil.example' })).toBe(403);
+  expect(new URL(url).hostname).toBe('127.0.0.1');
+});
+
+test('a studio that has lost a program goes on without it', async () => {
+  const client = await startStudio(
+    { shop: makeShop(['Hello.']).agent },
+    { attached: [{ url: 'http://127.0.0.1:9', token }] },
+  );
+  await client.chat('shop', 'Hi');
+  await client.lines(isEvent('run_finished'));
+});
+
+test.each(['', 'here', '127.0.0.1', '70000', '127.0.0.1:x'])('the address %j is refused', async (address) => {
+  await expect(openStudioAddress({ address })).rejects.toThrow('a port or host:port');
+});
