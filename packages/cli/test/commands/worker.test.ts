@@ -31,6 +31,31 @@ test('advances the runs of the agents in a module, and ends when it is told to',
   await runs.close();
 });
 
+test('lets studios see its runs at an address, with the token', async () => {
+  const database = join(folder.path, 'seen.db');
+  const module = join(folder.path, 'seen.mjs');
+  const library = import.meta.resolve('pocket-agent');
+  writeFileSync(
+    module,
+    `import { PocketAgent } from ${JSON.stringify(library)};
+     export const agents = { calculator: () => new PocketAgent({ name: 'calculator', llmModel: 'demo' }) };`,
+  );
+  const [node = '', ...args] = [...commandLine, 'worker', module, '--runs', database, '--studio', '0'];
+  const env = { ...process.env, POCKET_AGENT_STUDIO_TOKEN: 'the-token' };
+  const worker = spawn(node, args, { stdio: ['ignore', 'ignore', 'pipe'], env });
+  const [line] = await once(createInterface(worker.stderr), 'line');
+  const url = new URL(String(line).replace('studio: ', ''));
+  expect(url.hash).toBe('#token=the-token');
+  const runs = (headers: Record<string, string>) => fetch(`${url.origin}/api/durable`, { headers });
+  expect((await runs({})).status).toBe(401);
+  expect(await (await runs({ authorization: 'Bearer the-token' })).json()).toEqual([]);
+  worker.kill('SIGTERM');
+  expect(await once(worker, 'exit')).toEqual([143, null]);
+  expect((await folder.command(['worker', module, '--runs', database, '--studio', 'x'])).stderr).toContain(
+    'a port or host:port',
+  );
+});
+
 test('refuses modules without agents', async () => {
   const database = join(folder.path, 'runs.db');
   const module = join(folder.path, 'empty.mjs');

@@ -71,6 +71,24 @@ test('answers with the agent of its file, saves the conversation in --database, 
   expect(conversations).toMatchObject([{ title: 'alice: what is your name in Mattermost?' }]);
 });
 
+test('prints an address to which a studio can be attached, and serves it to those who have the token', async () => {
+  const { fake, child, ended, errors } = await start(['--studio', '0', '--runs', 'runs.db']);
+  await until(() => fake.socketCount).toBe(1);
+  const [, origin = '', token = ''] = /(http:\/\/127\.0\.0\.1:\d+)\/#token=([\w-]+)/.exec(errors()) ?? [];
+  expect((await fetch(`${origin}/api/durable`)).status).toBe(401);
+  const headers = { authorization: `Bearer ${token}` };
+  expect(await (await fetch(`${origin}/api/durable`, { headers })).json()).toEqual([]);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+});
+
+test('refuses an address that is none', async () => {
+  const { ended, errors } = await start(['--studio', 'here']);
+  expect(await ended).toEqual([2, null]);
+  expect(errors()).toContain('--studio: ');
+  expect(errors()).toContain('a port or host:port');
+});
+
 describe('a bot with tool folders', () => {
   let bot: Awaited<ReturnType<typeof start>>;
   const releases: (() => Promise<void>)[] = [];
