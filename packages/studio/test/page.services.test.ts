@@ -47,6 +47,7 @@ test('a person edits the arguments in the inbox before they allow a call', async
   await page.getByRole('button', { name: 'Allow with these arguments' }).click();
   await page.getByRole('alert').waitFor(); // not JSON yet
   await page.getByRole('textbox', { name: 'Arguments' }).fill('{ "id": 17, "eur": 4 }');
+  expect(await page.getByRole('list', { name: 'Changed arguments' }).innerText()).toBe('eur 40 4');
   await page.getByRole('button', { name: 'Allow with these arguments' }).click();
   await page.getByText('Nothing waits for you.').waitFor();
   await expect.poll(() => refunds).toEqual([{ id: 17, eur: 4 }]);
@@ -84,6 +85,14 @@ test('everything works with the keyboard alone', async () => {
   await page.keyboard.type('tools');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Tools' }).waitFor();
+});
+
+test('a suggestion that is clicked is in the message field, which has the focus', async () => {
+  const client = await startStudio({ shop: makeShop(['Two.']).agent });
+  const { page } = await visit(client);
+  await page.getByRole('button', { name: 'Which tools do you have?' }).click();
+  await page.keyboard.press('Enter');
+  await page.getByRole('article', { name: 'Answer' }).getByText('Two.').waitFor();
 });
 
 test('Escape stops the agent, and the arrow up brings the message back', async () => {

@@ -1,5 +1,6 @@
 // The studio as its page uses it: chats, questions, the stream of what happens, and who may ask at all.
 import { PocketAgent } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { openStudio } from '../src/index.ts';
 import { Journal } from '../src/state/journal.ts';
@@ -181,6 +182,17 @@ test('a tool called from its form passes the same rules as in a run', async () =
   const lines = await client.lines(hasEnded);
   expect(refunds).toEqual([{ id: 3 }]);
   expect(lines.filter(isEvent('audit'))).toHaveLength(1);
+});
+
+test('a tool is called from its form also for an agent with a budget in dollars', async () => {
+  const llmModel = new ScriptedModel([], { modelId: 'priced' });
+  const prices = { priced: { input: 1, output: 1 } };
+  const access = { confirm: 'never' as const };
+  const { agent, refunds } = makeShop([], { llmModel, limits: { maxCostUsd: 1 }, prices, access });
+  const client = await startStudio({ shop: agent });
+  await client.post('/api/agents/shop/tools/refund', { arguments: { id: 17 } });
+  await client.lines(isEvent('run_finished'));
+  expect(refunds).toEqual([{ id: 17 }]);
 });
 
 test('a model that is chosen while a tool is called from its form answers the next message, not the call', async () => {

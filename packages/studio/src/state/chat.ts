@@ -20,6 +20,7 @@ import { WatchedModel } from './watched-model.ts';
 
 /** Longer titles are cut. */
 const TITLE_LENGTH = 80;
+const FORM = { provider: 'pocket-agent', modelId: 'form' };
 const ALL = { capabilities: profiles.admin };
 
 export interface ChatOptions {
@@ -112,7 +113,8 @@ export class Chat {
   /** Calls a tool as the model would: with the same rules, approval and audit. */
   callTool(name: string, args: Record<string, unknown>): void {
     if (this.#title === '') this.#title = name;
-    const script = new ScriptedModel([{ toolCalls: [{ name, arguments: args }] }, 'Called from the page Tools.']);
+    const answers = [{ toolCalls: [{ name, arguments: args }] }, 'Called from the page Tools.'];
+    const script = new ScriptedModel(answers, FORM); // it costs nothing, which budgets in dollars need to know
     this.#begin(script, (options) => this.#agent.run(`Call ${name}`, options));
   }
 
