@@ -17,7 +17,7 @@ const OUT_OF_MEMORY = /out of memory/i;
 const PRELUDE = `(function (send, print, end, table) {
   'use strict';
   const { parse, stringify } = JSON;
-  const { Promise, Error, Proxy, String, Object } = globalThis;
+  const { Promise, Error, TypeError, Proxy, String, Object } = globalThis;
   const { keys, freeze, defineProperty } = Object;
   const pending = { __proto__: null };
   const call = (name, args) => {
@@ -35,11 +35,15 @@ const PRELUDE = `(function (send, print, end, table) {
   for (const group of keys(groups)) {
     const names = { __proto__: null, ...groups[group] };
     const get = (_, key) => {
-      if (key === 'toJSON') return () => keys(names);
-      if (typeof key !== 'string' || key === 'then') return undefined;
+      if (typeof key !== 'string' || (key === 'then' && !names.then)) return undefined;
       // names that do not exist go out as well: what a script tries is refused and recorded like any call
       const name = names[key] ?? (group === 'tools' ? key : group + '.' + key);
-      return (args) => call(name, args);
+      return (args) => {
+        // the engine calls these two, but never with an object: to wait for a namespace, and to make JSON of it
+        if (key === 'then' && typeof args === 'function') throw new TypeError(group + ' is not a promise');
+        if (key === 'toJSON' && typeof args === 'string') return keys(names);
+        return call(name, args);
+      };
     };
     defineProperty(globalThis, group, { value: new Proxy(names, { get }) });
   }

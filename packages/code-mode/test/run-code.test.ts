@@ -235,6 +235,30 @@ test('the root is asked about the calls of code in a sub-agent', async () => {
   expect(resultText(inner)).toBe('ACCESS_DENIED');
 });
 
+test.each(['then', 'toJSON'])(
+  'a tool called %s is a function like any other, in its namespace and in tools',
+  async (name) => {
+    const server = () => {
+      const made = new McpServer({ name: 'odd', version: '1.0.0' });
+      for (const each of [name, 'other'])
+        made.registerTool(each, { description: 'Odd' }, async () => ({ content: [{ type: 'text', text: each }] }));
+      return made;
+    };
+    const code = `
+    const waited = await (async () => odd)().then(() => 'the namespace', (error) => error.message);
+    return [await odd.${name}({}), await tools.${name}({}), JSON.stringify(odd), waited];`;
+    const { agent } = codingAgent([code], { mcpConfig: { mcpServers: { odd: { server } } } });
+    await agent.run('Go');
+    await agent.close();
+    expect(JSON.parse(resultText(agent))).toEqual([
+      name,
+      name,
+      JSON.stringify([name, 'other']),
+      name === 'then' ? 'odd is not a promise' : 'the namespace',
+    ]);
+  },
+);
+
 test('a script reaches only the tools of its run', async () => {
   const code = 'console.log(tools); return await tools.remove({}).catch((error) => error.code)';
   const { agent, audit } = codingAgent([code], { tools: [add, remove], access: { profile: 'reader' } });
