@@ -2,8 +2,9 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { openGatewayState } from '@pocket-agent/gateway';
 import { afterEach, expect, test } from 'vitest';
+import { startProtectedHost } from '../../pocket-agent/test/fixtures/servers/authorization-server.ts';
 import { CommandFolder, stdioServer } from './fixtures/command.ts';
-import { gatewayFile, startGateway } from './fixtures/gateway.ts';
+import { freePort, gatewayFile, startCommand, startGateway } from './fixtures/gateway.ts';
 
 const folder = new CommandFolder();
 const ends: (() => unknown)[] = [];
@@ -61,6 +62,34 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
   await expect(client.listTools()).rejects.toThrow('Invalid token');
   child.kill('SIGTERM');
   expect(await ended).toBe(143);
+});
+
+test('a caller logs in at a server behind the gateway', async () => {
+  const host = await startProtectedHost();
+  ends.push(() => host.close());
+  const redirectUrl = `http://127.0.0.1:${await freePort()}/back`;
+  const mcpServers = { crm: { url: host.url, login: { redirectUrl } } };
+  const state = `${folder.path}/logins.sqlite`;
+  const { url } = await startGateway(folder, await gatewayFile(folder, { mcpServers }), state);
+  const added = await folder.command(['gateway', 'token', 'add', 'ann', '--profile', 'admin', '--state', state]);
+  const env = { POCKET_AGENT_GATEWAY_TOKEN: added.stdout.trim() };
+  const login = (args: string[], given: Record<string, string> = env) =>
+    folder.command(['gateway', 'login', ...args], { env: given });
+  expect((await login(['--url', url])).stdout).toBe('crm  not logged in\n');
+
+  const page = startCommand(folder, ['gateway', 'login', 'crm', '--url', url], env);
+  const back = await host.logIn(new URL(await page.firstLine));
+  expect(back.href.startsWith(`${redirectUrl}?`)).toBe(true);
+  expect((await fetch(new URL('/other', back))).status).toBe(404);
+  expect(await (await fetch(back)).text()).toBe('Thank you. You can close this page.');
+  expect(await page.ended).toBe(0);
+  expect((await login(['--url', url])).stdout).toBe('crm  logged in\n');
+  expect((await login(['crm', '--url', url])).stderr).toContain('You are logged in to crm.');
+
+  expect((await login(['other', '--url', url])).stderr).toContain('404: There is no login at "other" for you.');
+  expect((await login(['crm', '--url', url], {})).stderr).toContain('into the variable POCKET_AGENT_GATEWAY_TOKEN');
+  expect((await login(['crm'])).stderr).toContain('pocket-agent gateway login [SERVER] --url');
+  expect((await login(['crm', '--url', 'gateway'])).stderr).toContain('must be the address of the gateway');
 });
 
 test('calls that wait for an answer are listed with all that is needed for it', async () => {

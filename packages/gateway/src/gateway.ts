@@ -7,6 +7,7 @@ import {
   errorText,
   isSameSecret,
   type Logger,
+  neverAborted,
   PocketError,
   stderrLogger,
   VERSION,
@@ -22,8 +23,10 @@ import { type Caller, type CallerSettings, LOCAL, profileNamed } from './callers
 import type { CallerSpace } from './callers/caller-space.ts';
 import { CallerSpaces } from './callers/caller-spaces.ts';
 import { watchResource } from './calls/resources.ts';
+import { Logins } from './logins/logins.ts';
 import { checkExposure, checkGatewayOptions, type GatewayOptions } from './options.ts';
 import { APPROVALS_PATH, answerApprovals } from './serving/approvals-endpoint.ts';
+import { answerLogins, LOGINS_PATH } from './serving/logins-endpoint.ts';
 import { RelayServers } from './serving/relay-server.ts';
 import { GatewaySources } from './sources/gateway-sources.ts';
 
@@ -70,13 +73,14 @@ export class Gateway {
 
   constructor(options: GatewayOptions = {}) {
     checkGatewayOptions(options);
-    const { name = 'gateway', state, approvals = {}, logger = stderrLogger() } = options;
+    const { name = 'gateway', state, loginKey, approvals = {}, logger = stderrLogger() } = options;
     this.name = name;
     this.#options = { ...options };
     this.#logger = logger;
     const agent: RunAgent = { name, agentId: randomUUID(), logger, hooks: {} };
     this.#sources = new GatewaySources({
       logger,
+      logins: state && loginKey ? new Logins({ state, key: loginKey, gateway: name }) : undefined,
       onChange: (server, list, caller) => this.#spaces.changed(server, list, caller),
       onLog: (log) => this.#spaces.log(log),
       onResource: (uri, caller) => this.#tellWatchers(uri, caller),
@@ -124,11 +128,15 @@ export class Gateway {
       const auth = await authorize(request);
       return auth instanceof Response ? auth : (this.#callerIn(auth) ?? new Response('No caller', { status: 401 }));
     };
+    const loginsOf = (caller: Caller) =>
+      this.#sources.loginsOf(caller, () => this.#spaces.of(caller).context({ signal: neverAborted() }));
     const routes = (request: Request) => {
       const { pathname } = new URL(request.url);
       const questions = this.#questions;
       const isOfApprovals = pathname === APPROVALS_PATH || pathname.startsWith(`${APPROVALS_PATH}/`);
       if (questions && isOfApprovals) return answerApprovals(request, { questions, callerOf });
+      const isOfLogins = pathname === LOGINS_PATH || pathname.startsWith(`${LOGINS_PATH}/`);
+      if (isOfLogins) return answerLogins(request, { callerOf, loginsOf, logger: this.#logger });
       return this.#otherPath(request, metricsToken);
     };
     const watchResources: McpHttpOptions['watchResources'] = (uris, auth) => this.#watch(uris, this.#callerIn(auth));

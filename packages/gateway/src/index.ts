@@ -10,8 +10,10 @@ export type {
   GatewayState,
   GivenAnswer,
   KnownCaller,
+  LoginKey,
   OpenQuestion,
 } from './callers/state.ts';
 export { Gateway, type GatewayListenOptions, type GatewayStdioOptions } from './gateway.ts';
+export type { ServerLogin } from './logins/caller-login.ts';
 export type { GatewayOptions } from './options.ts';
 export type { GatewayServerEntry } from './sources/server-entry.ts';

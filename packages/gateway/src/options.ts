@@ -16,6 +16,7 @@ import { checkApprovals, type GatewayApprovals } from './approvals/options.ts';
 import { type CallerSettings, checkSettings, profileNamed } from './callers/caller.ts';
 import { checkOAuthOptions, type GatewayOAuthOptions } from './callers/oauth.ts';
 import type { GatewayState } from './callers/state.ts';
+import { checkLoginKey, readLogin } from './logins/logins.ts';
 import { checkServerNames } from './sources/names.ts';
 import type { GatewayServerEntry } from './sources/server-entry.ts';
 
@@ -43,6 +44,8 @@ export interface GatewayOptions {
   oauth?: GatewayOAuthOptions;
   /** Callers and their limits: what `openGatewayState()` returns. Needed to listen for HTTP without `oauth`. */
   state?: GatewayState;
+  /** Encrypts the logins of callers at servers with `login`: at least 32 characters, the same in all processes. */
+  loginKey?: string;
   logger?: Logger;
 }
 
@@ -62,6 +65,7 @@ const gatewayOptions = new OptionSet<GatewayOptions>('A gateway', {
   names: oneOf('prefixed', 'plain'),
   oauth: nullable('an object with issuer, audience and scopes', isRecord),
   codeMode: true,
+  loginKey: { ...stringRule, isSecret: true },
   state: true,
   logger: true,
 });
@@ -73,7 +77,9 @@ export function checkGatewayOptions(options: GatewayOptions): void {
   const { mcpServers = {}, sources = {}, profiles = {}, access = {}, names } = options;
   accessRules.check(access);
   for (const profile of Object.values(profiles)) readProfile(profile);
-  const { oauth, state, codeMode, approvals } = options;
+  const { oauth, state, codeMode, approvals, loginKey } = options;
+  if (loginKey !== undefined) checkLoginKey(loginKey);
+  for (const [name, entry] of Object.entries(mcpServers)) checkLogin(name, entry, state && loginKey);
   if (approvals) checkApprovals(approvals, state !== undefined);
   if (oauth) checkOAuthOptions(oauth);
   for (const settings of Object.values(oauth?.scopes ?? {})) {
@@ -90,6 +96,17 @@ export function checkGatewayOptions(options: GatewayOptions): void {
   checkServerNames(all);
   if (names === 'plain' && all.length > 1)
     throw configError('names: "plain" needs a gateway with one server: tools of several may have the same name.');
+}
+
+function checkLogin(name: string, entry: GatewayServerEntry, key: string | undefined): void {
+  if (!readLogin(name, entry.login)) return;
+  const server = `MCP server "${name}" has "login"`;
+  if (!('url' in entry) || entry.auth)
+    throw configError(`${server}, which is for servers with a url and without auth.`);
+  if (key === undefined)
+    throw configError(
+      `${server}: the gateway needs state and loginKey (the command: --http, and POCKET_AGENT_GATEWAY_LOGIN_KEY).`,
+    );
 }
 
 /** Code needs a sandbox. */

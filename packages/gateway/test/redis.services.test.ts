@@ -65,6 +65,9 @@ test('two gateways share callers, limits, money and questions', async () => {
   const token = await one.state.addCaller('ann', { profile: 'admin', callsPerDay: 4, usdPerDay: 0.5 });
   await expect(other.state.addCaller('ann', { profile: 'admin' })).rejects.toThrow('already');
   expect(await other.state.callers()).toMatchObject([{ name: 'ann', settings: { profile: 'admin' } }]);
+  const login = { caller: 'ann', server: 'crm https://crm.example.com/mcp' };
+  for (const text of ['first', 'second']) await one.state.saveLogin(login, text);
+  expect(await other.state.login(login)).toBe('second');
   const [first, second] = [await connect('SDK v1', one.url, token), await connect('SDK v1', other.url, token)];
   expect(textOf(await first.call('notes__read'))).toBe('a note');
   expect(textOf(await second.call('notes__read'))).toBe('a note');
@@ -81,6 +84,7 @@ test('two gateways share callers, limits, money and questions', async () => {
   expect(await other.state.questions()).toEqual([]);
   expect(textOf(await second.call('notes__drop'))).toContain('you have made 4 calls in this day');
   expect(await other.state.removeCaller('ann')).toBe(true);
+  expect(await one.state.login(login)).toBeUndefined();
   expect(await other.state.removeCaller('ann')).toBe(false);
   await expect(connect('SDK v1', one.url, token)).rejects.toThrow('Invalid token');
 });

@@ -142,6 +142,7 @@ ${http}      --profile NAME   what clients may call: reader, writer, manager or 
       'pocket-agent gateway token add NAME --profile NAME [options]',
       'pocket-agent gateway token list [--json]',
       'pocket-agent gateway token revoke NAME',
+      'pocket-agent gateway login [SERVER] --url URL',
       'pocket-agent gateway approvals [list [--json] | allow ID [options] | deny ID [REASON]]',
     ],
     about: `Serves all MCP servers, tool folders and remote agents of FILE (JSON with "mcpServers") over MCP on stdin and
@@ -167,6 +168,10 @@ Options of token add, besides --profile, --expose and --state:
       --per-day N      the most calls on a day (UTC)
       --usd-per-day N  the most US dollars on a day (UTC), by the prices in FILE
       --approver       may answer questions about calls of other callers; without --profile, it can do only this
+
+login is for callers: it logs you in at a server whose entry has "login": true, or without SERVER lists these. It needs
+your token in POCKET_AGENT_GATEWAY_TOKEN, and --url, the address of the gateway. The gateway keeps logins encrypted
+with the key in POCKET_AGENT_GATEWAY_LOGIN_KEY.
 
 approvals lists and answers calls that wait for a person, if FILE has "approvals": { "endpoint": true }.
 

@@ -7,6 +7,7 @@ import {
   type GatewayState,
   type GivenAnswer,
   type KnownCaller,
+  type LoginKey,
   type OpenQuestion,
   readAnswer,
   readSettings,
@@ -22,6 +23,7 @@ const TOKENS = 'pocket-agent:gateway:tokens';
 const QUESTIONS = 'pocket-agent:gateway:questions';
 const countKey = (caller: string, period: string) => `pocket-agent:gateway:count:${caller} ${period}`;
 const questionKey = (id: string) => `pocket-agent:gateway:question:${id}`;
+const loginsKey = (caller: string) => `pocket-agent:gateway:logins:${caller}`;
 const answerKey = (id: string) => `pocket-agent:gateway:answer:${id}`;
 
 /** KEYS: callers, tokens. ARGV: name, record, hash of the token. */
@@ -30,8 +32,9 @@ if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
 redis.call('HSET', KEYS[2], ARGV[3], ARGV[1])
 return 1`;
 
-/** KEYS: callers, tokens. ARGV: name. */
+/** KEYS: callers, tokens, the caller's logins. ARGV: name. */
 const REMOVE = `
+redis.call('DEL', KEYS[3])
 local record = redis.call('HGET', KEYS[1], ARGV[1])
 if not record then return 0 end
 redis.call('HDEL', KEYS[1], ARGV[1])
@@ -112,7 +115,7 @@ class RedisState implements GatewayState {
   }
 
   async removeCaller(name: string): Promise<boolean> {
-    return (await this.#run(REMOVE, [CALLERS, TOKENS], [name])) === 1;
+    return (await this.#run(REMOVE, [CALLERS, TOKENS, loginsKey(name)], [name])) === 1;
   }
 
   async callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined> {
@@ -192,6 +195,15 @@ class RedisState implements GatewayState {
       .zRem(QUESTIONS, id)
       .del([questionKey(id), answerKey(id)])
       .exec();
+  }
+
+  async login({ caller, server }: LoginKey): Promise<string | undefined> {
+    return (await this.#client.hGet(loginsKey(caller), server)) ?? undefined;
+  }
+
+  async saveLogin({ caller, server }: LoginKey, login: string | undefined): Promise<void> {
+    if (login === undefined) await this.#client.hDel(loginsKey(caller), server);
+    else await this.#client.hSet(loginsKey(caller), server, login);
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import {
   type GatewayState,
   type GivenAnswer,
   type KnownCaller,
+  type LoginKey,
   type OpenQuestion,
   readAnswer,
   readSettings,
@@ -17,6 +18,7 @@ import { newToken } from './tokens.ts';
 interface Tables {
   gateway_callers: { name: string; token_hash: string; settings: string; created_at: number };
   gateway_counts: { caller: string; period: string; count: number; ends_at: number };
+  gateway_logins: { caller: string; server: string; login: string };
   gateway_questions: { id: string; question: string; answer: string | null; asked_at: number; expires_at: number };
 }
 
@@ -40,6 +42,13 @@ const tables: MigrationSet = {
         if (kind === 'postgres') await run('alter table gateway_counts alter column count type bigint');
         await run(`create table gateway_questions (
           id text primary key, question text not null, answer text, asked_at bigint not null, expires_at bigint not null)`);
+      },
+    },
+    {
+      name: 'logins at servers',
+      async up(run) {
+        await run(`create table gateway_logins (
+          caller text not null, server text not null, login text not null, primary key (caller, server))`);
       },
     },
   ],
@@ -88,6 +97,7 @@ class SqlState implements GatewayState {
   }
 
   async removeCaller(name: string): Promise<boolean> {
+    await this.#store.db.deleteFrom('gateway_logins').where('caller', '=', name).execute();
     const { numDeletedRows } = await this.#store.db
       .deleteFrom('gateway_callers')
       .where('name', '=', name)
@@ -168,6 +178,29 @@ class SqlState implements GatewayState {
       .returning('answer')
       .executeTakeFirst();
     return taken && (taken.answer === null ? {} : { given: readAnswer(taken.answer) });
+  }
+
+  async login({ caller, server }: LoginKey): Promise<string | undefined> {
+    const row = await this.#store.db
+      .selectFrom('gateway_logins')
+      .select('login')
+      .where('caller', '=', caller)
+      .where('server', '=', server)
+      .executeTakeFirst();
+    return row?.login;
+  }
+
+  async saveLogin({ caller, server }: LoginKey, login: string | undefined): Promise<void> {
+    const { db } = this.#store;
+    if (login === undefined) {
+      await db.deleteFrom('gateway_logins').where('caller', '=', caller).where('server', '=', server).execute();
+      return;
+    }
+    await db
+      .insertInto('gateway_logins')
+      .values({ caller, server, login })
+      .onConflict((conflict) => conflict.columns(['caller', 'server']).doUpdateSet({ login }))
+      .execute();
   }
 
   close(): Promise<void> {

@@ -68,7 +68,17 @@ export interface GatewayState {
   take(id: string): Promise<{ given?: GivenAnswer } | undefined>;
   /** All questions that have not expired, the oldest first, also those with an answer. */
   asked(): Promise<OpenQuestion[]>;
+  /** The login of a caller at a server, encrypted. */
+  login(of: LoginKey): Promise<string | undefined>;
+  /** Undefined removes it. `removeCaller` removes all of a caller. */
+  saveLogin(of: LoginKey, login: string | undefined): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Which login: `server` has the name and the address. */
+export interface LoginKey {
+  caller: string;
+  server: string;
 }
 
 export function readSettings(text: string): CallerSettings {

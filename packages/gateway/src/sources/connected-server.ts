@@ -1,11 +1,16 @@
 // One MCP server of the gateway, and the ways from it back to the clients.
-import type { Logger } from '@pocket-agent/kit';
+import { dropOldest, type Logger } from '@pocket-agent/kit';
 import { PocketAgentClient, type ServerList, type ServerLog, type ServerStatus } from 'pocket-agent';
+import { inRun, type RunContext } from 'pocket-agent/internal/gate';
 import { GatewayRequest } from '../calls/request.ts';
+import type { CallerLogin } from '../logins/caller-login.ts';
+import { type Logins, readLogin } from '../logins/logins.ts';
 import { NamedSource } from './named-source.ts';
 import { ServerRelay } from './relay.ts';
 import { entryByCaller, type GatewayServerEntry } from './server-entry.ts';
 
+/** More than the callers that are active at a time. */
+const MAX_CALLERS = 10_000;
 const lists: readonly ServerList[] = ['tools', 'prompts', 'resources'];
 
 interface ConnectedOptions {
@@ -13,6 +18,7 @@ interface ConnectedOptions {
   entry: GatewayServerEntry;
   hasPrefix: boolean;
   logger: Logger;
+  logins: Logins | undefined;
   /** A list of the server may have changed: for one caller, or for all. */
   onChange(list: ServerList, caller?: string): void;
   onLog(log: ServerLog): void;
@@ -25,14 +31,17 @@ export class ConnectedServer {
   readonly #options: ConnectedOptions;
   readonly #client: PocketAgentClient;
   readonly #relay: ServerRelay;
-  /** Whether the server is unavailable or slow. */
-  isMissing = false;
+  /** The login of a caller; undefined for a server without logins. */
+  readonly loginOf: ((caller: string) => CallerLogin) | undefined;
+  /** For whom the server is unavailable or slow, by caller if each has its own connection. */
+  readonly #missing = new Map<string | undefined, boolean>();
 
   constructor(options: ConnectedOptions) {
     const { name, entry, hasPrefix, logger, onChange, onLog, onResource } = options;
+    this.loginOf = loginFor(options);
     this.#options = options;
     this.#client = new PocketAgentClient({
-      mcpConfig: { mcpServers: { [name]: entryByCaller(name, entry) } },
+      mcpConfig: { mcpServers: { [name]: entryByCaller(name, entry, this.loginOf) } },
       toolPrefix: 'never',
       logger,
       elicitationHandler: () => ({ action: 'cancel' }), // the request that is asked has an `elicit` if its client can answer
@@ -42,7 +51,7 @@ export class ConnectedServer {
         return current.sample(params, from);
       },
       roots: async (from) => (await GatewayRequest.current?.roots(from)) ?? [],
-      onServerStatus: (_server, status, reason) => this.#noteStatus(status, reason),
+      onServerStatus: (_server, status, reason, from) => this.#noteStatus(status, reason, from?.caller),
       onServerLog: onLog,
       logHandler: () => {}, // they are for the client of the call
       messageHandler: ({ method, params }, { caller }) => {
@@ -58,18 +67,45 @@ export class ConnectedServer {
     this.source = new NamedSource(name, this.#client, { hasPrefix, relay: this.#relay });
   }
 
+  /** Whether the server is unavailable or slow for all who use it. */
+  get isMissing(): boolean {
+    return this.#missing.size > 0 && [...this.#missing.values()].every((isMissing) => isMissing);
+  }
+
+  /** Sends a request as the caller of this run, which a server with logins answers only after a login. */
+  async check(run: RunContext): Promise<void> {
+    await inRun(run, () =>
+      this.#client.request<unknown>(this.#options.name, (sdk) => {
+        const { tools, prompts } = sdk.getServerCapabilities() ?? {};
+        if (tools) return sdk.listTools();
+        return prompts ? sdk.listPrompts() : sdk.listResources();
+      }),
+    );
+  }
+
   close(): Promise<void> {
     this.#relay.watches.close();
     return this.#client.close();
   }
 
   /** Clients are told when a server goes, and when it comes back. */
-  #noteStatus(status: ServerStatus, reason: string | undefined): void {
+  #noteStatus(status: ServerStatus, reason: string | undefined, caller: string | undefined): void {
     if (status === 'connected') this.#relay.reconnected();
+    const wasMissing = this.#missing.get(caller) ?? false;
     const isMissing = status === 'failed' || status === 'lost' || (status === 'connecting' && reason !== undefined);
-    if (isMissing === this.isMissing || (status === 'connecting' && !isMissing)) return;
-    this.isMissing = isMissing;
+    if (status === 'connecting' && !isMissing) return;
+    this.#missing.delete(caller);
+    if (status !== 'closed') this.#missing.set(caller, isMissing);
+    dropOldest(this.#missing, MAX_CALLERS);
+    if (isMissing === wasMissing) return;
     this.#relay.changed();
-    for (const list of lists) this.#options.onChange(list);
+    for (const list of lists) this.#options.onChange(list, caller);
   }
+}
+
+function loginFor({ name, entry, logins }: ConnectedOptions): ConnectedServer['loginOf'] {
+  const settings = readLogin(name, entry.login);
+  if (!settings || !logins || !('url' in entry)) return undefined;
+  const { url } = entry;
+  return (caller) => logins.of(caller, { name, url, settings });
 }

@@ -2,7 +2,10 @@
 import { errorText, type Logger } from '@pocket-agent/kit';
 import type { ServerList, ServerLog, ToolSource } from 'pocket-agent';
 import { readMcpConfig } from 'pocket-agent/internal';
+import type { RunContext } from 'pocket-agent/internal/gate';
+import { type Caller, mayUse } from '../callers/caller.ts';
 import type { GatewayServer } from '../callers/server.ts';
+import type { Logins, OfferedLogin } from '../logins/logins.ts';
 import { ConnectedServer } from './connected-server.ts';
 import { NamedSource } from './named-source.ts';
 import type { GatewayServerEntry } from './server-entry.ts';
@@ -16,6 +19,7 @@ export interface GatewayTools {
 
 interface SourcesOptions {
   logger: Logger;
+  logins: Logins | undefined;
   /** A list of a server may have changed: for one caller, or for all. */
   onChange(server: string, list: ServerList, caller?: string): void;
   onLog(log: ServerLog): void;
@@ -45,6 +49,15 @@ export class GatewaySources {
 
   get states(): { name: string; isMissing: boolean }[] {
     return [...this.#open].map(([name, { connected }]) => ({ name, isMissing: connected?.isMissing ?? false }));
+  }
+
+  /** Where this caller can log in. `makeRun`: a run of the caller. */
+  loginsOf(caller: Caller, makeRun: () => RunContext): OfferedLogin[] {
+    return [...this.#open].flatMap(([server, { connected }]) =>
+      connected?.loginOf && mayUse(caller, server)
+        ? [{ server, login: connected.loginOf(caller.name), check: () => connected.check(makeRun()) }]
+        : [],
+    );
   }
 
   /** Opens these servers. Those that are open already and have not changed stay as they are; others end after their calls. */
@@ -79,9 +92,10 @@ export class GatewaySources {
   #connect(name: string, { mcpServers, given, hasPrefix }: Connecting): Open {
     const { [name]: entry } = mcpServers;
     if (!entry) throw new Error(`The server ${name} has no entry.`);
-    const { logger, onChange, onLog, onResource } = this.#options;
+    const { logger, logins, onChange, onLog, onResource } = this.#options;
     const changed = (list: ServerList, caller?: string) => onChange(name, list, caller);
-    const connected = new ConnectedServer({ name, entry, hasPrefix, logger, onChange: changed, onLog, onResource });
+    const about = { name, entry, hasPrefix, logger, logins };
+    const connected = new ConnectedServer({ ...about, onChange: changed, onLog, onResource });
     return { given, source: connected.source, connected };
   }
 

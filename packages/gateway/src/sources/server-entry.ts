@@ -2,11 +2,14 @@
 import { configError } from '@pocket-agent/kit';
 import type { CallerContext, McpServerEntry } from 'pocket-agent';
 import { expandVariables } from 'pocket-agent/internal';
+import type { CallerLogin, ServerLogin } from '../logins/caller-login.ts';
 
 /** An entry as in any `mcpServers` JSON. */
 export type GatewayServerEntry = McpServerEntry & {
   /** True: the server keeps no state of a caller, and all callers share one connection. Default false. */
   shared?: boolean;
+  /** Each caller logs in to the server with OAuth, by `pocket-agent gateway login`. */
+  login?: boolean | ServerLogin;
 };
 
 /** The name of the caller. */
@@ -15,12 +18,17 @@ const CALLER = /\$\{caller\}/g;
 const CALLER_VARIABLE = /\$\{caller:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** Each caller has a connection of their own, unless the entry says that they can share one. */
-export function entryByCaller(server: string, { shared = false, ...entry }: GatewayServerEntry): McpServerEntry {
+export function entryByCaller(
+  server: string,
+  { shared = false, login, ...entry }: GatewayServerEntry,
+  loginOf: ((caller: string) => CallerLogin) | undefined,
+): McpServerEntry {
   const own = withCallerValues(server, entry as McpServerEntry);
-  if (shared && own !== entry) {
+  if (shared && (loginOf || own !== entry)) {
     throw configError(`MCP server "${server}" is shared by all callers, but has a value that depends on the caller.`);
   }
-  return { ...own, perCaller: !shared };
+  const auth = loginOf && { auth: ({ caller = '' }: CallerContext) => loginOf(caller).login };
+  return { ...own, ...auth, perCaller: !shared };
 }
 
 function withCallerValues(server: string, entry: McpServerEntry): McpServerEntry {

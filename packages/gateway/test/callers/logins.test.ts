@@ -1,10 +1,12 @@
 // Who a caller is for the servers: a login for each; and lists that are longer than a page, on both sides.
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
 import { fileOAuth, functionTools, tool } from 'pocket-agent';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startProtectedHost } from '../../../pocket-agent/test/fixtures/servers/authorization-server.ts';
-import { atEnd, clientV1, connect, kinds, namesOf, served, temporaryFolder } from '../world.ts';
+import { Gateway, type GatewayOptions, openGatewayState } from '../../src/index.ts';
+import { atEnd, clientV1, connect, kinds, namesOf, served, temporaryFolder, textOf } from '../world.ts';
 
 test('each caller has a login of their own at a server, and no call carries the token of another', async () => {
   const host = await startProtectedHost();
@@ -32,6 +34,141 @@ test('each caller has a login of their own at a server, and no call carries the 
   expect(pages).toEqual(['ann', 'bob']);
   expect(ann.size).toBeGreaterThan(0);
   expect([...ann].filter((token) => bob.has(token))).toEqual([]);
+});
+
+describe('a server with logins', () => {
+  const clock = functionTools([tool({ name: 'now', capability: 'read', run: () => '12:00' })]);
+  const loginKey = 'a key for the tests of this file only';
+
+  async function world(options: GatewayOptions = {}) {
+    const host = await startProtectedHost();
+    atEnd(() => host.close());
+    const mcpServers = { crm: { url: host.url, login: true } };
+    const made = await served({ mcpServers, sources: { clock }, loginKey, ...options });
+    const ask = async (token: string, path: string, body?: object) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const post = body && { method: 'POST', body: JSON.stringify(body) };
+      const response = await fetch(new URL(`/logins${path}`, made.url), { headers, ...post });
+      return { status: response.status, ...((await response.json()) as Record<string, unknown>) };
+    };
+    const logIn = async (token: string) => {
+      const { url } = await ask(token, '/crm', {});
+      return ask(token, '/crm', { redirected: (await host.logIn(new URL(String(url)))).href });
+    };
+    return { ...made, host, mcpServers, ask, logIn };
+  }
+
+  test('has its tools for the callers who have logged in, each with tokens of their own', async () => {
+    const { host, url, caller, ask, logIn } = await world();
+    const [ann, bob] = [await caller('ann', { profile: 'admin' }), await caller('bob', { profile: 'admin' })];
+    const [annsClient, bobsClient] = [await connect('SDK v1', url, ann), await connect('SDK v2 in 2026', url, bob)];
+    expect([await namesOf(annsClient), await namesOf(bobsClient)]).toEqual([['clock__now'], ['clock__now']]);
+    // a page that no one asked for is not asked for at the authorization server either
+    expect([host.registrations, host.seen]).toEqual([[], []]);
+    expect(await ask(ann, '')).toMatchObject({ servers: [{ server: 'crm', loggedIn: false }] });
+
+    expect(await logIn(ann)).toEqual({ status: 200, loggedIn: true });
+    await expect.poll(() => namesOf(annsClient)).toContain('crm__echo');
+    expect(textOf(await annsClient.call('crm__echo', { text: 'hello' }))).toBe('hello');
+    expect(await namesOf(bobsClient)).toEqual(['clock__now']);
+    expect(await ask(bob, '')).toMatchObject({ servers: [{ server: 'crm', loggedIn: false }] });
+
+    await logIn(bob);
+    await expect.poll(() => namesOf(bobsClient)).toContain('crm__echo');
+    await bobsClient.call('crm__echo', { text: 'hello' });
+    expect(host.registrations.length).toBe(1);
+    expect(host.grants).toEqual(['authorization_code', 'authorization_code']);
+    expect(await ask(ann, '/crm', {})).toEqual({ status: 200, loggedIn: true });
+  });
+
+  test('cannot be entered with the page, the answer or the name of another caller', async () => {
+    const { host, caller, ask } = await world();
+    const [ann, bob] = [await caller('ann', { profile: 'admin' }), await caller('bob', { profile: 'admin' })];
+    const stranger = await caller('eve', { profile: 'admin', servers: ['clock'] });
+    const { url } = await ask(ann, '/crm', {});
+    const redirected = (await host.logIn(new URL(String(url)))).href;
+    const none = 'No login is in progress: start it again.';
+    expect(await ask(bob, '/crm', { redirected })).toEqual({ status: 400, error: none });
+    await ask(bob, '/crm', {});
+    expect(await ask(bob, '/crm', { redirected })).toMatchObject({ status: 400, error: /"state"/ });
+    expect(await ask(stranger, '')).toMatchObject({ servers: [] });
+    expect(await ask(stranger, '/crm', {})).toMatchObject({ status: 404 });
+    expect((await ask('wrong', '/crm', {})).status).toBe(401);
+    expect(await ask(ann, '/%', {})).toMatchObject({ status: 404 });
+    expect(await ask(ann, '/crm', [])).toMatchObject({ status: 400, error: /^The body is/ });
+    expect(await ask(ann, '/crm', { redirected: 'nothing' })).toMatchObject({ status: 400 });
+    expect(await ask(ann, '/crm', { redirected })).toEqual({ status: 200, loggedIn: true });
+    expect(await ask(bob, '')).toMatchObject({ servers: [{ loggedIn: false }] });
+  });
+
+  test('knows its callers after a restart, and renews their tokens; the state has only what its key can read', async () => {
+    const file = join(await temporaryFolder(), 'state.sqlite');
+    const state = await openGatewayState(file);
+    atEnd(() => state.close());
+    const { host, mcpServers, caller, logIn, gateway } = await world({ state });
+    const ann = await caller('ann', { profile: 'admin' });
+    await logIn(ann);
+    await gateway.close();
+    host.expireTokens();
+    const next = await served({ mcpServers, loginKey, state });
+    const client = await connect('SDK v2 in 2025', next.url, ann);
+    await expect.poll(() => namesOf(client)).toContain('crm__echo');
+    expect(host.grants).toEqual(['authorization_code', 'refresh_token']);
+    const tokens = host.seen.flatMap(({ headers }) => headers.authorization?.replace('Bearer ', '') ?? []);
+    const written = (await Promise.all([file, `${file}-wal`].map((path) => readFile(path).catch(() => '')))).join('');
+    expect(written).toContain('gateway_logins');
+    expect(tokens.filter((token) => written.includes(token))).toEqual([]);
+
+    const other = await served({ mcpServers, loginKey: `another ${loginKey}`, state });
+    const loginsAt = async ({ url }: { url: string }, token: string) =>
+      (await fetch(new URL('/logins', url), { headers: { authorization: `Bearer ${token}` } })).json();
+    expect(await loginsAt(next, ann)).toEqual({ servers: [{ server: 'crm', loggedIn: true }] });
+    expect(await loginsAt(other, ann)).toEqual({ servers: [{ server: 'crm', loggedIn: false }] });
+    await state.removeCaller('ann');
+    const again = await state.addCaller('ann', { profile: 'admin' });
+    expect(await loginsAt(next, again)).toEqual({ servers: [{ server: 'crm', loggedIn: false }] });
+  });
+
+  test('that cannot be reached fails a login without telling its caller where it is', async () => {
+    const mcpServers = { crm: { url: 'http://127.0.0.1:1/hidden', login: true } };
+    const { caller, ask } = await world({ mcpServers });
+    const answer = await ask(await caller('ann', { profile: 'admin' }), '/crm', {});
+    expect(answer.status).toBe(502);
+    expect(answer.error).not.toContain('hidden');
+  });
+
+  test('wants a new login when its tokens are revoked', async () => {
+    const { host, url, caller, ask, logIn } = await world();
+    const ann = await caller('ann', { profile: 'admin' });
+    await logIn(ann);
+    const client = await connect('SDK v1', url, ann);
+    await expect.poll(() => namesOf(client)).toContain('crm__echo');
+    host.revokeAll();
+    expect(await client.call('crm__echo', { text: 'hello' })).toMatchObject({ isError: true });
+    expect(await ask(ann, '')).toMatchObject({ servers: [{ loggedIn: false }] });
+    expect(await logIn(ann)).toEqual({ status: 200, loggedIn: true });
+    await expect.poll(async () => textOf(await client.call('crm__echo', { text: 'hello' }))).toBe('hello');
+  });
+
+  test.each([
+    [{ command: 'server', login: true }, 'which is for servers with a url'],
+    [{ url: 'http://127.0.0.1:1/mcp', login: true, shared: true }, 'is shared by all callers'],
+    [{ url: 'http://127.0.0.1:1/mcp', login: 'yes' as unknown as true }, 'login must be true, or an object'],
+    [
+      { url: 'http://127.0.0.1:1/mcp', login: { redirectUrl: 'https://example.com/back' } },
+      'must begin with http://127',
+    ],
+  ])('that is wrong is refused: %j', async (entry, text) => {
+    const state = await openGatewayState(':memory:');
+    atEnd(() => state.close());
+    expect(() => new Gateway({ mcpServers: { crm: entry }, state, loginKey })).toThrow(text);
+  });
+
+  test('needs a state and a key for it', async () => {
+    const mcpServers = { crm: { url: 'http://127.0.0.1:1/mcp', login: true } };
+    expect(() => new Gateway({ mcpServers })).toThrow('the gateway needs state and loginKey');
+    expect(() => new Gateway({ loginKey: 'short' })).toThrow('loginKey must have at least 32 characters.');
+  });
 });
 
 test.each(kinds)('%s reads lists page by page, also those that a server gives page by page', async (kind) => {

@@ -26,7 +26,13 @@ export interface PocketAgentClientOptions extends ServerHandlers {
   toolTimeoutMs?: number;
   maxToolTimeoutMs?: number;
   logger?: Logger;
-  onServerStatus?: (server: string, status: ServerStatus, reason?: string) => void;
+  /** `caller`: whose connection it is, if each caller has its own. */
+  onServerStatus?: (
+    server: string,
+    status: ServerStatus,
+    reason?: string,
+    from?: { caller: string | undefined },
+  ) => void;
   onServerLog?: (log: ServerLog) => void;
   onToolRenamed?: (change: RenamedTool) => void;
   clientInfo?: { name: string; version: string };

@@ -285,8 +285,6 @@ export class PocketAgentClient implements ToolSource {
       onLog: (log: ServerLog) => this.#log(log),
     };
     this.#servers = [...this.#entries].map(([name, entry]) => {
-      const onStatus = (status: ServerStatus, reason?: string) =>
-        callListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason));
       const { maxCallers = DEFAULT_MAX_CALLERS, idleMs = DEFAULT_IDLE_MS } = entry;
       const logins = new Logins(name);
       const handlers = handlersFor(this.#options, this.asksApproval(name));
@@ -295,6 +293,8 @@ export class PocketAgentClient implements ToolSource {
         const callerHeaders = typeof headers === 'function' ? new CallerHeaders(name, headers, owner) : undefined;
         const own = { ...timeouts, ...logins.resolve(entryFor(name, entry, owner), owner) };
         const caller = isPersonal(entry) ? owner.caller : undefined;
+        const onStatus = (status: ServerStatus, reason?: string) =>
+          callListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason, { caller }));
         return new McpConnection({ ...common, handlers, name, entry: own, caller, callerHeaders, onStatus });
       };
       const logger = this.#logger;

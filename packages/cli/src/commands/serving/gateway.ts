@@ -14,6 +14,7 @@ import {
 import type { Interrupts } from '../../command-line/interrupts.ts';
 import { type ApprovalsRequest, approvalsCommand } from '../../gateway/gateway-approvals.ts';
 import { GatewayFile } from '../../gateway/gateway-file.ts';
+import { type LoginRequest, loginCommand } from '../../gateway/gateway-login.ts';
 import { gatewayState, type TokenRequest, tokenCommand } from '../../gateway/gateway-tokens.ts';
 import { accessFlags } from '../../setup/agent-request.ts';
 import { screenLogger } from '../../terminal/screen-logger.ts';
@@ -39,23 +40,28 @@ const gatewayOptions = {
   approver: { type: 'boolean' },
   arguments: { type: 'string' },
   always: { type: 'boolean' },
+  url: { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const;
 
 const tokenOptions = ['server', 'per-minute', 'per-day', 'usd-per-day', 'approver'] as const;
 const answerOptions = ['arguments', 'always'] as const;
+const TOKEN = 'POCKET_AGENT_GATEWAY_TOKEN';
+const LOGIN_KEY = 'POCKET_AGENT_GATEWAY_LOGIN_KEY';
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, gatewayOptions);
   const [first, ...others] = positionals;
   if (first === 'token') return tokenCommand(tokenRequest(others, values));
   if (first === 'approvals') return approvalsCommand(approvalsRequest(others, values));
+  if (first === 'login') return loginCommand(loginRequest(others, values), interrupts.signal);
   if (first === undefined || others.length > 0)
     throw new PocketError('CONFIG_INVALID', 'Give one file with "mcpServers": pocket-agent gateway FILE');
   const unused = tokenOptions.find((name) => values[name] !== undefined);
   if (unused) throw new PocketError('CONFIG_INVALID', `--${unused} belongs to pocket-agent gateway token add.`);
   const other = answerOptions.find((name) => values[name] !== undefined);
   if (other) throw new PocketError('CONFIG_INVALID', `--${other} belongs to pocket-agent gateway approvals allow.`);
+  if (values.url !== undefined) throw new PocketError('CONFIG_INVALID', '--url belongs to pocket-agent gateway login.');
   return serve(first, values, interrupts);
 }
 
@@ -82,7 +88,7 @@ async function serve(file: string, values: Values, interrupts: Interrupts): Prom
     const options = await read();
     const { Gateway } = await import('@pocket-agent/gateway');
     state = address || options.approvals?.endpoint ? await gatewayState(values.state) : undefined;
-    const open = new Gateway({ ...options, ...(await forCode()), logger, ...(state ? { state } : {}) });
+    const open = new Gateway({ ...options, ...(await forCode()), logger, ...(state ? { state, ...loginKey() } : {}) });
     gateway = open;
     const reread = async () => {
       open.update(await read());
@@ -165,6 +171,22 @@ function approvalsRequest([action = 'list', id, ...words]: readonly string[], va
     );
   const { state, json, always = false } = values;
   return { action, id: id ?? '', reason: words.join(' '), args: values.arguments, always, state, json };
+}
+
+function loginRequest([server, ...more]: readonly string[], { url, json }: Values): LoginRequest {
+  const token = process.env[TOKEN];
+  if (url === undefined || more.length > 0)
+    throw new PocketError('CONFIG_INVALID', 'pocket-agent gateway login [SERVER] --url https://gateway.example.com');
+  if (!URL.canParse(url) || !/^https?:/.test(url))
+    throw new PocketError('CONFIG_INVALID', `--url must be the address of the gateway, not "${url}".`);
+  if (!token) throw new PocketError('CONFIG_INVALID', `Put your token for the gateway into the variable ${TOKEN}.`);
+  return { server, gateway: new URL(url), token, json };
+}
+
+/** Encrypts the logins of callers in the state. */
+function loginKey(): Pick<GatewayOptions, 'loginKey'> {
+  const key = process.env[LOGIN_KEY];
+  return key ? { loginKey: key } : {};
 }
 
 /** The sandbox for callers with `--expose code`; empty if its engine is not installed. */

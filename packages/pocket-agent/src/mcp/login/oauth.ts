@@ -33,36 +33,51 @@ export interface FileOAuthOptions {
   clientInformation?: OAuthClientInformationMixed;
 }
 
-interface Stored {
-  tokens?: OAuthTokens;
-  client?: StoredOAuthClientInformation;
-  verifier?: string;
+/** What is kept of a login. */
+export interface KeptLogin {
+  tokens?: OAuthTokens | undefined;
+  client?: StoredOAuthClientInformation | undefined;
+  verifier?: string | undefined;
 }
 
+/** Where a login is kept. */
+export interface LoginStore {
+  read(): Promise<KeptLogin>;
+  /** Changes the parts that are given; one that is undefined is removed. */
+  update(change: KeptLogin): Promise<void>;
+}
+
+type KeptOAuthOptions = Omit<FileOAuthOptions, 'file'> & { store: LoginStore };
+
 /** OAuth with dynamic registration, PKCE and refresh, whose tokens outlive the process. */
-export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
-  const provider = new FileProvider(options);
+export function fileOAuth({ file, ...options }: FileOAuthOptions): OAuthLogin {
+  return keptOAuth({ ...options, store: new PrivateFile(file) });
+}
+
+/** The same with another place for the tokens. */
+export function keptOAuth(options: KeptOAuthOptions): OAuthLogin {
+  const provider = new KeptProvider(options);
   return { provider, waitForRedirect: () => provider.waitForRedirect() };
 }
 
-class FileProvider implements OAuthClientProvider {
+class KeptProvider implements OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: OAuthClientMetadata;
   readonly clientMetadataUrl?: string;
   readonly clientInformation: Registration['clientInformation'];
   readonly saveClientInformation?: NonNullable<Registration['saveClientInformation']>;
-  readonly #options: FileOAuthOptions;
-  readonly #store: PrivateFile;
+  readonly #options: KeptOAuthOptions;
+  readonly #store: LoginStore;
   /** The login page, from the redirect to the tokens. */
   #authorizationUrl: URL | undefined;
   /** Kept from the login page to the tokens, so that both come from the same authorization server. */
   #discovery: OAuthDiscoveryState | undefined;
   #state: string = crypto.randomUUID();
 
-  constructor(options: FileOAuthOptions) {
-    const { file, redirectUrl, clientMetadataUrl, clientInformation: given } = options;
+  constructor(options: KeptOAuthOptions) {
+    const { store, redirectUrl, clientMetadataUrl, clientInformation: given } = options;
     this.#options = options;
-    this.#store = new PrivateFile(file);
+    this.#store = store;
     this.redirectUrl = redirectUrl;
     this.clientMetadata = metadataOf(options);
     if (clientMetadataUrl) this.clientMetadataUrl = clientMetadataUrl;
@@ -130,7 +145,7 @@ class FileProvider implements OAuthClientProvider {
   }
 }
 
-function metadataOf({ clientName = 'Pocket Agent', redirectUrl, scope }: FileOAuthOptions): OAuthClientMetadata {
+function metadataOf({ clientName = 'Pocket Agent', redirectUrl, scope }: KeptOAuthOptions): OAuthClientMetadata {
   return {
     client_name: clientName,
     redirect_uris: [redirectUrl],
@@ -147,7 +162,7 @@ function noLogin(): PocketError {
 
 type Registration = Pick<OAuthClientProvider, 'clientInformation' | 'saveClientInformation'>;
 
-function registeredIn(store: PrivateFile): Registration {
+function registeredIn(store: LoginStore): Registration {
   return {
     clientInformation: async () => (await store.read()).client,
     saveClientInformation: (client) => store.update({ client }),
@@ -158,7 +173,7 @@ function registeredIn(store: PrivateFile): Registration {
  * The secret belongs to the authorization server that it is first used with. The SDK does not send it to another one,
  * and does not register a new client there either, because that could not be saved.
  */
-function registeredBefore(given: OAuthClientInformationMixed, store: PrivateFile): Registration {
+function registeredBefore(given: OAuthClientInformationMixed, store: LoginStore): Registration {
   return {
     clientInformation: async (context) => {
       const { client } = await store.read();
@@ -172,7 +187,7 @@ function registeredBefore(given: OAuthClientInformationMixed, store: PrivateFile
 }
 
 /** A JSON file that only its owner may read. Updates are written one after the other. */
-class PrivateFile {
+class PrivateFile implements LoginStore {
   readonly #path: string;
   #writing: Promise<void> = Promise.resolve();
 
@@ -180,12 +195,12 @@ class PrivateFile {
     this.#path = path;
   }
 
-  async read(): Promise<Stored> {
+  async read(): Promise<KeptLogin> {
     await this.#writing;
     return this.#load();
   }
 
-  update(change: Stored): Promise<void> {
+  update(change: KeptLogin): Promise<void> {
     const write = async () => {
       await writePrivately(this.#path, JSON.stringify({ ...(await this.#load()), ...change }, null, 2));
     };
@@ -194,7 +209,7 @@ class PrivateFile {
     return written;
   }
 
-  async #load(): Promise<Stored> {
+  async #load(): Promise<KeptLogin> {
     try {
       return JSON.parse(await readFile(this.#path, 'utf8'));
     } catch (error) {

@@ -1,0 +1,62 @@
+// The logins of callers at servers, in the state of the gateway. Encrypted, because unlike the hash of a token they are of use
+// to a reader of the state.
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import type { KeptLogin } from 'pocket-agent/internal/gate';
+import type { GatewayState } from '../callers/state.ts';
+
+const ALGORITHM = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Whose login it is, and where. */
+export interface LoginPlace {
+  /** Empty for what all callers share: the registration of the gateway at the authorization server. */
+  caller: string;
+  /** Name and address: tokens never go to another server of the same name. */
+  server: string;
+}
+
+export class KeptLogins {
+  readonly #state: GatewayState;
+  readonly #key: Buffer;
+
+  constructor(state: GatewayState, key: string) {
+    this.#state = state;
+    this.#key = createHash('sha256').update(key).digest();
+  }
+
+  /** Empty if there is none, or if it was encrypted with another key. */
+  async read(place: LoginPlace): Promise<KeptLogin> {
+    const text = await this.#state.login(place);
+    return text === undefined ? {} : (this.#decrypted(text, place) ?? {});
+  }
+
+  write(place: LoginPlace, login: KeptLogin): Promise<void> {
+    const isEmpty = Object.values(login).every((part) => part === undefined);
+    return this.#state.saveLogin(place, isEmpty ? undefined : this.#encrypted(JSON.stringify(login), place));
+  }
+
+  #encrypted(text: string, place: LoginPlace): string {
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv(ALGORITHM, this.#key, iv).setAAD(ownerOf(place));
+    const parts = [iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
+    return Buffer.concat(parts).toString('base64');
+  }
+
+  #decrypted(text: string, place: LoginPlace): KeptLogin | undefined {
+    const bytes = Buffer.from(text, 'base64');
+    const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES));
+    decipher.setAAD(ownerOf(place)).setAuthTag(bytes.subarray(-TAG_BYTES));
+    try {
+      const start = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
+      return JSON.parse(Buffer.concat([start, decipher.final()]).toString());
+    } catch {
+      return undefined; // the caller logs in again
+    }
+  }
+}
+
+/** A login that is copied to another row cannot be read there. */
+function ownerOf({ caller, server }: LoginPlace): Buffer {
+  return Buffer.from(JSON.stringify([caller, server]));
+}
