@@ -31,12 +31,13 @@ export class Postings {
   async fill(all: readonly Words[], slices: TimeSlices): Promise<void> {
     this.count = all.length;
     const averages = averageLengths(all);
+    const starts = this.#starts;
     /** The different words of all documents, one document after another. */
     const words: number[] = [];
     const weights: number[] = [];
     const ends: number[] = [];
     /** The weights of the current document, by word. */
-    const sums = new Float64Array(this.#starts.length);
+    const sums = new Float64Array(starts.length);
     for (const document of all) {
       const start = words.length;
       addWords(document, averages, sums, words);
@@ -44,27 +45,28 @@ export class Postings {
         const word = words[index] ?? 0;
         weights.push(sums[word] ?? 0);
         sums[word] = 0;
-        this.#starts[word + 1] = (this.#starts[word + 1] ?? 0) + 1;
+        starts[word + 1] = (starts[word + 1] ?? 0) + 1;
       }
       ends.push(words.length);
       if (slices.isOver) await slices.next();
     }
-    for (let word = 1; word < this.#starts.length; word++)
-      this.#starts[word] = (this.#starts[word] ?? 0) + (this.#starts[word - 1] ?? 0);
-    this.#documents = new Int32Array(words.length);
-    this.#weights = new Float32Array(words.length);
-    const next = this.#starts.slice();
+    for (let word = 1; word < starts.length; word++) starts[word] = (starts[word] ?? 0) + (starts[word - 1] ?? 0);
+    const documents = new Int32Array(words.length);
+    const documentWeights = new Float32Array(words.length);
+    const next = starts.slice();
     let index = 0;
     for (const [document, end] of ends.entries()) {
       for (; index < end; index++) {
         const word = words[index] ?? 0;
         const place = next[word] ?? 0;
-        this.#documents[place] = document;
-        this.#weights[place] = weights[index] ?? 0;
+        documents[place] = document;
+        documentWeights[place] = weights[index] ?? 0;
         next[word] = place + 1;
       }
       if (slices.isOver) await slices.next();
     }
+    this.#documents = documents;
+    this.#weights = documentWeights;
   }
 
   of(word: number): Posting {

@@ -16,7 +16,7 @@ const FAMILY_WEIGHT = 0.65;
 const TYPO_WEIGHT = 0.6;
 const WEAK_WORD_WEIGHT = 0.65;
 /** How much a tool gains if its group as a whole fits the query. */
-const GROUP_WEIGHT = 0.3;
+const GROUP_WEIGHT = 0.27;
 /** How much a tool loses that matches a part of the query. */
 const COVERAGE_POWER = 0.5;
 /** How much an embedding counts beside words, and from which similarity on it finds a tool without a common word. */

@@ -14,13 +14,13 @@ export interface SearchedTool {
 
 /** Weight of each field, and how much its length counts. Measured by bench/tool-search/run.ts; see docs/tool-search.md. */
 export const fields = {
-  name: { weight: 3, lengthPart: 0.5 },
-  firstSentence: { weight: 1, lengthPart: 0.4 },
-  rest: { weight: 0.6, lengthPart: 0.9 },
+  name: { weight: 3, lengthPart: 0.4 },
+  firstSentence: { weight: 0.8, lengthPart: 0 },
+  rest: { weight: 0.65, lengthPart: 0.5 },
   parameters: { weight: 0.5, lengthPart: 0.7 },
-  parameterTexts: { weight: 0.3, lengthPart: 0.7 },
-  group: { weight: 1.2, lengthPart: 0.3 },
-  groupText: { weight: 0.6, lengthPart: 0.7 },
+  parameterTexts: { weight: 0.2, lengthPart: 0.7 },
+  group: { weight: 1.2, lengthPart: 0.15 },
+  groupText: { weight: 0.55, lengthPart: 0.7 },
 } as const;
 
 export type Field = keyof typeof fields;
