@@ -32,7 +32,8 @@ export async function answerLogins(request: Request, { callerOf, loginsOf, logge
   const body = await readBody(request, MAX_BODY);
   if (!body) return refusal(413, `A request has at most ${MAX_BODY} bytes.`);
   const given = redirectIn(body.toString());
-  if (given === 'malformed') return refusal(400, 'The body is {}, or { "redirected": "the address that the page led to" }.');
+  if (given === 'malformed')
+    return refusal(400, 'The body is {}, or { "redirected": "the address that the page led to" }.');
   try {
     return Response.json(await answer(found, given));
   } catch (error) {
