@@ -36,8 +36,14 @@ test('each caller has a login of their own at a server, and no call carries the 
   expect([...ann].filter((token) => bob.has(token))).toEqual([]);
 });
 
+interface LoginAnswer {
+  status: number;
+  url?: string;
+  error?: string;
+}
+
 describe('a server with logins', () => {
-  const clock = functionTools([tool({ name: 'now', capability: 'read', run: () => '12:00' })]);
+  const clock = functionTools([tool({ name: 'now', description: 'The time', capability: 'read', run: () => '12:00' })]);
   const loginKey = 'a key for the tests of this file only';
 
   async function world(options: GatewayOptions = {}) {
@@ -45,11 +51,11 @@ describe('a server with logins', () => {
     atEnd(() => host.close());
     const mcpServers = { crm: { url: host.url, login: true } };
     const made = await served({ mcpServers, sources: { clock }, loginKey, ...options });
-    const ask = async (token: string, path: string, body?: object) => {
+    const ask = async (token: string, path: string, body?: object): Promise<LoginAnswer> => {
       const headers = { authorization: `Bearer ${token}` };
       const post = body && { method: 'POST', body: JSON.stringify(body) };
       const response = await fetch(new URL(`/logins${path}`, made.url), { headers, ...post });
-      return { status: response.status, ...((await response.json()) as Record<string, unknown>) };
+      return { status: response.status, ...((await response.json()) as object) };
     };
     const logIn = async (token: string) => {
       const { url } = await ask(token, '/crm', {});
