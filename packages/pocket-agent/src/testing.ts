@@ -20,7 +20,7 @@ import {
   type OptionRule,
   OptionSet,
 } from '@pocket-agent/kit';
-import { streamOf } from './model/stream-parts.ts';
+import { streamOf } from './base/stream-parts.ts';
 import type { AgentEvent } from './run/events.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
@@ -68,14 +68,14 @@ const callFields = new OptionSet<ScriptedCall>('A tool call', {
   id: nullableString,
 });
 const usageFields = new OptionSet<NonNullable<ScriptedAnswer['usage']>>('usage', { input: number, output: number });
-const aScript: OptionRule = { expected: 'a list of answers', accepts: Array.isArray };
-const anAnswer: OptionRule = { expected: 'a string, a function or { text, toolCalls, … }', accepts: isRecord };
+const scriptRule: OptionRule = { expected: 'a list of answers', accepts: Array.isArray };
+const answerRule: OptionRule = { expected: 'a string, a function or { text, toolCalls, … }', accepts: isRecord };
 
 const answerName = (index: number) => `Answer ${index + 1} of a ScriptedModel`;
 
 function checkAnswer(answer: Scripted, what: string): void {
   if (typeof answer === 'string' || typeof answer === 'function') return;
-  checkValue(what, answer, anAnswer);
+  checkValue(what, answer, answerRule);
   answerFields.check(answer, what);
   usageFields.check(answer.usage ?? {}, `${what}: usage`);
   for (const call of answer.toolCalls ?? []) {
@@ -100,7 +100,7 @@ export class ScriptedModel implements LanguageModelV4 {
   #callIds = 0;
 
   constructor(script: readonly Scripted[], { provider = 'scripted', modelId = 'script' } = {}) {
-    checkValue('The script of a ScriptedModel', script, aScript);
+    checkValue('The script of a ScriptedModel', script, scriptRule);
     for (const [index, answer] of script.entries()) checkAnswer(answer, answerName(index));
     this.#script = script;
     this.provider = provider;

@@ -2,15 +2,19 @@
 
 /** `*` matches any characters. */
 export function matchesName(pattern: string, name: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return pattern === name;
-  if (!name.startsWith(first)) return false;
+  return matchesPieces(pattern.split('*'), name);
+}
+
+/** Whether a text consists of these pieces, in this order, with any characters between them. */
+export function matchesPieces([first = '', ...rest]: readonly string[], text: string): boolean {
+  if (rest.length === 0) return text === first;
+  if (!text.startsWith(first)) return false;
   let from = first.length;
   const last = rest.pop() ?? '';
   for (const piece of rest) {
-    const found = name.indexOf(piece, from);
+    const found = text.indexOf(piece, from);
     if (found < 0) return false;
     from = found + piece.length;
   }
-  return name.length - last.length >= from && name.endsWith(last);
+  return text.length - last.length >= from && text.endsWith(last);
 }

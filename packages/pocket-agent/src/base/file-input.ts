@@ -98,9 +98,8 @@ function dataPart({ data = '', mediaType, ...file }: FileInput): FilePart {
   if (type === undefined) throw unknownType(name);
   if (isTextual(type)) return textPart(bytes, baseType(type), name);
   if (bytes.byteLength === 0) throw configError(`${fileName(name)} is empty.`);
-  const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
   const filename = name ? { filename: name } : {};
-  return { type: 'file', mediaType: baseType(type), ...filename, data: { type: 'data', data: base64 } };
+  return { type: 'file', mediaType: baseType(type), ...filename, data: { type: 'data', data: toBase64(bytes) } };
 }
 
 /** Checked before base64 text is decoded, which takes time. */
@@ -146,6 +145,10 @@ function readData(data: Uint8Array | string): { bytes: Uint8Array; declared?: st
   const base64 = standardBase64(data.slice(header.length));
   if (!isBase64(base64)) throw configError('The data of a file must be bytes, base64 text or a data: URL.');
   return { bytes: Buffer.from(base64, 'base64'), declared };
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
 function isPlainText(bytes: Uint8Array): boolean {

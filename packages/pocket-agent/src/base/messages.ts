@@ -18,7 +18,7 @@ import {
   snapshot,
   standardBase64,
 } from '@pocket-agent/kit';
-import { type FileInput, type FilePart, refuseLarge } from './file-input.ts';
+import { type FileInput, type FilePart, refuseLarge, toBase64 } from './file-input.ts';
 
 /** One message of a history, as plain JSON; the system prompt is not part of it. */
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
@@ -222,10 +222,6 @@ function isPart(part: unknown): boolean {
 function plainBytes(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const original = this[key];
   return original instanceof Uint8Array ? toBase64(original) : value;
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
 type FileData = LanguageModelV4FilePart['data'];

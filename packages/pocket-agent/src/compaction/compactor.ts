@@ -36,14 +36,14 @@ interface CompactableHistory {
 interface CompactorOptions extends Omit<SummaryWriterOptions, 'windows'> {
   settings: CompactionSettings;
   history: CompactableHistory;
-  /** The line in place of an old result. */
+  /** The line that replaces an old result. */
   reference: Reference;
   /** Whether results of this tool are instructions, which stay whole. */
   returnsInstructions(toolName: string): boolean;
   emit(event: UnsignedEvent): void;
 }
 
-/** A prompt, as far as its length depends on more than the history. */
+/** The parts of a prompt besides the history. */
 export interface PromptRequest {
   model: LanguageModelV4;
   context: RunContext;
@@ -69,7 +69,7 @@ interface Plan {
   fixed: number;
   /** The longest prompt that is not compacted. */
   at: number;
-  /** What messages may take of it. */
+  /** The part of it for messages. */
   room: number;
   keep: number;
   /** A prompt of this length is short enough. */
@@ -97,7 +97,7 @@ export class Compactor {
     this.#resets = options.history.resets;
   }
 
-  /** Goes on with what another agent compacted of the same history. */
+  /** Continues with the compaction of another agent that had the same history. */
   resume(compacted: CompactedHistory): void {
     const { history, logger } = this.#options;
     if (isViewOf(history.messages, compacted)) this.#show(compacted);
@@ -158,14 +158,14 @@ export class Compactor {
     return compaction;
   }
 
-  /** Leaves out old results; if that is not enough, older messages; if that is not enough, parts of the newest results. */
+  /** Leaves out old results; if that is not enough, also older messages; then also parts of the newest results. */
   async #shorterView(plan: Plan, messages: readonly Message[]): Promise<{ view: CompactedHistory; summary?: string }> {
     const { occasion, keep: keepTokens } = plan;
     const old = this.#currentView();
     const { from } = old;
     const cut = findCut({ messages, from, keepTokens, tokensOf: (message) => this.#tokensOf(plan, message) });
     if (cut === undefined) return { view: this.#withShortResults(plan, messages, old) };
-    // those of earlier results are known
+    // the view has those of earlier results
     const instructions = this.#instructionsIn(messages.slice(old.resultsFrom, cut), old);
     const withoutResults = { ...old, ...instructions, resultsFrom: Math.max(old.resultsFrom, cut) };
     if (occasion !== 'command' && this.#tokensWith(plan, messages, withoutResults) <= plan.goal)
@@ -187,7 +187,7 @@ export class Compactor {
       const view = { from: cut, summary, resultsFrom: cut, ...instructions, ...this.#requestLimit(plan) };
       return { view: this.#withShortResults(plan, messages, view), summary };
     }
-    // the prompt may fit all the same, so the newest results stay as they are unless the provider rejected it
+    // the prompt may fit nevertheless, so the newest results stay unless the provider has rejected it
     return { view: occasion === 'overflow' ? this.#withShortResults(plan, messages, withoutResults) : withoutResults };
   }
 
@@ -209,7 +209,7 @@ export class Compactor {
     const at = Math.min(thresholds.at ?? before, limit, before);
     const fixed = (estimateTokens(systemMessage(systemPrompt)) + estimateTokens(tools)) * this.#windows.factor(model);
     const room = Math.max(0, at - fixed);
-    // a part is left for the summary and for what comes next
+    // the rest is for the summary and for new messages
     const most = occasion === 'command' ? (before - fixed) / 3 : room / 2;
     const keep = Math.min(thresholds.keep ?? most, most);
     return { request, occasion, before, fixed, at, room, keep, goal: (at + Math.min(at, fixed + keep)) / 2, window };

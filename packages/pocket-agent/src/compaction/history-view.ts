@@ -1,12 +1,13 @@
 // What the model sees of a compacted history: a summary, one-line references to old results, and the newest messages.
 import { type Message, outputText, type ToolMessage, type UserMessage } from '../base/messages.ts';
+import { sameItems } from '../base/same-items.ts';
 import type { PromptStart } from '../model/prompt.ts';
 import { capped } from '../tools/result-size.ts';
 import { boundariesOf } from './boundaries.ts';
 
 /** What was compacted. Plain JSON: saved beside the messages, it continues a conversation. */
 export interface CompactedHistory {
-  /** The summary stands in place of the messages before this index. */
+  /** The summary replaces the messages before this index. */
   from: number;
   summary?: string;
   /** Results of tool calls before this index are shown as one line. */
@@ -25,7 +26,7 @@ export function compactedLength({ from, resultsFrom, shortenedTo = 0 }: Compacte
   return Math.max(from, resultsFrom, shortenedTo);
 }
 
-/** A line in place of a result, or of its middle. */
+/** Returns the line that replaces a result, or its middle. */
 export type Reference = (part: ToolResultPart, what: 'whole' | 'middle') => string;
 
 export type ToolResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
@@ -53,11 +54,11 @@ export function isViewOf(messages: readonly Message[], view: CompactedHistory): 
 export function startOf(messages: readonly Message[], view: CompactedHistory, reference: Reference): PromptStart {
   const { from, resultsFrom, shortenedTo = 0, maxResultBytes } = view;
   const end = compactedLength(view);
-  const stays = new Set(view.instructions);
+  const instructions = new Set(view.instructions);
   const shown = messages.slice(from, end).map((message, index) => {
     if (message.role !== 'tool') return message;
     if (from + index < resultsFrom)
-      return mapResults(message, (part) => (stays.has(part.toolCallId) ? part : referenced(part, reference)));
+      return mapResults(message, (part) => (instructions.has(part.toolCallId) ? part : referenced(part, reference)));
     if (from + index >= shortenedTo || maxResultBytes === undefined) return message;
     return mapResults(message, (part) => shortened(part, { maxBytes: maxResultBytes, reference }));
   });
@@ -95,7 +96,7 @@ function summaryPart(messages: readonly Message[], view: CompactedHistory): User
 const MAX_CALLS_TO_REPEAT = 10;
 const MAX_ARGUMENTS = 200;
 
-/** Which calls to repeat for instructions that the summary has replaced, the last ones first. */
+/** The calls to repeat for instructions that the summary has replaced, the last ones first. */
 function instructionsNote(messages: readonly Message[], { from, instructions = [] }: CompactedHistory): string[] {
   if (instructions.length === 0) return [];
   const ids = new Set(instructions);
@@ -117,7 +118,7 @@ export function resultsIn(message: Message): ToolResultPart[] {
 
 function mapResults(message: ToolMessage, change: (part: ToolResultPart) => ToolResultPart): ToolMessage {
   const content = message.content.map((part) => (part.type === 'tool-result' ? change(part) : part));
-  return content.every((part, index) => part === message.content[index]) ? message : { ...message, content };
+  return sameItems(content, message.content) ? message : { ...message, content };
 }
 
 function referenced(part: ToolResultPart, reference: Reference): ToolResultPart {

@@ -77,7 +77,7 @@ export class KeptResults implements ReadableResults {
     }
   }
 
-  /** The line in place of a result that was left out of the prompt. */
+  /** The line that replaces a result that was left out of the prompt. */
   readonly reference: Reference = (part, what) => {
     if (!this.#canRead(part.toolName)) return plainReference(part, what);
     this.#offer(part.toolName);
@@ -162,13 +162,13 @@ export class KeptResults implements ReadableResults {
       const { ResultFiles } = await import('./result-files.ts');
       return new ResultFiles({ folder, expiresAfterMs, maxTotalBytes: maxTotalBytes ?? DEFAULT_FOLDER_BYTES });
     }
-    const ofConversation = saved?.results(limits);
-    if (ofConversation) return ofConversation;
+    const conversationStore = saved?.results(limits);
+    if (conversationStore) return conversationStore;
     const { ResultMemory } = await import('./result-memory.ts');
     return new ResultMemory({ expiresAfterMs, maxTotalBytes: maxTotalBytes ?? DEFAULT_MEMORY_BYTES });
   }
 
-  /** Pages of a result are not kept again, and nothing is if another tool has the name. */
+  /** False for pages of a result, which are not kept again; false for all results if another tool has the name. */
   #canRead(tool: string): boolean {
     const holder = this.#options.toolNamed(READ_RESULT)?.source;
     return tool !== READ_RESULT && (holder === undefined || holder === this.#source);

@@ -1,4 +1,4 @@
-// Whole tool results in private files: each with an expiry, all together with a limit.
+// Whole tool results in private files that expire, with a limit for all files of a folder.
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '@pocket-agent/kit';
@@ -18,7 +18,7 @@ const MAX_FILES = 10_000;
 const MAX_HEADER_BYTES = 4_096;
 const fileName = /^result-[0-9a-f]{20}\.txt(\..+\.tmp)?$/;
 
-/** What is known of a folder, by all agents of this process. */
+/** The size of each folder, shared by all agents of this process. */
 const folders = new Map<string, { purgedAt: number; bytes: number; files: number }>();
 
 /** The first line of a file is its origin in JSON. */

@@ -1,4 +1,4 @@
-// Whole tool results in memory: each agent has a limit and an expiry for its own, and the process a limit for all.
+// Whole tool results in memory, with a limit and an expiry for each agent, and a limit for the process.
 import { type OpenResult, type ResultOrigin, type ResultStore, sourceOf, type WholeResult } from './result-pages.ts';
 
 interface MemoryLimits {

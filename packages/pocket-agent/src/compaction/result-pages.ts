@@ -7,7 +7,7 @@ export interface ResultSource {
   read(from: number, length: number): Promise<Buffer>;
 }
 
-/** What is known of a result. */
+/** The call that a result came from. */
 export interface ResultOrigin {
   tool: string;
   toolCallId: string;

@@ -41,7 +41,7 @@ const WORDS_PER_TOKEN = 0.6;
 /** Part of the context window that a transcript may take. */
 const TRANSCRIPT_PART = 0.75;
 const MIN_PIECE_TOKENS = 200;
-/** Without a summary the run goes on; other errors are for the program to fix, or end the run. */
+/** The run continues without a summary after these errors. */
 const tolerated: readonly PocketErrorCode[] = ['MODEL_FAILED', 'ANSWER_FILTERED', 'ANSWER_CUT_OFF', 'RATE_LIMITED'];
 
 export class SummaryWriter {
@@ -51,7 +51,7 @@ export class SummaryWriter {
     this.#options = options;
   }
 
-  /** Undefined if the model failed: then only old results are left out, and the run goes on. */
+  /** Undefined if the model failed: then only old results are left out, and the run continues. */
   async write(request: SummaryRequest): Promise<string | undefined> {
     try {
       return await this.#write(request);

@@ -2,7 +2,7 @@
 import { PocketError } from '@pocket-agent/kit';
 import { addUsage, noUsage, type ToolUsage, totalTokens, type Usage } from './usage.ts';
 
-/** What all runs that share a `Budget` may use up together. */
+/** The limits for all runs that share a `Budget`. */
 export interface BudgetLimits {
   maxTokens?: number | undefined;
   maxCostUsd?: number | undefined;
@@ -56,7 +56,7 @@ export class Budget {
     this.#parent?.add(totals);
   }
 
-  /** Goes on from what the run had used in another process. */
+  /** Continues with the totals of the run in another process. */
   continueFrom(totals: RunTotals): void {
     const { usage, byAgent, byTool } = totals;
     this.#parent?.add(totals);

@@ -63,7 +63,7 @@ export class Ledger {
     );
   }
 
-  /** After a call of the loop was recorded: its input shows what the tool results before it cost. */
+  /** Called after a call of the loop was recorded: its input shows what the tool results before it cost. */
   attributeInputToResults(call: Pick<PaidCall, 'run' | 'answer'> & { usage: Usage; historyLength: number }): void {
     const { run, answer, usage, historyLength } = call;
     this.#correctEstimates(run.budget, usage, historyLength);

@@ -112,7 +112,7 @@ function lookUp(model: Identity, tokens: Record<string, number>): PriceCalculati
   try {
     found = table?.calcPrice(tokens, model.modelId, { providerId: priceId(model.provider) }) ?? null;
   } catch {
-    // plain Errors, for entries that have no price for a kind of token: such a model counts as not listed
+    // thrown for entries without a price for a kind of token: the model counts as unlisted
   }
   if (!found) unlisted.add(modelName(model));
   return found;

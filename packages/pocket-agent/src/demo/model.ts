@@ -6,9 +6,9 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
   LanguageModelV4GenerateResult,
-  LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider';
+import { streamParts } from '../base/stream-parts.ts';
 import { FIND_TOOLS, RUN_CODE } from '../base/tool-names.ts';
 import { codeFor, functionsIn } from './code.ts';
 import { NOTICE, readConversation } from './conversation.ts';
@@ -22,8 +22,6 @@ const MAX_LISTED_TOOLS = 20;
 const MAX_DELTAS = 30;
 const DELTA_MS = 10;
 
-type StreamParts = AsyncGenerator<LanguageModelV4StreamPart>;
-
 export function createDemoModel(): LanguageModelV4 {
   return {
     specificationVersion: 'v4',
@@ -31,7 +29,7 @@ export function createDemoModel(): LanguageModelV4 {
     modelId: 'demo',
     supportedUrls: {},
     doGenerate: async (options) => reply(options),
-    doStream: async (options) => ({ stream: ReadableStream.from(streamParts(reply(options), options.abortSignal)) }),
+    doStream: async (options) => ({ stream: ReadableStream.from(slowParts(reply(options), options.abortSignal)) }),
   };
 }
 
@@ -48,7 +46,7 @@ function reply(options: LanguageModelV4CallOptions): LanguageModelV4GenerateResu
   const { steps, isWhole } = planRequest(request, { tools, mustCall });
   const missing = steps.filter(({ tool }) => !tool);
   const isSearch = canSearch && found === undefined && missing.length > 0;
-  const next = isSearch ? missing.map(searchCall) : callsFor(steps, functions);
+  const next = isSearch ? missing.map(({ text }) => callOf(FIND_TOOLS, { query: text })) : callsFor(steps, functions);
   const toolCalls = results.length > 0 ? [] : next;
   const answer = results.length > 0 ? [...results, ...openSteps(steps)] : helpLines(steps, tools);
   const text = [NOTICE, ...(isWhole ? [] : [PARTLY_READ]), ...answer].join('\n');
@@ -58,6 +56,7 @@ function reply(options: LanguageModelV4CallOptions): LanguageModelV4GenerateResu
   return {
     content: toolCalls.length > 0 ? toolCalls : [{ type: 'text', text }],
     finishReason: { unified, raw: unified },
+    response: { modelId: 'demo' },
     usage: {
       inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
       outputTokens: { total: output, text: output, reasoning: 0 },
@@ -72,20 +71,13 @@ function usableTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): La
   return toolChoice?.type === 'tool' ? functions.filter(({ name }) => name === toolChoice.toolName) : functions;
 }
 
-/** Calls of functions are made by code. */
-function callsFor(
-  steps: readonly Step[],
-  functions: readonly LanguageModelV4FunctionTool[],
-): LanguageModelV4ToolCall[] {
+/** Functions are called by code. */
+function callsFor(steps: Step[], functions: LanguageModelV4FunctionTool[]): LanguageModelV4ToolCall[] {
   const names = new Set(functions.map(({ name }) => name));
   const complete = steps.flatMap(({ tool }) => (tool && tool.missing.length === 0 ? [tool] : []));
   const inCode = complete.filter(({ name }) => names.has(name));
   const direct = complete.filter(({ name }) => !names.has(name)).map(({ name, input }) => callOf(name, input));
   return inCode.length > 0 ? [...direct, callOf(RUN_CODE, { code: codeFor(inCode) })] : direct;
-}
-
-function searchCall({ text }: Step): LanguageModelV4ToolCall {
-  return callOf(FIND_TOOLS, { query: text });
 }
 
 function callOf(toolName: string, input: object): LanguageModelV4ToolCall {
@@ -113,31 +105,10 @@ function helpLines(steps: Step[], tools: LanguageModelV4FunctionTool[]): string[
   ];
 }
 
-async function* streamParts(reply: LanguageModelV4GenerateResult, signal: AbortSignal | undefined): StreamParts {
-  yield { type: 'stream-start', warnings: reply.warnings };
-  yield { type: 'response-metadata', modelId: 'demo' };
-  for (const part of reply.content) {
-    if (part.type === 'text') {
-      yield { type: 'text-start', id: 'text' };
-      for await (const delta of deltas(part.text, signal)) yield { type: 'text-delta', id: 'text', delta };
-      yield { type: 'text-end', id: 'text' };
-    } else if (part.type === 'tool-call') {
-      const { toolCallId: id, toolName, input } = part;
-      yield { type: 'tool-input-start', id, toolName };
-      for await (const delta of deltas(input, signal)) yield { type: 'tool-input-delta', id, delta };
-      yield { type: 'tool-input-end', id };
-      yield part;
-    }
-  }
-  yield { type: 'finish', usage: reply.usage, finishReason: reply.finishReason };
-}
-
 /** Slow enough to watch. A long text comes in larger deltas, so that it does not take longer. */
-async function* deltas(text: string, signal: AbortSignal | undefined): AsyncGenerator<string> {
-  const words = text.match(/\S{1,16}\s*/g) ?? [];
-  const size = Math.ceil(words.length / MAX_DELTAS);
-  for (let start = 0; start < words.length; start += size) {
-    await sleep(DELTA_MS, undefined, { signal });
-    yield words.slice(start, start + size).join('');
+async function* slowParts(answer: LanguageModelV4GenerateResult, signal: AbortSignal | undefined) {
+  for (const part of streamParts(answer, MAX_DELTAS)) {
+    if ('delta' in part) await sleep(DELTA_MS, undefined, { signal });
+    yield part;
   }
 }

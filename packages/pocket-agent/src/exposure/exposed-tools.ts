@@ -1,9 +1,10 @@
-// Which tools the model sees at a step. Short lists of tools are shown as they are; of longer ones, the model finds the rest.
+// Which tools the model sees at a step. A short list is shown whole; of a longer one, the model finds the rest.
 import { configError, inSlices, type Logger } from '@pocket-agent/kit';
 import type { Profile } from '../access/capabilities.ts';
 import type { Exposure, ExposureOption } from '../access/exposure.ts';
 import type { Policy } from '../access/policy.ts';
 import type { Message } from '../base/messages.ts';
+import { sameItems } from '../base/same-items.ts';
 import type { CompactedHistory } from '../compaction/history-view.ts';
 import { contextWindowOf } from '../cost/prices.ts';
 import { fallbacksOf, modelsOf } from '../model/provider-rules.ts';
@@ -20,17 +21,17 @@ import { describedSearch, type FoundEntry, prepareSearch, toolSearch } from './f
 import { byName, exposureOf, isWithin, limitFor, MAX_FOUND, planTools, type ToolPlan, tokensOf } from './tool-plan.ts';
 import { type UsedTool, usedTools } from './used-tools.ts';
 
-/** Fewer tokens are shown to every model: a search would save nothing. */
+/** With fewer tokens, all tools are shown to every model: a search would save nothing. */
 const ALWAYS_SHOWN = 1_000;
 
 export interface ExposedTools {
-  /** What the model is shown. */
+  /** The tools that the model is shown. */
   shown: ToolTable;
-  /** What it may call: also tools that are deferred. */
+  /** The tools that it may call: also deferred ones. */
   callable: ToolTable;
-  /** Names of tools that it may not call by itself. */
+  /** Names of tools that it may not call. A hook may choose one. */
   hidden: ReadonlySet<string>;
-  /** What code that it writes may call, if that is more. */
+  /** The tools that its code may call, if these are more. */
   reach: Reach | undefined;
 }
 
@@ -60,7 +61,7 @@ interface StepTools {
 /** How the tools of one table are exposed. */
 interface Plan extends ToolPlan {
   table: ToolTable;
-  /** What decided, in this order. */
+  /** The options that apply, in order of precedence. */
   options: readonly (ExposureOption | undefined)[];
   /** The most tokens of definitions. */
   limit: number;
@@ -76,7 +77,7 @@ interface Plan extends ToolPlan {
 /** How a table is exposed to every run with these profiles. */
 interface Settled {
   profiles: readonly Profile[];
-  /** Undefined if it is so for every limit. */
+  /** Undefined if it is the same for every limit. */
   limit: number | undefined;
   /** Undefined if it depends on the model, or on what was found so far. */
   exposed: ExposedTools | undefined;
@@ -90,7 +91,7 @@ export class ToolExposure {
   #plan: Plan | undefined;
   /** A run that starts inside another may have fewer tools. */
   readonly #planOf = new WeakMap<Policy, Plan>();
-  /** What the last event said. */
+  /** The names in the last event. */
   #reported: string | undefined;
   #shown: { plan: Plan; names: string; exposed: ExposedTools } | undefined;
   readonly #settled = new WeakMap<ToolTable, Settled>();
@@ -107,12 +108,12 @@ export class ToolExposure {
     return this.#search;
   }
 
-  /** What is known without a plan for this step; undefined if it takes one. */
+  /** The exposed tools if they are known without a new plan; otherwise undefined. */
   settled(table: ToolTable, policy: Policy, model: LanguageModel): ExposedTools | undefined {
     const { profilesHere: profiles } = policy;
     let settled = this.#settled.get(table);
-    if (!settled || !isSame(settled.profiles, profiles)) {
-      const exposed = this.#isPlain(table, this.#optionsFor(policy)) ? asItIs(table) : undefined;
+    if (!settled || !sameItems(settled.profiles, profiles)) {
+      const exposed = this.#isPlain(table, this.#optionsFor(policy)) ? allShown(table) : undefined;
       settled = { profiles, limit: undefined, exposed };
       this.#settled.set(table, settled);
     }
@@ -125,9 +126,10 @@ export class ToolExposure {
     const options = this.#optionsFor(step.policy);
     let plan = this.#plan;
     if (
+      // a filter makes a new table for each step, usually of the same entries
       !plan ||
-      !isSame(plan.table.entries, step.table.entries) ||
-      !isSame(plan.options, options) ||
+      !sameItems(plan.table.entries, step.table.entries) ||
+      !sameItems(plan.options, options) ||
       plan.limit !== limit
     ) {
       plan = this.#planFor({ ...step, options, limit });
@@ -147,7 +149,7 @@ export class ToolExposure {
     return exposed;
   }
 
-  /** What the run that calls `find_tools` may call. */
+  /** The tools that `find_tools` searches in the run that calls it. */
   #searchedNow(): readonly FoundEntry[] {
     const run = currentRun();
     return (run && this.#planOf.get(run.policy)?.searched) ?? [];
@@ -168,19 +170,19 @@ export class ToolExposure {
   }
 
   #isShown(entry: ToolEntry, options: Plan['options']): boolean {
-    const word = this.#wordFor(entry, options);
-    return (word === 'auto' || word === 'direct') && entry.source !== this.#search && !isCaller(entry.source);
+    const exposure = this.#exposureFor(entry, options);
+    return (exposure === 'auto' || exposure === 'direct') && entry.source !== this.#search && !isCaller(entry.source);
   }
 
-  #wordFor(entry: ToolEntry, options: Plan['options']): Exposure {
+  #exposureFor(entry: ToolEntry, options: Plan['options']): Exposure {
     return entry.source === this.#search ? 'direct' : exposureOf(entry, options);
   }
 
   #planFor({ table, options, limit }: Pick<Plan, 'table' | 'options' | 'limit'>): Plan {
     const search = table.entries.find(({ source }) => source === this.#search);
     const canSearch = !this.#isSearchOffered || search !== undefined;
-    const wordFor = (entry: ToolEntry) => this.#wordFor(entry, options);
-    const { direct, deferred, code, hidden } = planTools({ entries: table.entries, wordFor, limit, canSearch });
+    const exposureFor = (entry: ToolEntry) => this.#exposureFor(entry, options);
+    const { direct, deferred, code, hidden } = planTools({ entries: table.entries, exposureFor, limit, canSearch });
     if (code.size > 0) this.#checkCaller(code);
     const uncallable = code.size > 0 ? new Set([...hidden, ...code.keys()]) : hidden;
     const callable = withoutNames(table, uncallable);
@@ -267,7 +269,7 @@ export class ToolExposure {
   }
 }
 
-function asItIs(table: ToolTable): ExposedTools {
+function allShown(table: ToolTable): ExposedTools {
   return { shown: table, callable: table, hidden: NONE, reach: undefined };
 }
 
@@ -281,11 +283,6 @@ async function totalOf(entries: readonly ToolEntry[]): Promise<number> {
 
 function withoutNames(table: ToolTable, names: ReadonlySet<string>): ToolTable {
   return names.size === 0 ? table : new ToolTable(byName(table.entries.filter(({ name }) => !names.has(name))));
-}
-
-/** A filter makes a new table for each step, mostly of the same entries. */
-function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
-  return one === other || (one.length === other.length && one.every((item, index) => item === other[index]));
 }
 
 /** The names of the tools that stay in the prompt. What the last search found stays; of others, the most used. */

@@ -81,7 +81,7 @@ function findTools(options: ToolSearch) {
   });
 }
 
-/** The index of so many tools takes a time that a person notices. */
+/** From this number of tools on, building the index takes noticeable time. */
 const PREPARED_FROM = 1_000;
 /** The request to the model goes out first. */
 const PREPARE_AFTER_MS = 20;

@@ -24,7 +24,7 @@ export interface ToolPlan<Entry = ToolEntry> {
 
 interface Planned<Entry> {
   entries: readonly Entry[];
-  wordFor(entry: Entry): Exposure;
+  exposureFor(entry: Entry): Exposure;
   /** Tokens of definitions. */
   limit: number;
   /** Whether tools that are not shown can be found. */
@@ -33,11 +33,11 @@ interface Planned<Entry> {
 
 export function planTools<Entry extends ToolEntry>({
   entries,
-  wordFor,
+  exposureFor,
   limit,
   canSearch,
 }: Planned<Entry>): ToolPlan<Entry> {
-  const { auto = [], direct = [], code = [], hidden = [] } = Object.groupBy(entries, wordFor);
+  const { auto = [], direct = [], code = [], hidden = [] } = Object.groupBy(entries, exposureFor);
   const atOnce = [...direct, ...auto];
   const isShort = atOnce.length <= MAX_TOOLS && isWithin(atOnce, limit);
   const places = MAX_DIRECT - direct.length;
@@ -66,10 +66,10 @@ function fitting<Entry extends ToolEntry>(
   });
 }
 
-/** The first option that says something about the tool decides, then its source. */
+/** The first option that mentions the tool takes precedence, then its source. */
 export function exposureOf(entry: ToolEntry, options: readonly (ExposureOption | undefined)[]): Exposure {
   const { name, ownName, tool, source } = entry;
-  const given = options.map((option) => exposureIn(option, [name, ownName])).find((word) => word !== undefined);
+  const given = options.map((option) => exposureIn(option, [name, ownName])).find((exposure) => exposure !== undefined);
   const own = source.exposure?.(tool);
   // results and prompts refer to these tools, and those of the provider cannot be added later
   const isAlwaysShown = source.providerTool?.(tool) || (own === 'direct' && !groupOf(entry));

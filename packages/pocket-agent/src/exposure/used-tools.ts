@@ -18,11 +18,11 @@ export interface UsedTool {
 
 interface Conversation {
   messages: readonly Message[];
-  /** What the model no longer sees of it. */
+  /** What was compacted of it. */
   compacted: CompactedHistory | undefined;
 }
 
-/** In the order of their first use. Uses that the model no longer sees do not count. */
+/** In the order of their first use. Uses that were compacted do not count. */
 export function usedTools({ messages, compacted }: Conversation, search: string): UsedTool[] {
   const { from = 0, resultsFrom = 0 } = compacted ?? {};
   const used = new Map<string, UsedTool>();
@@ -46,7 +46,7 @@ function calledIn({ role, content }: Message): string[] {
   return content.flatMap((part) => (part.type === 'tool-call' ? [part.toolName] : []));
 }
 
-/** What was read of messages, which are frozen. */
+/** Cache by message: messages are frozen. */
 const read = new WeakMap<Message, readonly string[]>();
 
 function foundIn(message: Message, search: string): readonly string[] {

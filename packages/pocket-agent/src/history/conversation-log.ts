@@ -15,9 +15,9 @@ export interface SavedMessages {
   replaces: boolean;
   /** The newest state of what was compacted of the whole conversation. */
   compacted?: CompactedHistory | undefined;
-  /** From a log with a journal: where the last run is. */
+  /** From a log with a journal: the progress of the last run. */
   progress?: RunProgress | undefined;
-  /** From a log with a journal: what it knows of the calls in the last message. */
+  /** From a log with a journal: its records about the calls in the last message. */
   calls?: JournaledCalls | undefined;
   /**
    * From the log of a sub-agent: which calls of its parent agent it has begun to answer in the step in progress, the
@@ -32,13 +32,13 @@ export interface AppendOptions {
   replaces: boolean;
   /** The new state of what was compacted; undefined if it has not changed. */
   compacted?: CompactedHistory | undefined;
-  /** For a log with a journal: where the run is after these messages; undefined before its first answer. */
+  /** For a log with a journal: the progress of the run after these messages; undefined before its first answer. */
   progress?: RunProgress | undefined;
   /** For the log of a sub-agent: the call of its parent agent that the run answers. */
   madeFor?: string | undefined;
 }
 
-/** Where a run is, beside its messages, so that `resume()` continues its steps, budget and cost. */
+/** The progress of a run besides its messages: `resume()` continues its steps, budget and cost. */
 export interface RunProgress {
   /** Steps that have begun. */
   steps: number;
@@ -48,14 +48,14 @@ export interface RunProgress {
   finishReason: LanguageModelV4FinishReason;
 }
 
-/** What a journal knows of the calls in the last message. */
+/** The records of a journal about the calls in the last message. */
 export interface JournaledCalls {
   /** The ids of calls that have begun. Those without a result may have taken effect. */
   begun: readonly string[];
   results: readonly ToolMessage[];
   /** What scripts have called. */
   inner?: readonly JournaledInnerCall[];
-  /** What sub-agents used for a call, by its id. */
+  /** The usage of sub-agents for a call, by its id. */
   used?: Readonly<Record<string, RunTotals>>;
 }
 

@@ -55,7 +55,7 @@ export class History {
     return this.#prompt.build(this.#messages, systemPrompt);
   }
 
-  /** Builds later prompts with this start in place of older messages. */
+  /** Builds later prompts with this start instead of older messages. */
   startPromptWith(start: PromptStart | undefined): void {
     this.#prompt.startWith(start);
   }

@@ -14,7 +14,7 @@ export interface Memory {
 
 /** Where memories are kept. `openConversations()` of `@pocket-agent/store` has one. */
 export interface AgentMemory {
-  /** `owner`: whose memory it is. Undefined: that of the owner of the conversation. */
+  /** `owner` of the memory. Undefined: the owner of the conversation. */
   remember(options: { owner: string | undefined; text: string }): Promise<Memory>;
   /** Memories that contain words of the query, best first. An empty query finds the newest. */
   recall(options: { owner: string | undefined; query: string; limit?: number }): Promise<Memory[]>;
@@ -65,7 +65,7 @@ function toolsOf(find: () => AgentMemory): ToolSource {
   return ownTools([rememberTool(find), recallTool(find), forgetTool(find)], 'memory');
 }
 
-/** Whose memory a run uses. */
+/** The owner of the memory that a run uses. */
 function owner(): string | undefined {
   const caller = currentRun()?.policy.caller;
   if (caller !== ANONYMOUS) return caller;

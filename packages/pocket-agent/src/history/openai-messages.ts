@@ -7,7 +7,7 @@ import { readArguments } from '../tools/tool-calls.ts';
 
 type OpenAiContent = string | readonly object[] | null;
 
-/** As loose as the JSON people keep; what cannot be converted is refused at run time. */
+/** A loose type, for JSON from any source. What cannot be converted is refused at run time. */
 export interface OpenAiMessage {
   role: string;
   content?: OpenAiContent | undefined;

@@ -1,5 +1,5 @@
-// Keeps the history of an agent and its saved conversation in step: reads what other processes saved when a run begins,
-// and saves new messages after each step. A tool call is saved together with its result; with a journal, before it is made.
+// Synchronises the history of an agent with its saved conversation: reads what other processes saved when a run begins, and
+// saves new messages after each step. A tool call is saved together with its result; with a journal, before it runs.
 import { errorText, type Logger, snapshot } from '@pocket-agent/kit';
 import { answeredLength, openCalls, withEveryCallAnswered, withOpenEnd } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
@@ -74,7 +74,7 @@ export class SavedHistory {
     return this.#log.journal !== undefined && (this.#madeFor === undefined || this.#call !== undefined);
   }
 
-  /** Whether the run that has begun goes on from the history. */
+  /** Whether the current run continues from the history. */
   get continues(): boolean {
     return this.#continues;
   }
@@ -83,12 +83,12 @@ export class SavedHistory {
     return this.#log.journal;
   }
 
-  /** With a journal: where the last run is. */
+  /** With a journal: the progress of the last run. */
   get progress(): RunProgress | undefined {
     return this.#progress;
   }
 
-  /** What is known of the calls in a message, if they are not all answered. */
+  /** The answer in a message, if it has open calls. */
   openAnswer(message: Message): OpenAnswer | undefined {
     return this.#open?.message === message ? this.#open : undefined;
   }
@@ -112,7 +112,7 @@ export class SavedHistory {
   }
 
   /**
-   * Before a run: waits until no other run holds the conversation. Only a run that resumes makes open calls. `madeFor`: a
+   * Called before a run: waits until no other run holds the conversation. Only a resumed run makes open calls. `madeFor`: a
    * call of the parent agent, whose run is resumed if it has begun.
    */
   async begin(signal: AbortSignal, { resumes: isResumed, madeFor }: Beginning): Promise<void> {
@@ -145,7 +145,7 @@ export class SavedHistory {
     return this.#saving;
   }
 
-  /** After a run. Messages that cannot be saved are dropped, so that history and conversation agree. */
+  /** Called after a run. Messages that cannot be saved are dropped, so that history and conversation agree. */
   async end(): Promise<void> {
     if (!this.#isHeld) return;
     this.#isHeld = false;
@@ -211,7 +211,7 @@ export class SavedHistory {
     else if (calls || this.#open?.message !== last) this.#open = new OpenAnswer(last, calls);
   }
 
-  /** The conversation goes on without the open calls. */
+  /** Adds results for the open calls, which are not made. */
   #closeAnswer(open: OpenAnswer): void {
     let after = open.message;
     for (const answer of open.answers().map(snapshot)) {
@@ -242,7 +242,7 @@ export class SavedHistory {
     this.#compacted = this.#view.compacted;
   }
 
-  /** Not a reset by the program, which would empty the saved conversation too. */
+  /** Replaces messages without counting it as a reset by the program, which would empty the saved conversation. */
   #replace(index: number, count: number, messages: readonly Message[]): void {
     this.#history.replace(index, count, messages);
     this.#knownResets = this.#history.resets;

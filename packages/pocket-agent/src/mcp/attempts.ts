@@ -1,4 +1,4 @@
-// One request and the attempts at it: after a failure, decides whether it may be sent again, and over which session.
+// The attempts at one request: after a failure, decides whether it may be sent again, and over which session.
 import type { Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, PocketError } from '@pocket-agent/kit';
 import { isRepeatable } from '../access/capabilities.ts';
@@ -17,7 +17,7 @@ export class Attempts {
   startedAt: number | undefined;
   /** The server has run a part of the last attempt, and asked something. */
   hasStarted = false;
-  /** The tool as it was listed after the server missed arguments in the headers. */
+  /** The tool as the server listed it after it had missed arguments in the headers. */
   relisted: Tool | undefined;
   readonly #connection: McpConnection;
   #isSecond = false;

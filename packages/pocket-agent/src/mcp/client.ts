@@ -23,6 +23,7 @@ import {
   stderrLogger,
   stringRule,
   VERSION,
+  withoutUndefined,
 } from '@pocket-agent/kit';
 import { type Judgement, judge as judgeTool } from '../access/capabilities.ts';
 import { warnOfCapabilities } from '../access/capability-warnings.ts';
@@ -65,7 +66,7 @@ export class PocketAgentClient implements ToolSource {
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
   readonly #names = new NameRegistry<Server>();
-  /** Tools under the names that they have here. */
+  /** Copies of tools under the names that they have here. */
   readonly #renamed = new WeakMap<Tool, Tool>();
   #loading: Promise<Server[]> | undefined;
   /** Empty until they are loaded. */
@@ -90,7 +91,7 @@ export class PocketAgentClient implements ToolSource {
     return [...this.#entries.keys()];
   }
 
-  /** The current status of every server that was used so far: for the current caller, or the one that used it last. */
+  /** The status of every server that was used: for the current caller, or for the caller that used it last. */
   get status(): ReadonlyMap<string, { status: ServerStatus; reason?: string }> {
     return new Map(this.#servers.flatMap(({ name, latest }) => (latest?.status ? [[name, latest.status]] : [])));
   }
@@ -130,15 +131,10 @@ export class PocketAgentClient implements ToolSource {
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
     const { server, tool } = await this.#tool(name, 'callTool', context.signal);
-    const whole = {
-      toolCallId: context.toolCallId ?? crypto.randomUUID(),
-      signal: context.signal ?? neverAborted(),
-      progress: context.progress ?? (() => {}),
-      meta: context.meta ?? {},
-    };
+    const { toolCallId = crypto.randomUUID(), signal = neverAborted(), progress = () => {}, meta = {} } = context;
     const { connection, release } = server.hold();
     try {
-      return await connection.callTool(tool, args, whole);
+      return await connection.callTool(tool, args, { toolCallId, signal, progress, meta });
     } finally {
       release();
     }
@@ -200,7 +196,7 @@ export class PocketAgentClient implements ToolSource {
     return this.#request(await this.#server(server), (client) => client.getPrompt({ name, arguments: args }));
   }
 
-  /** Sends a request for which there is no method here. It may be repeated after a loss, so it must only read. */
+  /** Sends any other request. It may be repeated if the connection is lost, so it must only read. */
   async request<Result>(server: string, send: SendRequest<Result>): Promise<Result> {
     return this.#request(await this.#server(server), send);
   }
@@ -234,7 +230,7 @@ export class PocketAgentClient implements ToolSource {
     return tool && { server: named.owner, tool };
   }
 
-  /** The tool that `method` was called with. One that is not known yet is also looked for on servers that were unavailable. */
+  /** The tool that `method` was called with. If it is unknown, unavailable servers are tried again. */
   async #tool(name: string, method: string, signal: AbortSignal = neverAborted()): Promise<FoundTool> {
     const known = this.#known(name);
     if (known) return known;
@@ -251,17 +247,16 @@ export class PocketAgentClient implements ToolSource {
   }
 
   #unknown(name: string, tools: readonly Tool[]): PocketError {
-    const unavailable = [...this.status].filter(([, { reason }]) => reason !== undefined);
-    const reasons = unavailable
-      .map(([server, { reason }]) => ` MCP server "${server}" is unavailable: ${reason}`)
-      .join('');
+    const reasons = [...this.status].map(([server, { reason }]) =>
+      reason === undefined ? '' : ` MCP server "${server}" is unavailable: ${reason}`,
+    );
     const names = tools.map((tool) => tool.name);
     // the model must not read the names of tools that its agent may not see
     const instead = currentRun() ? '' : ` ${describeAvailable(name, names)}`;
-    return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
+    return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons.join('')}`);
   }
 
-  /** Loads the MCP SDK when a server is first used, because that takes long. */
+  /** Loads the MCP SDK when a server is first used, because loading takes long. */
   #load(): Promise<Server[]> {
     if (this.#isClosed) return Promise.reject(new PocketError('AGENT_CLOSED', 'This client was closed.'));
     this.#loading ??= this.#entries.size === 0 ? Promise.resolve([]) : this.#makeServers();
@@ -274,10 +269,7 @@ export class PocketAgentClient implements ToolSource {
       import('./callers/caller-headers.ts'),
     ]);
     const { toolTimeoutMs, maxToolTimeoutMs, clientInfo, mcpServerQueryParams, onServerStatus } = this.#options;
-    const timeouts = {
-      ...(toolTimeoutMs === undefined ? {} : { timeoutMs: toolTimeoutMs }),
-      ...(maxToolTimeoutMs === undefined ? {} : { maxTimeoutMs: maxToolTimeoutMs }),
-    };
+    const timeouts = withoutUndefined({ timeoutMs: toolTimeoutMs, maxTimeoutMs: maxToolTimeoutMs });
     const common = {
       logger: this.#logger,
       clientInfo: clientInfo ?? { name: 'pocket-agent', version: VERSION },
@@ -329,8 +321,7 @@ export class PocketAgentClient implements ToolSource {
   async #server(name: string): Promise<Server> {
     const found = (await this.#load()).find((server) => server.name === name);
     if (found) return found;
-    const text = `There is no MCP server "${name}". ${describeAvailable(name, this.serverNames)}`;
-    throw configError(text);
+    throw configError(`There is no MCP server "${name}". ${describeAvailable(name, this.serverNames)}`);
   }
 
   /** Lists from one server, or from all that are available. */

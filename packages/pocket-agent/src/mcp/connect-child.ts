@@ -16,9 +16,9 @@ import { type ChildCommand, ChildTransport } from './transports/child-transport.
 
 /** A 2025 server that ignores unknown requests would otherwise delay the connection for the whole timeout. */
 const STDIO_PROBE_MS = 10_000;
-/** Share of the timeout that the probe may take, so that there is time for the handshake. */
+/** The probe may take this part of the timeout, so that there is time for the handshake. */
 const STDIO_PROBE_PART = 1 / 3;
-/** After this share of the timeout the server is not restarted to speak a newer era. */
+/** After this part of the timeout, the server is not restarted to speak a newer era. */
 const RESTART_PART = 1 / 2;
 
 export async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
@@ -36,8 +36,8 @@ export async function connectChild(request: ConnectRequest, entry: StdioEntry): 
     if (signal.aborted || isMissingCommand(error)) throw error;
   }
   signal.throwIfAborted();
-  // A 2026 server that started too slowly for the probe gets more time now. Otherwise it is a 2025 server that exits
-  // when the first request is not `initialize`.
+  // A 2026 server that started too slowly for the probe gets more time now. Any other is a 2025 server that exits if the
+  // first request is not `initialize`.
   return new Start(request, entry, command).connect(timeoutMs, first.wasLate ? {} : { prior: { kind: 'legacy' } });
 }
 
@@ -152,16 +152,16 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
 /** A sentence about the output of a child that did not answer, with a leading space; empty without output. */
 export function childHint({ stderr, noise }: ChildTransport): string {
   if (noise) return ` It prints text on stdout that is not MCP: ${JSON.stringify(noise)}.`;
-  const said = lastWords(stderr);
+  const said = errorLines(stderr);
   return said && ` It said: ${said}`;
 }
 
 /** The line of stderr that names an error and the lines that explain it; without such a line, the last ones. */
-function lastWords(stderr: string): string {
+function errorLines(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim());
   const from = lines.findLastIndex((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b[^:]*: /.test(line));
   if (from < 0) return lines.slice(-3).join(' / ').trim();
   // without the stack, the fields of the error and the version of Node
-  const telling = lines.slice(from).filter((line) => !/^([\s{}]|Node\.js v)/.test(line));
-  return telling.slice(0, 3).join(' / ').trim();
+  const explanation = lines.slice(from).filter((line) => !/^([\s{}]|Node\.js v)/.test(line));
+  return explanation.slice(0, 3).join(' / ').trim();
 }

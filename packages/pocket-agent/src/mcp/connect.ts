@@ -76,9 +76,9 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
       return await withLogin({ request, login, make: () => new HttpTransport(url, { ...options, ...renewing }) });
     } catch (error) {
       if (entry.type !== undefined || !isOldServer(error)) throw error;
-      return await overSse().catch((ofSse) => {
-        // SSE was only a guess: if the server does not know it either, the first error is reported
-        throw ofSse instanceof SseError && (ofSse.code === 200 || isOldServer(ofSse)) ? error : ofSse;
+      return await overSse().catch((sseError) => {
+        // SSE was only a guess: if the server does not support it either, the first error is reported
+        throw sseError instanceof SseError && (sseError.code === 200 || isOldServer(sseError)) ? error : sseError;
       });
     }
   } catch (error) {
@@ -93,7 +93,7 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   }
 }
 
-/** Errors of a function for headers are reported as they are. It may never return. */
+/** Calls a function for headers before the first request, so that its errors are reported as they are. */
 async function firstHeaders({ name, callerHeaders, signal, timeoutMs }: ConnectRequest): Promise<void> {
   if (!callerHeaders) return;
   const what = `headers() of MCP server "${name}"`;

@@ -97,7 +97,7 @@ export class McpConnection {
     };
   }
 
-  /** The last attempt to connect, or to list its tools, failed. */
+  /** Whether the last attempt to connect or to list the tools failed. */
   get isUnavailable(): boolean {
     return this.#failure !== undefined && (this.#failure.failedListing || !this.session);
   }
@@ -111,7 +111,7 @@ export class McpConnection {
     return this.#description;
   }
 
-  /** Called at every step: drops an old list, and retries an unavailable server when it is due or a run starts. */
+  /** Called at every step: drops an expired list, and retries an unavailable server when a retry is due or a run starts. */
   refresh(isRunStart: boolean): void {
     this.tools.changeIfStale();
     if (!this.isUnavailable || this.signal.aborted) return;
@@ -120,7 +120,7 @@ export class McpConnection {
     if (isRunStart) this.tools.revision++; // so that the run lists the tools again, and waits for them
   }
 
-  /** Retries an unavailable server now. Never rejects: the outcome is in `status`. */
+  /** Retries an unavailable server at once. Never rejects: the outcome is in `status`. */
   async retry(): Promise<void> {
     if (this.isUnavailable && !this.signal.aborted) await this.list().catch(() => {});
   }
@@ -133,7 +133,7 @@ export class McpConnection {
     return abortable(this.#listForRuns(), signal);
   }
 
-  /** Sends a call; after a loss once more over a new session, if the call cannot take effect twice. */
+  /** Sends a call. If the session is lost, sends it once more over a new one, unless it could take effect twice. */
   async callTool(tool: Tool, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
     const attempts = new Attempts(this, context.signal, tool);
     for (;;) {
@@ -176,13 +176,13 @@ export class McpConnection {
     this.#wait.stopTimers();
   }
 
-  /** Reads the list again, although no change was announced. */
+  /** Reads the list again, even without an announced change. */
   listAgain({ client }: Session, signal: AbortSignal): Promise<readonly Tool[]> {
     this.tools.changed();
     return this.tools.read(client, signal);
   }
 
-  /** Goes on in the background when runs stop waiting. */
+  /** Continues in the background when runs stop waiting. */
   #listForRuns(): Promise<readonly Tool[]> {
     return this.#wait.forRuns(
       () => this.#listOrWarn(),
@@ -296,7 +296,7 @@ export class McpConnection {
 
   dropSession(session: Session, error: unknown): void {
     const reason = session.reasonOf(error);
-    if (!this.#drop(session)) return; // another call has noticed it first, and may have reconnected already
+    if (!this.#drop(session)) return; // another call has noticed the loss first, and may have reconnected
     this.#wasLost = true;
     this.#setStatus('lost', reason);
     this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);

@@ -31,7 +31,7 @@ interface CommonEntry extends ServerTrust {
   /** The server is one of our agents: its approval questions go to our approver. Default false. */
   approvals?: boolean;
   disabled?: boolean;
-  /** How the model gets to know its tools. Names are those of the server. Default `auto`. */
+  /** How its tools are shown to the model. Names are those of the server. Default `auto`. */
   exposure?: ExposureOption;
   /** A tool call is cancelled after this time without activity, such as progress. Default 60,000. */
   timeoutMs?: number;
@@ -54,7 +54,7 @@ export type EnvFunction = (run: CallerContext) => Record<string, string>;
 export interface StdioEntry extends CommonEntry {
   command: string;
   args?: string[];
-  /** A function returns the variables of one caller, who has a process of their own; `${NAME}` in them stays as it is. */
+  /** A function returns the variables for one caller, who has a separate process; `${NAME}` in them is not replaced. */
   env?: Record<string, string> | EnvFunction;
   cwd?: string;
 }
@@ -69,7 +69,7 @@ export interface HttpEntry extends CommonEntry {
   type?: 'http' | 'streamable-http' | 'sse' | (string & {});
   /** OAuth with a person who logs in, or any provider of the MCP SDK. A function returns that of one caller. */
   auth?: Login | ((run: CallerContext) => Login);
-  /** Replaces our own, which follows redirects to any address. Use a guarded one for URLs from strangers. */
+  /** Replaces our `fetch`, which follows redirects to any address. Pass a guarded one for URLs from third parties. */
   fetch?: FetchLike;
 }
 
@@ -106,10 +106,10 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   waitMs: positiveNumber,
   command: nonEmptyRule,
   args: secretStringList,
-  env: orFunction(secretStringMap),
+  env: mapOrFunction(secretStringMap),
   cwd: stringRule,
   url: stringRule,
-  headers: orFunction(secretStringMap),
+  headers: mapOrFunction(secretStringMap),
   perCaller: flag,
   maxCallers: positiveInteger,
   idleMs: positiveNumber,
@@ -123,8 +123,8 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   server: { expected: 'an McpServer or a function', accepts: isInProcessServer },
 });
 
-/** Keys of other hosts (FastMCP, Windsurf, Claude Code, Cline) that would be mistaken for misspelt keys of ours. */
-const ofOtherHosts: readonly string[] = ['transport', 'serverUrl', 'oauth', 'timeout'];
+/** Keys of other hosts (FastMCP, Windsurf, Claude Code, Cline) that look like misspelt keys of ours. */
+const foreignKeys: readonly string[] = ['transport', 'serverUrl', 'oauth', 'timeout'];
 const otherNames: Readonly<Record<string, string>> = { cmd: 'command', serverUrl: 'url', httpUrl: 'url' };
 
 /** Copies of the enabled entries by name. Throws for entries that cannot work; variables are expanded at connect. */
@@ -169,7 +169,7 @@ export function isPersonal(entry: McpServerEntry): boolean {
   return 'url' in entry && (typeof entry.headers === 'function' || typeof entry.auth === 'function');
 }
 
-/** The entry as it is for one caller: a function for `env` is called once. */
+/** The entry for one caller: a function for `env` is called once. */
 export function entryFor(server: string, entry: McpServerEntry, owner: CallerContext): McpServerEntry {
   if (!('command' in entry) || typeof entry.env !== 'function') return entry;
   const variables: unknown = entry.env(owner);
@@ -184,7 +184,7 @@ export function entryFor(server: string, entry: McpServerEntry, owner: CallerCon
   return { ...entry, env: () => own };
 }
 
-function orFunction(rule: OptionRule): OptionRule {
+function mapOrFunction(rule: OptionRule): OptionRule {
   return {
     ...rule,
     expected: 'an object of strings, or a function that returns one',
@@ -218,7 +218,7 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
     Object.entries(entry).filter(([key, value]) => value !== undefined && !(key === 'auth' && isCursorLogin(value))),
   ) as unknown as McpServerEntry;
   if (!('server' in copy) && !('command' in copy) && !('url' in copy)) throw noCommandOrUrl(name, copy);
-  const own = Object.fromEntries(Object.entries(copy).filter(([key]) => !ofOtherHosts.includes(key)));
+  const own = Object.fromEntries(Object.entries(copy).filter(([key]) => !foreignKeys.includes(key)));
   entryKeys.checkSpelling(own, `MCP server "${name}"`);
   const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
   if (wrong) {
@@ -263,10 +263,10 @@ export function checkUrl(server: string, url: string, written = url): void {
 
 /** Expands `${NAME}`, `${env:NAME}` and `${NAME:-default}`. `owner` is what errors name. */
 export function expandVariables(owner: string, text: string): string {
-  const [ofVsCode] = /\$\{(?:input|command|config):[A-Za-z_][^}]*\}/.exec(text) ?? [];
-  if (ofVsCode) {
+  const [vsCodeVariable] = /\$\{(?:input|command|config):[A-Za-z_][^}]*\}/.exec(text) ?? [];
+  if (vsCodeVariable) {
     throw configError(
-      `${owner} needs ${ofVsCode}, which only VS Code can fill in: write \${NAME}, and set the environment variable NAME.`,
+      `${owner} needs ${vsCodeVariable}, which only VS Code can fill in: write \${NAME}, and set the environment variable NAME.`,
     );
   }
   return text.replace(/\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_whole, name: string, fallback) => {

@@ -1,5 +1,5 @@
-// The tool calls in progress on one server: their clocks, which progress and questions extend, and the runs they are
-// part of, which the server may ask something.
+// The tool calls in progress on one server. Progress and questions extend their clocks, and questions of the server are put
+// to their runs.
 import type { JSONRPCMessage, JSONRPCRequest, ProgressNotification } from '@modelcontextprotocol/client';
 import { abortable, CallClock, type CallClockOptions, startDeadline } from '@pocket-agent/kit';
 import type { ToolProgress } from '../base/tool-call.ts';
@@ -11,13 +11,13 @@ interface CallOptions extends CallClockOptions {
 
 /** A request of the server that is not answered yet. */
 interface Question {
-  /** The calls it may belong to that are still under way. */
+  /** The calls in progress that it may belong to. */
   calls: Set<PendingCall>;
-  /** Ends it when the last of them has ended. */
+  /** Aborted when the last of them has ended. */
   controller: AbortController;
 }
 
-/** Elicitations and sampling requests of one server that are open at a time. */
+/** Open elicitations and sampling requests of one server. */
 const MAX_QUESTIONS = 100;
 /** A server may still ask something about a cancelled call for this long. */
 const ABANDONED_MS = 60_000;
@@ -25,7 +25,7 @@ const ABANDONED_MS = 60_000;
 export class PendingCalls {
   /** Calls by progress token. */
   readonly #calls = new Map<unknown, PendingCall>();
-  /** Cancelled before the server answered: it may still ask something about them. */
+  /** Calls that were cancelled before the server answered: it may still ask something about them. */
   #abandoned: { owner: WeakRef<RunAgent> | undefined; hasElicit: boolean; until: number }[] = [];
   readonly #questions = new Set<Question>();
   #count = 0;
@@ -44,7 +44,7 @@ export class PendingCalls {
     }
   }
 
-  /** For a call that was cancelled: its server may not have noticed yet. */
+  /** Called for a cancelled call: its server may not have noticed yet. */
   abandon({ run, hasElicit }: PendingCall): void {
     this.#forgetOld();
     const root = rootOf(run);
@@ -115,7 +115,7 @@ export class PendingCalls {
     }
   }
 
-  /** A question that belongs to no call may stay open for any time, so it does not count. */
+  /** A question that belongs to no call pauses no clock, because it may stay open for any time. */
   get #isAsked(): boolean {
     return [...this.#questions].some(({ calls }) => calls.size > 0);
   }

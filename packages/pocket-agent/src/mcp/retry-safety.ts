@@ -43,14 +43,14 @@ export function isUnreachable(error: unknown): boolean {
 
 function wasCutOff(error: unknown): boolean {
   if (error instanceof ProtocolError) return error.code === STREAM_ENDED;
-  if (error instanceof SdkHttpError) return isOfGateway(error.data.status);
+  if (error instanceof SdkHttpError) return isGatewayStatus(error.data.status);
   if (error instanceof SdkError)
     return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected;
   return error instanceof TypeError && /fetch failed|terminated/i.test(error.message);
 }
 
 /** Statuses of proxies that have lost their server or waited too long for it. */
-function isOfGateway(status: number): boolean {
+function isGatewayStatus(status: number): boolean {
   return (status >= 502 && status <= 504) || (status >= 520 && status <= 527);
 }
 

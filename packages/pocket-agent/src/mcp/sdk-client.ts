@@ -116,7 +116,7 @@ export async function connectClient(
   }
 }
 
-/** The reason if we ended the connection, because its server broke a limit. */
+/** Set if we closed the connection because its server exceeded a limit. */
 export function closeReason(transport: Transport): Error | undefined {
   return 'closeReason' in transport && transport.closeReason instanceof Error ? transport.closeReason : undefined;
 }
@@ -146,7 +146,7 @@ function makeClient(request: ConnectRequest): Client {
   return client;
 }
 
-/** Prompts and resources are watched only for someone who wants to know. */
+/** Prompts and resources are watched only if there is a `listChangedHandler`. */
 function watchedLists({ name: server, caller, tools, handlers, logger }: ConnectRequest): ListChangedHandlers {
   const { listChangedHandler } = handlers;
   const watch = (list: ServerList, onChanged = () => {}) => ({
@@ -198,7 +198,7 @@ function observeMessage(request: ConnectRequest, message: JSONRPCMessage): void 
   );
 }
 
-/** The message; an error in place of a result that would take the SDK long to check. */
+/** The message, or an error instead of a result that the SDK would take long to check. */
 function withFewBlocks(message: JSONRPCMessage): JSONRPCMessage {
   const content = 'result' in message ? message.result.content : undefined;
   if (!('result' in message) || !Array.isArray(content) || content.length <= MAX_BLOCKS) return message;

@@ -88,7 +88,7 @@ export class Session {
       timeoutMs,
       maxTimeoutMs,
       startedAt: attempts.startedAt,
-      onProgress: (update) => this.#tellProgress(update, context),
+      onProgress: (update) => this.#reportProgress(update, context),
     });
     const { signal } = call.clock;
     const own = this.client.getProtocolEra() === 'modern' ? context.meta : withoutCapabilities(context.meta);
@@ -153,7 +153,7 @@ export class Session {
     }
   }
 
-  /** The reason if we ended it, because its server broke a limit. */
+  /** Set if we closed the session because its server exceeded a limit. */
   get closeReason(): Error | undefined {
     return closeReason(this.transport);
   }
@@ -178,14 +178,14 @@ export class Session {
     this.client.close().catch((error) => logger.debug(`closing "${name}": ${errorText(error)}`));
   }
 
-  #tellProgress(update: ToolProgress, { toolCallId, progress }: ToolCallContext): void {
+  #reportProgress(update: ToolProgress, { toolCallId, progress }: ToolCallContext): void {
     const { name: server, logger, handlers } = this.#options;
     callListener(logger, 'The progress of a call', () => progress(update));
     callListener(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server, toolCallId }));
   }
 }
 
-/** A server of the 2025 era was told at the start of the session what it may ask. */
+/** Servers of the 2025 era got the capabilities of the client at the start of the session. */
 function withoutCapabilities(meta: Record<string, unknown>): Record<string, unknown> {
   const { [CLIENT_CAPABILITIES_META_KEY]: _capabilities, ...others } = meta;
   return others;

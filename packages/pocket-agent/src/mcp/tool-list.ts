@@ -51,7 +51,7 @@ export class ToolList {
   #answered = 0;
   /** When the list expires, for a server that does not announce changes. */
   #freshUntil = Number.POSITIVE_INFINITY;
-  /** The list is read again only because it expired: if that fails, the old one is used. */
+  /** Set if the list is read again only because it expired: if that fails, the old list is used. */
   #isRefreshed = false;
   /** Shared by all callers that wait for the list. */
   #reading: Promise<readonly Tool[]> | undefined;
@@ -164,7 +164,7 @@ export class ToolList {
   async #ask(client: Client, signal: AbortSignal): Promise<readonly Tool[]> {
     const number = ++this.#asked;
     const { tools: capability } = client.getServerCapabilities() ?? {};
-    // the SDK would print to stdout if it were asked anyway
+    // without the capability, the SDK would print to stdout
     const { tools, ttlMs } = capability ? await this.#list(client, signal) : { tools: [] };
     if (number < this.#answered) return tools;
     this.#answered = number;

@@ -18,13 +18,13 @@ export interface Failure {
   retryAfterMs: number | undefined;
 }
 
-/** Another deployment may succeed where this one failed. */
-export function isWorthAnotherTry(kind: FailureKind): boolean {
+/** Whether another deployment may succeed where this one failed. */
+export function isWorthRetrying(kind: FailureKind): boolean {
   return kind !== 'request' && kind !== 'context-window';
 }
 
 /** A wrong key, wrong settings or a missing model: trying again later does not help. */
-export function isLasting(kind: FailureKind): boolean {
+export function isPermanent(kind: FailureKind): boolean {
   return kind === 'key' || kind === 'not-found';
 }
 
@@ -72,7 +72,7 @@ function kindOfStatus(status: number): FailureKind {
 const CONTEXT_CODES = /context_length_exceeded|exceed_context_size_error/;
 const CONTEXT_TEXT =
   /context.{0,20}(length|window|limit|size)|(prompt|input) (is )?too long|too many tokens|maximum.{0,20}(tokens|prompt length)/i;
-/** A request above the limit per minute or above the size limit of the server never fits, however long one waits. */
+/** A request above the limit per minute, or above the size limit of the server, fails at any time. */
 const TOO_LARGE = /request (is )?too large|request_too_large|requested more tokens|request (exceeds|entity|size)/i;
 
 function isContextWindow(status: number | undefined, text: string): boolean {

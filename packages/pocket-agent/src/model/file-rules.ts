@@ -1,4 +1,4 @@
-// Which files a model takes: by what is known of its provider, and by what its server has rejected.
+// Which files a model takes, by the rules for its provider and by what its server has rejected.
 import type { LanguageModelV4, LanguageModelV4FilePart, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isTextual, PocketError, shownFile } from '@pocket-agent/kit';
 import type { FilePart } from '../base/file-input.ts';
@@ -44,7 +44,7 @@ function acceptedTypes({ imageTypes = [], fileTypes }: ProviderRules): string {
 const REJECTED_IMAGE =
   /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S{0,60} .{0,40}not (supported|support)|not support\S{0,10} .{0,20}image/i;
 
-/** Far more than one conversation contains. A forgotten file would be rejected again and relearned. */
+/** Far more than one conversation contains. A forgotten file would be rejected again. */
 const MAX_REJECTED_FILES = 10_000;
 
 /** How servers reject files that are not images. Provider packages do so before they send anything. */

@@ -18,7 +18,7 @@ import {
 import { adviceAfterRejection, modelName } from '../providers/model-names.ts';
 import { inModelSpan, type TracedModelCall } from '../tracing/model-span.ts';
 import { tagPart, untagPart } from './account-parts.ts';
-import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
+import { failureOf, isPermanent, isWorthRetrying } from './failure.ts';
 import { withGroundedSearch } from './grounded-search.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from './model-request.ts';
 import { refuseEmpty, StreamCollector, startModelStream } from './model-stream.ts';
@@ -51,9 +51,9 @@ export interface ModelCall extends TracedModelCall {
   /** How often a failed call is retried. */
   maxRetries: number;
   onRetry(retry: ModelRetry): void;
-  /** The provider rejected a part of the request and is asked again without it. */
+  /** The provider rejected a part of the request, and is asked again without it. */
   onRejection?(leftOut: string, reason: string): void;
-  /** A failed attempt that is billed all the same. */
+  /** A failed attempt that is billed nevertheless. */
   onFailedAnswer?(answer: ModelResponse): Promise<unknown>;
   /** If set, the model streams, and every piece of text and reasoning is passed on as it arrives. */
   onDelta?: ((type: 'text_delta' | 'reasoning_delta', delta: string) => void) | undefined;
@@ -104,7 +104,7 @@ async function askModel(call: ModelCall): Promise<ModelResponse> {
         continue;
       }
       const delayMs = retryDelay(error, attempt);
-      // text that was shown cannot be taken back, and a search may be billed, so a stream is retried only before them
+      // shown text cannot be taken back, and a search may be billed: a stream is retried only before either
       if (delayMs === undefined || attempt > call.maxRetries || shown.any) {
         throw modelError(error, { model: call.model, attempts: attempt, text: shown.text });
       }
@@ -114,7 +114,7 @@ async function askModel(call: ModelCall): Promise<ModelResponse> {
   }
 }
 
-/** Gemini returns an empty answer when the model wrote a tool call that cannot be parsed. */
+/** Gemini returns an empty answer if the model wrote a tool call that cannot be parsed. */
 function isMalformed({ finishReason, content }: ModelResponse, wasShown: boolean): boolean {
   if (wasShown || content.some((part) => part.type === 'text' || part.type === 'tool-call')) return false;
   return finishReason.raw === 'MALFORMED_FUNCTION_CALL';
@@ -200,10 +200,10 @@ function isRetryable(error: Error, attempt: number): boolean {
   const text = errorText(error);
   if (/ENOTFOUND|bad port/.test(text) || wasSilent(error) || (NOT_CONNECTED.test(text) && attempt > 1)) return false;
   const { kind } = failureOf(error);
-  if (isLasting(kind) || kind === 'context-window') return false;
+  if (isPermanent(kind) || kind === 'context-window') return false;
   // the provider package decides first: an answer that broke off has status 200 and is retryable
   if ('isRetryable' in error && typeof error.isRetryable === 'boolean') return error.isRetryable;
-  return isWorthAnotherTry(kind);
+  return isWorthRetrying(kind);
 }
 
 interface FailedCall {

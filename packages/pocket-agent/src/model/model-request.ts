@@ -12,10 +12,10 @@ export const MAX_REJECTIONS = 150;
 
 type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
 
-/** Tool definitions that a model rejected. Requests must contain the same objects; a tool that changes is offered again. */
+/** Tool definitions that a model rejected, by object: a changed tool has a new definition, which is offered again. */
 const rejectedTools = new WeakMap<LanguageModelV4, WeakSet<Tool>>();
 
-/** The lists in it are copies: models may change them. */
+/** The request for this model. Its lists are copies, because models may change them. */
 export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   const request = { ...options, prompt: [...promptFor(model, options.prompt)] };
   const rejected = rejectedTools.get(model);
@@ -36,17 +36,21 @@ export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallO
 /** Tools that providers run go only to models of their provider. */
 function offeredTools(model: LanguageModelV4, tools: readonly Tool[]): readonly Tool[] {
   if (!tools.some(({ type }) => type === 'provider')) return tools;
-  return tools.filter((tool) => tool.type === 'function' || whyNotOffered(model, tool.id, tools) === undefined);
+  return tools.filter((tool) => tool.type === 'function' || reasonNotOffered(model, tool.id, tools) === undefined);
 }
 
 /** Undefined if the model gets the tool. */
-function whyNotOffered({ provider, modelId }: LanguageModelV4, id: string, tools: readonly Tool[]): string | undefined {
+function reasonNotOffered(
+  { provider, modelId }: LanguageModelV4,
+  id: string,
+  tools: readonly Tool[],
+): string | undefined {
   const maker = id.split('.')[0] ?? '';
   const isOwn = Object.hasOwn(modelsOfMaker, maker)
     ? modelsOfMaker[maker]?.test(provider)
     : provider.split('.')[0] === maker;
   if (!isOwn) return `it is a tool of ${maker}`;
-  // the package would leave out the functions instead
+  // the package would leave out the functions
   const isMixed = tools.some(({ type }) => type === 'function');
   if (maker === 'google' && isMixed && !isGemini3(modelId))
     return 'Gemini before version 3 takes either functions or tools of its provider';
@@ -68,7 +72,7 @@ export async function warnOfProviderTools(model: LanguageModelV4, tools: readonl
     const known = warnedOf.get(each) ?? new Set();
     warnedOf.set(each, known);
     for (const tool of tools) {
-      const reason = tool.type === 'provider' ? whyNotOffered(each, tool.id, tools) : undefined;
+      const reason = tool.type === 'provider' ? reasonNotOffered(each, tool.id, tools) : undefined;
       if (tool.type !== 'provider' || reason === undefined || known.has(tool.id)) continue;
       known.add(tool.id);
       logger.warn(`Model ${each.modelId} (${each.provider}) does not get the provider tool "${tool.id}": ${reason}.`);

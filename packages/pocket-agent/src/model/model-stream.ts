@@ -8,15 +8,15 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
+import { streamOf } from '../base/stream-parts.ts';
 import { contentTypeOf, refuseHtml, streamError } from './provider-errors.ts';
-import { streamOf } from './stream-parts.ts';
 
 type Part<Type extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: Type }>;
 type BlockPart = Part<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}`>;
 type PartReader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
 type Block = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
-/** In place of a value that is no answer. */
+/** Stands for a value of another type than an answer. */
 const noAnswer: Partial<LanguageModelV4GenerateResult> = {};
 const noUsage: LanguageModelV4GenerateResult['usage'] = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -67,7 +67,7 @@ export class StreamCollector {
         break;
       case 'error': {
         const error = streamError(part.error);
-        // some packages report this in place of the finish reason `interrupted`
+        // some packages report this instead of the finish reason `interrupted`
         if (!/ended without a finish reason/.test(error.message)) throw error;
         this.#endedEarly = true;
         break;
@@ -75,7 +75,7 @@ export class StreamCollector {
     }
   }
 
-  /** The server has sent nothing. */
+  /** Whether the server has sent nothing. */
   get isEmpty(): boolean {
     return this.#content.length === 0 && this.#metadata === undefined;
   }
@@ -83,7 +83,7 @@ export class StreamCollector {
   result(headers: Record<string, string> | undefined): LanguageModelV4GenerateResult {
     const { finishReason, usage = noUsage, providerMetadata } = this.#finish ?? {};
     const isWhole = this.#finish !== undefined && !isCutOff(this.#finish) && !this.#endedEarly;
-    return wholeAnswer({
+    return checkedAnswer({
       content: this.#content,
       finishReason: isWhole && finishReason ? finishReason : { unified: 'interrupted', raw: undefined },
       usage,
@@ -108,7 +108,7 @@ export class StreamCollector {
   }
 }
 
-/** The server did not say how its answer ends. Some packages then report `other`. */
+/** Whether the server did not say how its answer ended. Some packages report `other` then. */
 export function isCutOff({
   finishReason,
   usage,
@@ -119,13 +119,13 @@ export function isCutOff({
 
 /** The answer, unless the server answered successfully with nothing. */
 export function refuseEmpty(given: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
-  const answer = wholeAnswer(given);
+  const answer = checkedAnswer(given);
   if (answer.content.length > 0 || !isCutOff(answer)) return answer;
   throw Object.assign(new Error('the server sent an empty answer. Check the base URL.'), { isRetryable: false });
 }
 
 /** A model object of a program may leave out usage and warnings. An answer without a list of parts fails the call. */
-export function wholeAnswer(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
+export function checkedAnswer(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
   const { content, finishReason, usage, warnings } = isRecord(answer) ? answer : noAnswer;
   // a copy, because `every` skips the holes of a list
   const isWhole = Array.isArray(content) && Array.from(content).every(isPart) && isRecord(finishReason);

@@ -7,6 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import { decodeUtf8, imageTypeOfBase64, isBase64, isTextual, sha256, standardBase64 } from '@pocket-agent/kit';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
+import { sameItems } from '../base/same-items.ts';
 import { validToolName } from '../base/tool-names.ts';
 import { isFromAccount, isFromProvider, withoutAccountData } from './account-parts.ts';
 import type { ProviderRules } from './provider-rules.ts';
@@ -209,8 +210,4 @@ function withUrl(part: LanguageModelV4FilePart): LanguageModelV4FilePart {
 
 function withContent<Any extends Message>(message: Any, content: Any['content']): Any {
   return sameItems(content, message.content) ? message : { ...message, content };
-}
-
-function sameItems(some: readonly unknown[], others: readonly unknown[]): boolean {
-  return some.length === others.length && some.every((item, index) => item === others[index]);
 }

@@ -11,7 +11,7 @@ import { accountOf } from './account-parts.ts';
 import { type PromptTarget, repairMessage } from './prompt-repair.ts';
 import { neutralRules, type ProviderRules, rulesOf } from './provider-rules.ts';
 
-/** The start of a prompt: `before` stands in place of the messages before the index `from`. */
+/** The start of a prompt: `before` replaces the messages before the index `from`. */
 export interface PromptStart {
   before: readonly Message[];
   from: number;
@@ -103,7 +103,7 @@ export function promptFor(model: LanguageModelV4, prompt: LanguageModelV4Prompt)
   return rules.needsAnswerAfterResults ? withAnswerAfterResults(lifted) : lifted;
 }
 
-/** Moves files of tool results into a user message behind all results: every call must be answered before it. */
+/** Moves files of tool results into a user message after all results, because every call must be answered first. */
 function withLiftedFiles(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   return prompt.flatMap((message): LanguageModelV4Message[] => {
     if (message.role !== 'tool') return [message];

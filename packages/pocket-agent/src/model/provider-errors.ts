@@ -14,7 +14,7 @@ export function statusOf(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
-/** The server accepted the request and sent nothing until Node gave up. It may have worked on it and bill the call. */
+/** The server accepted the request and sent nothing until Node gave up: it may have worked on it, and bill the call. */
 export function wasSilent(error: unknown): boolean {
   return /Headers ?Timeout|UND_ERR_HEADERS_TIMEOUT/.test(errorText(error));
 }
@@ -105,7 +105,7 @@ export function codesOf(error: unknown): string {
   return codes.filter((code) => typeof code === 'string').join(' ');
 }
 
-/** True if the server sent a web page in place of an answer. */
+/** True if the server sent a web page instead of an answer. */
 export function isHtml(error: unknown): boolean {
   if (/^text\/html/i.test(headersOf(error)['content-type'] ?? '')) return true;
   const body = fieldOf(error, 'responseBody');
@@ -122,7 +122,7 @@ export function contentTypeOf(headers: Record<string, string> | undefined): stri
   return Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
 }
 
-/** In place of the list of problems that the package found. */
+/** Replaces the list of problems that the provider package found. */
 function otherFormatText(error: unknown): string {
   const body = String(fieldOf(error, 'responseBody') ?? '').slice(0, MAX_BODY_TEXT);
   const start = redactSecrets(body).replace(/\s+/g, ' ').trim().slice(0, 200);
@@ -133,7 +133,7 @@ function otherFormatText(error: unknown): string {
 
 function htmlText(status: number | undefined, url: string): string {
   const code = status === undefined || status < 400 ? '' : ` (HTTP ${status})`;
-  return `the server${placeOf(url)} sent a web page${code} in place of an answer. Check the base URL`;
+  return `the server${placeOf(url)} sent a web page${code} instead of an answer. Check the base URL`;
 }
 
 function placeOf(url: string): string {

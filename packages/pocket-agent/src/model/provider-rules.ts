@@ -2,7 +2,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 export interface ProviderRules {
-  /** Files in tool results are rejected or read as text, so they move to a user message behind the results. */
+  /** Files in tool results are rejected or read as text, so they move to a user message after the results. */
   readonly liftsFiles: boolean;
   /** Accepted image types. Undefined: all. */
   readonly imageTypes: readonly string[] | undefined;
@@ -146,7 +146,7 @@ function schemaRules(model: LanguageModelV4): Partial<ProviderRules> {
   return isEnforced ? { enforcedSchemas: 'strict' } : {};
 }
 
-/** The model was asked for a schema and did not follow it. */
+/** Called when the model did not follow a schema that it was asked for. */
 export function forgetSchemaSupport(model: LanguageModelV4): void {
   const rules = rulesOf(model);
   if (rules.enforcedSchemas !== 'none') setRules(model, { ...rules, enforcedSchemas: 'none' });
@@ -155,7 +155,7 @@ export function forgetSchemaSupport(model: LanguageModelV4): void {
 interface Lesson {
   rejection: RegExp;
   rule: Partial<ProviderRules>;
-  /** What is left out from then on. */
+  /** What later requests leave out. */
   text: string;
 }
 
@@ -174,7 +174,7 @@ const lessons: readonly Lesson[] = [
   {
     rejection: /unexpected role .?user.? after role .?tool/i,
     rule: { needsAnswerAfterResults: true },
-    text: 'user messages directly behind tool results',
+    text: 'user messages directly after tool results',
   },
   {
     // parts of the history only: a rejected setting, or a forced tool call, has nothing to do with earlier answers

@@ -15,7 +15,7 @@ interface InlineOptions {
   allowPrivate: boolean;
 }
 
-/** The downloads of one prompt at a time. A person may name any number of large files. */
+/** Parallel downloads of one prompt. A person may name any number of large files. */
 const MAX_PARALLEL = 4;
 
 interface Download {
@@ -62,7 +62,7 @@ function isRemote(part: { type: string; data?: { type: string } }): part is Remo
   return part.type === 'file' && part.data?.type === 'url';
 }
 
-/** The server of a model may be in our network too, so it does not get private addresses either. */
+/** Private addresses are not passed on: the server of a model may be in the same network. */
 async function mayPass(
   part: RemotePart,
   supported: Record<string, RegExp[]>,
@@ -136,7 +136,7 @@ async function downloadOne(part: RemotePart, { signal, allowPrivate }: InlineOpt
     throw new Error(`HTTP ${response.status}`);
   }
   const sent = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (!isOfType(sent, part)) {
+  if (!hasExpectedType(sent, part)) {
     await response.body?.cancel();
     throw new Error(`its type is "${sent}", not ${isImage(part) ? 'an image' : part.mediaType}`);
   }
@@ -144,8 +144,8 @@ async function downloadOne(part: RemotePart, { signal, allowPrivate }: InlineOpt
   return { mediaType, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** A page in place of the file, such as one that asks for a login, is not sent to the model as the file. */
-function isOfType(sent: string, part: RemotePart): boolean {
+/** Refuses a page that the server sent instead of the file, such as a login page. */
+function hasExpectedType(sent: string, part: RemotePart): boolean {
   if (isImage(part)) return sent.startsWith('image/');
   if (sent === '' || sent === 'application/octet-stream' || sent === 'binary/octet-stream') return true;
   if (sent === 'text/html') return part.mediaType === 'text/html';

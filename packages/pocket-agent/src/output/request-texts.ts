@@ -1,4 +1,4 @@
-// What the model and the program are told about an answer that is missing or does not fit.
+// Messages to the model, and errors for the program, about an answer that is missing or does not fit.
 import { PocketError } from '@pocket-agent/kit';
 import type { AnswerSchema } from './answer-schema.ts';
 

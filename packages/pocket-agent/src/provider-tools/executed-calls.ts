@@ -1,5 +1,5 @@
-// Tool calls of one answer that the provider ran: shown as events, as the stream reports them or with the whole answer, then
-// audited and counted like other calls.
+// Tool calls of one answer that the provider ran: shown as events, during the stream or with the whole answer, then audited
+// and counted like other calls.
 import type { LanguageModelV4Content } from '@ai-sdk/provider';
 import { deepCopy, isRecord, printable, warnOnce } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
@@ -89,7 +89,7 @@ export class ExecutedCalls {
     return overBudget;
   }
 
-  /** Nothing here can stop a provider that searches anyway. */
+  /** The library cannot stop a provider that runs a tool without an offer. */
   #warn(name: string): void {
     const { agent } = this.#options.context;
     const text = `The provider of the model ran "${printable(name, 100)}", which was not offered: profiles do not apply to it.`;

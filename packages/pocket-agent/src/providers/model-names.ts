@@ -90,10 +90,10 @@ function unknownModel(model: string): PocketError {
   const prefix = model.slice(0, Math.max(slash, 0));
   const near = slash < 0 ? closest(model, [DEMO]) : closest(prefix, names);
   const meant = near && near !== prefix ? ` Did you mean "${near}${slash < 0 ? '' : model.slice(slash)}"?` : '';
-  const ofRouter = slash < 0 ? ' The name of a routed model needs the option "router" of the agent.' : '';
+  const routerHint = slash < 0 ? ' The name of a routed model needs the option "router" of the agent.' : '';
   return new PocketError(
     'MODEL_UNKNOWN',
-    `Unknown model "${model}".${meant} Write provider/model, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${ofRouter} ${providerList(names)}`,
+    `Unknown model "${model}".${meant} Write provider/model, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${routerHint} ${providerList(names)}`,
   );
 }
 

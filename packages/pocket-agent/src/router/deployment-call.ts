@@ -1,7 +1,7 @@
 // One call of one deployment until the whole answer has arrived: its place, time and counts. routed-call.ts sends it.
 import type { LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { abortable, type Deadline, onAbort, startDeadline } from '@pocket-agent/kit';
-import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
+import { failureOf, isPermanent, isWorthRetrying } from '../model/failure.ts';
 import { headersOf } from '../model/provider-errors.ts';
 import { AttemptSpan, type TracedModel } from '../tracing/model-span.ts';
 import type { Deployment } from './deployment.ts';
@@ -91,7 +91,7 @@ export class DeploymentCall {
     const { kind, reason } = failure;
     const cooldownMs = this.deployment.recordFailure(failure, performance.now());
     this.readHeaders(headersOf(error));
-    const wasRejected = isLasting(kind) || !isWorthAnotherTry(kind); // costs no tokens
+    const wasRejected = isPermanent(kind) || !isWorthRetrying(kind); // costs no tokens
     this.#end(wasRejected ? 0 : this.#options.lease.reservation.tokens);
     this.#span?.failed(kind, reason);
     this.#options.emit({ type: 'failed', modelName, deployment: id, kind, reason, cooldownMs });

@@ -1,8 +1,8 @@
-// One deployment of a model: its settings, how well it does, and whether it may be called now.
+// One deployment of a model: its settings, its measurements, and whether it may be called now.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { type ModelPrice, priceOf } from '../cost/prices.ts';
 import { count } from '../cost/usage.ts';
-import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from '../model/failure.ts';
+import { type Failure, type FailureKind, isPermanent, isWorthRetrying } from '../model/failure.ts';
 import { type LanguageModel, resolveModel } from '../providers/model-names.ts';
 import type { ModelSettings } from '../providers/provider-settings.ts';
 import type { RateCounter, RateLimits, Reserved, WindowUse } from './rate-window.ts';
@@ -137,7 +137,7 @@ export class Deployment implements Candidate {
 
   /** It is cooling down after a failure that time alone does not fix. */
   isBroken(now: number): boolean {
-    return this.coolingMs(now) > 0 && this.#coolingKind !== undefined && isLasting(this.#coolingKind);
+    return this.coolingMs(now) > 0 && this.#coolingKind !== undefined && isPermanent(this.#coolingKind);
   }
 
   /** Takes a place for a call, which counts for as many tokens as earlier calls suggest. */
@@ -175,7 +175,7 @@ export class Deployment implements Candidate {
     this.#calls++;
     this.#failures++;
     this.lastFailure = failure.reason;
-    if (!isWorthAnotherTry(failure.kind)) return 0; // the fault of the request
+    if (!isWorthRetrying(failure.kind)) return 0; // the fault of the request
     // calls that were already running when the cooldown began do not extend it
     if (this.coolingMs(now) === 0) this.#failuresInRow++;
     const cooldown = this.#cooldownFor(failure);
@@ -208,7 +208,7 @@ export class Deployment implements Candidate {
       const atLeast = Math.min(MIN_RETRY_AFTER_MS * 2 ** (this.#failuresInRow - 1), cooldownMs);
       return Math.min(Math.max(retryAfterMs, atLeast), MAX_COOLDOWN_MS);
     }
-    const isTemporary = kind !== 'rate-limit' && !isLasting(kind);
+    const isTemporary = kind !== 'rate-limit' && !isPermanent(kind);
     const strikes = this.#failuresInRow - (isTemporary ? allowedFailures : 0);
     return strikes <= 0 ? 0 : Math.min(cooldownMs * 2 ** (strikes - 1), MAX_COOLDOWN_MS);
   }

@@ -47,12 +47,12 @@ const strategies: Readonly<Record<string, string>> = {
   'usage-based-routing': 'usage-based',
   'usage-based-routing-v2': 'usage-based',
 };
-const ownStrategy = (value: unknown) =>
+const translatedStrategy = (value: unknown) =>
   typeof value === 'string' && Object.hasOwn(strategies, value) ? strategies[value] : value;
 
 const routerNames: Readonly<Record<string, Translation>> = {
   model_list: ['models'],
-  routing_strategy: ['strategy', ownStrategy],
+  routing_strategy: ['strategy', translatedStrategy],
   num_retries: ['retries'],
   allowed_fails: ['allowedFailures'],
   cooldown_time: ['cooldownMs', milliseconds],
@@ -78,29 +78,34 @@ export function translateLiteLlm(given: object): { options: object; translated: 
   const options = rename({ ...given }, routerNames, translated);
   if (Array.isArray(options.fallbacks)) options.fallbacks = joined(options.fallbacks);
   if (Array.isArray(options.models)) {
-    options.models = options.models.map((entry: unknown) => (isRecord(entry) ? ownEntry(entry, translated) : entry));
+    options.models = options.models.map((entry: unknown) =>
+      isRecord(entry) ? translateEntry(entry, translated) : entry,
+    );
   }
   return translated.size === 0 ? { options: given, translated: [] } : { options, translated: [...translated] };
 }
 
 /** Logs our names for the options, once for each logger. */
-export function hintAtOwnNames(given: object, logger: Logger): void {
+export function logOwnNames(given: object, logger: Logger): void {
   const { translated } = translateLiteLlm(given);
   if (translated.length === 0) return;
   const text = `Router: the options are in LiteLLM's spelling. Ours: ${translated.join(', ')}. Times are in milliseconds.`;
   warnOnce({ logger, about: logger, key: 'LiteLLM', text });
 }
 
-function ownEntry(entry: Options, translated: Set<string>): Options {
-  const isTheirs = 'litellm_params' in entry;
+function translateEntry(entry: Options, translated: Set<string>): Options {
+  const isLiteLlm = 'litellm_params' in entry;
   const { model_info: info, ...own } = rename(entry, entryNames, translated);
-  if (!isTheirs) return entry;
+  if (!isLiteLlm) return entry;
   const { params } = own;
   const id = isRecord(info) ? info.id : undefined;
-  return { ...own, params: isRecord(params) ? withoutUndefined({ id, ...ownParams(params, translated) }) : params };
+  return {
+    ...own,
+    params: isRecord(params) ? withoutUndefined({ id, ...translateParams(params, translated) }) : params,
+  };
 }
 
-function ownParams(params: Options, translated: Set<string>): Options {
+function translateParams(params: Options, translated: Set<string>): Options {
   const {
     input_cost_per_token: input,
     output_cost_per_token: output,

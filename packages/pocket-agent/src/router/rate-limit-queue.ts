@@ -121,7 +121,7 @@ export class RateLimitQueue {
     if (this.#waiters.length > 0) this.#timer = setTimeout(() => this.#serve(), Math.max(1, wakeMs));
   }
 
-  /** Returns when there may be room for the waiters that are left. */
+  /** Returns the time until there may be room for the remaining waiters. */
   async #serveInOrder(): Promise<number> {
     let waitMs = Number.POSITIVE_INFINITY;
     let size = 1;
@@ -145,7 +145,7 @@ export class RateLimitQueue {
     return waitMs;
   }
 
-  /** Calls behind may have less time left than those before them. Returns when the next one expires. */
+  /** Rejects calls out of time, which may be anywhere in the queue. Returns the time until the next one expires. */
   #rejectExpired(waitMs: number): number {
     const now = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
@@ -157,7 +157,7 @@ export class RateLimitQueue {
     return nextMs;
   }
 
-  /** When to try again; undefined when the waiter has left the queue. */
+  /** Returns the time until the next try; undefined when the waiter has left the queue. */
   async #serveOne(waiter: Waiter): Promise<number | undefined> {
     try {
       const outcome = await this.#findRoom(waiter);
@@ -183,8 +183,8 @@ export class RateLimitQueue {
     const now = performance.now();
     const allowed = this.deployments.filter((deployment) => !exclude.includes(deployment));
     const ready = allowed.filter((deployment) => deployment.coolingMs(now) === 0);
-    const hopeful = canFallBack ? ready : allowed.filter((deployment) => !deployment.isBroken(now));
-    if (hopeful.length === 0) throw this.#noDeployment();
+    const usable = canFallBack ? ready : allowed.filter((deployment) => !deployment.isBroken(now));
+    if (usable.length === 0) throw this.#noDeployment();
     let free = ready.filter((deployment) => deployment.inFlight < deployment.maxParallel);
     let waitMs = free.length < ready.length ? BUSY_RETRY_MS : Number.POSITIVE_INFINITY;
     for (const deployment of allowed) waitMs = Math.min(waitMs, deployment.coolingMs(now) || waitMs);

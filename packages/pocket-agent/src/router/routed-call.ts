@@ -8,7 +8,7 @@ import type {
 } from '@ai-sdk/provider';
 import { delay, isPocketError, type Logger, PocketError, withDeadline } from '@pocket-agent/kit';
 import { tagPart } from '../model/account-parts.ts';
-import { failureOf, isLasting, isWorthAnotherTry } from '../model/failure.ts';
+import { failureOf, isPermanent, isWorthRetrying } from '../model/failure.ts';
 import { refusedTypes } from '../model/file-rules.ts';
 import { learnFromRejection, MAX_REJECTIONS, requestFor } from '../model/model-request.ts';
 import { refuseEmpty, startModelStream } from '../model/model-stream.ts';
@@ -92,8 +92,8 @@ export class RoutedCall<Result> {
         if (isPocketError(error, 'AGENT_CLOSED')) throw error;
         const { kind, reason } = failureOf(error);
         if (kind === 'context-window') next = [...(contextWindowFallbacks?.[name] ?? []), ...next];
-        else if (!isWorthAnotherTry(kind) && !(error instanceof PocketError)) throw error;
-        const [to, ...others] = await this.#withoutRefusing(next.filter((other) => !tried.includes(other)));
+        else if (!isWorthRetrying(kind) && !(error instanceof PocketError)) throw error;
+        const [to, ...others] = await this.#skipRefusing(next.filter((other) => !tried.includes(other)));
         if (to === undefined) throw isPocketError(error, 'RATE_LIMITED') ? error : this.#allFailed(modelName, error);
         this.#context.emit({ type: 'fallback', from: name, to, reason });
         noteFallback({ from: name, to, reason });
@@ -103,8 +103,8 @@ export class RoutedCall<Result> {
     }
   }
 
-  /** Without leading fallbacks that do not take a file of the question: an answer that ignores it would mislead. */
-  async #withoutRefusing(fallbacks: readonly string[]): Promise<readonly string[]> {
+  /** Skips leading fallbacks that do not take a file of the question: an answer that ignores it would mislead. */
+  async #skipRefusing(fallbacks: readonly string[]): Promise<readonly string[]> {
     const [name, ...others] = fallbacks;
     if (name === undefined) return fallbacks;
     const { deployments = [] } = this.#context.queues.get(name) ?? {};
@@ -113,7 +113,7 @@ export class RoutedCall<Result> {
       const [refused] = model ? refusedTypes(model, this.#options.prompt) : [];
       if (refused === undefined) continue;
       this.#attempts.push({ deployment: deployment.id, reason: `does not take ${refused}` });
-      return this.#withoutRefusing(others);
+      return this.#skipRefusing(others);
     }
     return fallbacks;
   }
@@ -135,9 +135,9 @@ export class RoutedCall<Result> {
         const { kind } = failureOf(error);
         this.#lastError = error;
         this.#attempts.push({ deployment: deployment.id, reason: await reasonWithAdvice(error, deployment) });
-        if (!isWorthAnotherTry(kind) || retry >= this.#context.settings.retries) throw error;
+        if (!isWorthRetrying(kind) || retry >= this.#context.settings.retries) throw error;
         exclude = [...exclude, deployment];
-        if (isLasting(kind) || wasSilent(error)) hopeless.push(deployment);
+        if (isPermanent(kind) || wasSilent(error)) hopeless.push(deployment);
         const now = performance.now();
         if (queue.deployments.some((other) => !exclude.includes(other) && other.coolingMs(now) === 0)) continue;
         if (canFallBack || hopeless.length === queue.deployments.length) throw error;

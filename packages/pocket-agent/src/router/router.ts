@@ -3,7 +3,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { callListener, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
 import { setModelsBehind } from '../model/provider-rules.ts';
 import { Deployment, type DeploymentStatus } from './deployment.ts';
-import { hintAtOwnNames, type LiteLlmRouterOptions } from './litellm-options.ts';
+import { type LiteLlmRouterOptions, logOwnNames } from './litellm-options.ts';
 import { RateLimitQueue } from './rate-limit-queue.ts';
 import { memoryRateStore, type RateStore, WindowShape } from './rate-window.ts';
 import { generate, RoutedCall, type RoutingContext, stream } from './routed-call.ts';
@@ -38,7 +38,7 @@ export class Router {
     this.#settings = readRouterOptions(options);
     const { windowMs, arrivalMarginMs: marginMs, rateStore = memoryRateStore } = this.#settings;
     this.#logger = this.#settings.logger ?? stderrLogger();
-    hintAtOwnNames(options, this.#logger);
+    logOwnNames(options, this.#logger);
     this.#store = rateStore({ shape: new WindowShape({ windowMs, marginMs }), logger: this.#logger });
     const context: RoutingContext = {
       settings: this.#settings,

@@ -15,7 +15,7 @@ import { checkTokens, hasTokens, httpAccessRules, type TokenOptions } from './se
 
 export type { HttpServer };
 
-/** Where `listen()` listens, which tokens it accepts, and how much it takes in. */
+/** Where `listen()` listens, which tokens it accepts, and its limits. */
 export interface HttpServerOptions
   extends Omit<McpHttpOptions, 'authorize' | 'routes' | 'ownHosts' | 'watchResources' | 'maxRouteBodySize'>,
     TokenOptions {}
@@ -48,7 +48,7 @@ function withGate(options: HttpServerOptions): McpHttpOptions {
   return { ...served, ...(authorize ? { authorize } : {}) };
 }
 
-/** In the words of `startListening`, which say all that its cause does. */
+/** With the message of `startListening`, which includes its cause. */
 export function cannotListen(error: unknown): PocketError {
   const text = error instanceof Error ? error.message : errorText(error);
   return configError(text, error);

@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { errorText, inServedCallSpan, isPublicError, publicErrorText } from '@pocket-agent/kit';
 import { servedApproval } from '../access/approval.ts';
-import { type Profile, type ProfileName, readProfile } from '../access/capabilities.ts';
+import { readProfile } from '../access/capabilities.ts';
 import { ANONYMOUS } from '../run/run-context.ts';
 import type { ResourceCaller } from '../skills/served-resources.ts';
 import { agentResult, messageTool } from '../tools/agent-tool.ts';
@@ -23,7 +23,7 @@ import type { ServedAgent } from './served-agent.ts';
 import { ConversationMemory, Conversations, MAX_ID_LENGTH } from './served-conversations.ts';
 import { type Caller, type ServedRunOptions, ServedRuns } from './served-run.ts';
 import type { AgentServerOptions } from './server-options.ts';
-import { clientCapabilities } from './tasks/client-questions.ts';
+import { clientCapabilities, profilesFor } from './tasks/client-questions.ts';
 import { serveTasks } from './tasks/serve-tasks.ts';
 import { ServedTasks } from './tasks/served-tasks.ts';
 import { TASKS_EXTENSION } from './tasks/wire.ts';
@@ -184,8 +184,7 @@ export class MessageServers {
     const { authInfo } = http ?? {};
     const traceparent = mcpReq._meta?.traceparent;
     const onEvent = progressReporter(context);
-    const ofToken = authInfo?.extra?.profile as ProfileName | Profile | undefined;
-    const profile = [ofToken, this.#options.profile].filter((given) => given !== undefined);
+    const profile = profilesFor(context(), this.#options);
     try {
       const answer = await agent.run(inputOf(message, files, this.#fileTypes), {
         signal,
@@ -202,13 +201,11 @@ export class MessageServers {
     }
   }
 
-  #callerOf({ http, mcpReq: { signal } }: ServerContext): ResourceCaller {
-    const { authInfo } = http ?? {};
-    const ofToken = authInfo?.extra?.profile as Profile | undefined;
-    const profiles = [ofToken, this.#options.profile].flatMap((given) =>
-      given === undefined ? [] : readProfile(given),
-    );
-    return { profiles, caller: authInfo?.clientId, signal };
+  #callerOf(context: ServerContext): ResourceCaller {
+    const { http, mcpReq } = context;
+    const { signal } = mcpReq;
+    const profiles = profilesFor(context, this.#options).map(readProfile);
+    return { profiles, caller: http?.authInfo?.clientId, signal };
   }
 
   #failure(error: unknown): CallToolResult {

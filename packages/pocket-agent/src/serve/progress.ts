@@ -1,4 +1,4 @@
-// Progress notifications for a client that asked for them: one for each event worth telling.
+// Progress notifications for a client that asked for them: one for each relevant event.
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { redactSecrets } from '@pocket-agent/kit';
 import type { AgentEvent } from '../run/events.ts';

@@ -1,4 +1,4 @@
-// What an agent must have to be served.
+// The agent that a server needs: `PocketAgent`, or an object with these methods.
 import type { Logger } from '@pocket-agent/kit';
 import type { UserInput } from '../base/messages.ts';
 import type { JsonSchema } from '../base/value-schema.ts';

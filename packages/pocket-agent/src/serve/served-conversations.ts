@@ -28,14 +28,14 @@ interface ConversationsOptions {
   defaultId?: string;
   maxConversations: number;
   memory: ConversationMemory;
-  /** The schema of answers that clients were told; every agent must have the same. */
+  /** The schema of answers that clients have read. Every agent must have the same. */
   outputSchema?: ServedAgent['outputSchema'];
   make(): ServedAgent;
   onError(error: unknown): void;
 }
 
 export interface ConversationKey {
-  /** The caller that owns it; empty for clients that cannot be told apart. */
+  /** The caller that owns it; empty for clients that cannot be distinguished. */
   owner: string;
   id: string;
 }
@@ -60,9 +60,9 @@ export class Conversations {
     this.#options = options;
   }
 
-  async use<Result>(of: ConversationKey, work: (agent: ServedAgent) => Promise<Result>): Promise<Result> {
-    const key = JSON.stringify([of.owner, of.id]);
-    const conversation = this.#kept.get(key) ?? this.#begin(key, of);
+  async use<Result>(reference: ConversationKey, work: (agent: ServedAgent) => Promise<Result>): Promise<Result> {
+    const key = JSON.stringify([reference.owner, reference.id]);
+    const conversation = this.#kept.get(key) ?? this.#begin(key, reference);
     this.#kept.delete(key);
     this.#kept.set(key, conversation); // the last entry is the most recently used
     conversation.uses++;
@@ -117,7 +117,7 @@ export class Conversations {
   /** Begins with the name of the agent: several may share a store. */
   #savedId(id: string): string {
     const { name } = this.#options;
-    // a slash would make one agent's name and id look like those of another
+    // a slash in the name could make two agents share an id
     const prefix = name.includes('/') ? sha256(name) : savable(name, MAX_SAVED_NAME);
     return `${prefix}/${savable(id, MAX_SAVED_ID)}`;
   }

@@ -55,8 +55,8 @@ export interface AgentServerOptions extends HttpAccessOptions {
    */
   files?: readonly string[];
   /**
-   * Calls of clients that declare the extension for tasks become tasks, which go on after a restart of the server. Other
-   * clients are served as without it.
+   * Calls of clients that declare the extension for tasks become tasks, which continue after a restart of the server. Other
+   * clients are not affected.
    */
   durable?: DurableTasksOptions;
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */

@@ -1,5 +1,5 @@
 // Calls that may ask their client something. A client of the 2026 era gets the questions as the result and comes back
-// with the answers; a client of the 2025 era is asked while its call goes on.
+// with the answers; a client of the 2025 era is asked during its call.
 import { randomUUID } from 'node:crypto';
 import {
   type InputRequest,
@@ -14,7 +14,7 @@ const MAX_WAIT_MS = 900_000;
 /** Clients that never come back must not fill the memory. */
 const MAX_WAITING_CALLS = 1_000;
 
-/** What a call may do besides returning a result. */
+/** What a call can do besides returning a result. */
 export interface CallOptions {
   signal: AbortSignal;
   /** Asks the client. Throws if it answers with an error; `signal` ends the question. */

@@ -1,5 +1,5 @@
-// The option `skills` of an agent: folders of skills as a tool source. @pocket-agent/tool-folder reads them; it is loaded with
-// the first use.
+// The option `skills` of an agent: folders of skills as a tool source. @pocket-agent/tool-folder, which is loaded with the
+// first use, reads them.
 import { resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { configError, installCommand, type Logger } from '@pocket-agent/kit';

@@ -38,7 +38,7 @@ export class ServedResources {
     this.#sources = sources.filter(({ resources }) => resources);
   }
 
-  /** Whether there can be any. */
+  /** Whether no source has resources. */
   get isEmpty(): boolean {
     return this.#sources.length === 0;
   }

@@ -1,6 +1,7 @@
 // Finds where two JSON values differ, and shows it with the path and both values.
 import { isRecord, truncate } from '@pocket-agent/kit';
-import { REDACTED } from './recordable.ts';
+import { matchesPieces } from '../access/name-patterns.ts';
+import { REDACTED } from '../base/redact.ts';
 
 export interface Difference {
   /** As in code: `prompt[2].content[0].text`. */
@@ -33,17 +34,7 @@ export function findDifferences(recorded: unknown, actual: unknown, path = ''): 
 function isRedacted(recorded: unknown, actual: unknown): boolean {
   if (typeof recorded !== 'string' || actual === undefined) return false;
   if (recorded === REDACTED) return true;
-  if (typeof actual !== 'string' || !recorded.includes(REDACTED)) return false;
-  const [first = '', ...others] = recorded.split(REDACTED);
-  const last = others.pop() ?? '';
-  if (!actual.startsWith(first)) return false;
-  let end = first.length;
-  for (const part of others) {
-    const found = actual.indexOf(part, end);
-    if (found < 0) return false;
-    end = found + part.length;
-  }
-  return actual.length - last.length >= end && actual.endsWith(last);
+  return typeof actual === 'string' && matchesPieces(recorded.split(REDACTED), actual);
 }
 
 /** The first differences, three lines each. */

@@ -2,11 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { isRecord, redactData, sha256 } from '@pocket-agent/kit';
+import { REDACTED } from '../base/redact.ts';
 import { ACCOUNT_TAG } from '../model/account-parts.ts';
 import { knownProviders } from '../providers/provider-table.ts';
-
-/** What stands for a secret. */
-export const REDACTED = '[redacted]';
 
 /** A request as recordings keep it. `tools` is an object by name, because servers may list them in any order. */
 export interface RecordedRequest {
@@ -110,11 +108,11 @@ const MIN_SECRET_LENGTH = 8;
 
 /** The values of environment variables that contain keys. */
 function environmentSecrets(): string[] {
-  const ofProviders = knownProviders.flatMap(({ keyVariables, insteadOfKey = [] }) => [
+  const providerVariables = knownProviders.flatMap(({ keyVariables, insteadOfKey = [] }) => [
     ...keyVariables,
     ...insteadOfKey,
   ]);
-  const names = new Set([...ofProviders, ...Object.keys(process.env).filter((name) => SECRET_NAME.test(name))]);
+  const names = new Set([...providerVariables, ...Object.keys(process.env).filter((name) => SECRET_NAME.test(name))]);
   return [...names].map((name) => process.env[name] ?? '').filter(({ length }) => length >= MIN_SECRET_LENGTH);
 }
 

@@ -6,7 +6,7 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import { checkValue, configError, nonEmptyRule, PocketError } from '@pocket-agent/kit';
-import { streamOf } from '../model/stream-parts.ts';
+import { streamOf } from '../base/stream-parts.ts';
 import { type Difference, differencesText, findDifferences } from './difference.ts';
 import { recordable, recordableRequest } from './recordable.ts';
 import { type RecordedAnswer, replayedError } from './recorded-answer.ts';

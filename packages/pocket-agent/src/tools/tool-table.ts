@@ -5,6 +5,7 @@ import { inSlices } from '@pocket-agent/kit';
 import { ownArguments, type RepairedSchema, repairSchema } from '@pocket-agent/schema';
 import { type JudgedTool, judge, type Profile } from '../access/capabilities.ts';
 import type { Policy } from '../access/policy.ts';
+import { sameItems } from '../base/same-items.ts';
 import type { ToolCall } from '../base/tool-call.ts';
 import type { NameRegistry, RenamedTool } from './name-registry.ts';
 import { allowedTool, type ListWait, type ToolSource } from './tool-source.ts';
@@ -52,7 +53,7 @@ export class ToolTable {
   #allowedBy(policy: Policy): ToolTable {
     if (policy.isOpen) return this;
     const profiles = policy.decidingProfiles;
-    if (profiles && this.#visible && isSame(this.#visible.profiles, profiles)) return this.#visible.table;
+    if (profiles && this.#visible && sameItems(this.#visible.profiles, profiles)) return this.#visible.table;
     const table = this.allowed((tool) => policy.refusal(tool));
     if (profiles) this.#visible = { profiles, table };
     return table;
@@ -78,10 +79,6 @@ export function definitionOf(entry: ToolEntry): LanguageModelV4FunctionTool | La
   const own = entry.source.providerTool?.(entry.tool);
   if (!own) return converted(entry).definition;
   return own.name === entry.name ? own : Object.freeze({ ...own, name: entry.name });
-}
-
-function isSame(one: readonly Profile[], other: readonly Profile[]): boolean {
-  return one.length === other.length && one.every((profile, index) => profile === other[index]);
 }
 
 export interface Collecting {

@@ -119,7 +119,7 @@ test.each(
   endpoint.answer = { status, type: 'text/html; charset=utf-8', body: '<!doctype html><title>Log in</title>' };
   const error = await failureOf(model, { apiKey: 'sk-wrong', baseUrl: endpoint.origin, streaming });
   expect(error.message).toContain('sent a web page');
-  expect(error.message).toMatch(/in place of an answer\. Check the base URL$/);
+  expect(error.message).toMatch(/instead of an answer\. Check the base URL$/);
   expect(error).toMatchObject({ details: { attempts: 1 } });
   expect(endpoint.requests).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-// The headers of one caller for one server: made by a function of the run, and sent on the connection of this caller only.
+// The headers of one caller for one server: returned by a function, and sent only on the connection of this caller.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { abortable, errorText, isPocketError, isRecord, neverAborted, PocketError } from '@pocket-agent/kit';
 import { type CallerContext, currentCaller, currentRunId, describeCaller, keyOf } from './caller.ts';

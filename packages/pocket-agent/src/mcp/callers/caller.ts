@@ -1,4 +1,4 @@
-// On whose behalf a server is called: the caller of the current run, and what the run knows about them.
+// On whose behalf a server is called: the caller of the current run, with the metadata of the run.
 import { configError, isRecord, neverAborted } from '@pocket-agent/kit';
 import { currentRun, NO_METADATA } from '../../run/run-context.ts';
 
@@ -31,7 +31,7 @@ export function keyOf({ caller, metadata }: CallerContext): CallerKey {
   return caller ?? metadata;
 }
 
-/** How texts name the caller. */
+/** Names the caller in error messages. */
 export function describeCaller({ caller }: CallerContext): string {
   return caller === undefined ? 'a run without a caller' : `caller "${caller}"`;
 }
@@ -46,7 +46,7 @@ export class Logins {
     this.#server = server;
   }
 
-  /** The entry with the login of a caller in place of a function. */
+  /** The entry with the login of a caller instead of a function. */
   resolve<Entry extends object>(entry: Entry, owner: CallerContext): Entry {
     const { auth } = entry as { auth?: unknown };
     if (typeof auth !== 'function') return entry;

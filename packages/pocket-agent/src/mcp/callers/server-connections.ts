@@ -150,7 +150,7 @@ function numberOf(key: object): number {
   return known;
 }
 
-/** Read several times in each call, also by callers that take turns. One that is forgotten is calculated again. */
+/** Cached, because revisions are read several times in each call. A forgotten one is calculated again. */
 const MAX_REVISIONS = 1_000;
 const revisions = new Map<string, number>();
 

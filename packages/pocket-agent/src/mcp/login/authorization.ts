@@ -39,7 +39,7 @@ export function authorizationOf(provider: OAuthClientProvider, login: OAuthLogin
   return made;
 }
 
-/** The SDK would renew the tokens for each refused request, and each renewal would revoke the tokens before it. */
+/** The SDK would renew the tokens for each refused request, and each renewal would revoke the tokens of the one before. */
 class Authorization {
   readonly #provider: OAuthClientProvider;
   readonly #login: OAuthLogin | undefined;

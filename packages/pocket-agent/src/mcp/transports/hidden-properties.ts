@@ -1,5 +1,5 @@
-// Hides the properties of tool schemas from the SDK: in the 2025 era it checks that each value in them is JSON, which it
-// is, and for a long list that would block the event loop for most of a second.
+// Hides the properties of tool schemas from the SDK. In the 2025 era it checks each value in them, although they come from
+// JSON; for a long list that would block the event loop for most of a second.
 import type { JSONRPCMessage, Tool } from '@modelcontextprotocol/client';
 import { isRecord } from '@pocket-agent/kit';
 

@@ -26,13 +26,13 @@ interface HttpTransportOptions extends StreamableHTTPClientTransportOptions {
 
 /** How long a server may take to accept a cancellation before the connection of the call is closed. */
 const CANCEL_MS = 2_000;
-/** How long a stream may go on after the answer, with notifications that were sent late. */
+/** How long a stream may stay open after the answer, for late notifications. */
 const AFTER_ANSWER_MS = 1_000;
 
 export class HttpTransport extends StreamableHTTPClientTransport {
   /** Ids of requests without an answer. */
   readonly #unanswered = new Set<unknown>();
-  /** By id, requests whose response may go on, also after the answer; aborting closes their connection. */
+  /** By id: requests whose response is still open, also after the answer. Aborting closes their connection. */
   readonly #open = new Map<unknown, { controller: AbortController; timer?: NodeJS.Timeout }>();
   readonly #answers = new PendingAnswers((error) => this.#closeFor(error));
   /** Why we ended the connection. */
@@ -142,7 +142,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** The request that is being sent. The SDK does not tell whether it was answered by a stream, which may still go on. */
+/** The request that is being sent: the SDK does not report whether its response is a stream, which may stay open. */
 const sendings = new AsyncLocalStorage<{ isStream: boolean }>();
 
 function noteStreams(fetch: FetchLike, onTooLarge: (error: Error) => void): FetchLike {

@@ -1,4 +1,4 @@
-// Answers to tool calls in responses with status 400 or 404, which servers also send for an unknown session.
+// Answers to tool calls in responses with status 400 or 404, with which servers also refuse an unknown session.
 import { type JSONRPCMessage, SdkHttpError } from '@modelcontextprotocol/client';
 import { readMessage } from './message-lines.ts';
 

@@ -1,4 +1,4 @@
-// What the client of a server is asked, and what it can be asked: an approval is an elicitation.
+// The client of a server: its capabilities and profiles, and the questions that it is asked. An approval is an elicitation.
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type InputRequest,
@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isRecord } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest, Remember } from '../../access/approval.ts';
+import type { Profile, ProfileName } from '../../access/capabilities.ts';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../../access/remote-approval.ts';
 
 const answerSchema = {
@@ -31,6 +32,15 @@ export function clientCapabilities(server: Server, { mcpReq: { envelope } }: Ser
   return isRecord(declared) ? declared : {};
 }
 
+/** The profiles that limit a client: that of its token, and that of the server. */
+export function profilesFor(
+  { http }: ServerContext,
+  { profile }: { profile?: ProfileName | Profile },
+): (ProfileName | Profile)[] {
+  const tokenProfile = http?.authInfo?.extra?.profile as ProfileName | Profile | undefined;
+  return [tokenProfile, profile].filter((each) => each !== undefined);
+}
+
 /** The question as an elicitation. */
 export function approvalQuestion(request: ApprovalRequest): InputRequest {
   return {
@@ -43,7 +53,7 @@ export function approvalQuestion(request: ApprovalRequest): InputRequest {
   };
 }
 
-/** What a client has answered to it. */
+/** The decision in the answer of a client. */
 export function approvalIn(response: unknown): ApprovalAnswer {
   const { action, content } = isRecord(response) ? response : {};
   if (action !== 'accept' || !isRecord(content) || content.approve !== true)
@@ -60,6 +70,6 @@ function readArguments(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // the approver is told
+    return undefined; // the call is denied with this reason
   }
 }

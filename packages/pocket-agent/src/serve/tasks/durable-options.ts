@@ -1,4 +1,4 @@
-// Runs that outlive the process, as much of them as tasks need: what `openRuns()` of `@pocket-agent/runs` returns.
+// The part of `openRuns()` of `@pocket-agent/runs` that tasks use: runs that outlive the process.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import type { ApprovalAnswer } from '../../access/approval.ts';
 import type { Profile, ProfileName } from '../../access/capabilities.ts';
@@ -67,7 +67,7 @@ export interface TaskRuns {
   cancel(id: string): Promise<boolean>;
 }
 
-/** Tasks that go on after a restart of the server. */
+/** Tasks that continue after a restart of the server. */
 export interface DurableTasksOptions {
   runs: TaskRuns;
   /** The name of the served agent in `agents` of the runs. */

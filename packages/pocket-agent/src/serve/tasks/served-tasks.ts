@@ -1,4 +1,4 @@
-// Calls of a served agent as tasks whose runs outlive the process. All that is known of a task is read from its run.
+// Calls of a served agent as tasks whose runs outlive the process. The state of a task is read from its run.
 import { randomUUID } from 'node:crypto';
 import {
   type CallToolResult,
@@ -23,7 +23,7 @@ import type { UserInput } from '../../base/messages.ts';
 import type { JsonSchema } from '../../base/value-schema.ts';
 import { agentResult } from '../../tools/agent-tool.ts';
 import { errorResult } from '../../tools/tool-result.ts';
-import { approvalIn, approvalQuestion, clientCapabilities } from './client-questions.ts';
+import { approvalIn, approvalQuestion, clientCapabilities, profilesFor } from './client-questions.ts';
 import type { DurableTasksOptions, TaskRun, TaskRunAnswer, TaskRunQuestion } from './durable-options.ts';
 import { type DetailedTask, takesTasks, type WireTask } from './wire.ts';
 
@@ -45,13 +45,13 @@ interface ServedTasksParts {
 export interface TaskStart {
   input: string | UserInput;
   context: ServerContext;
-  /** The conversation of the call, and whether its answer has to name it. */
+  /** The conversation of the call, and whether its answer must name the conversation. */
   conversation: { id: string; kind: 'new' | 'continued' | 'implicit' };
   /** Whether there are other callers. */
   isOneOfMany: boolean;
 }
 
-/** What a task notes in `about` of its run. */
+/** `about` of the run of a task. */
 interface About {
   conversation: TaskStart['conversation'];
 }
@@ -73,15 +73,13 @@ export class ServedTasks {
     return context.mcpReq.envelope !== undefined && takesTasks(clientCapabilities(server, context));
   }
 
-  /** Starts the run of a call. The result names the task; it is no result of the call yet. */
+  /** Starts the run of a call. Returns a result that names the task, not the result of the call. */
   async start({ input, context, conversation, isOneOfMany }: TaskStart): Promise<CallToolResult> {
     const { durable, options, ownerOf } = this.#parts;
     const refusal = await this.#refusal(context, isOneOfMany);
     if (refusal !== undefined) return errorResult(refusal);
     const taskId = randomUUID();
-    const { authInfo } = context.http ?? {};
-    const ofToken = authInfo?.extra?.profile as ProfileName | Profile | undefined;
-    const profile = [ofToken, options.profile].filter((given) => given !== undefined);
+    const profile = profilesFor(context, options);
     const caller = ownerOf(context);
     const about: About = { conversation };
     await durable.runs.start(durable.agent, input, {
@@ -107,7 +105,7 @@ export class ServedTasks {
     const about = { taskId, ...common(run.createdAt, run.updatedAt) };
     if (run.status === 'cancelled') return { ...about, status: 'cancelled' };
     if (run.status === 'finished' || run.status === 'failed')
-      return { ...about, status: 'completed', result: { ...(await this.#resultOf(run)), resultType: 'complete' } };
+      return { ...about, status: 'completed', result: { ...(await this.#callResult(run)), resultType: 'complete' } };
     const questions = await this.#parts.durable.runs.questions({ run: run.id });
     const asked = canAsk && this.#parts.options.approvals !== 'own' ? questions : questions.filter(isElicitation);
     if (asked.length > 0 && canAsk)
@@ -134,7 +132,7 @@ export class ServedTasks {
   }
 
   /** The last event of a run that is over, as the result of its call. */
-  async #resultOf(run: TaskRun): Promise<CallToolResult> {
+  async #callResult(run: TaskRun): Promise<CallToolResult> {
     const { agent, durable } = this.#parts;
     for await (const { type, data } of durable.runs.events(run.id, { after: run.events - 1, signal: neverAborted() })) {
       const { answer, code, message } = data as { answer: unknown; code: PocketErrorCode; message: string };

@@ -9,7 +9,7 @@ import { isRecord } from '@pocket-agent/kit';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
-/** What a client is told about a task. */
+/** A task in the form of the protocol. */
 export interface WireTask {
   taskId: string;
   status: 'working' | 'input_required' | 'completed' | 'cancelled';
@@ -21,7 +21,7 @@ export interface WireTask {
   pollIntervalMs: number;
 }
 
-/** With what it needs, or its result. */
+/** A task with its open questions, or with its result. */
 export interface DetailedTask extends WireTask {
   inputRequests?: Record<string, InputRequest>;
   result?: CallToolResult & { resultType: 'complete' };

@@ -74,7 +74,7 @@ describe('a message that takes too much work to parse ends the connection', () =
   });
 });
 
-test('an HTML page in place of an answer is reported with its status, even if it has many commas', async () => {
+test('an HTML page instead of an answer is reported with its status, even if it has many commas', async () => {
   const style = 'a { font-family: Arial, Helvetica, sans-serif }'.repeat(100);
   const page: Answer = (response) =>
     response.writeHead(404, { 'content-type': 'text/html' }).end(`<style>${style}</style><p>No page here</p>`);

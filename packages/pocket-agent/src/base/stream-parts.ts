@@ -16,38 +16,51 @@ export function streamOf(answer: Answer): LanguageModelV4StreamResult['stream'] 
   return ReadableStream.from(streamParts(answer)) as LanguageModelV4StreamResult['stream'];
 }
 
-function streamParts({ content, finishReason, usage, warnings, providerMetadata, response }: Answer) {
+/** `maxDeltas`: of one text, or of the arguments of one call. */
+export function streamParts(answer: Answer, maxDeltas = Number.POSITIVE_INFINITY): LanguageModelV4StreamPart[] {
+  const { content, finishReason, usage, warnings, providerMetadata, response } = answer;
   const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings }];
   if (response) parts.push({ type: 'response-metadata', ...response });
   for (const [index, part] of content.entries()) {
-    if (part.type === 'text' || part.type === 'reasoning') parts.push(...textParts(part, `${index}`));
-    else if (part.type === 'tool-call') parts.push(...inputParts(part), part);
+    if (part.type === 'text' || part.type === 'reasoning')
+      parts.push(...textParts(part, { id: `${index}`, maxDeltas }));
+    else if (part.type === 'tool-call') parts.push(...inputParts(part, maxDeltas), part);
     else parts.push(part);
   }
   parts.push({ type: 'finish', finishReason, usage, ...(providerMetadata ? { providerMetadata } : {}) });
   return parts;
 }
 
-function textParts(part: Part<'text' | 'reasoning'>, id: string): LanguageModelV4StreamPart[] {
+function textParts(
+  part: Part<'text' | 'reasoning'>,
+  { id, maxDeltas }: { id: string; maxDeltas: number },
+): LanguageModelV4StreamPart[] {
   const { type, text, providerMetadata } = part;
   return [
     { type: `${type}-start`, id },
-    ...piecesOf(text).map((delta) => ({ type: `${type}-delta` as const, id, delta })),
+    ...deltasOf(text, maxDeltas).map((delta) => ({ type: `${type}-delta` as const, id, delta })),
     { type: `${type}-end`, id, ...(providerMetadata ? { providerMetadata } : {}) },
   ];
 }
 
 /** The arguments of a call as they arrive. */
-function inputParts({ toolCallId: id, toolName, input }: Part<'tool-call'>): LanguageModelV4StreamPart[] {
+function inputParts(
+  { toolCallId: id, toolName, input }: Part<'tool-call'>,
+  maxDeltas: number,
+): LanguageModelV4StreamPart[] {
   const text = typeof input === 'string' ? input : '';
   return [
     { type: 'tool-input-start', id, toolName },
-    ...piecesOf(text).map((delta) => ({ type: 'tool-input-delta' as const, id, delta })),
+    ...deltasOf(text, maxDeltas).map((delta) => ({ type: 'tool-input-delta' as const, id, delta })),
     { type: 'tool-input-end', id },
   ];
 }
 
-function piecesOf(text: string): string[] {
+function deltasOf(text: string, maxDeltas: number): string[] {
   // bounded: a pattern over megabytes without a space can exceed the stack of regular expressions
-  return text.match(/\S{1,1000}\s{0,1000}|\s{1,1000}/gu) ?? [];
+  const words = text.match(/\S{1,1000}\s{0,1000}|\s{1,1000}/gu) ?? [];
+  if (words.length <= maxDeltas) return words;
+  const size = Math.ceil(words.length / maxDeltas);
+  const count = Math.ceil(words.length / size);
+  return Array.from({ length: count }, (_, index) => words.slice(index * size, (index + 1) * size).join(''));
 }
