@@ -2,22 +2,15 @@
 import { isRecord, type OptionRule } from '@pocket-agent/kit';
 import { matchesName } from './name-patterns.ts';
 
+export const exposures = ['auto', 'direct', 'deferred', 'code', 'hidden'] as const;
 /**
  * direct: its definition is in every prompt. deferred: the model finds it with `find_tools`. code: only code that the model
  * writes can call it. hidden: the model cannot call it. auto: direct as long as all definitions are short, else deferred.
  */
-export type Exposure = 'auto' | 'direct' | 'deferred' | 'code' | 'hidden';
+export type Exposure = (typeof exposures)[number];
 
 /** For all tools, or by name: `*` matches any characters, and the first pattern that matches a name decides. */
 export type ExposureOption = Exposure | Readonly<Record<string, Exposure>>;
-
-export const exposures: readonly Exposure[] = [
-  'auto',
-  'direct',
-  'deferred',
-  'code',
-  'hidden',
-] satisfies readonly Exposure[];
 
 const isExposure = (value: unknown) => exposures.some((each) => each === value);
 

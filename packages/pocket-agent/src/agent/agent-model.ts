@@ -18,7 +18,6 @@ import type { PocketAgent } from './agent.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { AgentTools } from './agent-tools.ts';
 
-/** The request of one step. */
 interface StepRequest {
   model: LanguageModel;
   context: RunContext;

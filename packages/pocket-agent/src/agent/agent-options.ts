@@ -92,7 +92,7 @@ const agentOptions = new OptionSet<NestedAgentOptions & TypedAgentConfig<unknown
       (value) => typeof value === 'function' || value === 'agent-model',
     ),
   },
-  (key) => otherNames[key] ?? inGroup(key),
+  (key) => otherName(key) ?? inGroup(key),
 );
 
 /** Objects inside the options, by their path. */
@@ -118,20 +118,20 @@ const groups = {
   completionOptions: group('completionOptions', completionOptions),
 };
 
-/** Hints for names from other libraries, by the place where they were given. */
+/** Hints for names from other libraries, the same for flat options and for those in `agentConfig`. */
 const otherNames: Readonly<Record<string, string>> = {
-  'agentConfig.mcpServers': ' It belongs beside agentConfig: mcpServers: { … }.',
+  mcpServers: ' It belongs beside agentConfig: mcpServers: { … }.',
   model: ' Did you mean "llmModel"?',
-  'agentConfig.model': ' Did you mean "llmModel"?',
   instructions: ' Did you mean "systemPrompt"?',
-  'agentConfig.instructions': ' Did you mean "systemPrompt"?',
   system: ' Did you mean "systemPrompt"?',
-  'agentConfig.system': ' Did you mean "systemPrompt"?',
   prompt: ' Did you mean "systemPrompt"?',
   description: ' Did you mean "roleDescription"?',
-  'agentConfig.completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
   'completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
 };
+
+function otherName(path: string): string | undefined {
+  return otherNames[path.replace(/^agentConfig\./, '')];
+}
 
 /** The options in the form with `agentConfig` and `mcpConfig`. */
 export function nestOptions(options: PocketAgentOptions): NestedAgentOptions {
@@ -176,7 +176,7 @@ export function checkAgentOptions(options: PocketAgentOptions, allowsOthers: boo
 }
 
 function group<Options extends object>(path: string, rules: OptionRules<Options>): OptionSet<Options> {
-  return new OptionSet(path, rules, (key) => otherNames[`${path}.${key}`] ?? besideGroup(path, key) ?? inGroup(key));
+  return new OptionSet(path, rules, (key) => otherName(`${path}.${key}`) ?? besideGroup(path, key) ?? inGroup(key));
 }
 
 function besideGroup(path: string, key: string): string | undefined {

@@ -13,7 +13,6 @@ interface Call {
 /** Calls without an answer by their id in the history, which several calls may share; one list per message. */
 type OpenCalls = Map<string, Call[][]>;
 
-/** An assistant message with its calls. */
 interface Turn {
   message: AssistantMessage;
   calls: Call[];

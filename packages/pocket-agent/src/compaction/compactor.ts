@@ -27,7 +27,6 @@ import { MIN_SUMMARY_TOKENS, SummaryWriter, type SummaryWriterOptions } from './
 /** The history that a compactor shortens for the model. */
 interface CompactableHistory {
   readonly messages: readonly Message[];
-  /** Number of resets. */
   readonly resets: number;
   /** Builds later prompts with this start. */
   startPromptWith(start: PromptStart | undefined): void;
@@ -201,13 +200,13 @@ export class Compactor {
   }
 
   async #plan(request: PromptRequest, occasion: Occasion): Promise<Plan> {
-    const { model, systemPrompt = '', tools } = request;
+    const { model } = request;
     const window = await this.#windows.window(model);
     const before = this.#tokens(request);
     const thresholds = this.#thresholds(window);
     const limit = occasion === 'overflow' && window !== undefined ? DEFAULT_AT * window : before;
     const at = Math.min(thresholds.at ?? before, limit, before);
-    const fixed = (estimateTokens(systemMessage(systemPrompt)) + estimateTokens(tools)) * this.#windows.factor(model);
+    const fixed = fixedTokens(request) * this.#windows.factor(model);
     const room = Math.max(0, at - fixed);
     // the rest is for the summary and for new messages
     const most = occasion === 'command' ? (before - fixed) / 3 : room / 2;
@@ -277,10 +276,9 @@ export class Compactor {
   }
 
   /** The tokens of the next prompt, before the correction for the model. */
-  #estimated({ systemPrompt = '', tools }: PromptRequest): number {
+  #estimated(request: PromptRequest): number {
     this.#currentView();
-    const fixed = estimateTokens(systemMessage(systemPrompt)) + estimateTokens(tools);
-    return fixed + sumOf(this.#options.history.messages, this.#start);
+    return fixedTokens(request) + sumOf(this.#options.history.messages, this.#start);
   }
 
   #tokensWith(plan: Plan, messages: readonly Message[], view: CompactedHistory): number {
@@ -303,6 +301,6 @@ function sumOf(messages: readonly Message[], { before, from }: PromptStart): num
   return tokens;
 }
 
-function systemMessage(content: string): object {
-  return { role: 'system', content };
+function fixedTokens({ systemPrompt: content = '', tools }: PromptRequest): number {
+  return estimateTokens({ role: 'system', content }) + estimateTokens(tools);
 }

@@ -41,7 +41,7 @@ const MAX_COMPARED = 20_000;
 /** Typing errors in shorter words are too likely to hit another word. */
 const MIN_CORRECTED_LENGTH = 5;
 
-export function noWords(): Words {
+function noWords(): Words {
   return { name: [], firstSentence: [], rest: [], parameters: [], parameterTexts: [], group: [], groupText: [] };
 }
 

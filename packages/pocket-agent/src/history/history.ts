@@ -34,7 +34,6 @@ export class History {
     return this.#messages.length;
   }
 
-  /** Number of resets. */
   get resets(): number {
     return this.#resets;
   }
@@ -78,7 +77,6 @@ export class History {
     this.#onAdded(message, meta);
   }
 
-  /** The messages from an index on. */
   since(index: number): Message[] {
     return this.#messages.slice(index);
   }
@@ -95,7 +93,6 @@ export class History {
     } else this.#prompt.reset();
   }
 
-  /** Forgets all messages. */
   reset(): void {
     this.#messages = [];
     this.#shown = undefined;

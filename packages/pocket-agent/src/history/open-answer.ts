@@ -27,7 +27,6 @@ export class OpenAnswer {
     this.#results = new Map(results.map((result) => [callIdOf(result) ?? '', result]));
   }
 
-  /** The saved result of a call. */
   resultOf(callId: string): ToolMessage | undefined {
     return this.#results.get(callId);
   }

@@ -93,7 +93,6 @@ export class SavedHistory {
     return this.#open?.message === message ? this.#open : undefined;
   }
 
-  /** The journal of the calls in a message. */
   journalOf(message: Message): StepJournal | undefined {
     const { journal } = this.#log;
     return journal && this.hasJournal ? this.openAnswer(message)?.journal(journal) : undefined;

@@ -49,7 +49,7 @@ interface CommonEntry extends ServerTrust {
   idleMs?: number;
 }
 
-export type EnvFunction = (run: CallerContext) => Record<string, string>;
+type EnvFunction = (run: CallerContext) => Record<string, string>;
 
 export interface StdioEntry extends CommonEntry {
   command: string;

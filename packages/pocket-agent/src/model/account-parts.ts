@@ -38,7 +38,7 @@ export function untagPart(part: LanguageModelV4Content): LanguageModelV4Content 
   return { ...part, providerMetadata };
 }
 
-type WithOptions = { providerOptions?: SharedV4ProviderOptions };
+export type WithOptions = { providerOptions?: SharedV4ProviderOptions };
 
 export function isFromAccount({ providerOptions }: WithOptions, account: string): boolean {
   return providerOptions?.[ACCOUNT_TAG]?.origin === account;

@@ -125,7 +125,7 @@ export function refuseEmpty(given: LanguageModelV4GenerateResult): LanguageModel
 }
 
 /** A model object of a program may leave out usage and warnings. An answer without a list of parts fails the call. */
-export function checkedAnswer(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
+function checkedAnswer(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
   const { content, finishReason, usage, warnings } = isRecord(answer) ? answer : noAnswer;
   // a copy, because `every` skips the holes of a list
   const isWhole = Array.isArray(content) && Array.from(content).every(isPart) && isRecord(finishReason);

@@ -1,15 +1,10 @@
 // Adapts one message to a provider: what the provider would reject is changed or left out. The history stays as it is.
-import type {
-  LanguageModelV4FilePart,
-  LanguageModelV4Prompt,
-  LanguageModelV4TextPart,
-  SharedV4ProviderOptions,
-} from '@ai-sdk/provider';
+import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4TextPart } from '@ai-sdk/provider';
 import { decodeUtf8, imageTypeOfBase64, isBase64, isTextual, sha256, standardBase64 } from '@pocket-agent/kit';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
 import { sameItems } from '../base/same-items.ts';
 import { validToolName } from '../base/tool-names.ts';
-import { isFromAccount, isFromProvider, withoutAccountData } from './account-parts.ts';
+import { isFromAccount, isFromProvider, type WithOptions, withoutAccountData } from './account-parts.ts';
 import type { ProviderRules } from './provider-rules.ts';
 
 /** The provider and account that a message is built for. */
@@ -118,8 +113,6 @@ function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoni
   return { ...part, providerOptions: Object.fromEntries(kept) };
 }
 
-type WithOptions = { providerOptions?: SharedV4ProviderOptions };
-
 /** Data of another account, or data that the provider rejects. */
 function hasForeignData(part: WithOptions, { rules, account }: PromptTarget): boolean {
   if (!account || withoutAccountData(part) === part) return false;
@@ -186,7 +179,6 @@ export function fileKey({ data }: LanguageModelV4FilePart): string | undefined {
   return data.type === 'data' && typeof data.data === 'string' ? sha256(standardBase64(data.data)) : undefined;
 }
 
-/** All images, or all other files, in a prompt. */
 export function filesIn(prompt: LanguageModelV4Prompt, kind: 'images' | 'others'): LanguageModelV4FilePart[] {
   const files = prompt.flatMap((message) => {
     if (message.role === 'user') return message.content.filter((part) => part.type === 'file');

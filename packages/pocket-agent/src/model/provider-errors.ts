@@ -8,7 +8,6 @@ export function headersOf(error: unknown): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
-/** The HTTP status of an error. */
 export function statusOf(error: unknown): number | undefined {
   const status = fieldOf(error, 'statusCode');
   return typeof status === 'number' ? status : undefined;

@@ -135,7 +135,6 @@ function generationRules({ provider, modelId }: LanguageModelV4): Partial<Provid
   return /^google\b/.test(provider) && !isGemini3(modelId) ? { liftsFiles: true } : {};
 }
 
-/** Whether it is Gemini 3 or later. */
 export function isGemini3(modelId: string): boolean {
   return /gemini-(?!(1|2)(\D|$))/.test(modelId);
 }
@@ -185,7 +184,6 @@ const lessons: readonly Lesson[] = [
   },
 ];
 
-/** The models behind a routed model. */
 interface ModelsBehind {
   models(): Promise<readonly LanguageModelV4[]>;
   /** The models that answer only if all of these fail. */
@@ -204,7 +202,6 @@ export async function modelsOf(model: LanguageModelV4): Promise<readonly Languag
   return (await modelsBehind.get(model)?.models()) ?? [model];
 }
 
-/** The models that a router falls back to. */
 export async function fallbacksOf(model: LanguageModelV4): Promise<readonly LanguageModelV4[]> {
   return (await modelsBehind.get(model)?.fallbacks()) ?? [];
 }

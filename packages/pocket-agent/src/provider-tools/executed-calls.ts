@@ -20,7 +20,6 @@ interface ExecutedCallsOptions {
   context: RunContext;
   table: ToolTable;
   maxToolResultBytes: number;
-  /** Ids of the calls in the history. */
   knownIds(): ReadonlySet<string>;
   emit: ((event: UnsignedEvent) => void) | undefined;
   audit: ((record: CallRecord) => void) | undefined;

@@ -5,7 +5,6 @@ import { importPackage, installCommand } from './provider-package.ts';
 import { type ProviderOptions, withPath } from './provider-settings.ts';
 import type { KnownProvider } from './provider-table.ts';
 
-/** The provider that a package makes. */
 interface PackageProvider {
   languageModel(modelId: string): LanguageModelV4;
   chat?(modelId: string): LanguageModelV4;

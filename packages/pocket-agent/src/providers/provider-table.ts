@@ -273,7 +273,6 @@ export const knownProviders: readonly KnownProvider[] = [
   }),
 ];
 
-/** The provider with this prefix, or with this alias. */
 export function providerByPrefix(prefix: string | undefined): KnownProvider | undefined {
   return knownProviders.find((each) => each.prefix === prefix || each.aliases.some((alias) => alias === prefix));
 }

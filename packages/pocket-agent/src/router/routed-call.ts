@@ -64,7 +64,6 @@ export class RoutedCall<Result> {
   readonly #signal: AbortSignal | undefined;
   readonly #inputEstimate: number;
   readonly #attempts: { deployment: string; reason: string }[] = [];
-  /** The error of the last attempt. */
   #lastError: unknown;
   /** How long the call may still wait for room. */
   #waitLeftMs: number;

@@ -11,7 +11,6 @@ export type RecordedAnswer = Omit<LanguageModelV4GenerateResult, 'request' | 're
 export interface RecordedError {
   name: string;
   message: string;
-  /** The code of a PocketError. */
   code?: PocketErrorCode;
   /** The HTTP status and body of the provider. */
   statusCode?: number;

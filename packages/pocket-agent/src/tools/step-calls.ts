@@ -41,7 +41,7 @@ export interface RequestedCall {
 }
 
 /** A tool that calls another one, such as a script. */
-export interface CallingTool {
+interface CallingTool {
   toolCallId: string;
   /** Its name, and those of the tools that called it: a tool cannot call itself. */
   names: readonly string[];
@@ -173,7 +173,6 @@ export function inCall(active: ActiveCall, work: () => Promise<ToolResult>): Pro
   return inRun(active.context, () => inToolSpan(active, work));
 }
 
-/** Notes the decision about a call in its record. */
 export function noteVerdict(
   record: CallRecord,
   { decision, by, reason }: Pick<CallVerdict, 'decision' | 'by' | 'reason'>,

@@ -93,7 +93,6 @@ export function isUsableId(id: unknown, taken: ReadonlySet<string>): id is strin
   return typeof id === 'string' && acceptedId.test(id) && !taken.has(id);
 }
 
-/** The ids of all tool calls in a history. */
 export function callIdsIn(messages: readonly Message[]): Set<string> {
   const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.content : []));
   return new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])));

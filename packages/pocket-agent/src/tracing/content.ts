@@ -15,7 +15,6 @@ export class TracedContent {
     this.#patterns = patterns;
   }
 
-  /** A value as JSON. */
   json(value: unknown): string {
     try {
       return truncate(JSON.stringify(redact(redactData(shortened(value)), this.#patterns)) ?? '', MAX_ATTRIBUTE);

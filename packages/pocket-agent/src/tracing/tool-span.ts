@@ -4,7 +4,7 @@ import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { TracedContent } from './content.ts';
 
 /** The part of a tool call that its span shows. */
-export interface TracedToolCall {
+interface TracedToolCall {
   context: { agent: { readonly name: string }; content: TracedContent | undefined };
   request: { call: ToolCall };
   /** Filled in while the call is decided and runs. */

@@ -41,7 +41,6 @@ export function profilesFor(
   return [tokenProfile, profile].filter((each) => each !== undefined);
 }
 
-/** The question as an elicitation. */
 export function approvalQuestion(request: ApprovalRequest): InputRequest {
   return {
     method: 'elicitation/create',

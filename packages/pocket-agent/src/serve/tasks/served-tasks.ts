@@ -42,7 +42,7 @@ interface ServedTasksParts {
   withId(result: CallToolResult, conversation: TaskStart['conversation']): CallToolResult;
 }
 
-export interface TaskStart {
+interface TaskStart {
   input: string | UserInput;
   context: ServerContext;
   /** The conversation of the call, and whether its answer must name the conversation. */
