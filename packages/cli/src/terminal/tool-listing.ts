@@ -87,16 +87,16 @@ async function exposures(
   const entries = all.filter(({ refusal }) => refusal === undefined);
   const { direct, deferred, code } = planTools({
     entries,
-    wordFor: (entry) => exposureOf(entry, [profile?.exposure, option]),
+    exposureFor: (entry) => exposureOf(entry, [profile?.exposure, option]),
     limit: limitFor([model === undefined ? undefined : await contextWindowOf(identityOf(model))]),
     canSearch: !profile || refusalBy(profile, { name: FIND_TOOLS, capability: 'read' }) === undefined,
   });
-  const wordOf = (entry: Entry) => {
+  const exposureIn = (entry: Entry) => {
     if (direct.includes(entry)) return 'direct';
     if (deferred.has(entry.name)) return 'deferred';
     return code.has(entry.name) ? 'code' : 'hidden';
   };
-  return new Map(entries.map((entry) => [entry, { exposure: wordOf(entry), tokens: tokensOf(entry) }]));
+  return new Map(entries.map((entry) => [entry, { exposure: exposureIn(entry), tokens: tokensOf(entry) }]));
 }
 
 function identityOf(model: string) {

@@ -17,7 +17,7 @@ import { AuditFile } from './audit.ts';
 import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './capabilities.ts';
 import { Fingerprints } from './fingerprints.ts';
 
-/** What an agent may call, and which calls a person must allow first. */
+/** The tools that an agent may call, and the calls that a person must allow first. */
 export interface AccessOptions {
   /** Tools outside of it are neither shown to the model nor callable. Default: all are allowed. */
   profile?: ProfileName | Profile;

@@ -60,7 +60,7 @@ export type CallToApprove = Omit<ApprovalRequest, 'hash' | 'signal'>;
 /** Why there was no answer: there is no approver, or it took too long. */
 export type Unanswered = 'no-approver' | 'timeout';
 
-/** What `approve` returns: the decision about one call. */
+/** The return value of `approve`: the decision about one call. */
 export type ApprovalAnswer =
   | 'allow'
   | 'deny'

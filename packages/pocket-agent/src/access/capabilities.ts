@@ -49,7 +49,7 @@ export interface HiddenTool extends JudgedTool {
   reason: string;
 }
 
-/** What the configuration says about a server's tools. */
+/** The part of a server's configuration that is about its tools. */
 export interface ServerTrust {
   /** False: ignore the server's own claims about its tools. Default true. */
   trust?: boolean;
@@ -74,7 +74,7 @@ export function judge(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>, known:
   return { capability: destructiveHint === false ? 'write' : 'delete', from: 'annotations' };
 }
 
-/** What a tool can do, by its annotations and `_meta`. */
+/** The capability of a tool, by its annotations and `_meta`. */
 export function capabilityOf(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>): Capability {
   return judge(tool).capability;
 }

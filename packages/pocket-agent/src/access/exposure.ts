@@ -20,7 +20,7 @@ export const exposureRule: OptionRule = {
     value === null || isExposure(value) || (isRecord(value) && Object.values(value).every(isExposure)),
 };
 
-/** What the option says about a tool with these names. */
+/** The exposure that the option gives to a tool with these names. */
 export function exposureIn(
   option: ExposureOption | null | undefined,
   names: readonly (string | undefined)[],

@@ -186,7 +186,7 @@ export class Policy {
     return approve ?? approveFallback;
   }
 
-  /** What audit records and spans leave out. */
+  /** Text that audit records and spans leave out. */
   get redactedPatterns(): readonly RegExp[] {
     return this.#allRules().flatMap(({ options }) => options.redact ?? []);
   }

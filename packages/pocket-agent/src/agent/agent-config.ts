@@ -53,7 +53,7 @@ export interface AgentConfig {
   completionOptions?: CompletionOptions;
   /** Shortens prompts that come near the context window of the model. Default false. */
   compaction?: CompactionOptions | boolean;
-  /** With `messages`: what was compacted of them, the saved `compacted` of another agent. */
+  /** With `messages`: their compacted part, the saved `compacted` of another agent. */
   compacted?: CompactedHistory;
 }
 
@@ -141,7 +141,7 @@ export interface NestedAgentOptions extends ClientOptions {
 /** The options with the fields of `agentConfig` beside the others: `{ llmModel, systemPrompt, tools, mcpServers }`. */
 export type FlatAgentOptions = Omit<NestedAgentOptions, 'agentConfig'> & AgentConfig;
 
-/** What `new PocketAgent(options)` takes. */
+/** The options of `new PocketAgent(options)`. */
 export type PocketAgentOptions = FlatAgentOptions | NestedAgentOptions;
 
 /** Options with `output`, from which TypeScript infers the type of answers. */

@@ -110,7 +110,7 @@ export class AgentModel {
     return this.#compaction().compact(this.#promptRequest(request));
   }
 
-  /** What was compacted of the history. */
+  /** The compacted part of the history. */
   get compacted(): CompactedHistory | undefined {
     return this.#compactor?.compacted;
   }

@@ -189,7 +189,7 @@ function inGroup(key: string): string | undefined {
   return path && ` It belongs in ${path}.`;
 }
 
-/** What applies to a single model call and its tool calls. */
+/** Options of a single model call and its tool calls. */
 export type StepOptions = CompletionOptions & Pick<RunOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
 
 const { signal, timeoutMs, traceparent } = runOptions.rules;

@@ -1,4 +1,4 @@
-// What the parts of one agent share: its loop, model, tools, run queue and MCP client.
+// Shared by the parts of one agent: its loop, model, tools, run queue and MCP client.
 import type { AccessRules } from '../access/access-rules.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import type { History } from '../history/history.ts';

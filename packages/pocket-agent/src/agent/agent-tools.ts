@@ -36,7 +36,7 @@ const MAX_LOGGED_CHANGES = 20;
 interface AgentToolsParts extends AgentParts {
   /** The MCP servers of the agent. */
   client: PocketAgentClient | undefined;
-  /** What was compacted of the history. */
+  /** The compacted part of the history. */
   compacted(): CompactedHistory | undefined;
 }
 
@@ -111,7 +111,7 @@ export class AgentTools {
     return entry?.source.returnsInstructions?.(entry.tool) ?? false;
   }
 
-  /** What clients may list and read when the agent is served over MCP. */
+  /** Resources that clients may list and read when the agent is served over MCP. */
   get resources(): ServedResources {
     const sources = this.#sources.filter((source): source is ToolSource => !isFunctionTool(source));
     return new ServedResources(this.#agent, this.#parts.access, sources);
@@ -212,7 +212,7 @@ export class AgentTools {
     return new ExecutedCalls({ context, table, maxToolResultBytes, knownIds, ...this.#reporting(context) });
   }
 
-  /** What the calls of one step share. */
+  /** For the tool calls of one step. */
   stepCalls({ context, hookContext, exposed, llmMessage, requested }: Step): StepCalls {
     const agent = this.#agent;
     const { signal } = context;

@@ -280,7 +280,7 @@ export class PocketAgent<Answer = string> {
     return this.#queue.enter({ options: { signal, timeoutMs } }, (context) => this.#loop.compact(context));
   }
 
-  /** What was compacted of `messages`. Save both to continue the conversation as it is. */
+  /** The compacted part of `messages`. Save both to continue the conversation as it is. */
   get compacted(): CompactedHistory | undefined {
     return this.#model.compacted;
   }
@@ -343,7 +343,7 @@ export class PocketAgent<Answer = string> {
     return this.#tools.hidden(signal);
   }
 
-  /** What clients may list and read when this agent is served over MCP. */
+  /** Resources that clients may list and read when this agent is served over MCP. */
   get resources(): ServedResources {
     return this.#tools.resources;
   }
@@ -372,7 +372,7 @@ export class PocketAgent<Answer = string> {
     return { agent: this, metadata: { ...this.#queue.current?.metadata } };
   }
 
-  /** What a run with these options returns. */
+  /** The type of value that a run with these options returns. */
   #returns({ output: given }: Partial<TypedRunOptions<unknown>>): OutputRun | 'text' {
     const output = readOutput(given) ?? this.#parts.settings.output;
     return output ? new OutputRun(output, (value) => this.emit({ type: 'output_delta', data: { value } })) : 'text';

@@ -13,7 +13,7 @@ export type ForkChanges = Partial<Pick<AgentConfig, 'llmModel' | 'messages'>>;
 
 const forkChanges = new OptionSet<ForkChanges>('fork', { llmModel: true, messages: true });
 
-/** What a fork shares with its agent. */
+/** The parts that a fork shares with its agent. */
 export interface ForkOrigin {
   access: AccessRules;
   client: PocketAgentClient;

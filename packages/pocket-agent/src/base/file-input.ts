@@ -24,7 +24,7 @@ export interface FileInput {
   data?: Uint8Array | string;
   /** Such as `application/pdf`. Default: by the bytes, or by the ending of the name. */
   mediaType?: string;
-  /** What the model reads as the name of the file. Default: the last part of the path or URL. */
+  /** The name that the model reads. Default: the last part of the path or URL. */
   name?: string;
 }
 

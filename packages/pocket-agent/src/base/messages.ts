@@ -42,7 +42,7 @@ export interface UserInput {
   files?: readonly FileInput[];
 }
 
-/** What `addUserMessage` attaches to a text. */
+/** The options of `addUserMessage`: what it adds to the text. */
 export interface UserMessageOptions {
   images?: readonly ImageInput[];
   /** With `data` or `url`; only `run` and `stream` read a `path`. */

@@ -24,7 +24,7 @@ export type ToolContentPart =
 export interface ToolResult {
   toolCallId: string;
   toolCallName: string;
-  /** What the model will read; never empty. */
+  /** The content for the model; never empty. */
   toolResultContent: ToolContentPart[];
   isError?: boolean;
   /** Not part of the history: the unprocessed result, structured content, the error. */

@@ -10,7 +10,7 @@ export type JsonSchema = { type?: string; [keyword: string]: unknown };
 export type CheckedValue = { value: unknown } | { problems: string[] } | { unusable: string };
 
 export interface ValueSchema {
-  /** What the model must write. */
+  /** The JSON Schema for the model. */
   json: JsonSchema;
   check(value: unknown): Promise<CheckedValue>;
   /** Why the schema itself cannot be used; undefined if it can. */

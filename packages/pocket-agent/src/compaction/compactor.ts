@@ -103,7 +103,7 @@ export class Compactor {
     else logger.warn('What was compacted earlier does not belong to these messages and is ignored.');
   }
 
-  /** What was compacted; undefined if the model sees the whole history. */
+  /** The compacted part of the history; undefined if the model sees all of it. */
   get compacted(): CompactedHistory | undefined {
     return compactedLength(this.#currentView()) > 0 ? this.#view : undefined;
   }

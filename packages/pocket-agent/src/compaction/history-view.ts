@@ -1,11 +1,11 @@
-// What the model sees of a compacted history: a summary, one-line references to old results, and the newest messages.
+// A compacted history as the model sees it: a summary, one-line references to old results, and the newest messages.
 import { type Message, outputText, type ToolMessage, type UserMessage } from '../base/messages.ts';
 import { sameItems } from '../base/same-items.ts';
 import type { PromptStart } from '../model/prompt.ts';
 import { capped } from '../tools/result-size.ts';
 import { boundariesOf } from './boundaries.ts';
 
-/** What was compacted. Plain JSON: saved beside the messages, it continues a conversation. */
+/** The compacted part of a history. Plain JSON: saved with the messages, it continues a conversation. */
 export interface CompactedHistory {
   /** The summary replaces the messages before this index. */
   from: number;

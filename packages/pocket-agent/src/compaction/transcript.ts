@@ -42,7 +42,7 @@ function piecesOf(entries: readonly string[], pieceBytes: number): string[] {
   return piece.length > 0 ? [...pieces, piece.join('\n\n')] : pieces;
 }
 
-/** What a message says cannot look like another message, or like the end of the transcript. */
+/** Quotes text, so that it cannot look like another message or like the end of the transcript. */
 function quoted(text: string): string {
   return text
     .replace(/^(?=[ \t]*(?:(?:user|assistant):|\[(?:calls |\S+ returned\])))/gim, '> ')

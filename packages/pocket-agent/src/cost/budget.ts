@@ -9,7 +9,7 @@ export interface BudgetLimits {
   maxToolCalls?: number | undefined;
 }
 
-/** What a run used, including its sub-agents. */
+/** The usage of a run, including its sub-agents. */
 export interface RunTotals {
   usage: Usage;
   /** By agent: the names from the agent that was called first down to this one, joined by `/`. */

@@ -1,4 +1,4 @@
-// What a model call costs, by the given prices or by the table of @pydantic/genai-prices. Unknown prices are not zero.
+// The cost of a model call, by the given prices or by the table of @pydantic/genai-prices. Unknown prices are not zero.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import {
   checkValue,

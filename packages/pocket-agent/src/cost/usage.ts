@@ -1,7 +1,7 @@
 // Usage: tokens, dollars and calls, and their sums.
 import type { LanguageModelV4Usage } from '@ai-sdk/provider';
 
-/** What runs have used up, sub-agents included. */
+/** Tokens, dollars and calls of runs, sub-agents included. */
 export interface Usage {
   inputTokens: number;
   /** The part of the input that came from the provider's cache. */
@@ -15,7 +15,7 @@ export interface Usage {
   toolCalls: number;
 }
 
-/** What one tool has cost so far. */
+/** The usage of one tool so far. */
 export interface ToolUsage {
   calls: number;
   errors: number;

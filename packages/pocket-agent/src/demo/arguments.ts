@@ -8,7 +8,7 @@ type Parameter = { name: string; schema: JSONSchema7; isRequired: boolean };
 type Source = ReturnType<typeof readText>;
 
 const NUMBER = /(?<![\w.:])-?\d[\d,]*(?:\.\d+)?(?![\d:])/.source;
-/** What the name of a parameter says about its value. */
+/** How to find a value, by the name of its parameter. */
 const SHAPES: { name: RegExp; find: (source: Source) => string | undefined; evidence: number }[] = [
   { name: /^from\b/, find: (source) => phraseAfter(/^(?:from|[\d.,:]+)$/i, source), evidence: 2 },
   { name: /^to\b/, find: (source) => phraseAfter(/^(?:to|into|in|many)$/i, source), evidence: 2 },
@@ -103,7 +103,7 @@ function phraseAfter(preposition: RegExp, { words, toolWords, taken }: Source): 
   return phrases.find((phrase) => phrase !== '' && !taken.has(phrase));
 }
 
-/** What remains without filler words and words of the tool: "weather london" leaves "london". */
+/** The words that are neither filler words nor words of the tool: "weather london" leaves "london". */
 function leftover({ words, toolWords }: Source): string | undefined {
   const rest = words.map(bare).filter((word) => !isFiller(word, toolWords));
   return rest.join(' ') || undefined;

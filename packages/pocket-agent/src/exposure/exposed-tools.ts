@@ -50,7 +50,7 @@ interface ExposureOptions {
 }
 
 interface StepTools {
-  /** What the run may call. */
+  /** The tools that the run may call. */
   table: ToolTable;
   policy: Policy;
   model: LanguageModel;
@@ -66,7 +66,7 @@ interface Plan extends ToolPlan {
   /** The most tokens of definitions. */
   limit: number;
   search: ToolEntry | undefined;
-  /** What `search` finds. */
+  /** The tools that `search` finds. */
   searched: readonly FoundEntry[];
   callable: ToolTable;
   /** Names of tools that the model may not call by itself. */

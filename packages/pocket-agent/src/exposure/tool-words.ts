@@ -4,7 +4,7 @@ import { isRecord } from '@pocket-agent/kit';
 import type { ToolGroup } from '../tools/tool-source.ts';
 import { isOneEdit, stemOf, wordsOf } from './words.ts';
 
-/** What is known about a tool before it is called. */
+/** The searched data of a tool. */
 export interface SearchedTool {
   /** The name at its server. */
   name: string;
@@ -45,7 +45,7 @@ function noWords(): Words {
   return { name: [], firstSentence: [], rest: [], parameters: [], parameterTexts: [], group: [], groupText: [] };
 }
 
-/** What is known about the server of tools. */
+/** The words of a server or folder. */
 export interface GroupWords {
   number: number;
   /** The same for all its tools. */
@@ -105,7 +105,7 @@ function readParameters(schema: unknown, into: Parameters = { names: [], texts: 
   return into;
 }
 
-/** What a parameter can be: `type: "issue" | "pull_request"` says what the tool does. */
+/** The values of a parameter: `type: "issue" | "pull_request"` says what the tool does. */
 function readValues(property: Record<string, unknown>, into: string[]): void {
   if (Array.isArray(property.enum)) for (const value of property.enum.slice(0, MAX_VALUES)) addText(value, into);
   const variants = property.anyOf ?? property.oneOf;

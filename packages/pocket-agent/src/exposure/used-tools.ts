@@ -18,7 +18,7 @@ export interface UsedTool {
 
 interface Conversation {
   messages: readonly Message[];
-  /** What was compacted of it. */
+  /** The compacted part of it. */
   compacted: CompactedHistory | undefined;
 }
 

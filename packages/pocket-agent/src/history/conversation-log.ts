@@ -13,7 +13,7 @@ export interface SavedMessages {
   messages: readonly Message[];
   /** They replace all earlier messages, because the conversation was reset or deleted. */
   replaces: boolean;
-  /** The newest state of what was compacted of the whole conversation. */
+  /** The newest compacted part of the whole conversation. */
   compacted?: CompactedHistory | undefined;
   /** From a log with a journal: the progress of the last run. */
   progress?: RunProgress | undefined;
@@ -28,9 +28,9 @@ export interface SavedMessages {
 
 /** How `append` of a `ConversationLog` changes what was saved before. */
 export interface AppendOptions {
-  /** The messages take the place of all earlier ones; what was compacted of those is forgotten. */
+  /** The messages replace all earlier ones, with their compacted part. */
   replaces: boolean;
-  /** The new state of what was compacted; undefined if it has not changed. */
+  /** The new compacted part; undefined if it has not changed. */
   compacted?: CompactedHistory | undefined;
   /** For a log with a journal: the progress of the run after these messages; undefined before its first answer. */
   progress?: RunProgress | undefined;
@@ -42,7 +42,7 @@ export interface AppendOptions {
 export interface RunProgress {
   /** Steps that have begun. */
   steps: number;
-  /** What the run used so far. */
+  /** The usage of the run so far. */
   totals: RunTotals;
   /** Why the model ended its last answer. */
   finishReason: LanguageModelV4FinishReason;
@@ -53,7 +53,7 @@ export interface JournaledCalls {
   /** The ids of calls that have begun. Those without a result may have taken effect. */
   begun: readonly string[];
   results: readonly ToolMessage[];
-  /** What scripts have called. */
+  /** Calls that scripts have made. */
   inner?: readonly JournaledInnerCall[];
   /** The usage of sub-agents for a call, by its id. */
   used?: Readonly<Record<string, RunTotals>>;

@@ -12,7 +12,7 @@ export class History {
   saved: SavedHistory | undefined;
   #messages: Message[];
   readonly #onAdded: (message: Message, meta: Meta | undefined) => void;
-  /** What `messages` returns, until the history changes. */
+  /** The value of `messages`, until the history changes. */
   #shown: readonly Message[] | undefined;
   #callIds: Set<string> | undefined;
   #resets = 0;

@@ -12,7 +12,7 @@ import type { History } from './history.ts';
 import type { AgentMemory } from './memory-tools.ts';
 import { OpenAnswer } from './open-answer.ts';
 
-/** What the model sees of the history. */
+/** The view of the model, which may be compacted. */
 interface View {
   readonly compacted: CompactedHistory | undefined;
   resumeCompaction(compacted: CompactedHistory): void;

@@ -102,7 +102,7 @@ export class McpConnection {
     return this.#failure !== undefined && (this.#failure.failedListing || !this.session);
   }
 
-  /** What the server says about itself; kept when the connection is lost. */
+  /** The server's description of itself; kept when the connection is lost. */
   get description(): string | undefined {
     const { client } = this.session ?? {};
     if (!client) return this.#description;

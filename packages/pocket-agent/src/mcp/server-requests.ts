@@ -18,7 +18,7 @@ interface From {
   caller?: string | undefined;
 }
 
-/** What a server can announce changes of. */
+/** A list whose changes a server can announce. */
 export type ServerList = 'tools' | 'prompts' | 'resources';
 
 /** A log message that an MCP server sent. */

@@ -164,7 +164,7 @@ export class Session {
     return `${errorText(error)}${this.transport instanceof ChildTransport ? childHint(this.transport) : ''}`;
   }
 
-  /** What the span of a call shows. */
+  /** The attributes of the span of a call. */
   sentCall(tool: Tool): SentCall {
     const { entry } = this.#options;
     const { sessionId } = this.transport;

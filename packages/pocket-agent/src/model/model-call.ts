@@ -209,7 +209,7 @@ function isRetryable(error: Error, attempt: number): boolean {
 interface FailedCall {
   model: LanguageModelV4;
   attempts: number;
-  /** What was shown of the answer. */
+  /** The text of the answer that was shown. */
   text: string;
 }
 

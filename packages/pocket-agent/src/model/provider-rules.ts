@@ -1,4 +1,4 @@
-// What each provider accepts in a request. Prompts are built by these rules; the history stays as it is.
+// The rules of each provider for requests. Prompts follow them; the history stays as it is.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 export interface ProviderRules {
@@ -154,7 +154,7 @@ export function forgetSchemaSupport(model: LanguageModelV4): void {
 interface Lesson {
   rejection: RegExp;
   rule: Partial<ProviderRules>;
-  /** What later requests leave out. */
+  /** The parts that later requests leave out. */
   text: string;
 }
 

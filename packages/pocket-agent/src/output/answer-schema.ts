@@ -20,7 +20,7 @@ export class AnswerSchema {
   /** Cache: runs usually share schema objects. */
   static readonly #known = new WeakMap<object, AnswerSchema>();
 
-  /** What the model must write: always an object, because providers accept no other root. */
+  /** The schema for the model: always an object, because providers accept no other root. */
   readonly asked: JsonSchema;
   readonly #given: JsonSchema | StandardSchemaV1;
   readonly #value: ValueSchema;
@@ -50,7 +50,7 @@ export class AnswerSchema {
     return this.#strict.schema;
   }
 
-  /** What other programs get: the value after transforms and defaults, as an object. */
+  /** The schema for other programs: of the value after transforms and defaults, as an object. */
   get shared(): JsonSchema {
     if (this.#shared) return this.#shared;
     const schema = (isStandardSchema(this.#given) ? parsedSchema(this.#given) : this.#given) ?? { type: 'object' };

@@ -14,7 +14,7 @@ export function jsonIn(text: string): { json: unknown } | { problem: string } {
   }
 }
 
-/** What is between the first and the last code fence. */
+/** The text between the first and the last code fence. */
 function fenced(text: string): string | undefined {
   const start = text.indexOf(FENCE);
   const lineEnd = text.indexOf('\n', start);

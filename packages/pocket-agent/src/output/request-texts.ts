@@ -26,7 +26,7 @@ export function toolRequest(tool: string, problems: readonly string[], schema: A
 
 interface InvalidOutput {
   problems: readonly string[];
-  /** What the model wrote. */
+  /** The text of the model. */
   text: string;
   retries: number;
 }

@@ -44,7 +44,7 @@ export function modelName({ provider, modelId }: Pick<LanguageModel, 'provider' 
   return `${prefixOf(provider)}/${modelId}`;
 }
 
-/** What to do after a provider rejected the key or the name of a model. `where` names the settings. */
+/** Advice after a provider has rejected the key or the name of a model. `where` names the settings. */
 export function adviceAfterRejection(
   rejected: 'key' | 'model',
   { provider, modelId }: LanguageModel,

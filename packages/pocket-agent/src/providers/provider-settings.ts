@@ -33,7 +33,7 @@ export const modelSettings = new OptionSet<ModelSettings>('modelSettings', {
   project: nullableString,
 });
 
-/** What a provider package gets. */
+/** The options for a provider package. */
 export interface ProviderOptions {
   apiKey?: string;
   baseUrl?: string;

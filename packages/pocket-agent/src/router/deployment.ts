@@ -40,7 +40,7 @@ export interface DeploymentStatus {
   /** The end of its cooldown in milliseconds since 1970; undefined when it is available. */
   coolingUntil: number | undefined;
   lastFailure: string | undefined;
-  /** What is used of its limits. */
+  /** The used part of its limits. */
   used: WindowUse;
 }
 
@@ -63,7 +63,7 @@ interface DeploymentOptions {
   counter: RateCounter;
 }
 
-/** What decides how many tokens a call counts for. */
+/** Determines how many tokens a call counts for. */
 interface ExpectedCall {
   inputEstimate: number;
   maxOutputTokens: number | undefined;

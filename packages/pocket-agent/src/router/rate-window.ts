@@ -20,7 +20,7 @@ export interface Reservation {
 
 export type Reserved = { reservation: Reservation } | { waitMs: number };
 
-/** What a provider reports: how much of our limits is used, and when that expires. */
+/** A report of the provider: how much of our limits is used, and when that expires. */
 export interface ProviderCount {
   requests?: number | undefined;
   tokens?: number | undefined;

@@ -30,7 +30,7 @@ type Invoke<Result> = (
   call: DeploymentCall,
 ) => Promise<Result>;
 
-/** What all calls of a router share. */
+/** Shared by all calls of a router. */
 export interface RoutingContext {
   settings: RouterSettings;
   queues: ReadonlyMap<string, RateLimitQueue>;

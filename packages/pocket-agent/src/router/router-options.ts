@@ -55,7 +55,7 @@ export interface RouterOptions {
   random?: () => number;
 }
 
-/** What a router did with a call: waited, chose, finished, failed, fell back. */
+/** A step in the routing of a call: it waits, is sent to a deployment, finishes, fails or falls back. */
 export type RouterEvent =
   | { type: 'waiting'; modelName: string; waitMs: number; queueLength: number }
   | { type: 'chosen'; modelName: string; deployment: string; because: StrategyName | 'sticky'; waitedMs: number }

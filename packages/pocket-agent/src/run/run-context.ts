@@ -21,7 +21,7 @@ export interface RunAgent {
 /** Where a question comes from. */
 export interface QuestionOrigin {
   server: string;
-  /** What the server calls the question, in the 2026 era. */
+  /** The name that the server gave the question, in the 2026 era. */
   name?: string | undefined;
   /** Aborted when the answer is no longer needed: its call or run has ended, or the server has closed or cancelled it. */
   signal: AbortSignal;

@@ -16,7 +16,7 @@ import type { OutputOption } from '../output/output-options.ts';
 import type { EventListener } from './events.ts';
 import type { ElicitationHandler } from './run-context.ts';
 
-/** What applies to one run only: its time, its caller, its profile, who listens. */
+/** The options of one run: its time, its caller, its profile, its listener. */
 export interface RunOptions {
   signal?: AbortSignal;
   /** Instead of `limits.timeoutMs`, for this run. */

@@ -34,7 +34,7 @@ export function filesSchema(types: readonly string[]): object {
   };
 }
 
-/** What the agent is run with. Throws for a file that cannot be read, or whose type is not one of `types`. */
+/** The input of the run. Throws for a file that cannot be read, or whose type is not one of `types`. */
 export function inputOf(text: string, files: readonly SentFile[], types: readonly string[]): string | UserInput {
   if (files.length === 0) return text;
   if (files.length > MAX_FILES)

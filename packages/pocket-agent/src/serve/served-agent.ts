@@ -22,7 +22,7 @@ export interface ServedAgent {
   run(input: string | UserInput, options: RunOptions): Promise<unknown>;
   /** An agent like this one with a conversation of its own. */
   fork(): ServedAgent;
-  /** What clients may list and read. */
+  /** Resources that clients may list and read. */
   readonly resources?: ServedResources;
   close(): Promise<void>;
   /** Closes `part` with the agent. Call the returned function when `part` was closed before. */

@@ -14,7 +14,7 @@ const MAX_WAIT_MS = 900_000;
 /** Clients that never come back must not fill the memory. */
 const MAX_WAITING_CALLS = 1_000;
 
-/** What a call can do besides returning a result. */
+/** Passed to a call: its signal, a way to ask the client, and the current request. */
 export interface CallOptions {
   signal: AbortSignal;
   /** Asks the client. Throws if it answers with an error; `signal` ends the question. */

@@ -24,7 +24,7 @@ import { type RecordedRequest, recordableRequest } from './recordable.ts';
 import { recordedAnswer, recordedError } from './recorded-answer.ts';
 import { type RecordedCall, type Recording, recordingText } from './recording.ts';
 
-/** What must never reach the file of a recording. */
+/** Options of `recordModel`: values that must never reach the file. */
 export interface RecordOptions {
   /** Values that are replaced by [redacted], besides those of environment variables and strings that look like keys. */
   secrets?: readonly string[];

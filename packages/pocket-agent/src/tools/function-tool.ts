@@ -14,7 +14,7 @@ import { type JsonSchema, readValueSchema, type ValueSchema } from '../base/valu
 import { isContentBlock, textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tool-source.ts';
 
-/** What `run` may return: a string, any JSON value, nothing, or a complete MCP result. */
+/** The return value of `run`: a string, any JSON value, nothing, or a complete MCP result. */
 export type ToolReturn =
   | CallToolResult
   | string

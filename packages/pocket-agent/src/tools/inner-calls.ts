@@ -40,7 +40,7 @@ export interface ToolCaller {
   readonly startedAt: number;
   /** Calls of another process that were not repeated in this one: the tool did something else here. */
   readonly unrepeated: readonly ToolCall[];
-  /** What may be called. */
+  /** The tools that may be called. */
   list(): readonly ReachableTool[];
   /** Rejects if the call is refused or fails. */
   call(name: string, args: Record<string, unknown>, options?: InnerCallOptions): Promise<CallToolResult>;
@@ -82,7 +82,7 @@ function innerStepOf(outer: StepCalls): InnerStep {
   return inner;
 }
 
-/** What the calls of one tool call share. */
+/** Shared by the calls of one tool call. */
 interface OpenCalls extends InnerStep {
   ending: AbortController;
   stopListening: readonly (() => void)[];

@@ -1,4 +1,4 @@
-// What the tool calls of one step share, and the state of one call from its request to its result.
+// The tool calls of one step: their shared data and functions, and the state of each call from its request to its result.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
@@ -57,13 +57,13 @@ export interface Reach {
   hidden: ReadonlySet<string>;
 }
 
-/** What the tool calls of one step share. */
+/** Shared by the tool calls of one step. */
 export interface StepCalls {
   /** The run: its signal, policy, budget and metadata. Each call has a context of its own below it. */
   context: RunContext;
   hooks: ToolHooks<unknown>;
   hookContext: unknown;
-  /** What the model may call. */
+  /** The tools that the model may call. */
   table: ToolTable;
   /** Names of tools that only a hook may choose, not the model. */
   hidden: ReadonlySet<string>;
@@ -142,7 +142,7 @@ export interface ActiveCall {
   record: CallRecord;
   /** Shared by the calls of the step. */
   stop: RunStop;
-  /** What the tool returned, unless a hook changed it. */
+  /** The result of the tool, unless a hook changed it. */
   returned?: CallToolResult;
   /** The calls that the tool makes. */
   inner?: InnerCalls;

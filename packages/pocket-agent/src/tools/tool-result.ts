@@ -73,7 +73,7 @@ export function returnedIn({ extra, isError }: ToolResult): CallToolResult | und
 
 interface FailedCall {
   error: Error;
-  /** What the model reads. Default: the text of the error. */
+  /** The text for the model. Default: that of the error. */
   message?: string;
   settings: Pick<ToolResultOptions, 'maxToolResultBytes'>;
 }

@@ -43,7 +43,7 @@ export type ListWait = 'all' | 'ready';
 /** Default of `waitMs`: how long `ready` waits for a server or remote agent. */
 export const DEFAULT_WAIT_MS = 10_000;
 
-/** What the calls of a tool choose from, such as skills. Rules judge each choice like a tool. */
+/** The choices of a tool whose calls choose something, such as skills. Rules judge each choice like a tool. */
 export interface ToolChoices {
   /** `name` is what profiles allow and deny, such as `skill:pdf`. */
   readonly all: readonly JudgedTool[];
@@ -132,7 +132,7 @@ export interface ToolSource {
   returnsInstructions?(tool: Tool): boolean;
   /** If the source has tools for skills. */
   readonly skillSource?: SkillSource | undefined;
-  /** What an agent with this source offers to its clients when it is served over MCP. */
+  /** Resources that an agent with this source offers to clients when it is served over MCP. */
   readonly resources?: SourceResources | undefined;
   /** For a tool that the provider of the model runs itself: its definition for the model. */
   providerTool?(tool: Tool): LanguageModelV4ProviderTool | undefined;
@@ -224,7 +224,7 @@ export function allowedTool(
   return allowed.length === 0 ? undefined : choices.limitedTo(allowed);
 }
 
-/** What rules judge for a call: the choice that it makes, or the tool. */
+/** The tool that rules judge for a call: the choice that it makes, or the tool itself. */
 export function judgedCall(source: ChoiceSource, judged: JudgedTool, args: Record<string, unknown>): JudgedTool {
   return source.choices?.(judged.tool)?.chosenBy(args) ?? judged;
 }

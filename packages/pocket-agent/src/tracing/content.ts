@@ -1,5 +1,4 @@
-// What spans show of conversations: nothing, unless an agent has the option `traceContent`. Then it is redacted like the
-// audit, and cut.
+// The text of conversations in spans: only for agents with the option `traceContent`, redacted like audit records, and cut.
 import { redactData, truncate } from '@pocket-agent/kit';
 import { redact } from '../base/redact.ts';
 

@@ -2,7 +2,7 @@
 import { configError, isRecord, neverAborted } from '@pocket-agent/kit';
 import { currentRun, NO_METADATA } from '../../run/run-context.ts';
 
-/** What `headers` and `auth` of a server's entry get. */
+/** The argument of functions for `headers`, `auth` and `env` of a server's entry. */
 export interface CallerContext {
   /** `caller` of the run; undefined outside of a run and for runs without one. */
   caller: string | undefined;

@@ -25,7 +25,7 @@ const answerSchema = {
   required: ['approve'],
 };
 
-/** What the client of a request can be asked. */
+/** The capabilities that the client of a request has declared. */
 export function clientCapabilities(server: Server, { mcpReq: { envelope } }: ServerContext): Record<string, unknown> {
   const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const declared = sent ?? server.getClientCapabilities();

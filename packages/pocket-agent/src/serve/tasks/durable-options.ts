@@ -21,7 +21,7 @@ export interface TaskRunEvent {
   data: unknown;
 }
 
-/** What a run asks a person. */
+/** A question of a run for a person. */
 export interface TaskRunQuestion {
   id: string;
   hash: string;
