@@ -1,7 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import dns from 'node:dns';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { Readable, Transform } from 'node:stream';
@@ -81,6 +88,22 @@ function open(options: FetchOptions = {}): HttpFetch {
   fetches.push(fetch);
   return fetch;
 }
+
+/** The requests that this test sends. A closed one has freed its connection. */
+function watchRequests(): ClientRequest[] {
+  const requests: ClientRequest[] = [];
+  const note = (message: unknown) => void requests.push((message as { request: ClientRequest }).request);
+  subscribe('http.client.request.start', note);
+  onTestFinished(() => void unsubscribe('http.client.request.start', note));
+  return requests;
+}
+
+async function allClosed(requests: readonly ClientRequest[]): Promise<void> {
+  await expect.poll(() => requests.every(({ closed }) => closed), { interval: 1 }).toBe(true);
+}
+
+/** Leaves connections idle until they count as possibly closed by their server, which takes 5 ms. */
+const idle = () => sleep(10);
 
 async function echo(request: IncomingMessage): Promise<string> {
   return JSON.stringify({ method: request.method, headers: request.headers, body: await text(request) });
@@ -191,15 +214,18 @@ test('uses the proxy of the environment when Node does, but never when addresses
 });
 
 test('a body that is read slowly arrives whole although its connection has ended', async () => {
+  let end = () => {};
   const base = await serve((_request, response) => {
     response.writeHead(200, { connection: 'close' });
     response.write('one');
-    setTimeout(() => response.end('two'), 10);
+    end = () => response.end('two');
   });
+  const requests = watchRequests();
   const pieces: string[] = [];
   for await (const piece of (await open()(base)).body ?? []) {
     pieces.push(Buffer.from(piece).toString());
-    await sleep(30);
+    end();
+    await allClosed(requests);
   }
   expect(pieces.join('')).toBe('onetwo');
 });
@@ -616,11 +642,12 @@ test('a small unread body frees its connection, and can still be read', async ()
     ports.add(request.socket.remotePort);
     response.end('read late');
   });
+  const requests = watchRequests();
   const fetch = open();
   const first = await fetch(url);
-  await sleep(5);
+  await allClosed(requests);
   const second = await fetch(url);
-  await sleep(5);
+  await allClosed(requests);
   await fetch(url);
   expect(ports.size).toBe(1);
   expect(await first.text()).toBe('read late');
@@ -639,21 +666,23 @@ test.each([150_000, 200_000, 250_000])('after an abort, an unread body of %i byt
   const finished = Promise.withResolvers<void>();
   const base = await serve((_request, response) => response.end(Buffer.alloc(size, 'a'), finished.resolve));
   const reason = new Error('enough');
+  const requests = watchRequests();
   for (const read of ['text', 'bytes', 'blob'] as const) {
     const controller = new AbortController();
     const response = await open()(base, { signal: controller.signal });
     await finished.promise;
-    await sleep(50);
+    await expect.poll(() => requests.at(-1)?.socket?.bytesRead, { interval: 1 }).toBeGreaterThan(64 * 1_024); // read ahead
     controller.abort(reason);
-    await sleep(0);
+    await new Promise(setImmediate);
     await expect(response[read]()).rejects.toBe(reason);
   }
 });
 
 test('the timeout applies to an unread body', async () => {
   const base = await serve((_request, response) => response.end(Buffer.alloc(200_000, 'a')));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const response = await open({ timeoutMs: 300 })(base);
-  await sleep(400);
+  vi.advanceTimersByTime(300);
   await expect(response.text()).rejects.toMatchObject({ code: 'TIMEOUT' });
 });
 
@@ -691,11 +720,12 @@ test.each<[string, number]>([
   ['POST', 1],
 ])('%s is sent at most %i times when kept connections break', async (method, times) => {
   const { url, asked } = await serveRaw(method === 'HEAD' ? OK.replace(/ok$/, '') : OK, CUT);
+  const requests = watchRequests();
   for (const kept of [1, 3]) {
     const fetch = open();
     const call = async () => (await fetch(url, { method })).text();
     await Promise.all(Array.from({ length: kept }, call));
-    await sleep(1); // a HEAD is answered before its connection is free
+    await allClosed(requests); // a HEAD is answered before its connection is free
     const before = asked.length;
     const outcome = await call().then(
       () => 'answered',
@@ -711,7 +741,7 @@ test('a request is not written to an idle connection that its server has closed'
   const fetch = open();
   const call = async () => (await fetch(url, { method: 'POST', body: 'x' })).text();
   await call();
-  await sleep(20); // a timer: after it the end of the connection is heard before anything else
+  await idle();
   sockets[0]?.destroy();
   expect(await call()).toBe('ok');
   expect([asked.length, sockets.length]).toEqual([2, 2]);
@@ -746,7 +776,7 @@ test('an abort while an idle connection is checked sends nothing', async () => {
   const { url, sockets, asked } = await serveRaw(OK, OK);
   const fetch = open();
   await (await fetch(url)).text();
-  await sleep(20);
+  await idle();
   const controller = new AbortController();
   const waiting = fetch(url, { method: 'POST', signal: controller.signal });
   const reason = new Error('enough');
