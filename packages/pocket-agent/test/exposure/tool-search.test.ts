@@ -74,7 +74,7 @@ test('a prompt has no more tools than OpenAI accepts, however short they are', a
 test('the index of thousands of tools is built while the model writes its first answer', async () => {
   /** Processor time of the search, in microseconds. */
   const searchAfter = async (waiting: () => Promise<void>): Promise<number> => {
-    const tools = Array.from({ length: 1_500 }, (_, index) => {
+    const tools = Array.from({ length: 1_000 }, (_, index) => {
       const description = Array.from({ length: 60 }, (__, word) => `word${(index * 7 + word * 31) % 5_000}`).join(' ');
       return tool({ name: `thing_${index}`, description, capability: 'read', run: () => 'done' });
     });

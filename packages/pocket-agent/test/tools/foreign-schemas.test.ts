@@ -80,8 +80,8 @@ describe('an output schema', () => {
     const outputSchema = { type: 'object', properties: { rows: { type: 'array', items } }, required: ['rows'] };
     const host = await serverWith({ outputSchema }, { content: [], structuredContent: { rows } });
     const { client } = testClient({ mcpConfig: { mcpServers: { large: { url: host.url } } } });
-    const results = await Promise.all([1, 2, 3].map(() => client.callTool('it', {})));
-    expect(results.map((result) => JSON.stringify(result).length > 9_000_000)).toEqual([true, true, true]);
+    const results = await Promise.all([1, 2].map(() => client.callTool('it', {})));
+    expect(results.map((result) => JSON.stringify(result).length > 9_000_000)).toEqual([true, true]);
   });
 
   test('that is too long is refused before the call', async () => {
