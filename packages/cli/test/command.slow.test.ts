@@ -4,7 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeAnswer } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
 import { FakeProviders, PIXEL } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
-import { CommandFolder, commandLine, SCRIPTED, scriptedBy, started, stdioServer } from './fixtures/command.ts';
+import {
+  CommandFolder,
+  commandLine,
+  SCRIPTED,
+  scriptedBy,
+  started,
+  stdioServer,
+  toolsFolder,
+} from './fixtures/command.ts';
 
 type Script = readonly (string | FakeAnswer)[];
 
@@ -73,6 +81,17 @@ describe('pocket-agent "prompt"', () => {
     const { stdout, stderr } = await scripted(script, '--mcp', file, 'Go');
     expect(stdout).toBe('# It is **done**.\n\n- a\n');
     expect(stderr).toMatch(/Let me look\.\n→ pid/);
+  });
+
+  test('--yes also approves the calls of a served agent', async () => {
+    const agent = { llmModel: 'demo', name: 'Counting', tools: [toolsFolder], access: { confirm: 'always' } };
+    const [program = '', ...args] = commandLine;
+    const serve = [...args, 'serve', await folder.file('counting.json', agent)];
+    const entry = { command: program, args: serve, env: folder.env, waitMs: 60_000 };
+    const file = await folder.servers('counting-server.json', { counting: entry });
+    const asked = { toolCalls: [{ name: 'Counting-message', arguments: { message: 'count text=banana' } }] };
+    const { sent } = await scripted([asked, 'Eleven.'], '--yes', '--mcp', file, 'Count');
+    expect(JSON.stringify(sent.at('messages').list.at(-1)?.value)).toContain('\\n11');
   });
 
   test('a misspelt command is refused, and no model is asked', async () => {
