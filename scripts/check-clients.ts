@@ -75,15 +75,20 @@ try {
   const inspector = installInspector(join(workshop, 'inspector'));
   const cli = [join(inspector, 'node_modules/.bin/mcp-inspector'), '--cli'];
   const overHttp = [...cli, url, '--transport', 'http', '--header', `Authorization: Bearer ${token}`];
+  const patient = ['--connect-timeout', String(RUN_MS)]; // its own 15 s are short for a busy machine
   const call = ['--method', 'tools/call', '--tool-name', 'notes__add', '--tool-arg', 'text=milk'];
-  await check('inspector: tools/list', [...overHttp, '--method', 'tools/list'], inspector, ['"notes__add"']);
-  await check('inspector: tools/call', [...overHttp, ...call], inspector, ['noted: milk']);
-  await check('inspector: resources/list', [...overHttp, '--method', 'resources/list'], inspector, ['notes://first']);
+  await check('inspector: tools/list', [...overHttp, '--method', 'tools/list', ...patient], inspector, [
+    '"notes__add"',
+  ]);
+  await check('inspector: tools/call', [...overHttp, ...call, ...patient], inspector, ['noted: milk']);
+  const resources = ['--method', 'resources/list', ...patient];
+  await check('inspector: resources/list', [...overHttp, ...resources], inspector, ['notes://first']);
   const main = join(root, 'packages/cli/src/main.ts');
   const file = join(inspector, 'gateway.json');
   writeFileSync(file, JSON.stringify({ tools: ['web'] }));
   const program = [...cli, node, '-C', 'pocket-agent/source', main, 'gateway', file];
-  await check('inspector: a gateway on stdio', [...program, '--method', 'tools/list'], inspector, ['"web__']);
+  const tools = ['--method', 'tools/list', ...patient];
+  await check('inspector: a gateway on stdio', [...program, ...tools], inspector, ['"web__']);
 
   const words = ['notes__add', 'noted: milk'];
   for (const [name, peer] of Object.entries({ 'AI SDK': 'ai', LangChain: 'langchain' }))
