@@ -26,7 +26,7 @@ afterEach(() => world.close());
 const asksTwice = (task: Parameters<typeof questionsOf>[0]) => questionsOf(task).length === 2;
 
 describe.each(bindings)('a tool call that needs an approval (%s)', (binding) => {
-  test('makes the task wait until the caller says yes', async () => {
+  test('makes the task wait until the caller answers yes', async () => {
     const { agent, erased } = world.cleaner();
     const client = await clientOf((await world.serve(agent)).url, { binding });
     const asked = await send(client, message('clean up'));
@@ -44,7 +44,7 @@ describe.each(bindings)('a tool call that needs an approval (%s)', (binding) => 
     expect(erased).toEqual([{ id: 7 }]);
   });
 
-  test('is not made if the caller says no, and the model reads the reason', async () => {
+  test('is not made if the caller answers no, and the model gets the reason', async () => {
     const { agent, erased } = world.cleaner();
     const client = await clientOf((await world.serve(agent)).url, { binding });
     const { id: taskId } = await send(client, message('clean up'));
@@ -180,7 +180,7 @@ test('a question that is not answered in time is denied, and the task continues'
   expect(erased).toEqual([]);
 });
 
-test('a question waits for its answer as long as it takes without a time limit', async () => {
+test('without a time limit, a question waits for its answer indefinitely', async () => {
   const { agent, erased } = world.cleaner();
   const client = await clientOf((await world.serve(agent, { inputTimeoutMs: Number.POSITIVE_INFINITY })).url);
   const { id: taskId } = await send(client, message('clean up'));

@@ -1,4 +1,4 @@
-// A task that goes on after its server was killed.
+// A task that continues after its server was killed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ async function startServer(file: string): Promise<{ url: string; child: ChildPro
   return { url: String(line).trim(), child };
 }
 
-test('a question that was asked before kill -9 is answered after the restart, and the task goes on', async () => {
+test('a question that was asked before kill -9 is answered after the restart, and the task continues', async () => {
   const file = newFile();
   const first = await startServer(file);
   const asked = await send(await clientOf(first.url), message('Refund order 17'));

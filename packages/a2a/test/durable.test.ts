@@ -1,4 +1,4 @@
-// Tasks that go on after a restart of the server.
+// Tasks that continue after a restart of the server.
 import { TaskState } from '@a2a-js/sdk';
 import { openRuns } from '@pocket-agent/runs';
 import { afterEach, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ test('only its caller finds a task, lists it, answers its questions, and cancels
   await expect(send(ann, message('yes', { taskId: id }))).rejects.toThrow('has ended');
 });
 
-test('a message that is sent again after the restart is the same task, and a context goes on', async () => {
+test('a message that is sent again after the restart returns the same task, and its context continues', async () => {
   const file = newFile();
   const make = () => agentOf(['first', 'second']);
   const first = await serveDurable(file, make);
@@ -51,7 +51,7 @@ test('a message that is sent again after the restart is the same task, and a con
   expect((await runs.list()).runs).toHaveLength(2);
 });
 
-test('a client that subscribes again sees how the task goes on', async () => {
+test('a client that subscribes again gets the further updates of the task', async () => {
   const file = newFile();
   const first = await serveDurable(file);
   const { id } = await send(first.ann, message('Refund'));

@@ -66,7 +66,7 @@ async function runScript({ code, remote, elicit }: Scripted) {
 
 const plan = `return await tools['Planner-message']({ message: 'Plan it' });`;
 
-test('the person answers each question, and the script gets what the agent answers in the end', async () => {
+test('the person answers each question, and the script gets the final answer of the agent', async () => {
   const planner = await startPlanner();
   const asked: unknown[] = [];
   const days = ['Sunday', 'Monday'];

@@ -147,7 +147,7 @@ describe('an answer of 12 MB is cut at maxResultBytes', () => {
 });
 
 describe('an event that never ends', () => {
-  test('with only empty lines is given up, and the task is read instead', async () => {
+  test('with only empty lines is aborted, and the task is read instead', async () => {
     const done = task('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a', parts: [{ text: 'whole' }] }] });
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) => {
@@ -307,7 +307,7 @@ describe('an agent that keeps the stream open', () => {
 describe('an agent that hangs', () => {
   const silentAgent = () => foreign({ SendStreamingMessage: () => {}, CancelTask: () => {} });
 
-  test('before it names a task is given up after the timeout, and closing does not wait', async () => {
+  test('before it names a task is abandoned after the timeout, and closing does not wait', async () => {
     const { result, source } = await call(await silentAgent(), { timeoutMs: 50 });
     const started = performance.now();
     await expect(result).rejects.toMatchObject({ code: 'TIMEOUT' });
@@ -315,7 +315,7 @@ describe('an agent that hangs', () => {
     expect(performance.now() - started).toBeLessThan(4_000);
   });
 
-  test('when it is told to cancel delays neither the abort nor closing', async () => {
+  test('when its task is canceled delays neither the abort nor closing', async () => {
     const reached = Promise.withResolvers<void>();
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) => {

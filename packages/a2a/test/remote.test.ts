@@ -262,7 +262,7 @@ describe('a third-party agent', () => {
     expect(third - second).toBeGreaterThanOrEqual(60_000);
   });
 
-  test('that is busy until the call is aborted is told to cancel', async () => {
+  test('that is busy until the call is aborted gets a cancel request', async () => {
     const controller = new AbortController();
     const cancelled: unknown[] = [];
     let asked = 0;
@@ -431,7 +431,7 @@ describe('a third-party agent', () => {
     expect(heard).toEqual(['https Bearer secret', 'http undefined']);
   });
 
-  test('is told to cancel after an abort and after a timeout', async () => {
+  test('gets a cancel request after an abort and after a timeout', async () => {
     const cancelled: string[] = [];
     const reached = Promise.withResolvers<void>();
     const agent = await foreign({

@@ -746,7 +746,7 @@ test('a server that was closed is not closed again with its agent', async () => 
   expect(closed).toEqual(['first', 'second']);
 });
 
-test.each(bindings)('a caller learns the code of a failed model call, the log has the rest (%s)', async (binding) => {
+test.each(bindings)('a caller gets the code of a failed model call, the log has the details (%s)', async (binding) => {
   const lines: string[] = [];
   const logger = { ...silent, error: (line: string) => void lines.push(line) };
   const error = new Error('key sk-123 of org-AbC123dEf is refused by http://admin:hunter2@10.0.0.5/v1');
@@ -758,7 +758,7 @@ test.each(bindings)('a caller learns the code of a failed model call, the log ha
   for (const secret of ['sk-123', 'org-AbC123dEf', 'hunter2']) expect(lines.join()).not.toContain(secret);
 });
 
-test('requests after close() are told that the server was closed', async () => {
+test('requests after close() are refused, because the server was closed', async () => {
   const agent = world.agent([]);
   const server = agent.asA2aServer({ url: 'http://localhost' });
   await agent.close();

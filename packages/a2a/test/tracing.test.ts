@@ -28,7 +28,7 @@ test('a remote agent continues the trace of the tool call that asked it', async 
   expect(collector.span('invoke_agent Helper').parentSpanContext?.isRemote).toBe(true);
 });
 
-test('without a provider the traceparent of a run travels as it is, from agent to agent to an MCP server', async () => {
+test('without a tracer, the traceparent of a run is forwarded unchanged from agent to agent to an MCP server', async () => {
   const seen: unknown[] = [];
   const look = tool({ name: 'look', description: 'Looks', run: (_args, { meta }) => `${seen.push(meta.traceparent)}` });
   const mcpConfig = await scriptedServer([look]);
@@ -39,7 +39,7 @@ test('without a provider the traceparent of a run travels as it is, from agent t
   expect(seen).toEqual([traceparent]);
 });
 
-test('a header that is no trace context is ignored', async () => {
+test('an invalid traceparent header is ignored', async () => {
   const collector = collect();
   const { url } = await world.serve(world.agent(['hi']));
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] };

@@ -33,7 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
     if (!load) {
       const meant = (await import('@pocket-agent/kit')).closest(first, Object.keys(commands));
       const hint = meant ? ` (did you mean "${meant}"?)` : '';
-      process.stderr.write(`agent3: there is no command "${first}"${hint}; agent3 --help lists them\n`);
+      process.stderr.write(`agent3: unknown command "${first}"${hint}; agent3 --help lists them\n`);
       return 2;
     }
     const { command } = await load();

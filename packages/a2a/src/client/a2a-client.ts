@@ -187,7 +187,10 @@ export class A2aClient {
     const details = { statusCode: status, retryAfterMs };
     if (status === 429) {
       const wait = retryAfterMs === undefined ? '' : ` Try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
-      return new A2aError('RATE_LIMITED', `it has too many calls (429).${wait}`, { ...details, isNotStarted: true });
+      return new A2aError('RATE_LIMITED', `it receives too many calls (429).${wait}`, {
+        ...details,
+        isNotStarted: true,
+      });
     }
     if (status === 503)
       return new A2aError('AGENT_ERROR', 'it is not available (503). Try again later.', {
@@ -195,7 +198,7 @@ export class A2aClient {
         isNotStarted: true,
       });
     if (status === 404 && 'taskId' in operation)
-      return new A2aError('TASK_UNKNOWN', 'it does not know this task anymore (404).', details);
+      return new A2aError('TASK_UNKNOWN', 'it no longer knows this task (404).', details);
     if (error) return this.#errorOf(error, status);
     if (status >= 500)
       return new A2aError('AGENT_ERROR', `it failed (${status}). Try again later, or another agent.`, details);
@@ -210,7 +213,7 @@ export class A2aClient {
     const rpcCode = reasons.find((code) => code !== undefined) ?? (typeof error?.code === 'number' ? error.code : 0);
     const reason = this.#options.clean(nonEmptyString(error?.message) ?? 'no reason given');
     const about = { statusCode, rpcCode };
-    if (rpcCode === RPC.taskNotFound) return new A2aError('TASK_UNKNOWN', 'it does not know this task anymore.', about);
+    if (rpcCode === RPC.taskNotFound) return new A2aError('TASK_UNKNOWN', 'it no longer knows this task.', about);
     if (rpcCode === RPC.contentType)
       return new A2aError('INPUT_INVALID', `it does not accept this kind of input: ${reason}`, about);
     if (protocolErrors.includes(rpcCode))

@@ -173,7 +173,7 @@ export class Tasks implements TaskService {
     const task = await (await this.find(call, id)).snapshot();
     checkContext(message, task);
     if (isOver(task.status.state)) return endedError(id);
-    return new UnsupportedOperationError(`Task ${id} is not running anymore.`);
+    return new UnsupportedOperationError(`Task ${id} is no longer running.`);
   }
 
   #answer(call: Call, task: ServedTask, message: Message) {

@@ -98,9 +98,9 @@ test.each(faults)('%s gives the right error in time and leaves no connection ope
   const network = { allowHosts: ['127.0.0.1'], maxBytes: 1_000_000 };
   const { say, directory, bridge } = setUp({ card: cardOf(url) }, { network });
   const timeout = code === 'TIMEOUT' ? 150 : 5000;
-  const begun = performance.now();
+  const started = performance.now();
   const response = await say('hello', { metadata: { timeout, retries: 0 } });
-  expect(performance.now() - begun).toBeLessThan(timeout + 10_000);
+  expect(performance.now() - started).toBeLessThan(timeout + 10_000);
   expect(response).toMatchObject({ success: false, errorCode: code });
   expect(response.error).toMatch(/^Agent "Echo": [a-z]/);
   expect(response.error).not.toContain('127.0.0.1');

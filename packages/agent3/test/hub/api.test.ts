@@ -269,8 +269,8 @@ test('an agent reports the end of a task to the hub with its push token', async 
   const hub = await startHub({ agent3 });
   const { id } = await agent3.register({ card: cardOf(url, { capabilities: { pushNotifications: true } }) }, alice);
   const call = { agentId: id, message: 'begin', mode: 'start' };
-  const { body: begun } = await ask(hub, '/api/calls', { owner: 'bob', body: call });
-  const { taskHandle } = begun.task;
+  const { body: started } = await ask(hub, '/api/calls', { owner: 'bob', body: call });
+  const { taskHandle } = started.task;
   expect(push.url).toBe(`https://hub.example/api/push/${taskHandle}`);
 
   const artifacts = [{ artifactId: 'a', parts: [{ text: 'at last' }] }];

@@ -86,7 +86,7 @@ test.each(eras)('%s: streamed text becomes progress, and an abort cancels the ca
   const { call } = await connect({ agent3, era });
   const updates: unknown[] = [];
   const abort = new AbortController();
-  const begun = call(
+  const started = call(
     'agent3_call',
     { agentId, message: 'wait' },
     {
@@ -97,7 +97,7 @@ test.each(eras)('%s: streamed text becomes progress, and an abort cancels the ca
       },
     },
   );
-  await expect(begun).rejects.toThrow();
+  await expect(started).rejects.toThrow();
   await expect.poll(() => canceled.length).toBe(1);
   expect(updates.join()).toContain('still at it');
 });

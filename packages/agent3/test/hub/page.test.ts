@@ -42,7 +42,7 @@ test('unknown paths and invalid queries give an error page with the right status
   }
 });
 
-test('third-party text is escaped wherever it is shown', async () => {
+test('third-party text is escaped on every page', async () => {
   const file = join(await temporaryFolder(), 'agent3.db');
   const { hostile } = await seed(file);
   const hub = await startHub({ agent3: await open({ file }) });

@@ -20,7 +20,7 @@ function remoteTo(url: string, token: string | undefined = tokens.issue('bob')):
   return remote;
 }
 
-test('a remote hub does everything that a local registry does', async () => {
+test('a remote hub has the same operations as a local registry', async () => {
   const { card } = await startSdkAgent();
   const { agent3, remote } = await remoteHub();
   const registration = { card, tags: ['a', 'b'], price: { perCall: 0.01, currency: 'USD' } };

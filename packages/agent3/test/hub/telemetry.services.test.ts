@@ -1,4 +1,4 @@
-// The hub of agent3 exports its spans to an OTLP receiver, and a trace goes on through it to the agent that it calls.
+// The hub of agent3 exports its spans to an OTLP receiver, and a trace continues through it to the agent that it calls.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';

@@ -121,7 +121,7 @@ export function optionProblems(set: OptionSet, options: object, path = ''): stri
   });
 }
 
-/** What is wrong with a value, and with each item of a list or object. */
+/** The problems of a value, and of each item of a list or object. */
 export function valueProblems(name: string, value: unknown, { part, ...rule }: OptionRule): string[] {
   const error = valueError(name, value, rule);
   if (error) return [error.message];

@@ -19,7 +19,7 @@ const notebook = () =>
     return { toolCalls: [call] };
   });
 
-test('remembers facts about the person who asks, apart for each server, direct messages and person', async () => {
+test('facts are remembered separately for each person, and for each server and direct messages', async () => {
   const { discord } = await startBot({ model: notebook(), memory: true });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
   const answer = (channel: ChannelRef, text: string) =>
@@ -35,7 +35,7 @@ test('remembers facts about the person who asks, apart for each server, direct m
   await answer('general', 'Nothing was found');
 });
 
-test('/memory lists and erases what the bot remembers about the person; in direct messages that of all places', async () => {
+test('/memory lists and erases the memories about the person; in direct messages, those of all places', async () => {
   const { discord } = await startBot({ model: notebook(), memory: true });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
   const memory = (channel: ChannelRef, options: Record<string, string> = {}, user = ann) =>
@@ -62,7 +62,7 @@ test('/memory lists and erases what the bot remembers about the person; in direc
   expect((await memory(ann.dm)).content).toBe('I remember nothing about you here.');
 });
 
-test('the profile decides which tools of the memory there are, and /agent turns them off', async () => {
+test('the profile decides which memory tools exist, and /agent turns them off', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model, memory: true });
   const ann = discord.user('ann');
@@ -80,7 +80,7 @@ test('the profile decides which tools of the memory there are, and /agent turns 
   expect(await offered()).toEqual(['remember', 'recall']);
 });
 
-test('without the option there is no memory, but what was remembered before can be erased', async () => {
+test('without the option nothing is remembered, and earlier memories can still be erased', async () => {
   const file = join(await temporaryFolder(), 'bot.db');
   const model = remember('likes tea');
   const first = await startBot({ model, memory: true, database: { file } });
@@ -98,7 +98,7 @@ test('without the option there is no memory, but what was remembered before can 
   );
 });
 
-test('when the bot leaves a server, what it remembered there is deleted', async () => {
+test('when the bot leaves a server, its memories of that server are deleted', async () => {
   const file = join(await temporaryFolder(), 'bot.db');
   const { discord, bot } = await startBot({ model: notebook(), memory: true, database: { file } });
   const ann = discord.user('ann');

@@ -197,7 +197,7 @@ test('limits per user and per guild are announced once', async () => {
   expect(discord.botMessages('general')[5]?.replyTo?.messageId).toBe(admin.id);
 });
 
-test('old turns are dropped whole, and summarized if the guild wants that', async () => {
+test('old turns are dropped whole, and summarized if the guild has enabled summaries', async () => {
   const model = answers(({ prompt }) =>
     JSON.stringify(prompt[0]).includes('Summarize the conversation') ? 'they spoke of numbers' : 'ok',
   );

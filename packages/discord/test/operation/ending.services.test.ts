@@ -125,10 +125,10 @@ test('SIGTERM during an answer ends the bot within ten seconds and is logged', a
   const asked = once(server, 'request');
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
   await asked;
-  const begun = Date.now();
+  const started = Date.now();
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
-  expect(Date.now() - begun).toBeLessThan(9_500);
+  expect(Date.now() - started).toBeLessThan(9_500);
   expect(output.stderr).toContain('"message":"Stopping","running":1');
   const [answer] = discord.botMessages('general');
   expect(answer?.content).toContain('I am restarting');
@@ -194,7 +194,7 @@ test('closing does not wait for a Discord that stopped answering', async () => {
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
   await model.called(1);
   isSilent = true;
-  const begun = Date.now();
+  const started = Date.now();
   await bot.close();
-  expect(Date.now() - begun).toBeLessThan(9_500);
+  expect(Date.now() - started).toBeLessThan(9_500);
 });

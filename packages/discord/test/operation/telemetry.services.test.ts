@@ -6,7 +6,7 @@ import { startDiscord } from '../counterpart/discord.ts';
 import { spawnProgram } from '../support/spawn-program.ts';
 import { temporaryFolder } from '../support/start-bot.ts';
 
-test('an answer is a trace of run and model calls, without what was said', async () => {
+test('an answer is a trace of run and model calls, without message texts', async () => {
   const collector = await receiver();
   const discord = await startDiscord({ guilds: [{}], shards: 1 });
   onTestFinished(() => discord.close());

@@ -129,7 +129,7 @@ test('questions during a database outage are answered afterwards, once and in or
   expect(replies.map(({ replyTo }) => replyTo?.messageId)).toEqual(asked.map(({ id }) => id));
 });
 
-test('users are told if their question cannot be saved because the database stays unavailable or the bot closes', async () => {
+test('users get a notice if their question cannot be saved because the database stays unavailable or the bot closes', async () => {
   const door = await withDoor(await postgres.createDatabase());
   const { logger, waiting } = waitingLog();
   const { discord, bot } = await startBot({ database: { url: door.url }, catchUpMs: 1_000, logger });

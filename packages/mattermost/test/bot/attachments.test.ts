@@ -41,7 +41,7 @@ test('PDF, text, audio and images reach the model with the question', async () =
   ]);
 });
 
-test('what the model does not take is left out, and the model reads that', async () => {
+test('attachments that the model does not support are left out, and the model is told so', async () => {
   const providers = await FakeProviders.start();
   onTestFinished(() => providers.close());
   providers.script('Read.');
@@ -93,7 +93,7 @@ test('the limit is for all attachments of a question together', async () => {
   expect(lastContent(model)).toHaveLength(2);
 });
 
-test('a file that Mattermost does not give out is left out, and the question is answered', async () => {
+test('a file that Mattermost does not return is left out, and the question is answered', async () => {
   const model = new ScriptedModel(['I cannot.']);
   const { fake, texts } = await world({ model, profile: 'none', config: { maxRetries: 0 } });
   fake.fail({ path: /files\/\w+$/, status: 500, times: 5 });
@@ -102,7 +102,7 @@ test('a file that Mattermost does not give out is left out, and the question is 
   expect(asked(model)).toContain('report.pdf\\" is left out: it could not be read');
 });
 
-test('tools know who asked, and each user has memories of their own', async () => {
+test('tools know the user who asked, and each user has separate memories', async () => {
   const chats = await openConversations(':memory:');
   onTestFinished(() => chats.close());
   const callers: unknown[] = [];

@@ -28,7 +28,7 @@ async function withMemories() {
   return { memory, model, alice, bob, tea, cats, secret, say, direct };
 }
 
-test('a person reads, searches and erases her own memories, without the model and under any profile', async () => {
+test('a person reads, searches and erases their memories, without the model and under any profile', async () => {
   const { memory, model, alice, bob, tea, cats, secret, direct } = await withMemories();
   const listed = await direct('alice', '!memory');
   expect(listed).toContain(`\`${tea}\` (${new Date().toISOString().slice(0, 10)}): Alice likes tea.`);

@@ -7,7 +7,7 @@ import { defaultSeed } from '../fake/world/seed.ts';
 import { fakeForTest, folderForTest, runForTest } from '../resources.ts';
 import { until } from '../until.ts';
 
-test('an answer is a trace of run, model calls and tool calls, without what was said', async () => {
+test('an answer is a trace of run, model calls and tool calls, without message texts', async () => {
   const collector = await receiver();
   const fake = await fakeForTest({ seed: { conversations: [...defaultSeed.conversations, ['alice', 'helper']] } });
   const cwd = await folderForTest();

@@ -218,7 +218,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
     await until(() => watcher.updates).toEqual([uri, uri]);
   });
 
-  test('only members can watch a public channel; others are told to join it', async () => {
+  test('only members can watch a public channel; others get the advice to join it', async () => {
     const place = await world();
     const { fake, logLines } = place;
     const watcher = await connectTo(place, era);

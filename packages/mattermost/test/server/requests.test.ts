@@ -167,19 +167,22 @@ test('a response may take longer than the keep-alive time', async () => {
 test.each([
   ['a 503', { status: 503 }, 'Server error'],
   ['a reset', { reset: 'before' }, 'could not be reached'],
-] as const)('creating a channel is not retried after %s, and the agent is told to check', async (_, fault, text) => {
-  const connection = await connectForTest();
-  connection.fake.fail({ method: 'POST', path: /channels$/, afterHandling: true, ...fault });
-  const answer = await connection.call('create_channel', {
-    team_id: connection.fake.team('main').id,
-    name: 'only-one',
-    display_name: 'Only one',
-  });
-  expect(answer.isError).toBe(true);
-  expect(answer.text).toContain(text);
-  expect(answer.text).toContain('check before you repeat it');
-  expect(requestsTo(connection, /channels$/, 'POST')).toHaveLength(1);
-});
+] as const)(
+  'creating a channel is not retried after %s, and the agent gets the advice to check',
+  async (_, fault, text) => {
+    const connection = await connectForTest();
+    connection.fake.fail({ method: 'POST', path: /channels$/, afterHandling: true, ...fault });
+    const answer = await connection.call('create_channel', {
+      team_id: connection.fake.team('main').id,
+      name: 'only-one',
+      display_name: 'Only one',
+    });
+    expect(answer.isError).toBe(true);
+    expect(answer.text).toContain(text);
+    expect(answer.text).toContain('check before you repeat it');
+    expect(requestsTo(connection, /channels$/, 'POST')).toHaveLength(1);
+  },
+);
 
 test('a rate-limited change is retried, because it was not made', async () => {
   const connection = await connectForTest();

@@ -74,7 +74,8 @@ async function addRating(db: Transaction<RegistrySchema>, entry: Rating): Promis
       rating_weight: sql`${ref('rating_weight')} + cast(${weight} as double precision)`,
     }),
   });
-  if (!rated) throw new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanExcerpt(agentId, 100)}" anymore`);
+  if (!rated)
+    throw new Agent3Error('AGENT_UNKNOWN', `The agent "${cleanExcerpt(agentId, 100)}" is no longer registered`);
   const reputation = reputationOf(rated);
   return {
     success: true,

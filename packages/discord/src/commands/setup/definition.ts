@@ -57,7 +57,7 @@ export const definition = new SlashCommandBuilder()
   .addSubcommand((sub) =>
     sub
       .setName('budget')
-      .setDescription('Dollars per day; an omitted value stays, no value at all removes the limits')
+      .setDescription('Dollars per day; an omitted value stays, and without values the limits are removed')
       .addNumberOption((option) => option.setName('server').setDescription('For the whole server').setMinValue(0))
       .addNumberOption((option) => option.setName('person').setDescription('For each member').setMinValue(0)),
   )
