@@ -1,4 +1,4 @@
-// One agent for many users: tools, hooks and MCP servers know for whom a run is, and users see only what is theirs.
+// One agent for many users: tools, hooks and MCP servers know the user of a run, and each user sees only their own data.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

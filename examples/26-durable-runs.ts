@@ -1,4 +1,4 @@
-// A run that waits for an approval while no process runs, and goes on in the next one, under newer code.
+// A run that waits for an approval while no process runs, and continues in the next one, with newer code.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// A Hono server whose agent a page uses with `useChat`. The chat of the AI SDK takes the place of the page: it asks, approves a call,
-// and loses its connection on the way. docs/web-pages.md has the page itself.
+// An agent behind `useChat`, on a Hono server. The class `Chat` of the AI SDK stands in for the page: it asks, and approves a call.
+// docs/web-pages.md has the page itself.
 import assert from 'node:assert/strict';
 import { Chat } from '@ai-sdk/react';
 import { serve } from '@hono/node-server';

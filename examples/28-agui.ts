@@ -1,4 +1,4 @@
-// A Hono server whose agent clients of AG-UI use. `HttpAgent` takes the place of the page: it asks, approves a call, and comes back.
+// An agent for clients of AG-UI, on a Hono server. `HttpAgent` stands in for the page: it asks, is loaded again, and approves a call.
 import assert from 'node:assert/strict';
 import { HttpAgent, type RunAgentInput, runHttpRequest, transformHttpEventStream } from '@ag-ui/client';
 import { serve } from '@hono/node-server';

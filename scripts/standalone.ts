@@ -76,7 +76,7 @@ function standaloneManifest(manifest: Manifest, bundled: readonly Workspace[]): 
     Object.assign(peerDependenciesMeta, part.peerDependenciesMeta);
   }
   if (dependencies[LIBRARY] !== undefined) {
-    // optional, so that npm does not look for it in the registry, where the name may belong to a stranger
+    // optional, so that npm does not look for it in the registry, where the name may belong to another owner
     peerDependencies[LIBRARY] = dependencies[LIBRARY];
     peerDependenciesMeta[LIBRARY] = { optional: true };
     delete dependencies[LIBRARY];

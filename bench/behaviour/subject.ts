@@ -24,7 +24,7 @@ export interface Subject {
   open(options: SubjectOptions): Promise<Session>;
   /** The steps that search for a tool and call it. Undefined if the framework has no search that works with every model. */
   search?(query: string, tool: string): WantedCall[][];
-  /** The call of code that calls the tool, and goes on if that fails. Undefined if the framework has no such code, or was not tried. */
+  /** The call of code that calls the tool, and continues if that fails. Undefined if the framework has no such code, or was not tried. */
   inCode?(tool: string): WantedCall;
 }
 

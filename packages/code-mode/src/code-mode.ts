@@ -116,9 +116,9 @@ class CodeMode implements ToolSource {
     const { maxMemoryBytes, maxOutputBytes } = this.#options;
     const files = new ScriptFiles(maxMemoryBytes);
     const output = new ScriptOutput(maxOutputBytes);
-    let asked = 0;
+    let openQuestions = 0;
     const asking = (isAsked: boolean) => {
-      asked += isAsked ? 1 : -1;
+      openQuestions += isAsked ? 1 : -1;
     };
     const script: Script = {
       code,
@@ -131,7 +131,7 @@ class CodeMode implements ToolSource {
         return jsonOf(name, resultValue(result, files), maxMemoryBytes / RESULT_PART);
       },
       log: (line) => output.log(line),
-      isPaused: () => asked > 0,
+      isPaused: () => openQuestions > 0,
     };
     const end: ScriptEnd = await this.#sandbox.run(script);
     output.noteUnrepeated(tools.unrepeated);

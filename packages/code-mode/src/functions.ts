@@ -21,7 +21,7 @@ const TAKEN = new Set(
 );
 
 export class FunctionNames {
-  /** The names of tools, by namespace and by what their server calls them. */
+  /** The names of tools, by namespace and by their name at the server. */
   readonly #groups: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly #names: readonly string[];
 
@@ -30,8 +30,8 @@ export class FunctionNames {
     const byNamespace = Map.groupBy(tools, namespaceOf);
     byNamespace.delete(undefined);
     const groups = [...byNamespace].flatMap(([namespace = '', members]) => {
-      const isOfOne = new Set(members.map(({ group }) => group?.name)).size === 1;
-      return isOfOne ? [[namespace, byOwnName(members)] as const] : [];
+      const isSingleServer = new Set(members.map(({ group }) => group?.name)).size === 1;
+      return isSingleServer ? [[namespace, byOwnName(members)] as const] : [];
     });
     this.#groups = new Map(groups);
   }

@@ -1,13 +1,13 @@
 // The options of code mode.
 import { OptionSet, positiveInteger, positiveNumber } from '@pocket-agent/kit';
 
-/** What one script may use up. A script that exceeds a bound is ended with an error for the model. */
+/** The limits of one script. A script that exceeds one ends with an error for the model. */
 export interface CodeModeOptions {
   /** Memory of the script. Default 64 MB. */
   maxMemoryBytes?: number;
-  /** Time of the processor; waiting does not count. Default 10,000. */
+  /** CPU time; waiting does not count. Default 10,000. */
   maxCpuMs?: number;
-  /** Time on the clock, without the time in which a person is asked about a call. Default ten minutes. */
+  /** Elapsed time, without the time in which a person is asked about a call. Default ten minutes. */
   timeoutMs?: number;
   /** The limit for the returned value as JSON and the console together. Default 65,536. */
   maxOutputBytes?: number;

@@ -1,4 +1,4 @@
-// What the thread of a script and its owner say to each other. Values are JSON text.
+// The messages between the thread of a script and its owner. Values are JSON text.
 import type { ScriptFunctions, ScriptLimits } from './sandbox.ts';
 
 export interface ThreadData {

@@ -6,14 +6,14 @@ import { installCommand } from 'pocket-agent/internal';
 import type { Settled, ThreadData, ThreadMessage } from './quickjs-messages.ts';
 import type { Sandbox, Script, ScriptEnd } from './sandbox.ts';
 
-/** The types of it are those of browsers. */
+/** TypeScript has its types only for browsers. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 
-/** How often a script that is running is looked at. */
+/** How often the time of a running script is checked. */
 const WATCH_MS = 100;
 /** The id of a thread that has ended. */
 const ENDED = -1;
-/** Room for the few texts that are on their way between the thread and its owner. */
+/** Memory for the few texts in transit between the thread and its owner. */
 const THREAD_HEAP_MB = 256;
 
 /** Throws if the package is not installed. */
@@ -69,7 +69,7 @@ function startThread(workerData: ThreadData): Worker {
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   return new Worker(new URL(`./quickjs-program${extension}`, import.meta.url), {
     workerData,
-    env: {}, // nothing of the program's, least of all its keys
+    env: {}, // no variables of the program: they may be keys
     stdin: false,
     stdout: true,
     stderr: true,
@@ -103,7 +103,7 @@ async function makeCall(script: Script, { id, name, args }: CallMessage): Promis
   }
 }
 
-/** Fails a script that works or takes too long. */
+/** Fails a script that uses too much CPU time or takes too long. */
 function watchTime(thread: Worker, { limits, isPaused }: Script, fail: (error: string) => void): void {
   const used = cpuClock(thread);
   let elapsedMs = 0;

@@ -1,4 +1,4 @@
-// What a sandbox has to do: run one script, within bounds, with functions as its only way out.
+// The interface of sandboxes: they run one script within limits, and its only access to the outside is functions.
 
 /** Names that a script uses, by namespace, and the names of the tools behind them. */
 export type ScriptFunctions = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -6,7 +6,7 @@ export type ScriptFunctions = Readonly<Record<string, Readonly<Record<string, st
 export interface ScriptLimits {
   memoryBytes: number;
   cpuMs: number;
-  /** Time on the clock. */
+  /** Elapsed time. */
   timeoutMs: number;
   calls: number;
   /** The limit for the returned value and the console together. */

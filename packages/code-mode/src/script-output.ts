@@ -18,7 +18,7 @@ export class ScriptOutput {
     this.#maxBytes = maxBytes;
   }
 
-  /** Lines beyond the bound are counted. */
+  /** Lines beyond the limit are only counted. */
   log(line: string): void {
     const bytes = Buffer.byteLength(line) + 1;
     if (this.#dropped > 0 || this.#bytes + bytes > this.#maxBytes) this.#dropped++;
@@ -36,7 +36,7 @@ export class ScriptOutput {
       return `${name}(${text.length > MAX_ARGUMENTS ? `${text.slice(0, MAX_ARGUMENTS)}…` : text})`;
     });
     const more = calls.length > shown.length ? `, and ${calls.length - shown.length} more` : '';
-    this.#unrepeated = `The process ended while this code ran, and the code ran again, but differently. Calls of the first time that it did not make again, and that may have taken effect: ${shown.join(', ')}${more}.`;
+    this.#unrepeated = `The process ended while this code ran, and the code ran again, but differently. These calls of the first time were not repeated, and may have taken effect: ${shown.join(', ')}${more}.`;
   }
 
   /** The result of a script. `json`: what it returned. */

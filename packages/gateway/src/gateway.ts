@@ -1,7 +1,7 @@
 // A gateway: many MCP servers and other tools behind one MCP endpoint, for callers with different rights.
 import { randomUUID } from 'node:crypto';
 import type { AuthInfo, Server, ServerContext } from '@modelcontextprotocol/server';
-import { type HttpServer, type McpHttpOptions, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
+import { announceChange, type HttpServer, type McpHttpOptions, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
 import {
   configError,
   errorText,
@@ -37,7 +37,7 @@ export interface GatewayListenOptions
   metricsToken?: string;
 }
 
-/** How a gateway serves stdin and stdout, for the one caller who started it. */
+/** How a gateway serves stdin and stdout, for the client that started it. */
 export interface GatewayStdioOptions {
   /** A profile, or the name of one. Default: everything is allowed. */
   profile?: string | Profile;
@@ -50,11 +50,6 @@ const APPROVAL_TIMEOUT_MS = 300_000;
 const MAX_ROUTE_BYTES = 65_536;
 /** Resources that one stream of a client watches. */
 const MAX_WATCHED = 1_000;
-const announcements = {
-  tools: 'sendToolListChanged',
-  prompts: 'sendPromptListChanged',
-  resources: 'sendResourceListChanged',
-} as const;
 
 export class Gateway {
   readonly name: string;
@@ -165,7 +160,7 @@ export class Gateway {
   }
 
   /**
-   * Uses other servers, profiles and access rules from now on. Calls in progress go on; servers that have not changed keep
+   * Uses other servers, profiles and access rules from now on. Calls in progress continue; servers that have not changed keep
    * their connections. Throws for options that are wrong, and changes nothing.
    */
   update(options: Pick<GatewayOptions, 'mcpServers' | 'sources' | 'names' | 'profiles' | 'access' | 'prices'>): void {
@@ -245,7 +240,7 @@ export class Gateway {
   #tellClients(caller: string, list: ServerList): void {
     for (const server of this.#listening) server.listChanged(list, caller);
     if (caller !== LOCAL) return;
-    for (const server of this.#connected) server[announcements[list]]().catch(this.#logError);
+    for (const server of this.#connected) announceChange(server, list).catch(this.#logError);
   }
 
   readonly #logError = (error: unknown): void => this.#logger.debug(`${this.name}: ${errorText(error)}`);

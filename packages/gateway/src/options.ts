@@ -34,7 +34,7 @@ export interface GatewayOptions {
   access?: Omit<AccessOptions, 'profile' | 'filter' | 'independent'>;
   /** Who is asked for approvals, if a client cannot ask its user. Default: such calls are denied. */
   approvals?: GatewayApprovals;
-  /** US dollars for a call of a tool, by name; `*` matches any characters, and the first that fits counts. For `usdPerDay`. */
+  /** US dollars for a call of a tool, by name; `*` matches any characters, and the first match counts. For `usdPerDay`. */
   prices?: Readonly<Record<string, number>>;
   /** prefixed: `server__tool`. plain: tools keep their names, with one server only. Default prefixed. */
   names?: 'prefixed' | 'plain';

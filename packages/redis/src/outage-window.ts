@@ -67,7 +67,7 @@ export class OutageWindow {
     this.#assumed.add(slot, { requests: peers, tokens: peers * tokens });
   }
 
-  /** Takes back `assume`. */
+  /** Undoes `assume`. */
   unassume(slot: number, { tokens, peers }: AssumedRequest): void {
     this.#assumed.add(slot, { requests: -peers, tokens: -peers * tokens });
   }

@@ -34,7 +34,7 @@ interface RedisSettings {
   member: string;
 }
 
-/** Every method tells the peers that this process is there, and rejects when Redis does not answer. */
+/** Every method shows this process to its peers, and rejects when Redis does not answer. */
 export class RedisConnection {
   /** Changes with every start of Redis, which may have lost its data. */
   readonly runId: string;

@@ -56,9 +56,9 @@ export class RedisRateStore implements RateStore {
   #runId: string | undefined;
   #retryMs = MIN_RETRY_MS;
   #timer: NodeJS.Timeout | undefined;
-  /** No request passes before: Redis has just started, and its former users may not have reported yet. */
+  /** No request passes before this time: Redis has just started, and its former users may not have reported yet. */
   #settledAt = 0;
-  /** From then on the shared count is complete. */
+  /** From this time on the shared count is complete. */
   #trustedAt = 0;
   #isClosed = false;
 
@@ -306,7 +306,7 @@ export class RedisRateStore implements RateStore {
     return shared;
   }
 
-  /** Undefined when Redis did not answer; the connection is given up then. */
+  /** Undefined when Redis did not answer; the connection is then closed. */
   async #ask<Value>(connection: RedisConnection, answer: Promise<Value>): Promise<Value | undefined> {
     try {
       return await answer;

@@ -1,4 +1,4 @@
-// npm run runs:demo: a process is killed in the middle of a run, and the next one goes on. Needs no API key.
+// npm run runs:demo: a process is killed in the middle of a run, and the next one continues it. Needs no API key.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { showHelp } from '../../../scripts/show-help.ts';
 import { openRuns } from '../src/index.ts';
 
 showHelp(
-  'npm run runs:demo   a process is killed in the middle of a run, and the next one goes on; needs no API key\n',
+  'npm run runs:demo   a process is killed in the middle of a run, and the next one continues it; needs no API key\n',
 );
 const worker = fileURLToPath(new URL('worker.ts', import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), 'runs-demo-'));
@@ -33,7 +33,7 @@ try {
   await work(true);
   print(`   paid: ${await paid()}; the run is ${(await runs.get('invoices'))?.status}`);
   print(
-    '2. The next worker goes on. It is told that the outcome of invoice 2 is unknown, looks, and does not pay it twice.',
+    '2. The next worker continues. It reads that the outcome of invoice 2 is unknown, checks, and does not pay it twice.',
   );
   print('   Invoice 3 is large and needs an approval, so the worker ends while the run waits.');
   await work(false);

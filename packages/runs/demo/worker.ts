@@ -1,4 +1,4 @@
-// The worker of the demo: goes on with the run until it is over, or waits for a person.
+// The worker of the demo: advances the run until it is over, or waits for a person.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';

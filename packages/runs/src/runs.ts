@@ -36,8 +36,8 @@ export interface EventsOptions {
   after?: number;
   signal?: AbortSignal;
   /**
-   * Called with what happens between two events while this process advances the run, such as deltas of text: first what
-   * there is of the step in progress. None of it is saved.
+   * Called for events between those of the journal while this process advances the run, such as deltas of text: first for
+   * those of the step in progress. They are not saved.
    */
   onEvent?: EventListener;
 }
@@ -53,7 +53,7 @@ const DEFAULT_GRACE_MS = 5_000;
 const IS_OVER = ['finished', 'failed', 'cancelled'] as const;
 const IS_OPEN = ['queued', 'running', 'waiting'] as const;
 
-/** Opens the runs in a SQLite file or in PostgreSQL. With `agents`, this process also advances them, those of a process that ended first. */
+/** Opens the runs in a SQLite file or in PostgreSQL. With `agents`, this process also advances them, beginning with those of a process that ended. */
 export async function openRuns(options: RunsOptions): Promise<Runs> {
   const {
     url,
@@ -118,7 +118,7 @@ export class Runs {
     this.#store = parts.store;
   }
 
-  /** Starts a run. With the id of a run that exists, it is that run. */
+  /** Starts a run. If a run with this id exists, returns that run. */
   async start(agent: string, input: string | UserInput, options: StartOptions = {}): Promise<{ id: string }> {
     const {
       id = randomUUID(),
@@ -140,7 +140,7 @@ export class Runs {
       conversation,
       about: about ? JSON.stringify(about) : null,
       undelivered: deliver ? 1 : null,
-      // what earlier runs had compacted is not of these messages
+      // the compacted state of earlier runs does not belong to these messages
       compacted: messages ? 'null' : null,
     };
     await inTransaction(this.#store, (db) => insertRun(this.#store, db, { row, messages }));
@@ -160,7 +160,7 @@ export class Runs {
     return listRuns(this.#store.db, options);
   }
 
-  /** The events of a run, until its last one: those that exist, and then those that come. */
+  /** The events of a run until its last one: first the existing ones, then new ones. */
   async *events(
     id: string,
     { after = 0, signal = neverAborted(), onEvent }: EventsOptions = {},
@@ -188,7 +188,7 @@ export class Runs {
     return this.#parts.questions.list(options);
   }
 
-  /** The run goes on with this answer, here or in the process that has its agent. `by` goes into the journal. */
+  /** The run continues with this answer, here or in a process with its agent. The journal records `by`. */
   async answer(question: string, answer: QuestionAnswer, { by }: { by?: string } = {}): Promise<void> {
     await this.#parts.questions.answer(question, answer, by);
     this.#parts.changes.notify();
@@ -205,7 +205,7 @@ export class Runs {
     throw new RunError('RUN_FAILED', `The run "${id}" failed (${code}): ${message}`, { cause: { code, message } });
   }
 
-  /** False if the run is over. A call that is being made is aborted. */
+  /** False if the run is over. Calls in progress are aborted. */
   async cancel(id: string): Promise<boolean> {
     const { engine, changes } = this.#parts;
     const isCancelled = await inTransaction(this.#store, async (db) => {
@@ -233,7 +233,7 @@ export class Runs {
     if (numUpdatedRows !== 1n) throw unknownRun(id);
   }
 
-  /** Starts a run at each time of a schedule, once however many processes there are. Replaces the schedule of this name. */
+  /** Starts a run at each time of a schedule, once for all processes together. Replaces the schedule of this name. */
   async schedule(name: string, options: ScheduleOptions): Promise<void> {
     checkSchedule(name, options);
     this.#checkAgent(options.agent);
@@ -276,7 +276,7 @@ export class Runs {
     return Number(numDeletedRows);
   }
 
-  /** Runs of this process stop at the end of a step, and go on in the next process. */
+  /** Runs of this process stop at the end of a step, and continue in the next process. */
   async close({ graceMs = DEFAULT_GRACE_MS }: CloseOptions = {}): Promise<void> {
     const { engine, agents } = this.#parts;
     await engine.close(graceMs);
@@ -296,7 +296,7 @@ export class Runs {
       throw configError(`There is no agent "${agent}". ${describeAvailable(agent, [...agents.keys()])}`);
   }
 
-  /** Undefined if there is nothing new, and the run goes on. */
+  /** Undefined if there are no new events and the run is not over. */
   async #read(id: string, after: number): Promise<RunEvent[] | undefined> {
     const run = await this.#status(id);
     const rows = await this.#store.db

@@ -74,7 +74,7 @@ test('a script that does something else the second time tells the model what it 
   expect(await second.result('r')).toBe('Done');
   expect(made).toEqual([{ n: 7 }]);
   const text = JSON.stringify(await eventsOf(second, 'r')).replaceAll('\\', '');
-  expect(text).toContain('that may have taken effect: act({"n":8})');
+  expect(text).toContain('and may have taken effect: act({"n":8})');
   await second.close();
 });
 

@@ -49,7 +49,7 @@ const CHARACTERS_PER_JOB = 1_000;
 const queues = new Map<unknown, Queue>();
 const processes = new Set<SchemaProcess>();
 
-/** Checks a value against a schema of someone else, in another process. Rejects only when the signal is aborted. */
+/** Checks a value against a schema from outside, in another process. Rejects only when the signal is aborted. */
 export async function checkForeign({ origin, signal, ...check }: ForeignCheck): Promise<Verdict> {
   signal?.throwIfAborted();
   const task = taskFor(check);

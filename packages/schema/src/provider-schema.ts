@@ -5,11 +5,11 @@ import { atReference, isSchema, type Schema } from './references.ts';
 
 export interface RepairedSchema {
   schema: Schema;
-  /** Names of arguments that were changed, and what the tool calls them. */
+  /** Changed names of arguments, with the tool's own names. */
   ownNames?: ReadonlyMap<string, string>;
 }
 
-/** Larger schemas are replaced: they are foreign, and are read on the main thread. */
+/** Larger schemas are replaced: they come from outside, and are read on the main thread. */
 const MAX_VALUES = 50_000;
 /** The rest of a schema with more nodes is ignored. */
 const MAX_NODES = 5_000;

@@ -1,5 +1,5 @@
-// One child process that checks values against schemas: a schema that uses up its memory or never ends takes down
-// nothing else. (A worker thread that runs out of memory can abort the whole program.)
+// One child process that checks values against schemas: a schema that uses up the memory or never ends stops only this
+// process. (A worker thread that runs out of memory can abort the whole program.)
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChildProcess } from 'node:child_process';
 import { compileCacheEnv } from '@pocket-agent/kit';
@@ -89,7 +89,7 @@ function startChecker(): ChildProcess {
   }
   return fork(program, {
     execArgv: [`--max-old-space-size=${MEMORY_MB}`],
-    env: compileCacheEnv(), // nothing else of the program's, least of all its keys
+    env: compileCacheEnv(), // no other variables of the program: they may be keys
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
 }

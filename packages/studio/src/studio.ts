@@ -36,7 +36,7 @@ export interface StudioOptions {
   conversations?: Conversations;
   /** Runs of other processes, such as workers, from `openRuns()` of `@pocket-agent/runs`: to see them and answer their questions. */
   runs?: Runs;
-  /** Routers by the name that the page shows, to see their deployments: calls, cooldowns, and who waits. */
+  /** Routers by the name that the page shows, to see their deployments: calls, cooldowns, waiting calls. */
   routers?: Readonly<Record<string, Router>>;
   /** Gateways that run elsewhere: to see their calls and answer their questions. */
   gateways?: readonly AttachedGateway[];
@@ -46,7 +46,7 @@ export interface StudioOptions {
   host?: string;
   /** Default 0: any free port, see `url`. */
   port?: number;
-  /** What the page must know. Default: a new random one. */
+  /** The token that requests of the page must send. Default: a new random one. */
   token?: string;
 }
 

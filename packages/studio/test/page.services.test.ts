@@ -49,7 +49,7 @@ test('a person edits the arguments in the inbox before they allow a call', async
   await page.getByRole('textbox', { name: 'Arguments' }).fill('{ "id": 17, "eur": 4 }');
   expect(await page.getByRole('list', { name: 'Changed arguments' }).innerText()).toBe('eur 40 4');
   await page.getByRole('button', { name: 'Allow with these arguments' }).click();
-  await page.getByText('Nothing waits for you.').waitFor();
+  await page.getByText('No approvals are waiting.').waitFor();
   await expect.poll(() => refunds).toEqual([{ id: 17, eur: 4 }]);
   expect(complaints).toEqual([]);
 });

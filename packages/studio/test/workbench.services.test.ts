@@ -19,7 +19,7 @@ test('an image is added, sent, and shown in the message', async () => {
   await page.getByRole('button', { name: 'Remove other.png' }).click();
   await say(page, 'What is this?');
   await page.getByRole('article', { name: 'Answer' }).getByText('2 parts').waitFor();
-  await page.getByRole('article', { name: 'Message of yours' }).getByRole('img', { name: 'dot.png' }).waitFor();
+  await page.getByRole('article', { name: 'Your message' }).getByRole('img', { name: 'dot.png' }).waitFor();
   expect(await page.getByRole('button', { name: 'Remove dot.png' }).count()).toBe(0);
   expect(complaints).toEqual([]);
 });
@@ -110,7 +110,7 @@ test('the runs of workers are seen, and their questions answered', async () => {
   await page.getByRole('link', { name: /Approvals.*1/ }).click();
   await page.getByRole('link', { name: 'Durable run order-17' }).waitFor();
   await page.getByRole('button', { name: 'Allow' }).click();
-  await page.getByText('Nothing waits for you.').waitFor();
+  await page.getByText('No approvals are waiting.').waitFor();
   expect(await runs.result('order-17')).toBe('Order 17 is refunded.');
   expect(refunds).toHaveLength(1);
   await page.getByRole('link', { name: 'Durable' }).click();

@@ -7,7 +7,7 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import { serveStdio } from '@pocket-agent/http/mcp';
+import { ownMeta, serveStdio } from '@pocket-agent/http/mcp';
 import {
   errorText,
   inServedCallSpan,
@@ -186,10 +186,4 @@ export class FolderService {
   #logError(error: unknown): void {
     this.#tools.logger.debug(`${this.#tools.name} as a server: ${errorText(error)}`);
   }
-}
-
-/** The meta without entries of this connection, because it may be passed on to another server. */
-function ownMeta(meta: Record<string, unknown> = {}): Record<string, unknown> {
-  const isOfConnection = (key: string) => key === 'progressToken' || key.startsWith('io.modelcontextprotocol/');
-  return Object.fromEntries(Object.entries(meta).filter(([key]) => !isOfConnection(key)));
 }

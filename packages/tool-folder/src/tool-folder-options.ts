@@ -18,7 +18,7 @@ export interface ToolFolderOptions {
   defaultCapability?: Capability;
   /** The variables that `env` of a manifest can name. Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>>;
-  /** How models get to know the tools, for all or by name. Default `auto`. */
+  /** How tools are offered to models, for all or by name. Default `auto`. */
   exposure?: ExposureOption;
   logger?: Logger;
   /** Time limit of a call; progress restarts it. Default 60,000. */

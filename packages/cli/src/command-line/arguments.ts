@@ -1,6 +1,6 @@
 // Parses the arguments of a command with Node's own parser.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { errorText, explainArguments, PocketError } from '@pocket-agent/kit';
+import { didYouMean, errorText, explainArguments, PocketError } from '@pocket-agent/kit';
 import { otherSpelling } from './other-spellings.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -31,4 +31,13 @@ export function wholeNumber(name: string, value: string | undefined): number | u
   const number = positiveNumber(name, value);
   if (number === undefined || Number.isInteger(number)) return number;
   throw new PocketError('CONFIG_INVALID', `--${name} must be a whole number, not "${value}".`);
+}
+
+/** The action of a command such as `runs list`. Throws CONFIG_INVALID for an unknown one. */
+export function actionNamed<Action>(command: string, name: string, actions: Readonly<Record<string, Action>>): Action {
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (action !== undefined) return action;
+  const known = Object.keys(actions);
+  const text = `There is no command "${command} ${name}".${didYouMean(name, known)} Available: ${known.join(', ')}.`;
+  throw new PocketError('CONFIG_INVALID', text);
 }

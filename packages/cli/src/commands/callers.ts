@@ -1,10 +1,10 @@
 // The command `pocket-agent callers`: shows and erases what served agents saved about their callers.
 import { existsSync } from 'node:fs';
-import { didYouMean, PocketError, printable } from '@pocket-agent/kit';
+import { PocketError, printable } from '@pocket-agent/kit';
 import type { Conversations, ExportedConversation } from '@pocket-agent/store';
 import { callerOfToken, type Message } from 'pocket-agent';
 import { memoryLines, messageLines } from '../chat/session-lines.ts';
-import { readArguments } from '../command-line/arguments.ts';
+import { actionNamed, readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 import { isUrl, openServedConversations } from '../files/served-conversations.ts';
 import { columns } from '../terminal/text-width.ts';
@@ -34,12 +34,7 @@ export async function command(args: readonly string[]): Promise<number> {
     token: { type: 'string' },
   });
   const [name = 'list', ...given] = positionals;
-  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (!action) {
-    const known = Object.keys(actions);
-    const text = `There is no command "callers ${name}".${didYouMean(name, known)} Available: ${known.join(', ')}.`;
-    throw new PocketError('CONFIG_INVALID', text);
-  }
+  const action = actionNamed('callers', name, actions);
   const names = values.token === undefined ? given : [callerOfToken(values.token), ...given];
   if (names.length < action.least || names.length > action.most) {
     const usage = `Usage: ${program} callers ${name}${action.takes} --conversations DATABASE`;

@@ -1,9 +1,9 @@
 // The command `pocket-agent runs`: lists runs and their questions, shows a run, answers a question, cancels a run.
 import { existsSync } from 'node:fs';
-import { didYouMean, errorText, isRecord, PocketError, printable, printableText } from '@pocket-agent/kit';
+import { errorText, isRecord, PocketError, printable, printableText } from '@pocket-agent/kit';
 import type { Question, QuestionAnswer, RunEvent, RunInfo, RunStatus, Runs } from '@pocket-agent/runs';
 import { messageLines } from '../chat/session-lines.ts';
-import { readArguments } from '../command-line/arguments.ts';
+import { actionNamed, readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 import { runsUrl } from '../files/runs-url.ts';
 import { columns } from '../terminal/text-width.ts';
@@ -37,12 +37,7 @@ export async function command(args: readonly string[]): Promise<number> {
     json: { type: 'boolean', default: false },
   });
   const [name = 'list', ...names] = positionals;
-  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (!action) {
-    const known = Object.keys(actions);
-    const text = `There is no command "runs ${name}".${didYouMean(name, known)} Available: ${known.join(', ')}.`;
-    throw new PocketError('CONFIG_INVALID', text);
-  }
+  const action = actionNamed('runs', name, actions);
   if (names.length !== action.count)
     throw new PocketError('CONFIG_INVALID', `Usage: ${program} runs ${name}${action.takes} --runs DATABASE`);
   const { openRuns } = await import('@pocket-agent/runs');

@@ -1,8 +1,8 @@
 // The command `pocket-agent sessions`: lists, shows, renames, deletes and exports saved conversations.
-import { didYouMean, PocketError } from '@pocket-agent/kit';
+import { PocketError } from '@pocket-agent/kit';
 import { toOpenAiMessages } from 'pocket-agent';
 import { messageLines, sessionLines } from '../chat/session-lines.ts';
-import { readArguments } from '../command-line/arguments.ts';
+import { actionNamed, readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
 import { Sessions } from '../files/sessions.ts';
 
@@ -29,12 +29,7 @@ const actions: Readonly<Record<string, Action>> = {
 export async function command(args: readonly string[]): Promise<number> {
   const { values, positionals, tokens } = readArguments(args, options);
   const [name = 'list', ...names] = positionals;
-  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (!action) {
-    const known = Object.keys(actions);
-    const text = `There is no command "sessions ${name}".${didYouMean(name, known)} Available: ${known.join(', ')}.`;
-    throw new PocketError('CONFIG_INVALID', text);
-  }
+  const action = actionNamed('sessions', name, actions);
   const isForeign = tokens.some((token) => token.kind === 'option' && !action.options.includes(token.name));
   if (isForeign || names.length < action.least || names.length > action.most)
     throw new PocketError('CONFIG_INVALID', `Usage: ${program} sessions ${name} ${action.takes}`);

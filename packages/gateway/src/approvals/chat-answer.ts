@@ -51,6 +51,6 @@ function readJson(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // the person is told
+    return undefined; // the person gets UNREADABLE
   }
 }

@@ -1,14 +1,14 @@
-// Asks people in a channel of a chat. They reply to the message; replies are looked for while a question is open. A message
-// whose process ended is that of the next call like it, with the replies that came since.
+// Asks people in a channel of a chat, who reply to the message. Replies are polled while a question is open. After the process
+// has ended, the next call like it takes over the message, with the replies since then.
 import { delay, errorText, type Logger, onAbort, PocketError } from '@pocket-agent/kit';
 import type { GivenAnswer } from '../callers/state.ts';
 import { ANSWERS, questionText, readAnswerText, UNREADABLE } from './chat-answer.ts';
 import type { ApprovalDesk, DeskQuestion } from './desk.ts';
 
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 /** After an error, such as too many requests. */
 const PAUSE_MS = 10_000;
-/** As long after its start a process looks for messages of earlier ones. */
+/** For this long after its start, a process looks for messages of earlier processes. */
 const TAKE_OVER_MS = 86_400_000;
 
 const CLOSED = 'This question is closed: it was answered elsewhere or not in time, or the caller has gone.';
@@ -63,11 +63,11 @@ export class ChatDesk implements ApprovalDesk {
   readonly #waiting = new Map<string, Waiting>();
   /** Replies that were read. */
   readonly #seen = new Set<string>();
-  /** Changes of messages that are under way. */
+  /** Edits of messages in progress. */
   readonly #closing = new Set<Promise<void>>();
   readonly #ended = new AbortController();
   readonly #startedAt = Date.now();
-  #isLooking = false;
+  #isPolling = false;
   #isLeaving = false;
 
   constructor(options: ChatDeskOptions) {
@@ -85,7 +85,7 @@ export class ChatDesk implements ApprovalDesk {
     const answered = Promise.withResolvers<GivenAnswer>();
     const release = onAbort(signal, () => answered.reject(signal.reason));
     this.#waiting.set(message.id, { message, answer: answered.resolve });
-    void this.#look();
+    void this.#poll();
     try {
       const given = await answered.promise;
       const outcome = `${'deny' in given.answer ? 'Denied' : 'Allowed'} by ${given.by}.`;
@@ -120,10 +120,10 @@ export class ChatDesk implements ApprovalDesk {
     return found && !this.#waiting.has(found.id) ? found : undefined;
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const { chat, pollMs = LOOK_MS, logger } = this.#options;
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    const { chat, pollMs = POLL_MS, logger } = this.#options;
     const { signal } = this.#ended;
     try {
       while (this.#waiting.size > 0 && !signal.aborted) {
@@ -134,7 +134,7 @@ export class ChatDesk implements ApprovalDesk {
         await delay(isDone === false ? Math.max(pollMs, PAUSE_MS) : pollMs, signal).catch(() => {}); // closed
       }
     } finally {
-      this.#isLooking = false;
+      this.#isPolling = false;
       this.#seen.clear();
     }
   }

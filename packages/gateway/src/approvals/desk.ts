@@ -17,7 +17,7 @@ export interface ApprovalDesk {
   readonly name: string;
   /** Resolves with the answer of a person. Rejects if no person can be asked here, and when the signal of the request aborts. */
   ask(question: DeskQuestion): Promise<GivenAnswer>;
-  /** Calls that end from now on end with the process: their questions stay open for the next one. */
+  /** The process ends: questions of calls that end from now on stay open for the next process. */
   leave(): void;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ export interface DiscordApprovals {
   channel: string;
   /** The ids of the users who may answer. Default: everybody who can write in the channel. */
   approvers?: readonly string[];
-  /** How often replies are looked for while a question is open. Default 2,000. */
+  /** How often replies are polled while a question is open, in milliseconds. Default 2,000. */
   pollMs?: number;
   /** The address of the REST API. Default https://discord.com/api/v10. */
   url?: string;
@@ -31,14 +31,14 @@ export function discordChat({ token, channel, url = 'https://discord.com/api/v10
   const api = new RestApi(url, `Bot ${token}`);
   const path = `/channels/${encodeURIComponent(channel)}/messages`;
   // mentions inside a quoted call must not notify people
-  const quietly = (content: string) => ({ content, allowed_mentions: { parse: [] } });
+  const withoutMentions = (content: string) => ({ content, allowed_mentions: { parse: [] } });
   /** The newest message that was read. */
   let read = 0n;
   return {
     name: 'Discord',
     maxLength: 2_000,
     async send(text): Promise<SentMessage> {
-      const { id, timestamp } = await api.request<Message>({ method: 'POST', path, json: quietly(text) });
+      const { id, timestamp } = await api.request<Message>({ method: 'POST', path, json: withoutMentions(text) });
       return { id, at: Date.parse(timestamp) };
     },
     async find(text, before) {
@@ -50,11 +50,11 @@ export function discordChat({ token, channel, url = 'https://discord.com/api/v10
       return found && { id: found.id, at: Date.parse(found.timestamp) };
     },
     async edit(id, text) {
-      await api.request({ method: 'PATCH', path: `${path}/${id}`, json: quietly(text) });
+      await api.request({ method: 'PATCH', path: `${path}/${id}`, json: withoutMentions(text) });
     },
     async reply(to, text) {
       const reference = { message_reference: { message_id: to, fail_if_not_exists: false } };
-      await api.request({ method: 'POST', path, json: { ...quietly(text), ...reference } });
+      await api.request({ method: 'POST', path, json: { ...withoutMentions(text), ...reference } });
     },
     async replies(open) {
       const oldest = open.map(({ id }) => BigInt(id)).reduce((one, other) => (one < other ? one : other));

@@ -12,7 +12,7 @@ export interface MattermostApprovals {
   channel: string;
   /** The user names of those who may answer. Default: everybody who can write in the channel. */
   approvers?: readonly string[];
-  /** How often replies are looked for while a question is open. Default 2,000. */
+  /** How often replies are polled while a question is open, in milliseconds. Default 2,000. */
   pollMs?: number;
 }
 

@@ -1,5 +1,5 @@
-// Questions in the state of the gateway. Approvers answer them at any of its processes; the one that asked looks for the answer.
-// A question whose process ended waits on: the next call like it takes it over, with the answer if there is one.
+// Questions in the state of the gateway. Approvers answer them at any of its processes; the process that asked polls for the
+// answer. If that process ends, the question stays open: the next call like it takes it over, with the answer if there is one.
 import { randomUUID } from 'node:crypto';
 import { errorText, type Logger, onAbort, PocketError, withoutUndefined } from '@pocket-agent/kit';
 import type { GatewayState, GivenAnswer, OpenQuestion } from '../callers/state.ts';
@@ -22,11 +22,11 @@ export class OpenQuestions implements ApprovalDesk {
   /** Questions that this process has asked. */
   readonly #waiting = new Map<string, (given: GivenAnswer) => void>();
   #timer: NodeJS.Timeout | undefined;
-  #looking = false;
+  #isPolling = false;
   /** Questions of later processes are never taken over. */
   readonly #startedAt = Date.now();
   #isLeaving = false;
-  /** Many approvers may wait for news at the same time. */
+  /** Shared by approvers that wait for changes at the same time. */
   #listed: { at: number; questions: Promise<OpenQuestion[]> } | undefined;
 
   constructor(options: QuestionsOptions) {
@@ -54,7 +54,7 @@ export class OpenQuestions implements ApprovalDesk {
     this.#waiting.set(id, answered.resolve);
     try {
       await state.ask(question);
-      this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref();
+      this.#timer ??= setInterval(() => void this.#poll(), LOOK_MS).unref();
       return await answered.promise;
     } finally {
       release();
@@ -99,16 +99,16 @@ export class OpenQuestions implements ApprovalDesk {
     return earlier && (await state.take(earlier.id))?.given;
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const ids = [...this.#waiting.keys()];
-    if (this.#looking || ids.length === 0) return;
-    this.#looking = true;
+    if (this.#isPolling || ids.length === 0) return;
+    this.#isPolling = true;
     try {
       for (const [id, given] of await this.#options.state.answers(ids)) this.#waiting.get(id)?.(given);
     } catch (error) {
       this.#warn(error); // the state may be back soon
     } finally {
-      this.#looking = false;
+      this.#isPolling = false;
     }
   }
 

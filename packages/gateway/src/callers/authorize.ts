@@ -1,4 +1,4 @@
-// Who sends a request: the owner of a token that the gateway has issued, or of one of an external issuer.
+// Finds the caller of a request: the owner of a token that the gateway or an external issuer has issued.
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import type { Authorize } from '@pocket-agent/http/mcp';
 import { errorText, type Logger } from '@pocket-agent/kit';

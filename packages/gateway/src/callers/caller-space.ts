@@ -76,12 +76,12 @@ export class CallerSpace {
     this.#toolbox = new Toolbox(expose === 'code' && codeMode ? [...servers, codeMode] : servers);
   }
 
-  /** How its clients get to know tools. */
+  /** How tools are offered to its clients. */
   get expose(): 'direct' | 'search' | 'code' {
     return this.caller.settings.expose ?? 'direct';
   }
 
-  /** The context of one request: what is called in it, is called for this caller. */
+  /** The context of one request: its calls are made for this caller. */
   context({ signal, approve, elicit }: RequestOptions): RunContext {
     const { name } = this.#agent;
     const path = [name];

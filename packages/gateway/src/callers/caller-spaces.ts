@@ -1,4 +1,4 @@
-// The spaces of all callers that were seen lately, and what tells their clients of changes.
+// The spaces of all recent callers; notifies their clients of changes.
 import { inSlices, type Logger } from '@pocket-agent/kit';
 import type { AccessOptions, ServerList, ServerLog, ToolSource } from 'pocket-agent';
 import type { RunAgent } from 'pocket-agent/internal/gate';
@@ -30,7 +30,7 @@ export class CallerSpaces {
   readonly #spaces = new Map<string, CallerSpace>();
   /** Grows when servers or rules change. */
   #version = 0;
-  /** The changed lists that clients of each caller will be told of. */
+  /** The changed lists by caller, of which clients will be notified. */
   #changes = new Map<string, Set<ServerList>>();
   #telling: NodeJS.Timeout | undefined;
   readonly #timer: NodeJS.Timeout;

@@ -1,4 +1,4 @@
-// The limits of callers: calls in a minute, calls on a day, and money on a day. They are counted in the state, so all
+// The limits of callers: calls in a minute, calls on a day, and cost on a day. They are counted in the state, so all
 // processes share them.
 import { matchesName } from 'pocket-agent/internal';
 import type { Caller } from './caller.ts';
@@ -44,7 +44,7 @@ export async function overLimit(
   return `it costs $${price}, and your limit of $${usdPerDay} for this day does not allow it; try again in ${seconds} seconds`;
 }
 
-/** The first pattern that fits counts. A tool without a price costs nothing. */
+/** The first pattern that matches counts. A tool without a price costs nothing. */
 export function priceOf(tool: string, prices: Prices): number {
   return Object.entries(prices).find(([pattern]) => matchesName(pattern, tool))?.[1] ?? 0;
 }

@@ -6,7 +6,7 @@ import type { CallerSettings } from './caller.ts';
 
 /** Whose tokens a gateway accepts in addition to its own. */
 export interface GatewayOAuthOptions {
-  /** The address of the issuer, as it stands in its tokens. */
+  /** The address of the issuer, as in its tokens. */
   issuer: string;
   /** Tokens must be meant for this audience: the public URL of the gateway's MCP endpoint. */
   audience: string;
@@ -112,7 +112,7 @@ export class OAuthCallers {
       try {
         return await keys(header, token);
       } catch (error) {
-        if (ofTokens.some((kind) => error instanceof kind)) throw error;
+        if (tokenErrors.some((kind) => error instanceof kind)) throw error;
         throw new KeysUnavailable(errorText(error), { cause: error });
       }
     };
@@ -122,8 +122,8 @@ export class OAuthCallers {
 /** The keys of the issuer could not be downloaded. */
 class KeysUnavailable extends Error {}
 
-/** What is wrong with a token, not with the download of the keys. */
-const ofTokens = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
+/** Errors of a token, not of the download of the keys. */
+const tokenErrors = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
 function unavailable(): OAuthError {
   return new OAuthError(OAuthErrorCode.TemporarilyUnavailable, 'The issuer cannot be reached');

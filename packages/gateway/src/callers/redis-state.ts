@@ -15,7 +15,7 @@ import {
 import { newToken } from './tokens.ts';
 
 const CONNECT_MS = 10_000;
-/** Without it a request would wait for as long as Redis is away. */
+/** Without a timeout, a request would wait until Redis is back. */
 const COMMAND_MS = 5_000;
 
 const CALLERS = 'pocket-agent:gateway:callers';
@@ -155,7 +155,7 @@ class RedisState implements GatewayState {
       this.#client.mGet(ids.map(questionKey)),
       this.#client.mGet(ids.map(answerKey)),
     ]);
-    // those of killed processes have expired
+    // questions of killed processes have expired
     const gone = ids.filter((_id, index) => questions[index] === null);
     if (gone.length > 0) await this.#client.zRem(QUESTIONS, gone);
     return questions.flatMap((question, index) =>
@@ -164,7 +164,7 @@ class RedisState implements GatewayState {
   }
 
   async take(id: string): Promise<{ given?: GivenAnswer } | undefined> {
-    // the first who deletes the question has it
+    // the first process that deletes the question has it
     const [question, answer] = await this.#client
       .multi()
       .getDel(questionKey(id))

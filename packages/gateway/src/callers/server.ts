@@ -30,7 +30,7 @@ export interface ListedTemplate {
 
 /** A resource of an MCP server, which may announce its changes. */
 export interface RelayedResource extends SourceResource {
-  /** A client watches it, as the caller of this run. Returns what ends that. */
+  /** A client watches it, as the caller of this run. Returns a function that stops this. */
   watch(run: RunContext): Promise<() => void>;
 }
 

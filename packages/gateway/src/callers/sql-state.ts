@@ -123,14 +123,14 @@ class SqlState implements GatewayState {
       )
       .returning('count')
       .executeTakeFirstOrThrow();
-    // the first of a period tidies up after the ones before
+    // the first count of a period deletes those of earlier periods
     if (count === amount) await this.#store.db.deleteFrom('gateway_counts').where('ends_at', '<', Date.now()).execute();
     return count;
   }
 
   async ask(question: OpenQuestion): Promise<void> {
     const { id, askedAt, expiresAt } = question;
-    // processes that were killed have left theirs
+    // killed processes leave their questions behind
     await this.#store.db.deleteFrom('gateway_questions').where('expires_at', '<', Date.now()).execute();
     const row = { id, question: JSON.stringify(question), answer: null, asked_at: askedAt, expires_at: expiresAt };
     await this.#store.db.insertInto('gateway_questions').values(row).execute();

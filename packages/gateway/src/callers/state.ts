@@ -15,9 +15,9 @@ export interface Count {
   caller: string;
   /** Such as `day 20000`. */
   period: string;
-  /** When it may be forgotten. */
+  /** When it may be deleted. */
   endsAt: number;
-  /** A whole number; negative to take something back. */
+  /** A whole number; negative to undo an earlier count. */
   amount: number;
 }
 
@@ -41,7 +41,7 @@ export interface OpenQuestion {
 /** What a person has decided. */
 export interface GivenAnswer {
   answer: Exclude<ApprovalAnswer, string>;
-  /** Who it was, for the log. */
+  /** The person who answered, for the log. */
   by: string;
 }
 

@@ -8,6 +8,7 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { ownMeta } from '@pocket-agent/http/mcp';
 import { isRecord } from '@pocket-agent/kit';
 import type { ServerLog } from 'pocket-agent';
 import { APPROVAL_META_KEY } from 'pocket-agent/internal';
@@ -51,7 +52,7 @@ export class GatewayRequest {
     requests.set(this.run.shared, this);
   }
 
-  /** The one that the current code is part of. */
+  /** The request that the current code belongs to. */
   static get current(): GatewayRequest | undefined {
     const run = currentRun();
     return run && requests.get(run.shared);
@@ -62,11 +63,9 @@ export class GatewayRequest {
    * Servers of the 2026 era are also told what they may ask.
    */
   get meta(): Record<string, unknown> {
-    const isOfConnection = (key: string) => key === 'progressToken' || key.startsWith('io.modelcontextprotocol/');
-    const { _meta: meta = {} } = this.#options.context().mcpReq;
-    const own = Object.entries(meta).filter(([key]) => !isOfConnection(key));
     const canAsk = RELAYED.flatMap((name) => (name in this.#canAsk ? [[name, this.#canAsk[name]]] : []));
-    return { ...Object.fromEntries(own), [CLIENT_CAPABILITIES_META_KEY]: Object.fromEntries(canAsk) };
+    const own = ownMeta(this.#options.context().mcpReq._meta);
+    return { ...own, [CLIENT_CAPABILITIES_META_KEY]: Object.fromEntries(canAsk) };
   }
 
   progress(update: { progress: number; total?: number; message?: string }): void {
@@ -119,7 +118,7 @@ export class GatewayRequest {
   };
 }
 
-/** Says who asks, and does not pass for a question of the gateway. */
+/** Names the server, so that the question does not look like one of the gateway. */
 function asQuestion<Params extends { message: string; _meta?: Record<string, unknown> | undefined }>(
   server: string,
   { _meta: meta = {}, ...params }: Params,
@@ -132,7 +131,7 @@ function isAction(value: unknown): value is 'accept' | 'decline' | 'cancel' {
   return value === 'accept' || value === 'decline' || value === 'cancel';
 }
 
-/** A request that asks its client nothing. */
+/** For a request that puts no questions to its client. */
 export function plainOptions(context: ServerContext): CallOptions {
   const ask = () => Promise.reject(new Error('This request cannot be interrupted by a question.'));
   return { signal: context.mcpReq.signal, ask, context: () => context };

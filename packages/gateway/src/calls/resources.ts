@@ -19,7 +19,7 @@ export function resourcesFor({ space, run }: GatewayRequest): ServedResources {
   return new ServedResources(owner, space.rules, [{ ...source, resources: joined(space.servers) }]);
 }
 
-/** A client of this caller watches a resource. Returns what ends that; undefined if there is no such resource for it. */
+/** A client of this caller watches a resource. Returns a function that stops this; undefined if there is no such resource for it. */
 export async function watchResource(space: CallerSpace, uri: string): Promise<(() => void) | undefined> {
   const run = space.context({ signal: neverAborted() });
   return inRun(run, async () => {

@@ -19,7 +19,7 @@ export const CALL_TOOL = 'call_tool';
 const DEFAULT_LIMIT = 5;
 const MAX_QUERY = 1_000;
 const MAX_DESCRIPTION = 1_000;
-/** A longer schema is left out: it would fill the context that is to be saved. */
+/** A longer schema is left out, to keep the context small. */
 const MAX_SCHEMA = 10_000;
 
 const findTools: Tool = {

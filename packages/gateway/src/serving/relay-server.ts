@@ -164,7 +164,7 @@ export class RelayServers {
     return answered(new GatewayRequest(this.#options.spaceOf(context), server, plainOptions(context)), answer);
   }
 
-  /** A caller has only so many reads and calls in progress: servers may answer slowly. */
+  /** Limits the reads and calls of a caller in progress, because servers may answer slowly. */
   async #limited<Answer>(context: ServerContext, answer: () => Promise<Answer>): Promise<Answer> {
     if (isContinued(context)) return answer();
     const caller = this.#options.spaceOf(context).caller.name;

@@ -88,7 +88,7 @@ export class ConnectedServer {
     return this.#client.close();
   }
 
-  /** Clients are told when a server goes, and when it comes back. */
+  /** Notifies clients when a server is lost, and when it is back. */
   #noteStatus(status: ServerStatus, reason: string | undefined, caller: string | undefined): void {
     if (status === 'connected') this.#relay.reconnected();
     const wasMissing = this.#missing.get(caller) ?? false;

@@ -1,4 +1,4 @@
-// The servers of a gateway: one client for each MCP server, so that one that is added, changed or broken concerns no other.
+// The servers of a gateway: one client for each MCP server, so that adding, changing or losing one does not affect the others.
 import { errorText, type Logger } from '@pocket-agent/kit';
 import type { ServerList, ServerLog, ToolSource } from 'pocket-agent';
 import { readMcpConfig } from 'pocket-agent/internal';

@@ -23,7 +23,7 @@ import { publicName } from './names.ts';
 import { ResourceWatches } from './resource-watches.ts';
 import type { GatewayServerEntry } from './server-entry.ts';
 
-/** Lists that a server has just given are used for this time. */
+/** How long lists of a server are reused. */
 const FRESH_MS = 5_000;
 const MAX_LISTS = 1_000;
 

@@ -48,7 +48,7 @@ export class ResourceWatches {
     return this.#watches.has(this.#key(uri, caller));
   }
 
-  /** One client more watches a resource as the caller of this run. Returns what ends that. */
+  /** Another client watches a resource as the caller of this run. Returns a function that stops this. */
   async add(uri: string, run: RunContext): Promise<() => void> {
     const key = this.#key(uri, run.policy.caller);
     if (!this.#watches.has(key) && this.#countOf(run.policy.caller) >= MAX_OWN)

@@ -17,7 +17,7 @@ const CALLER = /\$\{caller\}/g;
 /** `${caller:NAME}`: the environment variable NAME__CALLER. */
 const CALLER_VARIABLE = /\$\{caller:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** Each caller has a connection of their own, unless the entry says that they can share one. */
+/** Each caller has its own connection, unless the entry says that callers can share one. */
 export function entryByCaller(
   server: string,
   { shared = false, login, ...entry }: GatewayServerEntry,

@@ -18,7 +18,7 @@ export class WatchStream {
     this.#onLost = onLost;
   }
 
-  /** Returns what ends the watch. */
+  /** Returns a function that ends the watch. */
   async add(uri: string): Promise<() => Promise<void>> {
     this.#uris.add(uri);
     const remove = () => {

@@ -10,7 +10,7 @@ import {
 import { readBody } from '../byte-chunks.ts';
 import { requestFault } from '../json-weight.ts';
 import { answerPreflight, withCorsHeaders } from './cross-origin.ts';
-import { HttpSessions } from './mcp-sessions.ts';
+import { HttpSessions, type ServerList } from './mcp-sessions.ts';
 import { type GuardOptions, requestGuard } from './request-guard.ts';
 import { isSubscription, Subscriptions, type WatchResources } from './subscriptions.ts';
 
@@ -43,7 +43,7 @@ export interface McpHandler {
   /** The answer to a request that is refused whatever its body is, before the body is read. */
   refusal(request: Request): Promise<Response | undefined>;
   /** Tells clients of both eras that a list has changed: all of them, or the one with this `clientId`. */
-  listChanged(what: 'tools' | 'prompts' | 'resources', clientId?: string): void;
+  listChanged(what: ServerList, clientId?: string): void;
   /**
    * Tells subscribed clients of the 2026 era: all of them, or the one with this `clientId`. Clients of the 2025 era
    * subscribe at their own server object.

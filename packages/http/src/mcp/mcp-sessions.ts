@@ -20,7 +20,7 @@ interface HttpSessionsOptions {
   onError(error: Error): void;
 }
 
-interface ParsedRequest {
+export interface ParsedRequest {
   authInfo?: AuthInfo;
   /** The body of the request, if it was parsed already. */
   parsedBody?: unknown;
@@ -46,6 +46,14 @@ const announcements = {
   prompts: 'sendPromptListChanged',
   resources: 'sendResourceListChanged',
 } as const;
+
+/** A list that a server may announce as changed. */
+export type ServerList = keyof typeof announcements;
+
+/** Tells the client of a server object that a list has changed. */
+export async function announceChange(server: McpServer | Server, list: ServerList): Promise<void> {
+  await server[announcements[list]]();
+}
 
 export class HttpSessions {
   readonly #options: HttpSessionsOptions;
@@ -76,10 +84,10 @@ export class HttpSessions {
   }
 
   /** Notifies one client, or all. */
-  listChanged(what: 'tools' | 'prompts' | 'resources', toClient?: string): void {
+  listChanged(what: ServerList, toClient?: string): void {
     for (const { server, clientId } of this.#sessions.values()) {
       if (toClient !== undefined && clientId !== toClient) continue;
-      Promise.resolve(server[announcements[what]]()).catch(this.#options.onError);
+      announceChange(server, what).catch(this.#options.onError);
     }
   }
 

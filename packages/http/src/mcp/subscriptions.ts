@@ -1,6 +1,7 @@
 // Streams of change notifications of the 2026 era, by client: one client can be told of a change that concerns only it.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
 import { isRecord } from '@pocket-agent/kit';
+import type { ParsedRequest } from './mcp-sessions.ts';
 import { observed } from './observed-response.ts';
 
 interface Listeners {
@@ -18,11 +19,6 @@ export interface WatchedResources {
 
 /** Chooses from the resources that a client subscribes to. */
 export type WatchResources = (uris: readonly string[], auth: AuthInfo | undefined) => Promise<WatchedResources>;
-
-interface ParsedRequest {
-  authInfo?: AuthInfo;
-  parsedBody?: unknown;
-}
 
 export class Subscriptions {
   readonly #make: () => McpHttpHandler;

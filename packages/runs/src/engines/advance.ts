@@ -11,7 +11,7 @@ import { isRunError } from '../journal/run-error.ts';
 import { RunLog } from '../journal/run-log.ts';
 import type { RunTable } from '../journal/schema.ts';
 
-/** After this many attempts without a new row in the journal, the run is what ends its process. */
+/** After this many attempts without a new row in the journal, the run itself is assumed to end its process. */
 const MAX_ATTEMPTS = 5;
 
 interface AdvanceOptions {
@@ -33,10 +33,10 @@ export class HeldRun {
   #log: RunLog | undefined;
   #isLeaving = false;
   #hasBegun = false;
-  /** Why the database could not be used. What is saved is what the run goes on from. */
+  /** Why the database could not be used. The run continues later from the saved state. */
   #failure: { error: unknown } | undefined;
   /** The questions that it waits for. */
-  readonly #asked = new Set<string>();
+  readonly #openQuestions = new Set<string>();
 
   constructor(row: RunTable, options: AdvanceOptions) {
     this.row = row;
@@ -61,7 +61,7 @@ export class HeldRun {
     }
   }
 
-  /** Another process goes on: after the next message, so that no call is interrupted. */
+  /** Leaves the run to another process, after the next message, so that no call is interrupted. */
   leave(): void {
     this.#isLeaving = true;
   }
@@ -72,14 +72,14 @@ export class HeldRun {
     this.#abort.abort(new Error(reason));
   }
 
-  /** Nothing more may happen that could not be saved. */
+  /** Stops the run, because its next steps could not be saved. */
   #databaseFailed(error: unknown): void {
     if (isRunError(error, 'RUN_LOST')) return;
     this.#failure ??= { error };
     this.stop('The database cannot be used.');
   }
 
-  /** How the run has ended; undefined if it goes on later. */
+  /** How the run has ended; undefined if it continues later. */
   async #run(agent: PocketAgent<unknown>): Promise<Ended | undefined> {
     const { row } = this;
     if (row.attempts > MAX_ATTEMPTS)
@@ -107,8 +107,8 @@ export class HeldRun {
       return { type: 'finished', data: { answer: answer ?? null } };
     } catch (error) {
       if (this.#failure) throw this.#failure.error;
-      const goesOn = isPocketError(error, 'RUN_SUSPENDED') || isRunError(error, 'RUN_LOST');
-      if (goesOn || this.#abort.signal.aborted) return undefined;
+      const continuesLater = isPocketError(error, 'RUN_SUSPENDED') || isRunError(error, 'RUN_LOST');
+      if (continuesLater || this.#abort.signal.aborted) return undefined;
       return failed(isPocketError(error) ? error.code : 'FAILED', errorText(error));
     }
   }
@@ -130,7 +130,7 @@ export class HeldRun {
     };
   }
 
-  /** An `approve` of the agent decides first. What it leaves open is asked. */
+  /** The agent's own `approve` decides first; if it answers `later`, a person is asked. */
   #approver({ approve }: PocketAgent<unknown>): Approve {
     return async (request) => {
       const decided = approve ? await approve(request) : 'later';
@@ -156,7 +156,7 @@ export class HeldRun {
       throw error;
     });
     if ('answer' in asked) return asked.answer;
-    this.#asked.add(asked.id);
+    this.#openQuestions.add(asked.id);
     return undefined;
   }
 
@@ -165,13 +165,13 @@ export class HeldRun {
     return this.#options.changes.until(() => this.#ask(question), signal);
   }
 
-  /** Whether an answer has come since it was asked for. */
+  /** Whether one of the open questions has been answered. */
   async #hasAnswer(db: Database): Promise<boolean> {
-    if (this.#asked.size === 0) return false;
+    if (this.#openQuestions.size === 0) return false;
     const answered = await db
       .selectFrom('pocket_run_questions')
       .select('id')
-      .where('id', 'in', [...this.#asked])
+      .where('id', 'in', [...this.#openQuestions])
       .where('status', '=', 'answered')
       .limit(1)
       .executeTakeFirst();
@@ -208,7 +208,7 @@ export function late(): Ended {
   return failed('TIMEOUT', 'The run was not finished in its time.');
 }
 
-/** The name of the agent is not part of it: without an option it is a new one in each process. */
+/** Without the name of the agent, which is random in each process unless an option sets it. */
 function hashOf({ path, toolCallId: _id, changed: _changed, ...call }: ReturnType<typeof callOf>): string {
   return sha256(JSON.stringify([path.slice(1), call]));
 }

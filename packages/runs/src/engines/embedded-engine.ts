@@ -1,4 +1,4 @@
-// The engine of one process on SQLite: takes up runs that are queued, those of a process that died first.
+// The engine of one process on SQLite: advances queued runs, beginning with those of a process that died.
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { hasToWait } from '../journal/conversations.ts';
@@ -7,7 +7,7 @@ import type { Engine } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 import { tryWorkerLock } from './worker-lock.ts';
 
-/** How often to look for changes by other processes, and for what is overdue. */
+/** How often to look for changes by other processes, and for overdue runs and questions. */
 const TICK_MS = 1_000;
 
 export class EmbeddedEngine implements Engine {
@@ -18,7 +18,7 @@ export class EmbeddedEngine implements Engine {
   #tickedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   /** One search for runs at a time. */
-  #looking: Promise<void> = Promise.resolve();
+  #claiming: Promise<void> = Promise.resolve();
 
   constructor(file: string, options: WorkerOptions) {
     this.#file = file;
@@ -30,13 +30,13 @@ export class EmbeddedEngine implements Engine {
 
   async start(): Promise<void> {
     if (this.#worker.options.agents.size === 0) return;
-    await this.#look();
+    await this.#claimRuns();
     this.#timer = setInterval(() => this.wake(), TICK_MS).unref();
   }
 
   wake(): void {
     if (!this.#timer) return;
-    this.#looking = this.#looking.then(() => this.#look()).catch((error) => this.#worker.report(error));
+    this.#claiming = this.#claiming.then(() => this.#claimRuns()).catch((error) => this.#worker.report(error));
   }
 
   cancel(run: string): void {
@@ -46,12 +46,12 @@ export class EmbeddedEngine implements Engine {
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#looking;
+    await this.#claiming;
     await this.#worker.leave(graceMs);
     this.#unlock?.();
   }
 
-  async #look(): Promise<void> {
+  async #claimRuns(): Promise<void> {
     if (this.#isClosed) return;
     if (!this.#unlock && !(await this.#becomeWorker())) return;
     if (performance.now() - this.#tickedAt >= TICK_MS) {
@@ -62,7 +62,7 @@ export class EmbeddedEngine implements Engine {
     while (!this.#isClosed && this.#worker.size < this.#worker.options.maxParallelRuns) {
       const row = await this.#claim();
       if (!row) return;
-      // after an error the timer looks again, because the database may be back then
+      // after an error the timer tries again, because the database may be back then
       this.#worker.advance(row).then(
         () => this.wake(),
         (error) => this.#worker.report(error),

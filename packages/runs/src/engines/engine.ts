@@ -2,7 +2,7 @@
 import type { Database } from '../journal/journal.ts';
 import type { RunTable } from '../journal/schema.ts';
 
-/** What an engine has to know of a run. */
+/** What an engine needs to know about a run. */
 export type QueuedRun = Pick<RunTable, 'id' | 'agent' | 'caller'>;
 
 export interface Engine {

@@ -1,4 +1,4 @@
-// The runs that this process advances, and what is looked after while it does.
+// The runs that this process advances, and regular checks for overdue and lost runs.
 import { errorText, type Logger, settlesWithin } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { PocketAgent } from 'pocket-agent';
@@ -69,7 +69,7 @@ export class Worker {
       .execute();
   }
 
-  /** The database could not be used. Where that cost nothing, it was no attempt. */
+  /** After a failure of the database. If the agent had not begun, this does not count as an attempt. */
   async #release({ id, holder, attempts }: RunTable, hasBegun: boolean): Promise<void> {
     await this.options.store.db
       .updateTable('pocket_runs')
@@ -126,7 +126,7 @@ export class Worker {
   }
 
   async #stopLost(): Promise<void> {
-    // others are taken up while the database is read
+    // this process may claim more runs while the database is read
     const held = [...this.#held];
     if (held.length === 0) return;
     const rows = await this.options.store.db

@@ -35,7 +35,7 @@ export async function queueNext(store: RunStore, db: Database, ended: string): P
 
 interface Earlier {
   messages: Message[];
-  /** What the last of them had compacted of the messages. */
+  /** The compacted state of the last of these runs. */
   compacted: string | null;
 }
 

@@ -1,4 +1,4 @@
-// The events of a run: the rows of its journal. They are numbered, so that a reader can go on after any of them.
+// The events of a run: the rows of its journal. They are numbered, so that a reader can continue after any of them.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import type { ApprovalAnswer, JournaledInnerCall, Message, ToolCall, ToolMessage, UserInput } from 'pocket-agent';
 import type { JournalTable } from './schema.ts';
@@ -10,7 +10,7 @@ interface RunEventData {
   reset: { messages?: Message[] };
   /** A call that is neither read-only nor idempotent begins. */
   intent: ToolCall;
-  /** A call of a script: before it is made, unless that is harmless to do twice, and with its outcome. */
+  /** A call of a script: before it is made, unless it may be made twice, and with its outcome. */
   inner: JournaledInnerCall;
   /** The result of a call, while other calls of the step still run. The message of the step contains it again. */
   result: ToolMessage;

@@ -6,7 +6,7 @@ import type { NewEvent } from './events.ts';
 import { RunError } from './run-error.ts';
 import type { RunsSchema, RunTable } from './schema.ts';
 
-/** The database, and what has to happen in a transaction that queues a run. */
+/** The database, with a method that must be called in each transaction that queues a run. */
 export interface RunStore extends Store<RunsSchema> {
   queued(db: Database, run: Pick<RunTable, 'id' | 'agent' | 'caller'>): Promise<void>;
 }
@@ -26,7 +26,7 @@ interface Write {
   /** The run must be in one of these. */
   among?: readonly RunTable['status'][];
   events: readonly NewEvent[];
-  /** Whose events they are, if not the agent's of the run. */
+  /** The sub-agent that the events are from; undefined for the agent of the run. */
   subAgent?: string;
   set?: Partial<RunTable>;
 }

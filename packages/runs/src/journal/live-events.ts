@@ -1,7 +1,7 @@
-// What happens in runs of this process between the events of the journal: text while it is written, progress. It is not saved.
+// Events of runs of this process between those of the journal: streamed text, progress. They are not saved.
 import type { AgentEvent, EventListener } from 'pocket-agent';
 
-/** What is kept of a step for readers that come in its middle. */
+/** The most events of a step that are kept for readers that arrive during it. */
 const MAX_KEPT = 1_000;
 
 export class LiveEvents {
@@ -25,7 +25,7 @@ export class LiveEvents {
     this.#steps.delete(run);
   }
 
-  /** Returns what ends it. */
+  /** Returns a function that removes the listener. */
   follow(run: string, listener: EventListener): () => void {
     for (const event of this.#steps.get(run) ?? []) listener(event);
     const listeners = this.#listeners.get(run) ?? new Set();

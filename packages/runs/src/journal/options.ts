@@ -49,15 +49,15 @@ export interface StartOptions {
   /** From the start, waiting included; then the run fails with `TIMEOUT`. Default: no limit. */
   timeoutMs?: number;
   /**
-   * Runs with the same one take turns, and each begins with the messages of those before it. Choose ids that other callers
-   * cannot name.
+   * Runs with the same id take turns, and each begins with the messages of the earlier ones. Choose ids that other callers
+   * cannot use.
    */
   conversation?: string;
-  /** The run begins with these messages instead of those of earlier runs, to take turns of a conversation back. */
+  /** The run begins with these messages instead of those of earlier runs, to remove turns of a conversation. */
   messages?: readonly Message[];
   /** JSON that is kept for the program that starts the run. No model sees it. */
   about?: Readonly<Record<string, unknown>>;
-  /** The program brings the answer somewhere else: until `delivered()`, `list({ undelivered: true })` has the run. Default false. */
+  /** The program delivers the answer itself: until `delivered()`, `list({ undelivered: true })` has the run. Default false. */
   deliver?: boolean;
 }
 

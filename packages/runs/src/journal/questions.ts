@@ -1,4 +1,4 @@
-// Questions of runs to people: an approval of a call, or what an MCP server asks. They wait in the database.
+// Questions of runs to people: approvals of calls, and questions of MCP servers. They wait in the database.
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Question, QuestionAnswer } from './events.ts';
@@ -7,7 +7,7 @@ import { checkAnswer, type QuestionFilter } from './options.ts';
 import { RunError } from './run-error.ts';
 import type { QuestionTable, RunTable } from './schema.ts';
 
-/** Who asks. */
+/** The run that asks. */
 export interface AskingRun extends Pick<RunTable, 'id' | 'agent' | 'caller'> {
   holder: string;
 }
@@ -28,7 +28,7 @@ export class Questions {
     this.#expireAfterMs = expireAfterMs;
   }
 
-  /** The answer to a question of a run, or the id of the question until someone answers. Asks the question if it is new. */
+  /** The answer to a question of a run, or the id of the question if it has no answer yet. Asks the question if it is new. */
   ask(run: AskingRun, question: NewQuestion): Promise<{ answer: QuestionAnswer } | { id: string }> {
     const { kind, hash, call_id } = question;
     return inTransaction(this.#store, async (db) => {
@@ -66,7 +66,7 @@ export class Questions {
     return rows.map(questionOf);
   }
 
-  /** Returns the run that goes on. */
+  /** Returns the id of the run. */
   async answer(id: string, answer: QuestionAnswer, by?: string): Promise<string> {
     return inTransaction(this.#store, async (db) => {
       const question = await db.selectFrom('pocket_run_questions').selectAll().where('id', '=', id).executeTakeFirst();

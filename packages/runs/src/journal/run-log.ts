@@ -35,7 +35,7 @@ export class RunLog {
   readonly #subAgents: SubAgents;
   #events: Promise<RunEvent[]> | undefined;
   #isFrozen = false;
-  /** One write at a time: what is known of sub-agents is written as a whole. */
+  /** One write at a time, because the state of all sub-agents is one value. */
   #writing: Promise<void> = Promise.resolve();
 
   constructor(store: RunStore, options: LogOptions) {
@@ -45,7 +45,7 @@ export class RunLog {
     this.conversation = this.#conversationOf('');
   }
 
-  /** From now on nothing is saved: what is saved is what the run goes on from. */
+  /** Saves nothing more: the run continues later from the saved state. */
   freeze(): void {
     this.#isFrozen = true;
   }

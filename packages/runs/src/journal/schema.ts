@@ -9,7 +9,7 @@ export interface RunTable {
   agent: string;
   caller: string | null;
   status: RunStatus;
-  /** What the agent was asked, as JSON. */
+  /** The input of the run, as JSON. */
   input: string;
   /** `profile` of the run, as JSON. */
   profile: string | null;
@@ -26,13 +26,13 @@ export interface RunTable {
   progress: string | null;
   /** What the library compacted of the messages, as JSON. */
   compacted: string | null;
-  /** Where its sub-agents are, as JSON. */
+  /** The state of its sub-agents, as JSON. */
   sub_agents: string | null;
   /** Runs of one conversation take turns. */
   conversation: string | null;
-  /** What the program that started it noted, as JSON. */
+  /** The option `about` of the run, as JSON. */
   about: string | null;
-  /** 1 until the program that started it has delivered its answer, if it promised to. */
+  /** With the option `deliver`: 1 until the answer was delivered. */
   undelivered: 1 | null;
 }
 
@@ -105,7 +105,7 @@ const createTables: Migration = {
   },
 };
 
-/** Finds what is overdue without reading everything that waits. */
+/** Finds overdue rows without reading all that wait. */
 const indexLate: Migration = {
   name: 'late questions and runs',
   async up(run) {

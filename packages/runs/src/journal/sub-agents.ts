@@ -1,10 +1,10 @@
-// Where the sub-agents of a run are, beside their messages: one JSON value of the run.
+// The state of the sub-agents of a run, without their messages: one JSON value of the run.
 import type { AppendOptions, RunTotals } from 'pocket-agent';
 
 interface SubAgent extends Pick<AppendOptions, 'progress' | 'compacted'> {
-  /** The calls of its parent agent, of the step in progress, that it has begun to answer. */
+  /** The calls of its parent agent, in the step in progress, that it has begun to answer. */
   madeFor: string[];
-  /** What it has used for each of them. */
+  /** Its usage for each of these calls. */
   used: Record<string, RunTotals>;
 }
 

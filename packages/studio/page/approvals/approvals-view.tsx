@@ -13,7 +13,7 @@ export function ApprovalsView(): VNode {
       {questions.size === 0 && (
         <p class="empty">
           <span>
-            Nothing waits for you. Agents ask here before calls that their <code>access.confirm</code> names.
+            No approvals are waiting. Agents ask here before calls that need approval by <code>access.confirm</code>.
           </span>
         </p>
       )}

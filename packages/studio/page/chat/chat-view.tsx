@@ -195,7 +195,7 @@ function Welcome({ agentName, onPick }: { agentName: string; onPick(text: string
   return (
     <div class="empty">
       <h1>{agentName || 'Studio'}</h1>
-      <p>{agent?.description ?? 'Send a message: every step, tool call and token of the answer can be looked at.'}</p>
+      <p>{agent?.description ?? 'Send a message, and inspect every step, tool call and token of the answer.'}</p>
       {agent?.model === 'demo' && (
         <p class="note">
           This is the demo model: a set of rules, not an LLM. Set a key, such as <code>ANTHROPIC_API_KEY</code>, or

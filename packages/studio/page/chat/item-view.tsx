@@ -62,7 +62,7 @@ function UserMessage({ item, onEdit }: { item: UserItem; onEdit: ItemProps['onEd
   const [draft, setDraft] = useState<string>();
   if (draft === undefined)
     return (
-      <article class="user" aria-label="Message of yours">
+      <article class="user" aria-label="Your message">
         <FileList files={item.files} />
         <p>{item.text}</p>
         {onEdit && (

@@ -67,10 +67,10 @@ export function useAction(): { error: string; isBusy: boolean; act(work: () => P
   return { error, isBusy, act };
 }
 
-/** What other processes do is asked for again and again. */
+/** How often the state of other processes is polled. */
 const REFRESH_MS = 2_000;
 
-/** What an address of the studio answers, again and again. */
+/** Polls an address of the studio. */
 export function usePolled<Value>(path: string): { value: Value | undefined; error: string } {
   const connection = useConnection();
   const [value, setValue] = useState<Value>();

@@ -23,7 +23,10 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     return next();
   });
   api.use(
-    bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (context) => context.json({ error: 'This is too long.' }, 413) }),
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (context) => context.json({ error: 'The request is too large.' }, 413),
+    }),
   );
   api.onError((error, context) => {
     if (error instanceof Refusal) return context.json({ error: error.message }, error.status);
@@ -108,7 +111,7 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     const chat = workspace.chat(context.req.param('id'));
     if (typeof text !== 'string' || (text.trim() === '' && files.length === 0))
       throw new Refusal(400, 'The message is empty.');
-    if (chat.isRunning) throw new Refusal(409, 'The agent is still at work. Stop it first, or wait.');
+    if (chat.isRunning) throw new Refusal(409, 'The agent is still running. Stop it first, or wait.');
     chat.send(text, files);
     return context.json(chat.info);
   });

@@ -156,7 +156,7 @@ export class Chat {
     };
     const ended = work(handlers)
       .catch((error: unknown) => {
-        // a run that began has told why it failed
+        // a run that began has reported its failure
         if (!hasFailed && !isPocketError(error, 'ABORTED'))
           journal.add({ type: 'problem', chatId: this.id, text: errorText(error) });
       })

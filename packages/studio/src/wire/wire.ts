@@ -1,4 +1,4 @@
-// What the server and the page say to each other. Types only: the page is a program of its own.
+// The messages between server and page. Types only: the page is a program of its own.
 import type { RunEvent, RunStatus } from '@pocket-agent/runs';
 import type { AgentEvent, BudgetLimits, Capability, Exposure, Message, RouterStatus } from 'pocket-agent';
 
@@ -18,7 +18,7 @@ export interface ChatInfo {
   title: string;
   model: string;
   profile?: string;
-  /** How the model gets to know the tools; absent: as the agent says. */
+  /** How tools are offered to the model; absent: the agent's own `exposure`. */
   exposure?: Exposure;
   createdAt: number;
   isRunning: boolean;

@@ -2,7 +2,7 @@
 import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 
 export interface ParsedYaml {
-  /** Not to be changed: others use them too. */
+  /** Shared, so do not change them. */
   documents: readonly Document.Parsed[];
   lines: LineCounter;
 }

@@ -26,7 +26,7 @@ interface Finding {
 interface YamlSource<Value> {
   file: string;
   text: string;
-  /** What problems call the text. */
+  /** The name of the text in problems. */
   kind?: 'file' | 'front matter';
   schema: DescribedSchema<Value>;
 }

@@ -28,7 +28,7 @@ export interface ReadFolder {
   /** The tools that declare no capability and count as `delete`. */
   undeclared: string[];
   mcpServers: Record<string, McpServerEntry>;
-  /** How models get to know the tools, if the manifest says so. */
+  /** How tools are offered to models, if the manifest says so. */
   exposure: Exposure | undefined;
   /** From a SKILL.md in the folder. */
   skill: Skill | undefined;

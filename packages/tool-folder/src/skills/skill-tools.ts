@@ -146,7 +146,7 @@ export function duplicateSkills(skills: readonly Skill[]): ManifestProblem[] {
   return withoutDuplicates(skills).problems;
 }
 
-/** What profiles, filters and audit records call a skill. */
+/** The name of a skill in profiles, filters and audit records. */
 export function ruleName({ name }: Skill): string {
   return `skill:${name}`;
 }

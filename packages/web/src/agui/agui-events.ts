@@ -1,5 +1,5 @@
-// The events of a run as events of AG-UI, and the messages that they make: a page that comes back gets those as a snapshot, and
-// what comes after it.
+// The events of a run as events of AG-UI, and the messages that they make: a page that reconnects gets these as a snapshot, and
+// then the following events.
 import { isPublicError, publicErrorText } from '@pocket-agent/kit';
 import { sourceChunk } from '../chat/ui-parts.ts';
 import type { AskedForm, AskedQuestion, Frame } from '../live/live-run.ts';
@@ -72,7 +72,7 @@ export class AguiEvents extends RunEncoder {
     };
   }
 
-  /** For a page that comes back: all messages so far. */
+  /** For a page that reconnects: all messages so far. */
   frameWithMessages(run: AguiRun, open: OpenQuestions): Frame {
     const frame = this.frame(run, open);
     return {

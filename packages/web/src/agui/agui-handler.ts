@@ -1,4 +1,4 @@
-// A handler for clients of AG-UI: questions, answers to interrupts, coming back, and stopping.
+// A handler for clients of AG-UI: questions, answers to interrupts, reconnecting, and stopping.
 import { OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
 import { type DurableChatOptions, durableRule } from '../durable/durable-options.ts';
@@ -13,11 +13,11 @@ import type { AguiThreads } from './threads.ts';
 
 /** The options of `aguiHandler`. */
 export interface AguiHandlerOptions extends WebOptions {
-  /** Runs go on after a restart of the server: `{ runs: await openRuns(…), agent: 'its name there' }`. */
+  /** Runs continue after a restart of the server: `{ runs: await openRuns(…), agent: 'its name there' }`. */
   durable?: DurableChatOptions;
 }
 
-const NOT_OPEN = 'This question is no longer open. Connect to see what became of it.';
+const NOT_OPEN = 'This question is no longer open. Connect to see how it was answered.';
 const aguiOptions = new OptionSet<AguiHandlerOptions>('aguiHandler()', { ...webRules, durable: durableRule });
 
 /**

@@ -2,7 +2,7 @@
 import { recordsIn } from '@pocket-agent/kit';
 import type { AssistantMessage, Message, ToolContentPart, UserMessage } from 'pocket-agent';
 import { urlOf } from '../live/file-url.ts';
-import { HIDDEN_ERROR } from '../live/run-encoder.ts';
+import { HIDDEN_ERROR, isFailure } from '../live/run-encoder.ts';
 
 export type AguiMessage =
   | { id: string; role: 'user'; content: unknown }
@@ -35,13 +35,12 @@ export function aguiMessages(messages: readonly Message[], showsTool: ShowsTool)
       for (const part of message.content) {
         if (part.type !== 'tool-result') continue;
         const { toolCallId, toolName, output } = part;
-        const isError =
-          output.type === 'error-text' || output.type === 'error-json' || output.type === 'execution-denied';
+        const isError = isFailure(output);
         const value = 'value' in output ? output.value : 'reason' in output ? (output.reason ?? '') : '';
         const text = typeof value === 'string' ? value : JSON.stringify(value);
         const content = showsTool(toolName) ? text : isError ? HIDDEN.error : HIDDEN.content;
         const id = resultId(toolCallId);
-        shown.push({ id, role: 'tool', toolCallId, content, ...(isError ? { metadata: { isError } } : {}) });
+        shown.push({ id, role: 'tool', toolCallId, content, ...(isError ? { metadata: { isError: true } } : {}) });
       }
   }
   return shown;

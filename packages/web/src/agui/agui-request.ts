@@ -1,5 +1,5 @@
-// What AG-UI clients send (`RunAgentInput`). Of the messages only the last one counts: earlier ones are known here, and a page
-// could have changed them.
+// What AG-UI clients send (`RunAgentInput`). Only the last message counts: the server has the earlier ones, and a page could
+// have changed them.
 import { configError, isRecord, recordsIn } from '@pocket-agent/kit';
 import type { UserInput } from 'pocket-agent';
 import { inputOf, type SentFile } from 'pocket-agent/internal/serve';

@@ -15,7 +15,7 @@ import { uiMessages } from './ui-messages.ts';
 
 /** The options of `chatHandler`. */
 export interface ChatHandlerOptions extends WebOptions {
-  /** Runs go on after a restart of the server: `{ runs: await openRuns(…), agent: 'its name there' }`. */
+  /** Runs continue after a restart of the server: `{ runs: await openRuns(…), agent: 'its name there' }`. */
   durable?: DurableChatOptions;
 }
 

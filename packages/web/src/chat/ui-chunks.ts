@@ -58,7 +58,7 @@ export class UiChunks extends RunEncoder {
     this.emit({ type: 'data-form', id, data: { id, state, server, message, schema, url, toolCallId: key } });
   }
 
-  /** Calls that go on only when calls inside them are answered. A page answers only if no other call of the step is in progress. */
+  /** Calls that wait for answers about calls inside them. A page answers only if no other call of the step is in progress. */
   allowed(keys: Iterable<string>): void {
     for (const key of keys) this.#allowed(key);
   }

@@ -1,7 +1,7 @@
 // The messages of an agent as UI messages, for a page that opens a saved conversation.
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from 'pocket-agent';
 import { urlOf } from '../live/file-url.ts';
-import { HIDDEN_ERROR } from '../live/run-encoder.ts';
+import { HIDDEN_ERROR, isFailure } from '../live/run-encoder.ts';
 
 export interface UiMessage {
   id: string;
@@ -63,11 +63,10 @@ function addResults(answer: UiMessage, { content }: ToolMessage, showsTool: (nam
     const part = 'toolCallId' in result && answer.parts.find(({ toolCallId }) => toolCallId === result.toolCallId);
     if (!part || result.type !== 'tool-result') continue;
     const { output, toolName } = result;
-    const isError = output.type === 'error-text' || output.type === 'error-json' || output.type === 'execution-denied';
     const value = 'value' in output ? output.value : null;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     const shown = showsTool(toolName);
-    if (isError) Object.assign(part, { state: 'output-error', errorText: shown ? text : HIDDEN_ERROR });
+    if (isFailure(output)) Object.assign(part, { state: 'output-error', errorText: shown ? text : HIDDEN_ERROR });
     else Object.assign(part, { state: 'output-available', output: shown ? value : null });
   }
 }

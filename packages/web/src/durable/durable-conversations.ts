@@ -1,4 +1,4 @@
-// Conversations whose runs outlive the process: a restarted server finds them, and a page that comes back goes on with its run.
+// Conversations whose runs outlive the process: a restarted server finds them, and a page that reconnects continues its run.
 import { sha256 } from '@pocket-agent/kit';
 import type { Message, PocketAgent } from 'pocket-agent';
 import { MAX_ID_LENGTH } from 'pocket-agent/internal/serve';
@@ -26,7 +26,7 @@ interface Parts<Encoder> {
   makeEncoder(emit: (event: object) => void, turn: number): Encoder;
 }
 
-/** What a run notes for its conversation. */
+/** The option `about` of a run of a conversation. */
 interface About {
   /** Counts the runs of the conversation. */
   number: number;
@@ -77,7 +77,7 @@ export class DurableConversations<Encoder extends DurableEncoder> {
       return problem(429, `The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
     const previous = await this.#latest(request);
     if (previous && !isOver(previous)) {
-      // a question that is not answered is given up when the user writes something else
+      // an open question is cancelled when the user writes another message
       if (!(await this.#waits(previous))) return problem(409, ANSWERING);
       await this.#runs.cancel(previous.id);
     }

@@ -1,4 +1,4 @@
-// Runs that outlive the process, as much of them as pages need: what `openRuns()` of `@pocket-agent/runs` returns.
+// Runs that outlive the process: the part that pages need of what `openRuns()` of `@pocket-agent/runs` returns.
 import { configError, hasMethods, isRecord, type OptionRule } from '@pocket-agent/kit';
 import type {
   AgentEvent,
@@ -86,7 +86,7 @@ export interface WebRuns {
   cancel(id: string): Promise<boolean>;
 }
 
-/** Conversations whose runs go on after a restart of the server. */
+/** Conversations whose runs continue after a restart of the server. */
 export interface DurableChatOptions {
   runs: WebRuns;
   /** The name of the agent in `agents` of the runs. */

@@ -39,7 +39,7 @@ export class DurableRun<Encoder extends DurableEncoder> {
     return this.#read({ from: 0, upTo: this.#options.run.events }, frame);
   }
 
-  /** Gives the answers, and returns what comes from then on. Undefined if none of the questions is open. */
+  /** Passes on the answers, and returns the events from then on. Undefined if none of the questions is open. */
   async answer(answers: readonly Answer[], frame: MakeFrame<Encoder>, by: string): Promise<ReadableStream | undefined> {
     const { runs, run } = this.#options;
     const open = new Map((await runs.questions({ run: run.id })).map((question) => [question.id, question]));
@@ -88,7 +88,7 @@ export class DurableRun<Encoder extends DurableEncoder> {
       () => log.setAtRest(true),
       (error: unknown) => {
         if (!leaving.signal.aborted) onError(error);
-        log.cut(error); // the run goes on: the page may come back
+        log.cut(error); // the run continues, and the page may reconnect
       },
     );
     return log.read({ from: 0, first, end: () => end(journal.isOver) });

@@ -1,9 +1,10 @@
-// The journal of a run as the events that a run in this process would have had. Between two steps come live events, if this
-// process advances the run: text as it is written, progress, sources.
+// The journal of a run as the events that a run in this process would have. If this process advances the run, live events
+// come between two steps: text as it is written, progress, sources.
 import { isRecord, PocketError, type PocketErrorCode } from '@pocket-agent/kit';
 import type { AgentEvent, ApprovalRequest, Message, ToolContentPart, ToolMessage } from 'pocket-agent';
 import type { AskedForm, AskedQuestion, Encoder } from '../live/live-run.ts';
 import { callKey } from '../live/open-calls.ts';
+import { isFailure } from '../live/run-encoder.ts';
 import type { WebRun, WebRunEvent, WebRunQuestion } from './durable-options.ts';
 
 export interface DurableEncoder extends Encoder {
@@ -110,11 +111,11 @@ export class JournalEvents {
   #message(message: Message, path: readonly string[]): void {
     if (message.role === 'tool') this.#results(message, path);
     if (path.length > 0 || message.role === 'user') return;
-    if (message.role === 'assistant') this.#said(message);
+    if (message.role === 'assistant') this.#assistantMessage(message);
     if (this.#open.size === 0) this.#endStep();
   }
 
-  #said(message: Extract<Message, { role: 'assistant' }>): void {
+  #assistantMessage(message: Extract<Message, { role: 'assistant' }>): void {
     this.#beginStep();
     const sent = this.#sent;
     this.#sent = [];
@@ -152,9 +153,11 @@ export class JournalEvents {
   }
 
   #result({ toolCallId, toolName, output }: ResultPart, path: readonly string[], byProvider: boolean): void {
-    const isError = output.type === 'error-text' || output.type === 'error-json' || output.type === 'execution-denied';
     const data = { toolCallId, toolName, toolCallName: toolName, toolResultContent: partsOf(output), extra: {} };
-    const flags = { ...(isError ? { isError } : {}), ...(byProvider ? { providerExecuted: true as const } : {}) };
+    const flags = {
+      ...(isFailure(output) ? { isError: true } : {}),
+      ...(byProvider ? { providerExecuted: true as const } : {}),
+    };
     this.#emit({ type: 'tool_result', data: { ...data, ...flags } }, path);
   }
 

@@ -1,10 +1,10 @@
-// Whose request it is. Only this decides which conversations a request may read, continue, stop and answer.
+// The caller of a request. Only the caller decides which conversations a request may read, continue, stop and answer.
 import { isRecord, nonEmptyString } from '@pocket-agent/kit';
 import type { Profile, ProfileName } from 'pocket-agent';
 
 /** The person or program behind a request. */
 export interface WebCaller {
-  /** Owns the conversations. In audit records, and `caller` of the runs. */
+  /** The owner of the conversations, and `caller` of runs and audit records. */
   id: string;
   /** What the agent may do for this caller: a narrower profile than its own. */
   profile?: ProfileName | Profile;

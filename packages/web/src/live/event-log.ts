@@ -1,14 +1,14 @@
-// What one answer has sent so far. Any number of readers, which come and go, each read it from where they like.
+// The events of one answer so far. Any number of readers can each read them from any position.
 
 /** An answer that grows beyond this can no longer be resumed. */
 const MAX_BYTES = 16_777_216;
-/** What one read gets at most. */
+/** The most events of one read. */
 const MAX_READ = 200;
 
 export class EventLog {
   #events: string[] = [];
   #bytes = 0;
-  /** Events that were dropped, because nothing can be resumed any more. */
+  /** Dropped events, after which the answer can no longer be resumed. */
   #dropped = 0;
   #atRest = false;
   #cut: { error: unknown } | undefined;
@@ -48,13 +48,13 @@ export class EventLog {
     this.#notify();
   }
 
-  /** Readers lose their connection, and may come back. */
+  /** Readers lose their connection, and may reconnect. */
   cut(error: unknown): void {
     this.#cut = { error };
     this.#notify();
   }
 
-  /** The events from `from` on as server-sent events. `end` closes what a reader has got. */
+  /** The events from `from` on as server-sent events. `end` returns the last events of a response. */
   read({
     from,
     first = [],

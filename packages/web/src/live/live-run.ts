@@ -1,4 +1,4 @@
-// One run that a page follows. It goes on when the page is gone for a while, and rests while it waits for approvals.
+// One run that a page follows. It continues for a while without a page, and pauses while it waits for approvals.
 import { onAbort, PocketError } from '@pocket-agent/kit';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, RunOptions } from 'pocket-agent';
 import { currentRun } from 'pocket-agent/internal';
@@ -105,7 +105,7 @@ export class LiveRun {
     return this.#log.hasReaders;
   }
 
-  /** Whether a page that comes back can get the whole answer. */
+  /** Whether a page that reconnects can get the whole answer. */
   get isResumable(): boolean {
     return this.#log.isWhole;
   }

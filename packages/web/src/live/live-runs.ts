@@ -6,7 +6,7 @@ import { ConversationMemory, Conversations, MAX_ID_LENGTH, RunLimit } from 'pock
 import { problem, type WebCaller } from './caller.ts';
 import { type Encoder, LiveRun } from './live-run.ts';
 import { DEFAULT_ABANDON_MS, type WebOptions } from './options.ts';
-import { firstTurns, showsTurns, takeBack } from './turns.ts';
+import { firstTurns, removeLaterTurns, showsTurns } from './turns.ts';
 
 /** How long the whole answer of a run that has ended can be read again. */
 const KEEP_MS = 60_000;
@@ -62,9 +62,9 @@ export class LiveRuns {
   async startTurn(request: TurnRequest): Promise<LiveRun | Response> {
     const { repeats } = request;
     const previous = this.find(request);
-    // a question that is not answered is given up when the user writes something else
+    // an open question is cancelled when the user writes another message
     if (previous?.isWaiting || (previous && !previous.isOver && !previous.isFollowed))
-      await previous.stop('The user went on.');
+      await previous.stop('The user wrote another message.');
     else if (previous && !previous.isOver) return problem(409, ANSWERING);
     const refusal = this.#refusal(request);
     if (refusal !== undefined) return problem(429, refusal);
@@ -95,7 +95,7 @@ export class LiveRuns {
     live.start((run) =>
       this.#conversations
         .use({ owner: caller.id, id }, async (agent) => {
-          if (repeats) takeBack(agent as PocketAgent<unknown>, repeats.length);
+          if (repeats) removeLaterTurns(agent as PocketAgent<unknown>, repeats.length);
           const options: RunOptions = {
             signal: run.signal,
             onEvent: run.onEvent,

@@ -1,4 +1,4 @@
-// The tool calls in progress, of the agent and of its sub-agents: does the run do anything, or does it only wait for answers?
+// The tool calls in progress, of the agent and of its sub-agents: they show whether the run works or only waits for answers.
 import type { AgentEvent } from 'pocket-agent';
 
 interface OpenCall {
@@ -33,7 +33,7 @@ export class OpenCalls {
     this.#open.set(key, { parent, waits: false });
   }
 
-  /** A call waits for an answer, or goes on after it. */
+  /** A call waits for an answer, or continues after it. */
   setWaiting(key: string, waits: boolean): void {
     const call = this.#open.get(key);
     if (call) call.waits = waits;

@@ -26,7 +26,7 @@ export interface WebOptions {
   toolDetails?: boolean | ((tool: string) => boolean);
   /** Types of files that a page may send, such as `['image/*', 'application/pdf']`. Default: images, if the agent takes them. */
   files?: readonly string[];
-  /** How long a run goes on after the last page has left. Default 60,000. */
+  /** How long a run continues after the last page has left. Default 60,000. */
   abandonMs?: number;
   /** Time for one run. Default: that of the agent. */
   timeoutMs?: number;

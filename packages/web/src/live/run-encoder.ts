@@ -30,6 +30,11 @@ export interface EncoderOptions {
 
 export const HIDDEN_ERROR = 'The tool failed.';
 
+/** Whether a tool result in the history is an error, or the refusal of its call. */
+export function isFailure({ type }: { type: string }): boolean {
+  return type === 'error-text' || type === 'error-json' || type === 'execution-denied';
+}
+
 export abstract class RunEncoder implements Encoder {
   protected readonly emit: (event: object) => void;
   protected readonly showsTool: (name: string) => boolean;
@@ -85,7 +90,7 @@ export abstract class RunEncoder implements Encoder {
   protected abstract file(file: { mediaType: string; url: string }): void;
   protected abstract finished(run: DataOf<'run_finished'>): void;
 
-  /** The block that is open, for a page that comes back. */
+  /** The open block, for a page that reconnects. */
   protected get openBlock(): Block | undefined {
     return this.#open;
   }

@@ -17,8 +17,8 @@ export function showsTurns(messages: readonly Message[], before: readonly string
   return before.every((text, turn) => turns[turn] === text);
 }
 
-/** Takes back the turns after the first ones. */
-export function takeBack(agent: PocketAgent<unknown>, turns: number): void {
+/** Removes the turns after the first ones. */
+export function removeLaterTurns(agent: PocketAgent<unknown>, turns: number): void {
   const kept = firstTurns(agent.messages, turns);
   if (kept.length === agent.messages.length) return;
   agent.resetMessages();
