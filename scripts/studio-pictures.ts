@@ -20,11 +20,12 @@ class NamedModel extends ScriptedModel {
 }
 
 const usage = { input: 1_204, output: 88 };
-const policy = new PocketAgent({
-  name: 'policy',
-  roleDescription: 'Knows the rules for refunds',
-  llmModel: new NamedModel([{ text: 'Up to 100 EUR may be refunded within 30 days.', delayMs: 420, usage }]),
-});
+const makePolicy = () =>
+  new PocketAgent({
+    name: 'policy',
+    roleDescription: 'Knows the rules for refunds',
+    llmModel: new NamedModel([{ text: 'Up to 100 EUR may be refunded within 30 days.', delayMs: 420, usage }]),
+  });
 const answer = [
   'Order **17** was refunded: 40 EUR go back to the card that ends in 4242.',
   '',
@@ -117,7 +118,7 @@ const makeSupport = () =>
       { text: 'Order 18 is on its way.', delayMs: 700, usage },
     ]),
     mcpServers: { shop: { server: shop } },
-    subAgents: [policy],
+    subAgents: [makePolicy()],
     limits: { maxTokens: 20_000, maxCostUsd: 0.5, modelRetries: 0 },
     access: { confirm: 'destructive' },
   });
@@ -125,17 +126,26 @@ const writer = new PocketAgent({ name: 'writer', roleDescription: 'Writes letter
 
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 
-async function take(name: string, { width, height, dark }: { width: number; height: number; dark: boolean }) {
+interface Screen {
+  width: number;
+  height: number;
+  dark?: boolean;
+  scale?: number;
+}
+
+/** `pathOf` says where the picture of a view goes; undefined for views without one. */
+async function take({ width, height, dark = false, scale = 1 }: Screen, pathOf: (view: string) => string | undefined) {
   const support = makeSupport();
   const studio = await openStudio({ agents: { support, writer }, routers: { main: router } });
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
-    deviceScaleFactor: folder ? 1 : 2,
+    deviceScaleFactor: scale,
   });
   const page = await context.newPage();
   const shoot = async (view: string) => {
-    await page.screenshot({ path: join(folder ?? 'docs', `${name}${view}.png`) });
+    const path = pathOf(view);
+    if (path) await page.screenshot({ path });
   };
   await page.goto(studio.url);
   const nav = (label: RegExp | string) =>
@@ -209,7 +219,6 @@ async function take(name: string, { width, height, dark }: { width: number; heig
   await nav('Cost');
   await page.getByText('eu-1').waitFor();
   await shoot('18-cost');
-  await page.screenshot({ path: join(folder ?? 'docs', `${name}19-cost-whole.png`), fullPage: true });
   await page.keyboard.press('Control+k');
   await shoot('20-palette');
   await page.keyboard.press('Escape');
@@ -224,13 +233,25 @@ async function say(page: Page, text: string) {
   await page.keyboard.press('Enter');
 }
 
-const only = process.env.ONLY?.split(',') ?? ['wide', 'dark', 'phone', 'phonedark'];
+const screens: Record<string, Screen> = {
+  wide: { width: 1600, height: 1000 },
+  laptop: { width: 1100, height: 760, dark: true },
+  phone: { width: 390, height: 844 },
+  'phone-dark': { width: 390, height: 844, dark: true },
+};
+/** The pictures of docs/studio.md, by view. */
+const documented: Record<string, string> = {
+  '04-approval': 'docs/studio.png',
+  '07-trace-model': 'docs/studio-trace.png',
+};
 if (folder) {
   await mkdir(folder, { recursive: true });
-  if (only.includes('wide')) await take('wide-', { width: 1600, height: 1000, dark: false });
-  if (only.includes('dark')) await take('dark-', { width: 1280, height: 800, dark: true });
-  if (only.includes('phone')) await take('phone-', { width: 390, height: 844, dark: false });
-  if (only.includes('phonedark')) await take('phonedark-', { width: 390, height: 844, dark: true });
+  for (const [name, screen] of Object.entries(screens))
+    await take(screen, (view) => join(folder, `${name}-${view}.png`));
+} else {
+  await take({ width: 1280, height: 800, scale: 1.5 }, (view) => documented[view]);
+  const phone = { width: 390, height: 760, dark: true, scale: 1.5 };
+  await take(phone, (view) => (view === '04-approval' ? 'docs/studio-phone.png' : undefined));
 }
 await browser.close();
-await Promise.all([policy.close(), writer.close(), router.close()]);
+await Promise.all([writer.close(), router.close()]);

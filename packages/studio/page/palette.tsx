@@ -1,7 +1,9 @@
 // Ctrl+K or ⌘K: goes to any view, agent, tool page or conversation by name.
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { address, useKnown } from './parts/hooks.ts';
+import type { ToolList } from '../src/wire/wire.ts';
+import type { Connection } from './connection.ts';
+import { address, useConnection, useKnown } from './parts/hooks.ts';
 
 const SHOWN = 12;
 
@@ -9,7 +11,10 @@ export function Palette(): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const [words, setWords] = useState('');
   const [chosen, setChosen] = useState(0);
-  const places = usePlaces();
+  const [tools, setTools] = useState<readonly Place[]>([]);
+  const connection = useConnection();
+  const { agents } = useKnown();
+  const places = [...usePlaces(), ...tools];
   const found = places.filter(({ label }) => label.toLowerCase().includes(words.toLowerCase())).slice(0, SHOWN);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -18,10 +23,16 @@ export function Palette(): VNode {
       setWords('');
       setChosen(0);
       dialog.current?.showModal();
+      const lists = agents.map(({ name }) => toolsOf(connection, name));
+      // the view Tools says why they cannot be listed
+      void Promise.all(lists).then(
+        (found) => setTools(found.flat()),
+        () => setTools([]),
+      );
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, []);
+  }, [agents, connection]);
   const go = (index: number) => {
     const place = found[index];
     if (!place) return;
@@ -72,9 +83,23 @@ export function Palette(): VNode {
   );
 }
 
-function usePlaces(): { label: string; to: string }[] {
-  const { agents, chats } = useKnown();
-  const views = ['Chat', 'Approvals', 'Runs', 'Cost'];
+interface Place {
+  label: string;
+  to: string;
+}
+
+async function toolsOf(connection: Connection, agent: string): Promise<Place[]> {
+  const { tools } = await connection.get<ToolList>(`/agents/${encodeURIComponent(agent)}/tools`);
+  return tools.map(({ name }) => ({ label: `Tool ${name} of ${agent}`, to: address('tools', agent, name) }));
+}
+
+function usePlaces(): Place[] {
+  const { agents, chats, hasDurableRuns, hasGateways } = useKnown();
+  const views = [
+    ...['Chat', 'Approvals', 'Runs', 'Cost'],
+    ...(hasDurableRuns ? ['Durable'] : []),
+    ...(hasGateways ? ['Gateways'] : []),
+  ];
   return [
     ...views.map((label) => ({ label, to: address(label.toLowerCase()) })),
     ...agents.map(({ name }) => ({ label: `Tools of ${name}`, to: address('tools', name) })),

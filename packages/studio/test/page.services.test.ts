@@ -85,6 +85,11 @@ test('everything works with the keyboard alone', async () => {
   await page.keyboard.type('tools');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Tools' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('tool refund');
+  await page.getByRole('button', { name: 'Tool refund of shop' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Call refund' }).waitFor();
 });
 
 test('a suggestion that is clicked is in the message field, which has the focus', async () => {
