@@ -143,9 +143,9 @@ export class Runs {
       // the compacted state of earlier runs does not belong to these messages
       compacted: messages ? 'null' : null,
     };
-    await inTransaction(this.#store, (db) => insertRun(this.#store, db, { row, messages }));
+    await inTransaction(this.#store.db, (db) => insertRun(this.#store, db, { row, messages }));
     engine.wake();
-    changes.notify();
+    changes.notify(id);
     return { id };
   }
 
@@ -169,7 +169,7 @@ export class Runs {
     const unfollow = onEvent && this.#parts.live.follow(id, onEvent);
     try {
       for (let seen = after; ; ) {
-        const found = await this.#parts.changes.until(() => this.#read(id, seen), stop);
+        const found = await this.#parts.changes.until(id, () => this.#read(id, seen), stop);
         for (const event of found) {
           yield event;
           seen = event.number;
@@ -190,15 +190,15 @@ export class Runs {
 
   /** The run continues with this answer, here or in a process with its agent. The journal records `by`. */
   async answer(question: string, answer: QuestionAnswer, { by }: { by?: string } = {}): Promise<void> {
-    await this.#parts.questions.answer(question, answer, by);
-    this.#parts.changes.notify();
+    const run = await this.#parts.questions.answer(question, answer, by);
+    this.#parts.changes.notify(run);
     this.#parts.engine.wake();
   }
 
   /** The answer of a run, when it has one. Rejects with its error if it failed or was cancelled. */
   async result(id: string, { signal = neverAborted() }: { signal?: AbortSignal } = {}): Promise<unknown> {
     const stop = AbortSignal.any([signal, this.#closing.signal]);
-    const end = await this.#parts.changes.until(() => this.#end(id), stop);
+    const end = await this.#parts.changes.until(id, () => this.#end(id), stop);
     if (end.type === 'finished') return end.data.answer;
     if (end.type === 'cancelled') throw new RunError('RUN_CANCELLED', `The run "${id}" was cancelled.`);
     const { code, message } = end.type === 'failed' ? end.data : { code: 'FAILED', message: 'no reason' };
@@ -208,10 +208,10 @@ export class Runs {
   /** False if the run is over. Calls in progress are aborted. */
   async cancel(id: string): Promise<boolean> {
     const { engine, changes } = this.#parts;
-    const isCancelled = await inTransaction(this.#store, async (db) => {
+    const isCancelled = await inTransaction(this.#store.db, async (db) => {
       const set = { status: 'cancelled' as const, holder: null };
       const events = [{ type: 'cancelled' as const, data: {} }];
-      if (!(await write(db, { run: id, among: IS_OPEN, events, set }))) return false;
+      if (!(await write(this.#store, db, { run: id, among: IS_OPEN, events, set }))) return false;
       await closeQuestions(db, id);
       await queueNext(this.#store, db, id);
       return true;
@@ -219,7 +219,7 @@ export class Runs {
     if (!isCancelled && !(await this.get(id))) throw unknownRun(id);
     engine.cancel(id);
     engine.wake();
-    changes.notify();
+    changes.notify(id);
     return isCancelled;
   }
 
@@ -311,15 +311,17 @@ export class Runs {
   }
 
   async #end(id: string): Promise<RunEvent | undefined> {
-    const run = await this.#status(id);
-    if (!isOver(run)) return undefined;
     const row = await this.#store.db
-      .selectFrom('pocket_run_journal')
-      .selectAll()
-      .where('run', '=', id)
-      .where('number', '=', run.length)
-      .executeTakeFirstOrThrow();
-    return eventOf(row);
+      .selectFrom('pocket_runs')
+      .innerJoin('pocket_run_journal as last', (join) =>
+        join.onRef('last.run', '=', 'pocket_runs.id').onRef('last.number', '=', 'pocket_runs.length'),
+      )
+      .selectAll('last')
+      .select('status')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (!row) throw unknownRun(id);
+    return isOver(row) ? eventOf(row) : undefined;
   }
 
   async #status(id: string): Promise<Pick<RunTable, 'status' | 'length'>> {

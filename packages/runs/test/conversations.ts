@@ -87,6 +87,30 @@ export function testConversations(open: Open, newUrl: () => Promise<string>): vo
     await expect(runs.start('a', 'Five', { messages: 'all' as never })).rejects.toThrow('a list of messages');
   });
 
+  test('what a run compacted stays compacted for all later runs of the conversation', async () => {
+    const story = 'and then they went on '.repeat(100);
+    const script = [story, story, story, 'Notes: a long story.', 'Fine.', 'Short.', 'The end.', 'New.', 'Newer.'];
+    const llmModel = new ScriptedModel(script);
+    const compaction = { at: 2_000, keep: 900 };
+    const runs = await open(await newUrl(), { agents: { a: () => agentOf([], { llmModel, compaction }) } });
+    const ask = async (id: string, options = {}) => {
+      await runs.start('a', id, { id, conversation: 'c', ...options });
+      return runs.result(id);
+    };
+    for (const id of ['one', 'two', 'three']) expect(await ask(id)).toBe(story);
+    expect(await ask('compacts')).toBe('Fine.');
+    expect(await ask('compacts nothing')).toBe('Short.');
+    expect(await ask('goes on')).toBe('The end.');
+    const promptOf = (call: number) => JSON.stringify(llmModel.calls.at(call)?.prompt);
+    expect(promptOf(-1)).toContain('Notes: a long story.');
+    expect(promptOf(-1).length).toBeLessThan(story.length * 2);
+    const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'from elsewhere' }] }];
+    expect(await ask('begins again', { messages })).toBe('New.');
+    expect(await ask('follows')).toBe('Newer.');
+    expect(promptOf(-1)).toContain('from elsewhere');
+    expect(promptOf(-1)).not.toContain('Notes');
+  });
+
   test('a reader that comes in the middle of a step gets its text so far, and what comes', async () => {
     const held = Promise.withResolvers<string>();
     const wait = tool({ name: 'wait', description: 'Waits', run: () => held.promise });

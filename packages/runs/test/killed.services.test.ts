@@ -12,9 +12,9 @@ import { startProgram } from './programs/start-program.ts';
 
 const program = fileURLToPath(new URL('programs/killed-program.ts', import.meta.url));
 
-/** Every third write that one run makes, on its own connections or on those of the queue. KILL_STEP=1: each. */
-const WRITES = 60;
-const STEP = Number(process.env.KILL_STEP ?? 3);
+/** Every second write that one run makes, on its own connections or on those of the queue. KILL_STEP=1: each. */
+const WRITES = 42;
+const STEP = Number(process.env.KILL_STEP ?? 2);
 const all = Array.from({ length: Math.floor(WRITES / STEP) }, (_, index) => index * STEP + 1);
 
 let postgres: TestPostgres;

@@ -54,22 +54,28 @@ async function killedAt(request: number, fault: Fault = {}): Promise<boolean> {
   fake.fail({ user: 'helper', meanwhile: kill, ...fault });
   fake.say('alice', 'alice,helper', 'call the tool refund');
   let hasReacted = false;
-  const isDone = async () => {
+  const texts = async () => {
     if (bot.child.signalCode !== null) bot = start();
     const asked = answers().find(({ message }) => message.includes('React with'));
     if (asked && !hasReacted) {
       hasReacted = true;
       await react(fake, 'alice', asked.id, '+1');
     }
-    return answers().some(({ message }) => message.includes('refunded') && !message.includes('hourglass'));
+    return answers()
+      .map(({ message }) => message)
+      .filter((text) => !text.includes('hourglass'));
   };
-  await until(isDone).toBe(true);
-  await until(() => answers().filter(({ message }) => message.includes('*Allowed by alice.*'))).toHaveLength(1);
+  // the outcome of a call during which the bot is killed is unknown
+  const outcome = /refunded|may or may not have taken effect/;
+  await until(texts).toContainEqual(expect.stringMatching(outcome));
+  await until(texts).toContainEqual(expect.stringContaining('*Allowed by alice.*'));
   bot.child.kill('SIGTERM');
   await bot.ended;
   // the approval and the answer
   expect(answers(), `killed at request ${request}`).toHaveLength(2);
-  expect(await effects()).toBe(1);
+  const isKnown = answers().some(({ message }) => message.includes('refunded'));
+  if (isKnown) expect(await effects()).toBe(1);
+  else expect(await effects()).toBeLessThanOrEqual(1);
   return isKilled;
 }
 
@@ -77,7 +83,7 @@ test.each([
   { when: 'after Mattermost has handled it', fault: {} },
   { when: 'before Mattermost has handled it', fault: { status: 503 } },
 ])(
-  'a bot that is killed at any of its requests, $when, answers once and acts once',
+  'a bot that is killed at any of its requests, $when, answers once and acts at most once',
   async ({ fault }) => {
     let request = 1;
     while (await killedAt(request, fault)) request++;

@@ -73,6 +73,7 @@ export class OpenAnswer {
         await journal.begin(call);
         this.#begun.add(call.id);
       },
+      ready: async () => journal.ready?.(),
       end: async (result) => {
         if (!isSingle) await journal.end(result);
         this.#results.set(callIdOf(result) ?? '', result);

@@ -91,6 +91,8 @@ export interface StepCalls {
 export interface StepJournal {
   /** Saves that a call begins which must not be repeated. */
   begin(call: ToolCall): Promise<void>;
+  /** Before any other call: resolves when the answer that asks for it is saved. */
+  ready(): Promise<void>;
   /** Saves a result in the form of the history. */
   end(result: ToolMessage): Promise<void>;
   /** The journal of the calls that a call makes; undefined if they are not saved. */

@@ -110,10 +110,9 @@ async function makeCall(active: ActiveCall): Promise<CallOutcome> {
   const saveBegin = beginSaver(active);
   active.resumes = saveBegin !== undefined && (source.resumes?.(tool) ?? false);
   // a call of a script keeps its id when it is repeated
-  if (saveBegin && (active.resumes ? request.from : !isRepeatable(tool))) {
-    await saveBegin(call);
-    signal.throwIfAborted();
-  }
+  if (saveBegin && (active.resumes ? request.from : !isRepeatable(tool))) await saveBegin(call);
+  else if (!request.from) await step.journal?.ready();
+  if (saveBegin) signal.throwIfAborted();
   try {
     const calling = source.callTool(tool.name, deepCopy(call.arguments), callContext(active));
     const outcome = readReturned(active, entry, await abortable(calling, signal));

@@ -2,8 +2,8 @@
 import { errorText, isPocketError, sha256 } from '@pocket-agent/kit';
 import type { ApprovalRequest, Approve, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import type { Changes } from '../journal/changes.ts';
-import { earlierMessages, queueNext } from '../journal/conversations.ts';
-import type { NewEvent, QuestionAnswer } from '../journal/events.ts';
+import { queueNext } from '../journal/conversations.ts';
+import type { EndEvent, QuestionAnswer } from '../journal/events.ts';
 import { type Database, inTransaction, lockRun, type RunStore, write } from '../journal/journal.ts';
 import type { LiveEvents } from '../journal/live-events.ts';
 import { closeQuestions, type NewQuestion, type Questions } from '../journal/questions.ts';
@@ -22,19 +22,20 @@ interface AdvanceOptions {
   agent: PocketAgent<unknown>;
 }
 
-type Ended = Extract<NewEvent, { type: 'finished' | 'failed' }>;
-
 /** A run that this process holds. */
 export class HeldRun {
   readonly row: RunTable;
   readonly #options: AdvanceOptions;
   readonly #holder: string;
   readonly #abort = new AbortController();
-  #log: RunLog | undefined;
+  readonly #log: RunLog;
   #isLeaving = false;
   #hasBegun = false;
+  /** Whether an earlier process has worked on it. */
+  #isContinued = true;
   /** Why the database could not be used. The run continues later from the saved state. */
   #failure: { error: unknown } | undefined;
+  #hasAsked = false;
   /** The questions that it waits for. */
   readonly #openQuestions = new Set<string>();
 
@@ -42,6 +43,15 @@ export class HeldRun {
     this.row = row;
     this.#options = options;
     this.#holder = row.holder ?? '';
+    this.#log = new RunLog(options.store, {
+      run: row,
+      holder: this.#holder,
+      failed: (error) => this.#writeFailed(error),
+      isLeaving: () => this.#isLeaving,
+      saved: () => {
+        if (this.#isLeaving) this.stop('The process ends.');
+      },
+    });
   }
 
   /** Whether the agent has begun, and may have paid for an answer. */
@@ -57,7 +67,7 @@ export class HeldRun {
     } finally {
       await agent.close();
       this.#options.live.ended(this.row.id);
-      this.#options.changes.notify();
+      this.#options.changes.notify(this.row.id);
     }
   }
 
@@ -68,42 +78,30 @@ export class HeldRun {
 
   /** Stops at once. The journal stays as it is. */
   stop(reason: string): void {
-    this.#log?.freeze();
+    this.#log.freeze();
     this.#abort.abort(new Error(reason));
   }
 
   /** Stops the run, because its next steps could not be saved. */
-  #databaseFailed(error: unknown): void {
-    if (isRunError(error, 'RUN_LOST')) return;
-    this.#failure ??= { error };
-    this.stop('The database cannot be used.');
+  #writeFailed(error: unknown): void {
+    if (!isRunError(error, 'RUN_LOST')) this.#failure ??= { error };
+    this.stop('The run was cancelled, is continued by another process, or cannot be saved.');
   }
 
   /** How the run has ended; undefined if it continues later. */
-  async #run(agent: PocketAgent<unknown>): Promise<Ended | undefined> {
+  async #run(agent: PocketAgent<unknown>): Promise<EndEvent | undefined> {
     const { row } = this;
     if (row.attempts > MAX_ATTEMPTS)
       return failed('FAILED', `The process ended, or could not use the database, ${MAX_ATTEMPTS} times at one step.`);
     const timeoutMs = row.deadline_at === null ? undefined : row.deadline_at - Date.now();
     if (timeoutMs !== undefined && timeoutMs <= 0) return late();
-    const earlier = await earlierMessages(this.#options.store.db, row);
-    const log = new RunLog(this.#options.store, {
-      run: { ...row, compacted: row.compacted ?? earlier.compacted },
-      earlier: earlier.messages,
-      holder: this.#holder,
-      failed: (error) => this.#databaseFailed(error),
-      saved: () => {
-        if (this.#isLeaving) this.stop('The process ends.');
-      },
-    });
-    this.#log = log;
     try {
-      await agent.continueConversation(log.conversation);
+      await agent.continueConversation(this.#log.conversation);
       const options = this.#runOptions(agent, timeoutMs);
       const input: string | UserInput = JSON.parse(row.input);
-      const isContinued = await log.hasBegun();
+      this.#isContinued = await this.#log.hasBegun();
       this.#hasBegun = true;
-      const answer = isContinued ? await agent.resume(options) : await agent.run(input, options);
+      const answer = this.#isContinued ? await agent.resume(options) : await agent.run(input, options);
       return { type: 'finished', data: { answer: answer ?? null } };
     } catch (error) {
       if (this.#failure) throw this.#failure.error;
@@ -140,7 +138,7 @@ export class HeldRun {
       const call_id = [...path.slice(1), toolCallId].join('/'); // sub-agents may use the same ids
       const question: NewQuestion = { kind: 'approval', hash: hashOf(call), call_id, about: { call } };
       const answer = canWait ? await this.#ask(question) : await this.#wait(question, signal);
-      this.#options.changes.notify();
+      this.#options.changes.notify(this.row.id);
       if (answer === undefined) return 'later';
       if (typeof answer !== 'object') return answer;
       if ('action' in answer) return 'deny';
@@ -150,9 +148,11 @@ export class HeldRun {
   }
 
   async #ask(question: NewQuestion): Promise<QuestionAnswer | undefined> {
+    this.#hasAsked = true;
+    await this.#log.ready(); // the call comes before its question
     const asking = this.#options.questions.ask({ ...this.row, holder: this.#holder }, question);
     const asked = await asking.catch((error) => {
-      this.#databaseFailed(error);
+      this.#writeFailed(error);
       throw error;
     });
     if ('answer' in asked) return asked.answer;
@@ -162,7 +162,7 @@ export class HeldRun {
 
   /** For a question whose call cannot be made again: it waits in this process. */
   #wait(question: NewQuestion, signal: AbortSignal): Promise<QuestionAnswer> {
-    return this.#options.changes.until(() => this.#ask(question), signal);
+    return this.#options.changes.until(this.row.id, () => this.#ask(question), signal);
   }
 
   /** Whether one of the open questions has been answered. */
@@ -178,33 +178,43 @@ export class HeldRun {
     return answered !== undefined;
   }
 
-  async #settle(end: Ended | undefined): Promise<void> {
+  /** Saves how it has ended, or that it continues later. */
+  async #settle(end: EndEvent | undefined): Promise<void> {
+    try {
+      if (end && (await this.#log.end(end, this.#afterEnd()))) return;
+      await this.#log.ready();
+    } catch (error) {
+      if (isRunError(error, 'RUN_LOST')) return;
+      throw error;
+    }
     const { id: run } = this.row;
     const { store } = this.#options;
-    const holder = this.#holder;
-    await inTransaction(store, async (db) => {
+    await inTransaction(store.db, async (db) => {
       await lockRun(store, db, run);
-      if (end) {
-        const set = { status: end.type, holder: null };
-        if (await write(db, { run, holder, events: [end], set })) {
-          await closeQuestions(db, run);
-          await queueNext(store, db, run);
-        }
-        return;
-      }
-      const answered = await this.#hasAnswer(db);
-      const status = this.#abort.signal.aborted || answered ? 'queued' : 'waiting';
-      const isHeld = await write(db, { run, holder, events: [], set: { status, holder: null } });
+      const isAnswered = await this.#hasAnswer(db);
+      const status = this.#abort.signal.aborted || isAnswered ? 'queued' : 'waiting';
+      const set = { status, holder: null } as const;
+      const isHeld = await write(store, db, { run, holder: this.#holder, events: [], set });
       if (isHeld && status === 'queued') await store.queued(db, this.row);
     });
   }
+
+  /** What the end of the run changes besides the run; undefined for most runs. */
+  #afterEnd(): ((db: Database) => Promise<void>) | undefined {
+    const { id, conversation } = this.row;
+    if (conversation === null && !this.#isContinued && !this.#hasAsked) return undefined;
+    return async (db) => {
+      await closeQuestions(db, id);
+      await queueNext(this.#options.store, db, id);
+    };
+  }
 }
 
-function failed(code: string, message: string): Ended {
+function failed(code: string, message: string): EndEvent {
   return { type: 'failed', data: { code, message } };
 }
 
-export function late(): Ended {
+export function late(): EndEvent {
   return failed('TIMEOUT', 'The run was not finished in its time.');
 }
 

@@ -29,6 +29,14 @@ interface RunJob {
   run: string;
 }
 
+/** The workers of pg-boss for one agent. */
+interface Slots {
+  queue: string;
+  workers: number;
+  /** Those that wait for a job. */
+  waiting: number;
+}
+
 export class PostgresEngine implements Engine {
   readonly #worker: Worker;
   readonly #boss: PgBoss;
@@ -51,12 +59,9 @@ export class PostgresEngine implements Engine {
 
   async start(): Promise<void> {
     await this.#boss.start();
-    const { agents, maxParallelRuns } = this.#worker.options;
+    const { agents } = this.#worker.options;
     if (agents.size === 0) return;
-    for (const agent of agents.keys()) {
-      const queue = await this.#queueOf(agent);
-      for (let slot = 0; slot < maxParallelRuns; slot++) await this.#work(queue);
-    }
+    for (const agent of agents.keys()) await this.#work({ queue: await this.#queueOf(agent), workers: 0, waiting: 0 });
     this.#timer = setInterval(() => {
       this.#worker.tick().catch((error) => this.#worker.report(error));
     }, TICK_MS).unref();
@@ -77,17 +82,33 @@ export class PostgresEngine implements Engine {
     await stopping;
   }
 
-  /** One slot: it fetches the next job at once while there are more. */
-  async #work(queue: string): Promise<void> {
-    const { maxParallelRunsPerCaller: perCaller } = this.#worker.options;
+  /**
+   * Adds a worker, which waits for the next job. One that waits is enough: a new job wakes all of them, and each asks the database.
+   * With a limit per caller a worker stays after its job, because the next job of the caller has waited for its end.
+   */
+  async #work(slots: Slots): Promise<void> {
+    const { maxParallelRuns, maxParallelRunsPerCaller: perCaller } = this.#worker.options;
     const options = {
       pollingIntervalSeconds: 1,
       notifyPollingIntervalSeconds: POLL_S,
       ...(perCaller === undefined ? {} : { groupConcurrency: perCaller }),
     };
-    const id = await this.#boss.work<RunJob>(queue, options, async ([job]) => {
-      if (job) await this.#advance(job.data.run);
-      this.#boss.notifyWorker(id);
+    slots.workers++;
+    slots.waiting++;
+    const id = await this.#boss.work<RunJob>(slots.queue, options, async ([job]) => {
+      slots.waiting--;
+      if (slots.waiting === 0 && slots.workers < maxParallelRuns && !this.#isClosed) await this.#work(slots);
+      try {
+        if (job) await this.#advance(job.data.run);
+      } finally {
+        if (slots.waiting > 0 && perCaller === undefined) {
+          slots.workers--;
+          await this.#boss.offWork(slots.queue, { id, wait: false });
+        } else {
+          slots.waiting++;
+          this.#boss.notifyWorker(id); // it fetches the next job at once
+        }
+      }
     });
   }
 
@@ -101,18 +122,17 @@ export class PostgresEngine implements Engine {
    * A run that is running was that of a process that died: its job came again. The end of a run queues the next one of its
    * conversation, so one that has to wait needs no job.
    */
-  #claim(id: string): Promise<RunTable | undefined> {
-    return inTransaction(this.#worker.options.store, async (db) => {
+  async #claim(id: string): Promise<RunTable | undefined> {
+    const { db } = this.#worker.options.store;
+    const alone = await claimOf(db, id).where('conversation', 'is', null).executeTakeFirst();
+    if (alone) return alone;
+    return inTransaction(db, async (transaction) => {
       // two runs of a conversation must not begin at the same time
       await sql`select pg_advisory_xact_lock(hashtextextended(conversation, 0)) from pocket_runs
-        where id = ${id} and conversation is not null`.execute(db);
-      return db
-        .updateTable('pocket_runs')
-        .set({ status: 'running', holder: randomUUID(), attempts: sql<number>`attempts + 1` })
-        .where('id', '=', id)
-        .where('status', 'in', ['queued', 'running'])
-        .where(({ or, eb, not }) => or([eb('conversation', 'is', null), not(hasToWait)]))
-        .returningAll()
+        where id = ${id} and conversation is not null`.execute(transaction);
+      return claimOf(transaction, id)
+        .where('conversation', 'is not', null)
+        .where(({ not }) => not(hasToWait))
         .executeTakeFirst();
     });
   }
@@ -136,6 +156,15 @@ export class PostgresEngine implements Engine {
     this.#known.set(agent, created);
     return created;
   }
+}
+
+function claimOf(db: Database, id: string) {
+  return db
+    .updateTable('pocket_runs')
+    .set({ status: 'running', holder: randomUUID(), attempts: sql<number>`attempts + 1` })
+    .where('id', '=', id)
+    .where('status', 'in', ['queued', 'running'])
+    .returningAll();
 }
 
 interface Loaded {

@@ -116,13 +116,18 @@ export class Worker {
       .limit(LATE_AT_ONCE)
       .execute();
     for (const { id } of rows)
-      await inTransaction(store, async (db) => {
-        const isLate = await write(db, { run: id, among: ['waiting'], events: [late()], set: { status: 'failed' } });
+      await inTransaction(store.db, async (db) => {
+        const isLate = await write(store, db, {
+          run: id,
+          among: ['waiting'],
+          events: [late()],
+          set: { status: 'failed' },
+        });
         if (!isLate) return;
         await closeQuestions(db, id);
         await queueNext(store, db, id);
       });
-    if (rows.length > 0) changes.notify();
+    for (const { id } of rows) changes.notify(id);
   }
 
   async #stopLost(): Promise<void> {

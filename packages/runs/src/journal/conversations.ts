@@ -35,12 +35,15 @@ export async function queueNext(store: RunStore, db: Database, ended: string): P
 
 interface Earlier {
   messages: Message[];
-  /** The compacted state of the last of these runs. */
+  /** The newest compacted state of these runs; `null` as JSON if the messages were replaced since. */
   compacted: string | null;
 }
 
 /** The messages of the runs that ended before this one began. Later ones wait for it. */
-export async function earlierMessages(db: Database, { id, conversation }: RunTable): Promise<Earlier> {
+export async function earlierMessages(
+  db: Database,
+  { id, conversation }: Pick<RunTable, 'id' | 'conversation'>,
+): Promise<Earlier> {
   if (conversation === null) return { messages: [], compacted: null };
   const earlier = db
     .selectFrom('pocket_runs')
@@ -64,6 +67,7 @@ export async function earlierMessages(db: Database, { id, conversation }: RunTab
   }
   const last = await earlier
     .select('compacted')
+    .where('compacted', 'is not', null) // most runs compact nothing
     .orderBy('updated_at', 'desc')
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')

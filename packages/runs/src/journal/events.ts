@@ -35,6 +35,9 @@ export type NewEvent = {
   [Type in RunEventType]: { type: Type; data: RunEventData[Type] };
 }[RunEventType];
 
+/** The last event of a run that was not cancelled. */
+export type EndEvent = Extract<NewEvent, { type: 'finished' | 'failed' }>;
+
 /** What a person has to decide. Its id, and the hash of the call, tie the answer to this question. */
 export interface Question {
   id: string;

@@ -1,7 +1,7 @@
-// Writes the journal of runs. Every write is one transaction with the row of the run, so a process that no longer holds the
-// run writes nothing.
+// Writes the journal of runs. Every write first updates the row of the run, so a process that no longer holds the run writes
+// nothing. On PostgreSQL a write is one statement, and so one round trip; on SQLite it is a transaction.
 import type { Store } from '@pocket-agent/store';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { NewEvent } from './events.ts';
 import { RunError } from './run-error.ts';
 import type { RunsSchema, RunTable } from './schema.ts';
@@ -15,9 +15,13 @@ export type Database = Kysely<RunsSchema>;
 
 const ROWS_PER_INSERT = 200;
 
-export function inTransaction<Value>({ db }: RunStore, work: (db: Database) => Promise<Value>): Promise<Value> {
-  return db.transaction().execute(work);
+/** In a transaction of its own, unless `db` is one. */
+export function inTransaction<Value>(db: Database, work: (db: Database) => Promise<Value>): Promise<Value> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work);
 }
+
+/** An event to write. `subAgent`: whose it is, if not the agent's of the run. */
+export type JournalEvent = NewEvent & { subAgent?: string };
 
 interface Write {
   run: string;
@@ -25,9 +29,7 @@ interface Write {
   holder?: string;
   /** The run must be in one of these. */
   among?: readonly RunTable['status'][];
-  events: readonly NewEvent[];
-  /** The sub-agent that the events are from; undefined for the agent of the run. */
-  subAgent?: string;
+  events: readonly JournalEvent[];
   set?: Partial<RunTable>;
 }
 
@@ -38,31 +40,44 @@ export async function lockRun({ kind }: RunStore, db: Database, run: string): Pr
 }
 
 /** Adds events to the journal. False if the run is held by another process, or is in another state. */
-export async function write(db: Database, { run, holder, among, events, subAgent, set = {} }: Write): Promise<boolean> {
+export async function write(store: RunStore, db: Database, { events, ...change }: Write): Promise<boolean> {
   const now = Date.now();
-  let update = db
-    .updateTable('pocket_runs')
-    .set({ ...set, length: sql<number>`length + ${events.length}`, updated_at: now })
-    .where('id', '=', run);
-  if (holder !== undefined) update = update.where('holder', '=', holder);
-  if (among) update = update.where('status', 'in', among);
-  const updated = await update.returning('length').executeTakeFirst();
-  if (!updated) return false;
-  const first = updated.length - events.length + 1;
-  const rows = events.map(({ type, data }, index) => ({
-    run,
-    number: first + index,
-    type,
-    json: JSON.stringify(data),
-    at: now,
-    sub_agent: subAgent ?? null,
-  }));
-  for (let start = 0; start < rows.length; start += ROWS_PER_INSERT)
-    await db
-      .insertInto('pocket_run_journal')
-      .values(rows.slice(start, start + ROWS_PER_INSERT))
-      .execute();
-  return true;
+  const update = updateOf(change, { added: events.length, now });
+  if (events.length === 0) return (await update.execute(db)).rows.length === 1;
+  const rows = events.map(({ type, data, subAgent = null }) => ({ type, json: JSON.stringify(data), subAgent }));
+  if (store.kind === 'postgres') {
+    const added = sql`with held as (${update})
+      insert into pocket_run_journal (run, number, type, json, at, sub_agent)
+      select ${change.run}::text, held.length - ${rows.length}::int + event.number, type, json, ${now}::bigint, sub_agent
+      from held, unnest(${rows.map(({ type }) => type)}::text[], ${rows.map(({ json }) => json)}::text[],
+        ${rows.map(({ subAgent }) => subAgent)}::text[]) with ordinality as event (type, json, sub_agent, number)`;
+    return ((await added.execute(db)).numAffectedRows ?? 0n) > 0n;
+  }
+  return inTransaction(db, async (transaction) => {
+    const [updated] = (await update.execute(transaction)).rows;
+    if (!updated) return false;
+    const first = updated.length - rows.length + 1;
+    const values = rows.map(
+      ({ type, json, subAgent }, index) =>
+        sql`(${change.run}, ${first + index}, ${type}, ${json}, ${now}, ${subAgent})`,
+    );
+    for (let start = 0; start < values.length; start += ROWS_PER_INSERT)
+      await sql`insert into pocket_run_journal (run, number, type, json, at, sub_agent)
+        values ${sql.join(values.slice(start, start + ROWS_PER_INSERT))}`.execute(transaction);
+    return true;
+  });
+}
+
+/** The statement that every write begins with: it changes nothing if the run is not in the expected state. */
+function updateOf(
+  { run, holder, among, set = {} }: Omit<Write, 'events'>,
+  { added, now }: { added: number; now: number },
+): RawBuilder<{ length: number }> {
+  const changes = Object.entries(set).map(([column, value]) => sql`, ${sql.ref(column)} = ${value}`);
+  const isHeld = holder === undefined ? sql`` : sql`and holder = ${holder}`;
+  const isAmong = among === undefined ? sql`` : sql`and status in (${sql.join(among)})`;
+  return sql`update pocket_runs set length = length + ${added}, updated_at = ${now} ${sql.join(changes, sql``)}
+    where id = ${run} ${isHeld} ${isAmong} returning length`;
 }
 
 export function lost(run: string): RunError {

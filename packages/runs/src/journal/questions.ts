@@ -31,7 +31,7 @@ export class Questions {
   /** The answer to a question of a run, or the id of the question if it has no answer yet. Asks the question if it is new. */
   ask(run: AskingRun, question: NewQuestion): Promise<{ answer: QuestionAnswer } | { id: string }> {
     const { kind, hash, call_id } = question;
-    return inTransaction(this.#store, async (db) => {
+    return inTransaction(this.#store.db, async (db) => {
       await lockRun(this.#store, db, run.id);
       const asked = await db
         .selectFrom('pocket_run_questions')
@@ -68,7 +68,7 @@ export class Questions {
 
   /** Returns the id of the run. */
   async answer(id: string, answer: QuestionAnswer, by?: string): Promise<string> {
-    return inTransaction(this.#store, async (db) => {
+    return inTransaction(this.#store.db, async (db) => {
       const question = await db.selectFrom('pocket_run_questions').selectAll().where('id', '=', id).executeTakeFirst();
       if (!question) throw new RunError('QUESTION_UNKNOWN', `There is no question "${id}".`);
       checkAnswer(answer, question);
@@ -82,7 +82,7 @@ export class Questions {
         .executeTakeFirstOrThrow();
       if (numUpdatedRows !== 1n) throw closedQuestion(question);
       const wakes = run.status === 'waiting';
-      await write(db, {
+      await write(this.#store, db, {
         run: run.id,
         events: [{ type: 'answer', data: { question: id, answer, ...(by === undefined ? {} : { by }) } }],
         set: { attempts: 0, ...(wakes ? { status: 'queued' as const } : {}) },
@@ -129,7 +129,7 @@ export class Questions {
     };
     await db.insertInto('pocket_run_questions').values(row).execute();
     const events = [{ type: 'question' as const, data: questionOf(row) }];
-    if (!(await write(db, { run: run.id, holder: run.holder, events }))) throw lost(run.id);
+    if (!(await write(this.#store, db, { run: run.id, holder: run.holder, events }))) throw lost(run.id);
     return row.id;
   }
 }

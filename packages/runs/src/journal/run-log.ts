@@ -1,4 +1,5 @@
-// The journal of a run as the conversation of its agent, and of its sub-agents.
+// The journal of a run as the conversation of its agent, and of its sub-agents. An answer of the model and the intent of its first
+// call, or the end of the run, are one write on PostgreSQL, if the agent has nothing to wait for in between.
 import type {
   AppendOptions,
   CallJournal,
@@ -8,20 +9,34 @@ import type {
   SavedMessages,
   ToolMessage,
 } from 'pocket-agent';
-import { eventOf, type NewEvent, type RunEvent } from './events.ts';
-import { inTransaction, lost, type RunStore, write } from './journal.ts';
+import { earlierMessages } from './conversations.ts';
+import { type EndEvent, eventOf, type NewEvent, type RunEvent } from './events.ts';
+import { type Database, inTransaction, type JournalEvent, lost, type RunStore, write } from './journal.ts';
 import type { RunTable } from './schema.ts';
 import { SubAgents } from './sub-agents.ts';
 
 interface LogOptions {
-  run: Pick<RunTable, 'id' | 'progress' | 'compacted' | 'sub_agents'>;
+  run: RunTable;
   holder: string;
-  /** Messages of earlier runs of the conversation. */
-  earlier: readonly Message[];
   /** Called when the database cannot be used, or another process holds the run. */
   failed(error: unknown): void;
-  /** Called when messages of the agent were saved. */
+  /** Whether the run is to stop in this process when messages of its agent were saved. */
+  isLeaving(): boolean;
+  /** Called when messages of the agent were saved, and no call has begun since. */
   saved(): void;
+}
+
+/** What is written at once. */
+interface Batch {
+  events: JournalEvent[];
+  set: Partial<RunTable>;
+  /** Whether the agent of the run has added messages. */
+  hasMessages: boolean;
+  /** Nothing more is expected for it. */
+  hurry(): void;
+  /** In the same transaction. */
+  afterwards?: ((db: Database) => Promise<void>) | undefined;
+  written: Promise<void>;
 }
 
 const READ_TYPES = ['message', 'reset', 'intent', 'result', 'inner'] as const;
@@ -35,8 +50,10 @@ export class RunLog {
   readonly #subAgents: SubAgents;
   #events: Promise<RunEvent[]> | undefined;
   #isFrozen = false;
-  /** One write at a time, because the state of all sub-agents is one value. */
+  /** The newest write. Writes are made one after the other, because the state of all sub-agents is one value; none after a failure. */
   #writing: Promise<void> = Promise.resolve();
+  /** What the next write contains. */
+  #next: Batch | undefined;
 
   constructor(store: RunStore, options: LogOptions) {
     this.#store = store;
@@ -48,6 +65,20 @@ export class RunLog {
   /** Saves nothing more: the run continues later from the saved state. */
   freeze(): void {
     this.#isFrozen = true;
+  }
+
+  /** Resolves when everything is saved that was written so far. */
+  ready(): Promise<void> {
+    return this.#writing;
+  }
+
+  /** Adds the last event. False if the process stopped the run first. `afterwards`: in the same transaction. */
+  async end(event: EndEvent, afterwards?: Batch['afterwards']): Promise<boolean> {
+    if (this.#isFrozen) return false;
+    const batch = this.#batch();
+    batch.afterwards = afterwards;
+    await this.#write('', [event], { status: event.type, holder: null });
+    return !this.#isFrozen;
   }
 
   /** Whether the agent has begun to work on the input. */
@@ -63,7 +94,9 @@ export class RunLog {
       const madeFor = path === '' ? {} : { madeFor: this.#subAgents.of(path).madeFor };
       if (isRead) return { messages: [], replaces: false, ...madeFor };
       isRead = true;
-      return { ...(await this.#saved(path)), ...madeFor };
+      const saved = this.#saved(path);
+      saved.catch((error) => this.#options.failed(error));
+      return { ...(await saved), ...madeFor };
     };
     return {
       read,
@@ -77,7 +110,12 @@ export class RunLog {
   #journalOf(path: string): CallJournal {
     const save = (event: NewEvent) => this.#write(path, [event]);
     return {
-      begin: (data) => save({ type: 'intent', data }),
+      begin: async (data) => {
+        // the answer alone is saved when the run stops here: the call is not made
+        if (this.#options.isLeaving()) await this.ready();
+        await save({ type: 'intent', data });
+      },
+      ready: () => this.ready(),
       end: (data) => save({ type: 'result', data }),
       inner: (data) => save({ type: 'inner', data }),
       subAgent: (name) => this.#conversationOf([...(path ? [path] : []), name.replaceAll('/', '%2F')].join('/')),
@@ -85,21 +123,28 @@ export class RunLog {
   }
 
   #read(): Promise<RunEvent[]> {
-    this.#events ??= this.#store.db
-      .selectFrom('pocket_run_journal')
-      .selectAll()
-      .where('run', '=', this.#options.run.id)
-      .where('type', 'in', READ_TYPES)
-      .orderBy('number')
-      .execute()
-      .then((rows) => rows.map(eventOf));
+    this.#events ??= this.#readEvents();
     return this.#events;
   }
 
+  async #readEvents(): Promise<RunEvent[]> {
+    const { id, length } = this.#options.run;
+    if (length === 1) return []; // it has only started
+    const rows = await this.#store.db
+      .selectFrom('pocket_run_journal')
+      .selectAll()
+      .where('run', '=', id)
+      .where('type', 'in', READ_TYPES)
+      .orderBy('number')
+      .execute();
+    return rows.map(eventOf);
+  }
+
   async #saved(path: string): Promise<SavedMessages> {
-    const { earlier, run } = this.#options;
+    const { run } = this.#options;
     const isAgent = path === '';
-    let messages: Message[] = isAgent ? [...earlier] : [];
+    const earlier = isAgent ? await earlierMessages(this.#store.db, run) : undefined;
+    let messages: Message[] = earlier?.messages ?? [];
     let [begun, results, inner]: [string[], ToolMessage[], JournaledInnerCall[]] = [[], [], []];
     for (const { subAgent = '', type, data } of await this.#read()) {
       if (subAgent !== path) continue;
@@ -112,7 +157,7 @@ export class RunLog {
     }
     const own = this.#subAgents.of(path);
     const progress = isAgent ? parsed(run.progress) : own.progress;
-    const compacted = isAgent ? parsed(run.compacted) : own.compacted;
+    const compacted = isAgent ? parsed(run.compacted ?? earlier?.compacted) : own.compacted;
     return {
       messages,
       replaces: false,
@@ -131,30 +176,64 @@ export class RunLog {
     const sub_agents = hasEnded || path !== '' ? { sub_agents: this.#subAgents.json } : {};
     const own = {
       progress: progress ? JSON.stringify(progress) : null,
-      ...(replaces || compacted ? { compacted: compacted ? JSON.stringify(compacted) : null } : {}),
+      // `null` as JSON: what earlier runs had compacted is not of these messages
+      ...(replaces || compacted ? { compacted: JSON.stringify(compacted ?? null) } : {}),
     };
-    await this.#write(path, events, { ...(path === '' ? own : {}), ...sub_agents });
-    if (path === '') this.#options.saved();
+    if (path === '') this.#batch().hasMessages = true;
+    const written = this.#write(path, events, { ...(path === '' ? own : {}), ...sub_agents });
+    // calls, questions and the end of the run wait for an answer; no model is asked before the last answer is saved
+    if (messages.at(-1)?.role !== 'assistant' || this.#options.isLeaving()) await written;
   }
 
+  /** Resolves when it is saved. */
   #write(path: string, events: readonly NewEvent[], set: Partial<RunTable> = {}): Promise<void> {
-    const write = () => this.#writeNow(path, events, set);
-    this.#writing = this.#writing.then(write, write);
-    this.#writing.catch((error) => this.#options.failed(error));
-    return this.#writing;
+    const batch = this.#batch();
+    for (const event of events) batch.events.push(path === '' ? event : { ...event, subAgent: path });
+    // on SQLite a write is no round trip
+    if (this.#store.kind === 'sqlite' || !events.every(isAnswer)) batch.hurry();
+    Object.assign(batch.set, set);
+    return batch.written;
   }
 
-  async #writeNow(path: string, events: readonly NewEvent[], set: Partial<RunTable>): Promise<void> {
+  #batch(): Batch {
+    if (this.#next) return this.#next;
+    const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
+    const written = this.#writing.then(() => Promise.race([hurried, allWait()])).then(() => this.#writeNow(batch));
+    const batch: Batch = { events: [], set: { attempts: 0 }, hasMessages: false, hurry, written };
+    written.catch((error) => this.#options.failed(error));
+    this.#writing = written;
+    this.#next = batch;
+    return batch;
+  }
+
+  async #writeNow({ events, set, hasMessages, afterwards }: Batch): Promise<void> {
+    this.#next = undefined;
     if (this.#isFrozen) return;
-    const { run, holder } = this.#options;
-    const subAgent = path === '' ? {} : { subAgent: path };
-    const isHeld = await inTransaction(this.#store, (db) =>
-      write(db, { run: run.id, holder, events, ...subAgent, set: { attempts: 0, ...set } }),
-    );
+    const { run, holder, saved } = this.#options;
+    const change = { run: run.id, holder, events, set };
+    const { db } = this.#store;
+    const isHeld = afterwards
+      ? await inTransaction(db, async (transaction) => {
+          if (!(await write(this.#store, transaction, change))) return false;
+          await afterwards(transaction);
+          return true;
+        })
+      : await write(this.#store, db, change);
     if (!isHeld) throw lost(run.id);
+    const isCalling = events.some(({ type }) => type === 'intent' || type === 'inner');
+    if (hasMessages && !isCalling && !this.#next) saved();
   }
 }
 
-function parsed(json: string | null) {
-  return json === null ? undefined : JSON.parse(json);
+/** Resolves when everything in this process waits for something. */
+function allWait(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+function isAnswer({ type, data }: NewEvent): boolean {
+  return type === 'message' && data.role === 'assistant';
+}
+
+function parsed(json: string | null | undefined) {
+  return typeof json === 'string' ? JSON.parse(json) : undefined;
 }

@@ -29,7 +29,7 @@ export class Schedules {
     const row = { name, agent, caller: caller ?? null, input: newRun({ id: name, agent, input }).input, cron };
     const next_at = await nextTime(cron, timeZone, Date.now());
     const values: ScheduleTable = { ...row, time_zone: timeZone, missed, next_at };
-    await inTransaction(this.#store, async (db) => {
+    await inTransaction(this.#store.db, async (db) => {
       const known = await db
         .selectFrom('pocket_run_schedules')
         .select(['cron', 'time_zone', 'next_at'])
@@ -74,7 +74,7 @@ export class Schedules {
       .execute();
     let started = 0;
     for (const schedule of due)
-      started += (await inTransaction(this.#store, (db) => this.#start(db, schedule, now))) ? 1 : 0;
+      started += (await inTransaction(this.#store.db, (db) => this.#start(db, schedule, now))) ? 1 : 0;
     return started;
   }
 

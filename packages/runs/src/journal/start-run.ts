@@ -46,7 +46,7 @@ export async function insertRun(
   if (inserted) {
     const data = { agent, input: JSON.parse(input), ...(caller === null ? {} : { caller }) };
     const begin: NewEvent[] = messages ? [{ type: 'reset', data: { messages: [...messages] } }] : [];
-    await write(db, { run: id, events: [{ type: 'started', data }, ...begin] });
+    await write(store, db, { run: id, events: [{ type: 'started', data }, ...begin] });
     await store.queued(db, row);
     return;
   }

@@ -90,7 +90,7 @@ const agent = () =>
 const runs = await openRuns({ url, agents: { a: agent } });
 let writes = 0;
 if (killAt !== undefined)
-  killBefore((statement) => /^(insert|update|delete|commit|begin)/i.test(statement) && ++writes === killAt);
+  killBefore((statement) => /^\s*(with|insert|update|delete|commit|begin)/i.test(statement) && ++writes === killAt);
 await runs.start('a', 'Go', { id: 'run-0' });
 const answer = runs.result('run-0');
 let isOver = false;

@@ -37,7 +37,7 @@ const agent = () =>
 const runs = await openRuns({ url, agents: { a: agent } });
 let writes = 0;
 if (killAt !== undefined)
-  killBefore((statement) => /^(insert|update|delete|commit|begin)/i.test(statement) && ++writes === killAt);
+  killBefore((statement) => /^\s*(with|insert|update|delete|commit|begin)/i.test(statement) && ++writes === killAt);
 const ids = Array.from({ length: count }, (_, index) => `run-${index}`);
 for (const id of ids) await runs.start('a', id, { id });
 const answers = Promise.all(ids.map((id) => runs.result(id)));
