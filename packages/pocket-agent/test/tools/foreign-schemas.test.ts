@@ -48,6 +48,13 @@ async function cpuMs(work: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1_000;
 }
 
+async function runWithHarmlessTool(): Promise<void> {
+  const { url } = await serverWith({ outputSchema: { type: 'object' } }, { content: [], structuredContent: {} });
+  const { client } = testClient({ mcpConfig: { mcpServers: { harmless: { url } } } });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'it' }] }, 'Done.'], { mcpClient: client });
+  await agent.run('Go.');
+}
+
 const calls = (host: Host) => host.seen.filter(({ method }) => method === 'tools/call');
 
 describe('an output schema', () => {
@@ -64,6 +71,7 @@ describe('an output schema', () => {
     const tools = await client.listTools();
     const toolCalls = tools.map(({ name }) => ({ name }));
     const { agent } = scriptedAgent([{ toolCalls }, 'Done.'], { mcpClient: client });
+    await runWithHarmlessTool(); // loads modules
     expect(await cpuMs(() => agent.run('Go.'))).toBeLessThan(1_500);
     for (const [index, [name]] of hostileOutputs.entries()) {
       expect(resultText(agent, index)).toMatch(
