@@ -68,3 +68,12 @@ test('refuses modules without agents', async () => {
   expect((await worker(module)).stderr).toContain('Name the database');
   expect((await worker()).stderr).toContain('worker FILE --runs DATABASE');
 });
+
+test('a studio attaches only to an address with a token', async () => {
+  const attach = (address: string) =>
+    folder.command(['studio', '--model', 'demo', '--attach', address], { env: { POCKET_AGENT_STUDIO_TOKEN: '' } });
+  expect((await attach('4100')).stderr).toContain('--attach needs the address that a program printed, not "4100"');
+  expect((await attach('http://127.0.0.1:4100/')).stderr).toContain(
+    '--attach http://127.0.0.1:4100 needs the token of that program',
+  );
+});
