@@ -49,10 +49,10 @@ function filledProperties(schema: Schema, value: Schema, place: Place): Schema {
   });
   const added = Object.entries(properties).flatMap(([name, property]): [string, unknown][] => {
     if (Object.hasOwn(value, name) || place.filling.includes(property)) return [];
-    const given = defaultOf(property, place.root);
-    if (given === undefined) return [];
+    const defaultValue = defaultOf(property, place.root);
+    if (defaultValue === undefined) return [];
     if (++place.added.count > MAX_DEFAULTS) throw new Error(`its defaults add more than ${MAX_DEFAULTS} values`);
-    return [[name, fill(property, structuredClone(given), inside(place, [...place.filling, property]))]];
+    return [[name, fill(property, structuredClone(defaultValue), inside(place, [...place.filling, property]))]];
   });
   return Object.fromEntries([...present, ...added]);
 }

@@ -7,11 +7,11 @@ const RETRY_MS = [300, 1_000, 3_000];
 
 /** From the fragment of the address, which is then hidden; kept for this tab, so that it can be reloaded. */
 export function takeToken(): string {
-  const given = /^#token=(.+)$/.exec(location.hash)?.[1];
-  if (given === undefined) return sessionStorage.getItem(TOKEN) ?? '';
-  sessionStorage.setItem(TOKEN, given);
+  const token = /^#token=(.+)$/.exec(location.hash)?.[1];
+  if (token === undefined) return sessionStorage.getItem(TOKEN) ?? '';
+  sessionStorage.setItem(TOKEN, token);
   history.replaceState(null, '', '#/chat');
-  return given;
+  return token;
 }
 
 export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'refused';

@@ -48,10 +48,10 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const cases = chosenCases(evalFile.cases, names).map((each) => (repeats === undefined ? each : { ...each, repeats }));
 
   const screen = new Screen(process.stdout, process.stderr);
-  const told = new Set<string>();
+  const shownLines = new Set<string>();
   const tell = (line: string) => {
-    if (told.has(line)) return;
-    told.add(line);
+    if (shownLines.has(line)) return;
+    shownLines.add(line);
     screen.line(printable(line));
   };
   const total = countRuns(variants, cases);

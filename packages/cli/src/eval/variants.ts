@@ -27,11 +27,11 @@ export async function readVariants({ agents, models, prompts, values }: Compared
   const variants: Variant[] = [];
   for (const agent of orNone(agents)) {
     for (const requested of orNone(models)) {
-      const given = {
+      const chosen = {
         ...(agent === undefined ? {} : { agent }),
         ...(requested === undefined ? {} : { model: requested }),
       };
-      const request = await readAgentRequest({ ...values, ...given });
+      const request = await readAgentRequest({ ...values, ...chosen });
       const { model } = await chooseModel(request.model);
       checkModelName(model);
       for (const [index, systemPrompt] of orNone(systemPrompts).entries()) {

@@ -140,8 +140,14 @@ export class GatewayFile {
       ]);
       const token =
         options.token === undefined ? {} : { token: expandVariables(`agents.${name}.token`, options.token) };
-      const given = { name, ...options, ...token, headers: Object.fromEntries(headers), logger: this.#options.logger };
-      const agent = this.#agents.get(key) ?? remoteAgent(given);
+      const agentOptions = {
+        name,
+        ...options,
+        ...token,
+        headers: Object.fromEntries(headers),
+        logger: this.#options.logger,
+      };
+      const agent = this.#agents.get(key) ?? remoteAgent(agentOptions);
       this.#agents.set(key, agent);
       return [name, agent];
     });

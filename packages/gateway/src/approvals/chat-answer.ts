@@ -36,8 +36,8 @@ function shownArguments(args: unknown): string {
 
 /** Undefined if the text is not an answer. */
 export function readAnswerText(text: string): GivenAnswer['answer'] | undefined {
-  const said = text.replace(/^\s*(?:<@!?\d+>|@[\w.-]+)\s*/, '').trim();
-  const [, word = '', rest = ''] = /^(allow|deny)\b[\s:,.]*([\s\S]*)$/i.exec(said) ?? [];
+  const reply = text.replace(/^\s*(?:<@!?\d+>|@[\w.-]+)\s*/, '').trim();
+  const [, word = '', rest = ''] = /^(allow|deny)\b[\s:,.]*([\s\S]*)$/i.exec(reply) ?? [];
   if (word.toLowerCase() === 'deny') return { deny: rest.slice(0, MAX_REASON) || 'it was not approved' };
   if (word === '') return undefined;
   if (rest === '') return { allow: true };

@@ -74,12 +74,12 @@ export function mattermostChat({ url, token, channel }: MattermostApprovals): Ch
       const path = `/channels/${encodeURIComponent(channel)}/posts?since=${since}`;
       const { posts } = await api.request<{ posts: Record<string, Post> }>({ method: 'GET', path });
       const roots = new Set(open.map(({ id }) => id));
-      const said = Object.values(posts)
+      const replies = Object.values(posts)
         .filter(({ root_id: root = '', delete_at: deleted, type }) => roots.has(root) && !deleted && !type)
         .filter((each) => each.user_id !== self && !isFromProgram(each))
         .sort((one, other) => one.create_at - other.create_at);
-      const people = await peopleOf(api, said);
-      return said.flatMap(({ id, root_id: to = '', user_id: user, message: text }): ChatReply[] => {
+      const people = await peopleOf(api, replies);
+      return replies.flatMap(({ id, root_id: to = '', user_id: user, message: text }): ChatReply[] => {
         const who = people.get(user);
         return who === undefined ? [] : [{ id, to, who, text }];
       });

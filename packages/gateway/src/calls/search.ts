@@ -76,8 +76,8 @@ export async function findFor({ space, run }: GatewayRequest, args: Record<strin
   const entries = visible.entries.filter((entry) => entry !== code);
   const found = await searchTools(entries, { query: query.slice(0, MAX_QUERY), limit });
   const lines = found.map((entry) => (code ? asFunction(entry, shown) : described(entry)));
-  const said = lines.length > 0 ? lines.join('\n\n') : 'No tool fits. Try other words.';
-  return { content: [{ type: 'text', text: said }] };
+  const text = lines.length > 0 ? lines.join('\n\n') : 'No tool fits. Try other words.';
+  return { content: [{ type: 'text', text }] };
 }
 
 /** What a call of `call_tool` calls; undefined if it is malformed. */

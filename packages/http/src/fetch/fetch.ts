@@ -83,12 +83,12 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
   };
 
   const fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
-    const given = input instanceof Request ? input : undefined;
-    const target = targetAt(given ? given.url : String(input));
+    const request = input instanceof Request ? input : undefined;
+    const target = targetAt(request ? request.url : String(input));
     if (isWorker()) return workerFetch(input, init, options);
     const exchange = new Exchange(readRequest(input, init), options);
     try {
-      return await follow(exchange, target, init.redirect ?? given?.redirect ?? 'follow');
+      return await follow(exchange, target, init.redirect ?? request?.redirect ?? 'follow');
     } catch (error) {
       exchange.release();
       throw error;

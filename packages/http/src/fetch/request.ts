@@ -12,16 +12,16 @@ export interface RequestParts {
 
 /** Throws when the signal is aborted already. */
 export function readRequest(input: string | URL | Request, init: RequestInit): RequestParts {
-  const given = input instanceof Request ? input : undefined;
-  const signal = init.signal ?? given?.signal;
+  const request = input instanceof Request ? input : undefined;
+  const signal = init.signal ?? request?.signal;
   signal?.throwIfAborted();
   const headers: Record<string, string> = {};
-  const sent = init.headers ?? given?.headers;
+  const sent = init.headers ?? request?.headers;
   (sent instanceof Headers ? sent : new Headers(sent)).forEach((value, name) => {
     headers[name] = value;
   });
-  const method = (init.method ?? given?.method ?? 'GET').toUpperCase();
-  const body = readBody(init.body ?? given?.body ?? undefined, headers);
+  const method = (init.method ?? request?.method ?? 'GET').toUpperCase();
+  const body = readBody(init.body ?? request?.body ?? undefined, headers);
   return { method, headers, body, signal };
 }
 

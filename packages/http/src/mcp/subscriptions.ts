@@ -61,8 +61,8 @@ export class Subscriptions {
 
   /** Tells one client, or all. */
   publish(tell: (handler: McpHttpHandler) => void, clientId?: string): void {
-    const told = clientId === undefined ? [...this.#clients.values()] : [this.#clients.get(clientId)];
-    for (const listeners of told) if (listeners) tell(listeners.handler);
+    const concerned = clientId === undefined ? [...this.#clients.values()] : [this.#clients.get(clientId)];
+    for (const listeners of concerned) if (listeners) tell(listeners.handler);
   }
 
   async close(): Promise<void> {

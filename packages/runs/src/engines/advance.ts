@@ -151,12 +151,12 @@ export class HeldRun {
     this.#hasAsked = true;
     await this.#log.ready(); // the call comes before its question
     const asking = this.#options.questions.ask({ ...this.row, holder: this.#holder }, question);
-    const asked = await asking.catch((error) => {
+    const outcome = await asking.catch((error) => {
       this.#writeFailed(error);
       throw error;
     });
-    if ('answer' in asked) return asked.answer;
-    this.#openQuestions.add(asked.id);
+    if ('answer' in outcome) return outcome.answer;
+    this.#openQuestions.add(outcome.id);
     return undefined;
   }
 

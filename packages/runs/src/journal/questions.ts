@@ -33,7 +33,7 @@ export class Questions {
     const { kind, hash, call_id } = question;
     return inTransaction(this.#store.db, async (db) => {
       await lockRun(this.#store, db, run.id);
-      const asked = await db
+      const earlier = await db
         .selectFrom('pocket_run_questions')
         .select(['id', 'status', 'answer', 'hash'])
         .where('run', '=', run.id)
@@ -42,7 +42,7 @@ export class Questions {
         .where('status', '!=', 'closed')
         .orderBy('asked_at', 'desc')
         .execute();
-      const same = asked.find((each) => each.hash === hash);
+      const same = earlier.find((each) => each.hash === hash);
       if (same?.status === 'open') return { id: same.id };
       // a call is approved once; a server may ask the same thing again
       const isAnswered = same?.status === 'answered' || (same?.status === 'used' && kind === 'approval');

@@ -17,8 +17,8 @@ export type Values = Readonly<Record<string, string>>;
 
 export function fieldsOf(schema: unknown): Field[] {
   const { properties, required } = asRecord(schema);
-  return Object.entries(asRecord(properties)).map(([name, given]) => {
-    const field = asRecord(given);
+  return Object.entries(asRecord(properties)).map(([name, property]) => {
+    const field = asRecord(property);
     const { type, title, description, items } = field;
     const isMultiple = type === 'array' && choicesOf(asRecord(items)) !== undefined;
     const first = field.default;
@@ -41,8 +41,8 @@ export function firstValues(fields: readonly Field[]): Values {
 
 /** Texts as they are, everything else as JSON. Empty fields are left out. */
 export function readValues(fields: readonly Field[], values: Values): Record<string, FormValue> {
-  const given = fields.filter(({ name }) => (values[name] ?? '') !== '');
-  return Object.fromEntries(given.map((field) => [field.name, readValue(field, values[field.name] ?? '')]));
+  const filledIn = fields.filter(({ name }) => (values[name] ?? '') !== '');
+  return Object.fromEntries(filledIn.map((field) => [field.name, readValue(field, values[field.name] ?? '')]));
 }
 
 function readValue({ name, type }: Field, text: string) {

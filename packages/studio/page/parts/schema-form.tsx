@@ -48,8 +48,8 @@ function Input({ id, field: { choices, isMultiple }, value, onChange }: InputPro
       id={id}
       multiple={isMultiple}
       onChange={({ currentTarget: { selectedOptions } }) => {
-        const given = [...selectedOptions].map((option) => option.value);
-        onChange(isMultiple ? JSON.stringify(given) : (given[0] ?? ''));
+        const selected = [...selectedOptions].map((option) => option.value);
+        onChange(isMultiple ? JSON.stringify(selected) : (selected[0] ?? ''));
       }}
     >
       {!isMultiple && <option value="" />}

@@ -8,7 +8,7 @@ export interface Row {
   depth: number;
   label: string;
   start: number;
-  /** Undefined while it goes on. */
+  /** Undefined while it runs. */
   end: number | undefined;
   kind: 'run' | 'step' | 'model' | 'tool' | 'question';
   isFailed: boolean;

@@ -18,7 +18,7 @@ export interface ReplayRequest {
 
 export async function replay({ call, model, prompt = call.prompt, signal }: ReplayRequest): Promise<Replay> {
   if (!isPrompt(prompt)) throw new Refusal(400, 'A prompt is a list of messages with "role" and "content".');
-  const asked = typeof model === 'string' ? await resolveModel(model) : model;
+  const chosenModel = typeof model === 'string' ? await resolveModel(model) : model;
   // the provider would run its tools by itself
   const tools = recordsIn(call.tools).filter(({ type }) => type !== 'provider');
   const { toolChoice, ...settings } = call.settings;
@@ -32,8 +32,8 @@ export async function replay({ call, model, prompt = call.prompt, signal }: Repl
   } as LanguageModelV4CallOptions; // made from those of an earlier call
   const startedAt = Date.now();
   try {
-    const { content, finishReason, usage } = await asked.doGenerate(options);
-    const name = `${asked.provider}/${asked.modelId}`;
+    const { content, finishReason, usage } = await chosenModel.doGenerate(options);
+    const name = `${chosenModel.provider}/${chosenModel.modelId}`;
     return { model: name, answer: { content, finishReason, usage }, durationMs: Date.now() - startedAt };
   } catch (error) {
     throw new Refusal(400, `The model did not answer: ${errorText(error)}`);

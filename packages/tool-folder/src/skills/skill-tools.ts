@@ -79,9 +79,9 @@ export class SkillTools {
     const found = typeof name === 'string' ? this.#skills.get(name.normalize('NFKC')) : undefined;
     if (found) return found;
     // without a list: the model may not know all skills
-    const given = typeof name === 'string' ? `skill ${JSON.stringify(name.slice(0, 100))}` : 'skill without a name';
+    const requested = typeof name === 'string' ? `skill ${JSON.stringify(name.slice(0, 100))}` : 'skill without a name';
     const advice = 'The parameter "skill" lists the names.';
-    throw new PocketError('TOOL_ARGUMENTS_INVALID', `There is no ${given}. ${advice}`);
+    throw new PocketError('TOOL_ARGUMENTS_INVALID', `There is no ${requested}. ${advice}`);
   }
 
   /** A name that is not known is judged too, so that rules for all skills apply. */

@@ -30,8 +30,8 @@ export class LiveChats implements Chats {
     const run = this.#runs.find(of);
     if (!run || run.isOver) return undefined;
     const body = run.follow(uiFrame);
-    const given = answers.filter((answer) => run.answer(answer));
-    if (given.length > 0) return body;
+    const accepted = answers.filter((answer) => run.answer(answer));
+    if (accepted.length > 0) return body;
     await body.cancel();
     return undefined;
   }
