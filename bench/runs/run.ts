@@ -61,7 +61,7 @@ function report(rounds: readonly Record<Name, RunFigures>[], load: number): stri
 run${load > 0.5 ? ', so the times are too long, and only their ratios say something' : ''}. PostgreSQL runs on the same machine, without \`fsync\`.
 
 A run has ${STEPS} steps: a model that answers at once calls a tool that returns at once. After them it answers. In all three, an answer of
-the model and a result of a tool are saved before anything else happens.
+the model is saved before its call is made, and a result of a tool before the model is asked again.
 
 | | ${names.join(' | ')} | on PostgreSQL ahead of both |
 |---|${names.map(() => '---|').join('')}---|
