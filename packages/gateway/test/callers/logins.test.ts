@@ -151,7 +151,7 @@ describe('a server with logins', () => {
     await expect.poll(() => namesOf(client)).toContain('crm__echo');
     host.revokeAll();
     expect(await client.call('crm__echo', { text: 'hello' })).toMatchObject({ isError: true });
-    expect(await ask(ann, '')).toMatchObject({ servers: [{ loggedIn: false }] });
+    await expect.poll(() => ask(ann, '')).toMatchObject({ servers: [{ loggedIn: false }] });
     expect(await logIn(ann)).toEqual({ status: 200, loggedIn: true });
     await expect.poll(async () => textOf(await client.call('crm__echo', { text: 'hello' }))).toBe('hello');
   });
