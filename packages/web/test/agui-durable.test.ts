@@ -3,9 +3,19 @@ import { type AguiHandlerOptions, aguiHandler } from '@pocket-agent/web';
 import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
+import type { WebRuns } from '../src/durable/durable-options.ts';
 import { PageAgent } from './agui-page.ts';
 import { booking, bookingScript, requestedSchema } from './asker.ts';
-import { eraser, modelOf, newUrl, type Prompt, type Script, type Server, startServer } from './durable-server.ts';
+import {
+  eraser,
+  modelOf,
+  newUrl,
+  type Prompt,
+  runsWith,
+  type Script,
+  type Server,
+  startServer,
+} from './durable-server.ts';
 import { authorize } from './page.ts';
 
 const counting = ({ prompt }: Prompt) => `${prompt.length} messages`;
@@ -172,6 +182,41 @@ test('a repeated question takes back what came after it', async () => {
     { role: 'user', content: 'other' },
     { role: 'assistant', content: '1 messages' },
   ]);
+});
+
+test('a page that connects while an answer becomes too old to be streamed still gets it, once', async () => {
+  let isOld = (): boolean => false;
+  const { handler } = await startServer(newUrl(), ['Hello.'], {}, (agent, durable) => {
+    const list: WebRuns['list'] = async (filter) => {
+      const page = await durable.runs.list(filter);
+      const updatedAt = new Date(Date.now() - 3_600_000).toISOString();
+      return filter?.limit === 1 && isOld() ? { ...page, runs: page.runs.map((run) => ({ ...run, updatedAt })) } : page;
+    };
+    return aguiHandler(agent, { authorize, durable: { ...durable, runs: runsWith(durable.runs, { list }) } });
+  });
+  await new PageAgent(handler).ask('Hi');
+  let lookups = 0;
+  isOld = () => lookups++ > 0;
+  const page = new PageAgent(handler);
+  await page.connectAgent();
+  expect(page.shown).toEqual([
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Hello.' },
+  ]);
+});
+
+test('a stream that has ended no longer waits for the handler to be closed', async () => {
+  const signals: AbortSignal[] = [];
+  const { handler, stop } = await startServer(newUrl(), ['Hello.'], {}, (agent, durable) => {
+    const events: WebRuns['events'] = (id, options) => {
+      signals.push(options.signal);
+      return durable.runs.events(id, options);
+    };
+    return aguiHandler(agent, { authorize, durable: { ...durable, runs: runsWith(durable.runs, { events }) } });
+  });
+  await new PageAgent(handler).ask('Hi');
+  await stop();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
 });
 
 test('another caller neither sees nor answers the run, and DELETE stops it', async () => {

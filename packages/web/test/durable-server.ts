@@ -8,7 +8,7 @@ import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
 import { onTestFinished } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
-import type { DurableChatOptions } from '../src/durable/durable-options.ts';
+import type { DurableChatOptions, WebRuns } from '../src/durable/durable-options.ts';
 
 export type Prompt = { prompt: readonly { role: string }[] };
 export type Script = readonly (string | ScriptedAnswer | ((asked: Prompt) => string))[];
@@ -47,6 +47,20 @@ export async function startServer(
   };
   onTestFinished(stop);
   return { handler: serve(agent, { runs, agent: 'helper' }), runs, stop };
+}
+
+/** The same runs with other methods. */
+export function runsWith(runs: WebRuns, own: Partial<WebRuns>): WebRuns {
+  return {
+    start: (...args) => runs.start(...args),
+    get: (...args) => runs.get(...args),
+    list: (...args) => runs.list(...args),
+    events: (...args) => runs.events(...args),
+    questions: (...args) => runs.questions(...args),
+    answer: (...args) => runs.answer(...args),
+    cancel: (...args) => runs.cancel(...args),
+    ...own,
+  };
 }
 
 export function eraser() {

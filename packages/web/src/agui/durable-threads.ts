@@ -38,9 +38,9 @@ export class DurableThreads implements AguiThreads {
 
   /** The answer in progress is sent from its beginning. */
   async connect(run: ThreadRun): Promise<ReadableStream> {
-    const messages = aguiMessages(await this.#conversations.readBefore(run), this.#showsTool);
-    const body = await this.#conversations.resume(run, frameOf(run, [messagesSnapshot(messages)]));
-    return body ?? savedThread(clientRun(run), messages);
+    const { before, run: shown } = await this.#conversations.readShown(run);
+    const messages = aguiMessages(before, this.#showsTool);
+    return shown?.replay(frameOf(run, [messagesSnapshot(messages)])) ?? savedThread(clientRun(run), messages);
   }
 
   stop(of: ConversationOf): Promise<void> {

@@ -163,9 +163,10 @@ export class DurableConversations<Encoder extends DurableEncoder> {
     return run && (!isOver(run) || Date.now() - Date.parse(run.updatedAt) <= KEEP_MS) ? run : undefined;
   }
 
-  /** Without the answer that `resume` streams. */
-  async readBefore(of: ConversationOf): Promise<Message[]> {
-    return this.#read(of, (await this.#shownRun(of))?.id);
+  /** All messages before the answer in progress, or one that has just ended; and this answer, if there is one. */
+  async readShown(of: ConversationOf): Promise<{ before: Message[]; run: DurableRun<Encoder> | undefined }> {
+    const run = await this.#shownRun(of);
+    return { before: await this.#read(of, run?.id), run: run && this.#shown(run) };
   }
 
   /** Without the answer of a run in progress. */

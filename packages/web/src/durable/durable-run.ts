@@ -65,7 +65,7 @@ export class DurableRun<Encoder extends DurableEncoder> {
   #read({ from, upTo }: { from: number; upTo: number }, makeFrame: MakeFrame<Encoder>): ReadableStream {
     const { runs, run, name, asksPage, makeEncoder, closing, onError } = this.#options;
     const leaving = new AbortController();
-    onAbort(closing, () => leaving.abort(closing.reason));
+    const release = onAbort(closing, () => leaving.abort(closing.reason));
     const log = new EventLog(() => leaving.abort(new Error('The page has left.')));
     let isReading = from === 0;
     const encoder = makeEncoder((event) => {
@@ -84,13 +84,15 @@ export class DurableRun<Encoder extends DurableEncoder> {
         break;
       }
     };
-    void follow().then(
-      () => log.setAtRest(true),
-      (error: unknown) => {
-        if (!leaving.signal.aborted) onError(error);
-        log.cut(error); // the run continues, and the page may reconnect
-      },
-    );
+    void follow()
+      .then(
+        () => log.setAtRest(true),
+        (error: unknown) => {
+          if (!leaving.signal.aborted) onError(error);
+          log.cut(error); // the run continues, and the page may reconnect
+        },
+      )
+      .finally(release);
     return log.read({ from: 0, first, end: () => end(journal.isOver) });
   }
 }
