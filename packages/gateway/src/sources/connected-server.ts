@@ -26,6 +26,15 @@ interface ConnectedOptions {
   onResource(uri: string, caller?: string): void;
 }
 
+interface Availability {
+  /** Whether the server is unavailable or slow. */
+  isMissing: boolean;
+  /** Whether this says nothing about the server: the caller has no login, or has left. */
+  saysNothing: boolean;
+}
+
+type StatusFrom = { caller?: string | undefined; needsLogin?: boolean };
+
 export class ConnectedServer {
   readonly source: NamedSource;
   readonly #options: ConnectedOptions;
@@ -33,15 +42,19 @@ export class ConnectedServer {
   readonly #relay: ServerRelay;
   /** The login of a caller; undefined for a server without logins. */
   readonly loginOf: ((caller: string) => CallerLogin) | undefined;
-  /** For whom the server is unavailable or slow, by caller if each has its own connection. */
-  readonly #missing = new Map<string | undefined, boolean>();
+  /** By caller if each has its own connection. */
+  readonly #availability = new Map<string | undefined, Availability>();
+  /** Whether the server may refuse one caller and accept another. */
+  readonly #hasLogins: boolean;
 
   constructor(options: ConnectedOptions) {
     const { name, entry, hasPrefix, logger, onChange, onLog, onResource } = options;
     this.loginOf = loginFor(options);
     this.#options = options;
+    const own = entryByCaller(name, entry, this.loginOf);
+    this.#hasLogins = 'url' in own && [own.auth, own.headers].some((value) => typeof value === 'function');
     this.#client = new PocketAgentClient({
-      mcpConfig: { mcpServers: { [name]: entryByCaller(name, entry, this.loginOf) } },
+      mcpConfig: { mcpServers: { [name]: own } },
       toolPrefix: 'never',
       logger,
       elicitationHandler: () => ({ action: 'cancel' }), // the request that is asked has an `elicit` if its client can answer
@@ -51,7 +64,7 @@ export class ConnectedServer {
         return current.sample(params, from);
       },
       roots: async (from) => (await GatewayRequest.current?.roots(from)) ?? [],
-      onServerStatus: (_server, status, reason, from) => this.#noteStatus(status, reason, from?.caller),
+      onServerStatus: (_server, status, reason, from) => this.#noteStatus(status, reason, from),
       onServerLog: onLog,
       logHandler: () => {}, // they are for the client of the call
       messageHandler: ({ method, params }, { caller }) => {
@@ -69,7 +82,8 @@ export class ConnectedServer {
 
   /** Whether the server is unavailable or slow for all who use it. */
   get isMissing(): boolean {
-    return this.#missing.size > 0 && [...this.#missing.values()].every((isMissing) => isMissing);
+    const counted = [...this.#availability.values()].filter(({ saysNothing }) => !saysNothing);
+    return counted.length > 0 && counted.every(({ isMissing }) => isMissing);
   }
 
   /** Sends a request as the caller of this run, which a server with logins answers only after a login. */
@@ -89,14 +103,19 @@ export class ConnectedServer {
   }
 
   /** Notifies clients when a server is lost, and when it is back. */
-  #noteStatus(status: ServerStatus, reason: string | undefined, caller: string | undefined): void {
+  #noteStatus(status: ServerStatus, reason: string | undefined, from: StatusFrom = {}): void {
     if (status === 'connected') this.#relay.reconnected();
-    const wasMissing = this.#missing.get(caller) ?? false;
-    const isMissing = status === 'failed' || status === 'lost' || (status === 'connecting' && reason !== undefined);
+    const { caller, needsLogin = false } = from;
+    const { isMissing: wasMissing = false } = this.#availability.get(caller) ?? {};
+    const isMissing =
+      status === 'closed'
+        ? wasMissing // its clients know it, and are notified when it is back
+        : status === 'failed' || status === 'lost' || (status === 'connecting' && reason !== undefined);
     if (status === 'connecting' && !isMissing) return;
-    this.#missing.delete(caller);
-    if (status !== 'closed') this.#missing.set(caller, isMissing);
-    dropOldest(this.#missing, MAX_CALLERS);
+    const saysNothing = status === 'closed' || (needsLogin && this.#hasLogins);
+    this.#availability.delete(caller);
+    if (status !== 'closed' || isMissing) this.#availability.set(caller, { isMissing, saysNothing });
+    dropOldest(this.#availability, MAX_CALLERS);
     if (isMissing === wasMissing) return;
     this.#relay.changed();
     for (const list of lists) this.#options.onChange(list, caller);

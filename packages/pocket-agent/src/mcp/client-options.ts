@@ -26,12 +26,12 @@ export interface PocketAgentClientOptions extends ServerHandlers {
   toolTimeoutMs?: number;
   maxToolTimeoutMs?: number;
   logger?: Logger;
-  /** `caller`: whose connection it is, if each caller has its own. */
+  /** `caller`: whose connection it is, if each caller has its own. `needsLogin`: it failed because a login is missing or was refused. */
   onServerStatus?: (
     server: string,
     status: ServerStatus,
     reason?: string,
-    from?: { caller: string | undefined },
+    from?: { caller: string | undefined; needsLogin: boolean },
   ) => void;
   onServerLog?: (log: ServerLog) => void;
   onToolRenamed?: (change: RenamedTool) => void;

@@ -16,6 +16,7 @@ import {
   configError,
   describeAvailable,
   errorText,
+  isPocketError,
   type Logger,
   neverAborted,
   PocketError,
@@ -285,8 +286,10 @@ export class PocketAgentClient implements ToolSource {
         const callerHeaders = typeof headers === 'function' ? new CallerHeaders(name, headers, owner) : undefined;
         const own = { ...timeouts, ...logins.resolve(entryFor(name, entry, owner), owner) };
         const caller = isPersonal(entry) ? owner.caller : undefined;
-        const onStatus = (status: ServerStatus, reason?: string) =>
-          callListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason, { caller }));
+        const onStatus = (status: ServerStatus, reason?: string, error?: unknown) => {
+          const from = { caller, needsLogin: isPocketError(error, 'MCP_AUTHORIZATION_NEEDED') };
+          callListener(this.#logger, 'onServerStatus', () => onServerStatus?.(name, status, reason, from));
+        };
         return new McpConnection({ ...common, handlers, name, entry: own, caller, callerHeaders, onStatus });
       };
       const logger = this.#logger;

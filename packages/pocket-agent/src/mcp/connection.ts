@@ -30,7 +30,8 @@ interface ConnectionOptions
     ConnectRequest,
     'name' | 'entry' | 'caller' | 'callerHeaders' | 'handlers' | 'logger' | 'clientInfo' | 'queryParams' | 'onLog'
   > {
-  onStatus(status: ServerStatus, reason?: string): void;
+  /** `error`: why it failed. */
+  onStatus(status: ServerStatus, reason?: string, error?: unknown): void;
 }
 
 interface Failure {
@@ -167,10 +168,12 @@ export class McpConnection {
   }
 
   async close(): Promise<void> {
+    const wasClosed = this.signal.aborted;
     this.#closing.abort(new PocketError('AGENT_CLOSED', `The connection to "${this.name}" was closed.`));
     const session = this.session ?? (await this.#connecting?.catch(() => undefined));
     this.session = undefined;
     if (session) this.#setStatus('closed');
+    else if (this.status && !wasClosed) this.#options.onStatus('closed'); // its own status still says why it failed
     const inUse = this.#retired.filter(({ isInUse }) => isInUse);
     await Promise.all([...inUse, ...(session ? [session] : [])].map((each) => each.end()));
     this.#wait.stopTimers();
@@ -291,7 +294,7 @@ export class McpConnection {
     this.#failure = { error, failedListing: failedListing || this.#failure?.failedListing === true, count, retryAt };
     this.#wasLost = false;
     this.tools.changed();
-    this.#setStatus('failed', errorText(explained));
+    this.#setStatus('failed', errorText(explained), explained);
   }
 
   dropSession(session: Session, error: unknown): void {
@@ -320,8 +323,8 @@ export class McpConnection {
     this.#setStatus('connecting', `it ${reason}`);
   }
 
-  #setStatus(status: ServerStatus, reason?: string): void {
+  #setStatus(status: ServerStatus, reason?: string, error?: unknown): void {
     this.status = { status, ...(reason === undefined ? {} : { reason }) };
-    this.#options.onStatus(status, reason);
+    this.#options.onStatus(status, reason, error);
   }
 }
