@@ -1,5 +1,5 @@
 // `pocket-agent gateway login`: a caller logs in at a server behind a gateway. The login page sends the browser back to this
-// machine, so nobody else can finish the login with its address.
+// machine, so the login can only be finished here.
 import { createServer, type Server } from 'node:http';
 import { abortable, errorText, isRecord, PocketError, printable, printableJson } from '@pocket-agent/kit';
 import { exitCodes } from '../command-line/exit-codes.ts';
