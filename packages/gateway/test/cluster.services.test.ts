@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { quickStart } from '../../pocket-agent/test/fixtures/programs/quick-start.ts';
 import { startPostgres } from '../../store/test/postgres.ts';
 import { openGatewayState } from '../src/index.ts';
-import { atEnd, connect, kinds, namesOf, temporaryFolder, textOf } from './world.ts';
+import { atEnd, connect, expectLoginsOfKnownCallers, kinds, namesOf, temporaryFolder, textOf } from './world.ts';
 
 const main = join(import.meta.dirname, '../../cli/src/main.ts');
 const server = join(import.meta.dirname, 'effects-server.ts');
@@ -85,6 +85,7 @@ test(
   'tokens, limits and tools are those of one gateway, and the calls of a lost process go to the other',
   async () => {
     const { state, url, urls, processes } = await startCluster();
+    await expectLoginsOfKnownCallers(state);
     // callers are spread over the processes by their token, and a session of 2025 stays where it is
     const names = Array.from({ length: 6 }, (_, index) => `user-${index}`);
     const tokens = await Promise.all(names.map((name) => state.addCaller(name, { profile: 'admin', callsPerDay: 3 })));

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import { Gateway, openGatewayState } from '../src/index.ts';
-import { atEnd, connect, temporaryFolder, textOf } from './world.ts';
+import { atEnd, connect, expectLoginsOfKnownCallers, temporaryFolder, textOf } from './world.ts';
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
@@ -87,6 +87,12 @@ test('two gateways share callers, limits, money and questions', async () => {
   expect(await one.state.login(login)).toBeUndefined();
   expect(await other.state.removeCaller('ann')).toBe(false);
   await expect(connect('SDK v1', one.url, token)).rejects.toThrow('Invalid token');
+});
+
+test('the logins of callers end with them', async () => {
+  const state = await openGatewayState((await startRedis()).url);
+  atEnd(() => state.close());
+  await expectLoginsOfKnownCallers(state);
 });
 
 test('a question is taken out of the state once, with its answer', async () => {

@@ -6,7 +6,7 @@ import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@mode
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport as TransportV1 } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
 import {
   type CallerSettings,
@@ -143,4 +143,24 @@ export async function rawRequest(
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
   });
   return (await response.json()) as Awaited<ReturnType<typeof rawRequest>>;
+}
+
+/** A state saves no login of a caller who was removed. Callers of an issuer are not known to it. */
+export async function expectLoginsOfKnownCallers(state: GatewayState): Promise<void> {
+  const server = 'crm';
+  await state.addCaller('ann', { profile: 'admin' });
+  for (const caller of ['ann', 'oauth:ann']) {
+    const place = { caller, server };
+    await state.saveLogin(place, 'one');
+    await state.saveLogin(place, 'two', 'other');
+    expect(await state.login(place)).toBe('one');
+    await state.saveLogin(place, 'two', 'one');
+    await state.saveLogin(place, undefined, 'one');
+    expect(await state.login(place)).toBe('two');
+    expect(await state.removeCaller(caller)).toBe(true);
+    expect(await state.removeCaller(caller)).toBe(false);
+    expect(await state.login(place)).toBeUndefined();
+  }
+  await state.saveLogin({ caller: 'ann', server }, 'three');
+  expect(await state.login({ caller: 'ann', server })).toBeUndefined();
 }

@@ -64,6 +64,11 @@ export function checkCallerName(name: string): void {
   throw configError(`The name of a caller has 1 to 64 lower-case letters, digits and hyphens, not "${name}".`);
 }
 
+/** Whether the caller has a token of the gateway; others are known by an external issuer. */
+export function hasTokenOfGateway(name: string): boolean {
+  return validName.test(name);
+}
+
 export function checkSettings(settings: unknown): asserts settings is CallerSettings {
   if (!isRecord(settings)) throw configError('A caller needs settings such as { profile: "reader" }.');
   settingsOptions.check(settings);

@@ -1,6 +1,6 @@
 // The state of a gateway in Redis. Each operation is one command or one script, so it is atomic.
 import { errorText, PocketError, sha256 } from '@pocket-agent/kit';
-import { type CallerSettings, checkCallerName, checkSettings } from './caller.ts';
+import { type CallerSettings, checkCallerName, checkSettings, hasTokenOfGateway } from './caller.ts';
 import {
   alreadyThere,
   type Count,
@@ -34,11 +34,19 @@ return 1`;
 
 /** KEYS: callers, tokens, the caller's logins. ARGV: name. */
 const REMOVE = `
-redis.call('DEL', KEYS[3])
+local logins = redis.call('DEL', KEYS[3])
 local record = redis.call('HGET', KEYS[1], ARGV[1])
-if not record then return 0 end
+if not record then return logins end
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('HDEL', KEYS[2], cjson.decode(record).hash)
+return 1`;
+
+/** KEYS: callers, the caller's logins. ARGV: server, login or '', what it replaces or '', the caller if it must be known or ''. */
+const SAVE_LOGIN = `
+if ARGV[3] ~= '' and redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[3] then return 0 end
+if ARGV[2] == '' then return redis.call('HDEL', KEYS[2], ARGV[1]) end
+if ARGV[4] ~= '' and redis.call('HEXISTS', KEYS[1], ARGV[4]) == 0 then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 return 1`;
 
 /** KEYS: the count. ARGV: amount, when it ends. */
@@ -201,9 +209,9 @@ class RedisState implements GatewayState {
     return (await this.#client.hGet(loginsKey(caller), server)) ?? undefined;
   }
 
-  async saveLogin({ caller, server }: LoginKey, login: string | undefined): Promise<void> {
-    if (login === undefined) await this.#client.hDel(loginsKey(caller), server);
-    else await this.#client.hSet(loginsKey(caller), server, login);
+  async saveLogin({ caller, server }: LoginKey, login = '', replaces = ''): Promise<void> {
+    const values = [server, login, replaces, hasTokenOfGateway(caller) ? caller : ''];
+    await this.#run(SAVE_LOGIN, [CALLERS, loginsKey(caller)], values);
   }
 
   async close(): Promise<void> {

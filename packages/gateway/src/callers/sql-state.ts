@@ -1,7 +1,7 @@
 // The state of a gateway in a SQLite file or PostgreSQL.
 import { sha256 } from '@pocket-agent/kit';
 import { type MigrationSet, openStore, type Store } from '@pocket-agent/store';
-import { type CallerSettings, checkCallerName, checkSettings } from './caller.ts';
+import { type CallerSettings, checkCallerName, checkSettings, hasTokenOfGateway } from './caller.ts';
 import {
   alreadyThere,
   type Count,
@@ -84,6 +84,7 @@ class SqlState implements GatewayState {
       .onConflict((conflict) => conflict.column('name').doNothing())
       .executeTakeFirstOrThrow();
     if (numInsertedOrUpdatedRows === 0n) throw alreadyThere(name);
+    await this.#removeLogins(name); // of an earlier caller, whose removal was interrupted
     return token;
   }
 
@@ -97,12 +98,20 @@ class SqlState implements GatewayState {
   }
 
   async removeCaller(name: string): Promise<boolean> {
-    await this.#store.db.deleteFrom('gateway_logins').where('caller', '=', name).execute();
     const { numDeletedRows } = await this.#store.db
       .deleteFrom('gateway_callers')
       .where('name', '=', name)
       .executeTakeFirstOrThrow();
-    return numDeletedRows > 0n;
+    const logins = await this.#removeLogins(name);
+    return numDeletedRows > 0n || logins > 0n;
+  }
+
+  async #removeLogins(caller: string): Promise<bigint> {
+    const { numDeletedRows } = await this.#store.db
+      .deleteFrom('gateway_logins')
+      .where('caller', '=', caller)
+      .executeTakeFirstOrThrow();
+    return numDeletedRows;
   }
 
   async callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined> {
@@ -190,17 +199,32 @@ class SqlState implements GatewayState {
     return row?.login;
   }
 
-  async saveLogin({ caller, server }: LoginKey, login: string | undefined): Promise<void> {
+  async saveLogin({ caller, server }: LoginKey, login: string | undefined, replaces?: string): Promise<void> {
     const { db } = this.#store;
     if (login === undefined) {
-      await db.deleteFrom('gateway_logins').where('caller', '=', caller).where('server', '=', server).execute();
+      const all = db.deleteFrom('gateway_logins').where('caller', '=', caller).where('server', '=', server);
+      await (replaces === undefined ? all : all.where('login', '=', replaces)).execute();
       return;
     }
-    await db
-      .insertInto('gateway_logins')
-      .values({ caller, server, login })
-      .onConflict((conflict) => conflict.columns(['caller', 'server']).doUpdateSet({ login }))
-      .execute();
+    if (replaces !== undefined) {
+      const same = db
+        .updateTable('gateway_logins')
+        .set({ login })
+        .where('caller', '=', caller)
+        .where('server', '=', server);
+      await same.where('login', '=', replaces).execute();
+      return;
+    }
+    const row = { caller, server, login };
+    const insert = db.insertInto('gateway_logins');
+    const added = hasTokenOfGateway(caller)
+      ? insert.columns(['caller', 'server', 'login']).expression(({ selectFrom, val }) =>
+          selectFrom('gateway_callers')
+            .select(['name', val(server).as('server'), val(login).as('login')])
+            .where('name', '=', caller),
+        )
+      : insert.values(row);
+    await added.onConflict((conflict) => conflict.columns(['caller', 'server']).doUpdateSet({ login })).execute();
   }
 
   close(): Promise<void> {

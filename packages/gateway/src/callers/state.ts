@@ -50,7 +50,7 @@ export interface GatewayState {
   /** Returns the token, which is not kept. */
   addCaller(name: string, settings: CallerSettings): Promise<string>;
   callers(): Promise<KnownCaller[]>;
-  /** False if there is no such caller. */
+  /** Also removes the logins of a caller of an issuer (`oauth:SUBJECT`). False if there is no such caller. */
   removeCaller(name: string): Promise<boolean>;
   /** Undefined for a token that is unknown or revoked. */
   callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined>;
@@ -70,8 +70,11 @@ export interface GatewayState {
   asked(): Promise<OpenQuestion[]>;
   /** The login of a caller at a server, encrypted. */
   login(of: LoginKey): Promise<string | undefined>;
-  /** Undefined removes it. `removeCaller` removes all of a caller. */
-  saveLogin(of: LoginKey, login: string | undefined): Promise<void>;
+  /**
+   * Undefined removes it. `removeCaller` removes all of a caller. Changes nothing if it is not `replaces` any more, or the
+   * caller had a token and was removed.
+   */
+  saveLogin(of: LoginKey, login: string | undefined, replaces?: string): Promise<void>;
   close(): Promise<void>;
 }
 

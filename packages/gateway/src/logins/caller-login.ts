@@ -45,8 +45,6 @@ export class CallerLogin {
   readonly #options: CallerLoginOptions;
   #attempt: Attempt | undefined;
   #verifier: string | undefined;
-  /** The tokens as they were read last: another process may have renewed them since. */
-  #lastTokens: string | undefined;
 
   constructor(options: CallerLoginOptions) {
     const { settings, gateway } = options;
@@ -137,17 +135,16 @@ export class CallerLogin {
     return {
       read: async () => {
         const { tokens } = await kept.read(own);
-        // without this, each attempt to connect would ask the authorization server for a page that no one opens
+        // without this, each attempt to connect would ask the authorization server for a page that is never opened
         if (!tokens && !this.#attempt) throw this.#needed();
-        this.#lastTokens = tokens?.access_token;
         return { tokens, client: (await kept.read(shared)).client, verifier: this.#verifier };
       },
-      update: async (change) => {
+      update: async (change, renewed) => {
         if ('verifier' in change) this.#verifier = change.verifier;
         if ('client' in change) await kept.write(shared, { client: change.client });
         if (!('tokens' in change)) return;
-        const isOld = change.tokens === undefined && (await kept.read(own)).tokens?.access_token !== this.#lastTokens;
-        if (!isOld) await kept.write(own, { tokens: change.tokens });
+        if (renewed) await kept.replace(own, { from: { tokens: renewed }, to: { tokens: change.tokens } });
+        else if (change.tokens) await kept.write(own, { tokens: change.tokens });
       },
     };
   }

@@ -32,8 +32,21 @@ export class KeptLogins {
   }
 
   write(place: LoginPlace, login: KeptLogin): Promise<void> {
+    return this.#state.saveLogin(place, this.#text(login, place));
+  }
+
+  /** Changes nothing if the tokens are not those of `from` any more: another process has renewed them, or the caller was removed. */
+  async replace(place: LoginPlace, { from, to }: { from: KeptLogin; to: KeptLogin }): Promise<void> {
+    const text = await this.#state.login(place);
+    const known = text === undefined ? undefined : this.#decrypted(text, place);
+    if (text === undefined || known?.tokens?.access_token !== from.tokens?.access_token) return;
+    await this.#state.saveLogin(place, this.#text(to, place), text);
+  }
+
+  /** Undefined for an empty login. */
+  #text(login: KeptLogin, place: LoginPlace): string | undefined {
     const isEmpty = Object.values(login).every((part) => part === undefined);
-    return this.#state.saveLogin(place, isEmpty ? undefined : this.#encrypted(JSON.stringify(login), place));
+    return isEmpty ? undefined : this.#encrypted(JSON.stringify(login), place);
   }
 
   #encrypted(text: string, place: LoginPlace): string {
@@ -45,9 +58,9 @@ export class KeptLogins {
 
   #decrypted(text: string, place: LoginPlace): KeptLogin | undefined {
     const bytes = Buffer.from(text, 'base64');
-    const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES));
-    decipher.setAAD(ownerOf(place)).setAuthTag(bytes.subarray(-TAG_BYTES));
     try {
+      const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES));
+      decipher.setAAD(ownerOf(place)).setAuthTag(bytes.subarray(-TAG_BYTES));
       const start = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
       return JSON.parse(Buffer.concat([start, decipher.final()]).toString());
     } catch {

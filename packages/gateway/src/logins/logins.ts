@@ -94,5 +94,6 @@ function isLoopback(text: string): boolean {
 }
 
 export function checkLoginKey(key: string): void {
-  if (key.length < MIN_KEY) throw configError(`loginKey must have at least ${MIN_KEY} characters.`);
+  if (key.length >= MIN_KEY) return;
+  throw configError(`loginKey (the command: POCKET_AGENT_GATEWAY_LOGIN_KEY) must have at least ${MIN_KEY} characters.`);
 }

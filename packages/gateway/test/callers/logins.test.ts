@@ -5,8 +5,19 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { fileOAuth, functionTools, tool } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { startProtectedHost } from '../../../pocket-agent/test/fixtures/servers/authorization-server.ts';
-import { Gateway, type GatewayOptions, openGatewayState } from '../../src/index.ts';
-import { atEnd, clientV1, connect, kinds, namesOf, served, temporaryFolder, textOf } from '../world.ts';
+import { Gateway, type GatewayListenOptions, type GatewayOptions, openGatewayState } from '../../src/index.ts';
+import {
+  type AnyClient,
+  atEnd,
+  clientV1,
+  connect,
+  expectLoginsOfKnownCallers,
+  kinds,
+  namesOf,
+  served,
+  temporaryFolder,
+  textOf,
+} from '../world.ts';
 
 test('each caller has a login of their own at a server, and no call carries the token of another', async () => {
   const host = await startProtectedHost();
@@ -36,6 +47,11 @@ test('each caller has a login of their own at a server, and no call carries the 
   expect([...ann].filter((token) => bob.has(token))).toEqual([]);
 });
 
+async function crmIsUp(url: string): Promise<string | undefined> {
+  const response = await fetch(new URL('/metrics', url), { headers: { authorization: 'Bearer for-prometheus' } });
+  return /gateway_server_up\{server="crm"\} (\d)/.exec(await response.text())?.[1];
+}
+
 interface LoginAnswer {
   status: number;
   url?: string;
@@ -46,11 +62,11 @@ describe('a server with logins', () => {
   const clock = functionTools([tool({ name: 'now', description: 'The time', capability: 'read', run: () => '12:00' })]);
   const loginKey = 'a key for the tests of this file only';
 
-  async function world(options: GatewayOptions = {}) {
+  async function world(options: GatewayOptions = {}, listen: GatewayListenOptions = {}) {
     const host = await startProtectedHost();
     atEnd(() => host.close());
     const mcpServers = { crm: { url: host.url, login: true } };
-    const made = await served({ mcpServers, sources: { clock }, loginKey, ...options });
+    const made = await served({ mcpServers, sources: { clock }, loginKey, ...options }, listen);
     const ask = async (token: string, path: string, body?: object): Promise<LoginAnswer> => {
       const headers = { authorization: `Bearer ${token}` };
       const post = body && { method: 'POST', body: JSON.stringify(body) };
@@ -135,6 +151,82 @@ describe('a server with logins', () => {
     expect(await loginsAt(next, again)).toEqual({ servers: [{ server: 'crm', loggedIn: false }] });
   });
 
+  test('has no login for a new caller with the name of one who was removed during a renewal', async () => {
+    const { host, url, state, caller, ask, logIn } = await world();
+    const ann = await caller('ann', { profile: 'admin' });
+    await logIn(ann);
+    const client = await connect('SDK v2 in 2026', url, ann);
+    await expect.poll(() => namesOf(client)).toContain('crm__echo');
+    const held = Promise.withResolvers<void>();
+    host.expireTokens();
+    host.holdGrants(held.promise);
+    const call = client.call('crm__echo', { text: 'hello' });
+    await expect.poll(() => host.grants.at(-1)).toBe('refresh_token');
+    await state.removeCaller('ann');
+    const again = await caller('ann', { profile: 'admin' });
+    held.resolve();
+    await call;
+    expect(await state.login({ caller: 'ann', server: `crm ${host.url}` })).toBeUndefined();
+    expect(await ask(again, '')).toEqual({ status: 200, servers: [{ server: 'crm', loggedIn: false }] });
+  });
+
+  test('saves no login of a caller who was removed; callers of an issuer are unknown to the state', async () => {
+    const state = await openGatewayState(':memory:');
+    atEnd(() => state.close());
+    await expectLoginsOfKnownCallers(state);
+  });
+
+  test('keeps the tokens that another process has renewed in the meantime', async () => {
+    const { host, mcpServers, url, state, caller, ask, logIn } = await world();
+    const other = await served({ mcpServers, loginKey, state });
+    const ann = await caller('ann', { profile: 'admin' });
+    await logIn(ann);
+    const [here, there] = [await connect('SDK v1', url, ann), await connect('SDK v1', other.url, ann)];
+    for (const client of [here, there]) await expect.poll(() => namesOf(client)).toContain('crm__echo');
+    const hello = (client: AnyClient) => client.call('crm__echo', { text: 'hello' });
+    const held = Promise.withResolvers<void>();
+    host.expireTokens();
+    host.holdGrants(held.promise);
+    const late = hello(here);
+    await expect.poll(() => host.grants.at(-1)).toBe('refresh_token');
+    host.holdGrants(Promise.resolve());
+    expect(textOf(await hello(there))).toBe('hello');
+    expect(textOf(await hello(here))).toBe('hello'); // it has read the new tokens
+    held.resolve();
+    expect(textOf(await late)).toBe('hello');
+    expect(await ask(ann, '')).toMatchObject({ servers: [{ loggedIn: true }] });
+  });
+
+  test('asks for a new login if the saved one is damaged', async () => {
+    const { host, state, caller, ask, logIn } = await world();
+    const ann = await caller('ann', { profile: 'admin' });
+    await logIn(ann);
+    await state.saveLogin({ caller: 'ann', server: `crm ${host.url}` }, 'AAAA');
+    expect(await ask(ann, '')).toEqual({ status: 200, servers: [{ server: 'crm', loggedIn: false }] });
+    expect(await logIn(ann)).toEqual({ status: 200, loggedIn: true });
+  });
+
+  test('is up in the metrics while callers have no login, and down if it cannot be reached', async () => {
+    const { host, url, caller, logIn } = await world({}, { metricsToken: 'for-prometheus' });
+    const bob = await connect('SDK v1', url, await caller('bob', { profile: 'admin' }));
+    expect(await namesOf(bob)).toEqual(['clock__now']);
+    expect(await crmIsUp(url)).toBe('1');
+    const ann = await caller('ann', { profile: 'admin' });
+    await logIn(ann);
+    const client = await connect('SDK v1', url, ann);
+    await expect.poll(() => namesOf(client)).toContain('crm__echo');
+    await host.close();
+    await client.call('crm__echo', { text: 'hello' });
+    await expect.poll(() => crmIsUp(url)).toBe('0');
+  });
+
+  test('counts for the metrics only while its caller is connected', async () => {
+    const mcpServers = { crm: { url: 'http://127.0.0.1:9/mcp', idleMs: 100 } };
+    const { url, caller } = await served({ mcpServers }, { metricsToken: 'for-prometheus' });
+    await namesOf(await connect('SDK v1', url, await caller('ann', { profile: 'admin' })));
+    await expect.poll(() => crmIsUp(url)).toBe('1');
+  });
+
   test('that cannot be reached fails a login without telling its caller where it is', async () => {
     const mcpServers = { crm: { url: 'http://127.0.0.1:1/hidden', login: true } };
     const { caller, ask } = await world({ mcpServers });
@@ -173,7 +265,9 @@ describe('a server with logins', () => {
   test('needs a state and a key for it', async () => {
     const mcpServers = { crm: { url: 'http://127.0.0.1:1/mcp', login: true } };
     expect(() => new Gateway({ mcpServers })).toThrow('the gateway needs state and loginKey');
-    expect(() => new Gateway({ loginKey: 'short' })).toThrow('loginKey must have at least 32 characters.');
+    expect(() => new Gateway({ loginKey: 'short' })).toThrow(
+      'POCKET_AGENT_GATEWAY_LOGIN_KEY) must have at least 32 characters.',
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 // OAuth for remote MCP servers: a provider for the SDK with its tokens in a private file, and the login of a person.
 import { readFile } from 'node:fs/promises';
 import type {
+  OAuthClientInformationContext,
   OAuthClientInformationMixed,
   OAuthClientMetadata,
   OAuthClientProvider,
@@ -43,8 +44,11 @@ export interface KeptLogin {
 /** Where a login is kept. */
 export interface LoginStore {
   read(): Promise<KeptLogin>;
-  /** Changes the parts that are given; one that is undefined is removed. */
-  update(change: KeptLogin): Promise<void>;
+  /**
+   * Changes the parts that are given; one that is undefined is removed. `renewed`: the tokens that a renewal began with, which
+   * another process may have replaced since.
+   */
+  update(change: KeptLogin, renewed?: OAuthTokens): Promise<void>;
 }
 
 type KeptOAuthOptions = Omit<FileOAuthOptions, 'file'> & { store: LoginStore };
@@ -73,6 +77,8 @@ class KeptProvider implements OAuthClientProvider {
   /** Kept from the login page to the tokens, so that both come from the same authorization server. */
   #discovery: OAuthDiscoveryState | undefined;
   #state: string = crypto.randomUUID();
+  /** The tokens that the renewal in progress began with. */
+  #renewed: OAuthTokens | undefined;
 
   constructor(options: KeptOAuthOptions) {
     const { store, redirectUrl, clientMetadataUrl, clientInformation: given } = options;
@@ -91,18 +97,23 @@ class KeptProvider implements OAuthClientProvider {
     return this.#state;
   }
 
-  async tokens(): Promise<OAuthTokens | undefined> {
-    return (await this.#store.read()).tokens;
+  /** With a `context`, a renewal begins. */
+  async tokens(context?: OAuthClientInformationContext): Promise<OAuthTokens | undefined> {
+    const { tokens } = await this.#store.read();
+    if (context) this.#renewed = tokens;
+    return tokens;
   }
 
   async saveTokens(tokens: OAuthTokens): Promise<void> {
-    await this.#store.update({ tokens });
+    await this.#store.update({ tokens }, this.#renewed);
+    if (this.#renewed) this.#renewed = tokens;
     this.#authorizationUrl = undefined;
     this.#discovery = undefined;
   }
 
   redirectToAuthorization(url: URL): void {
     this.#authorizationUrl = url;
+    this.#renewed = undefined; // what follows is a login
   }
 
   saveDiscoveryState(found: OAuthDiscoveryState): void {
@@ -127,7 +138,7 @@ class KeptProvider implements OAuthClientProvider {
     const isMeant = (part: typeof scope) => scope === 'all' || scope === part;
     // a registered client stays with its authorization server
     if (isMeant('client') && !this.#options.clientInformation) await this.#store.update({ client: undefined });
-    if (isMeant('tokens')) await this.#store.update({ tokens: undefined });
+    if (isMeant('tokens')) await this.#store.update({ tokens: undefined }, this.#renewed);
     if (isMeant('verifier')) await this.#store.update({ verifier: undefined });
     if (isMeant('discovery')) this.#discovery = undefined;
   }
