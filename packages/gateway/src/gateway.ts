@@ -15,7 +15,7 @@ import {
 import type { Profile, ServerList } from 'pocket-agent';
 import { readProfile } from 'pocket-agent/internal';
 import type { RunAgent } from 'pocket-agent/internal/gate';
-import { Approvers } from './approvals/desk.ts';
+import { ApprovalDesks } from './approvals/desk.ts';
 import { OpenQuestions } from './approvals/open-questions.ts';
 import { chatDesks } from './approvals/options.ts';
 import { authorizeCallers, metadataUrl, resourceMetadata } from './callers/authorize.ts';
@@ -46,7 +46,7 @@ export interface GatewayStdioOptions {
 }
 
 const APPROVAL_TIMEOUT_MS = 300_000;
-/** An answer of an approver, with other arguments. */
+/** The largest body that the endpoints for approvals and logins read. */
 const MAX_ROUTE_BYTES = 65_536;
 /** Resources that one stream of a client watches. */
 const MAX_WATCHED = 1_000;
@@ -60,7 +60,7 @@ export class Gateway {
   readonly #relays: RelayServers;
   /** What the endpoint for approvers shows; undefined without one. */
   readonly #questions: OpenQuestions | undefined;
-  readonly #approvers: Approvers;
+  readonly #desks: ApprovalDesks;
   /** Server objects on stdin and stdout. */
   readonly #connected = new Set<Server>();
   readonly #listening = new Set<HttpServer>();
@@ -81,15 +81,16 @@ export class Gateway {
       onResource: (uri, caller) => this.#tellWatchers(uri, caller),
     });
     this.#sources.use(options);
+    // `update` replaces some options: parts get functions that read the current ones, here and below
     const access = () => ({ approvalTimeoutMs: APPROVAL_TIMEOUT_MS, ...this.#options.access });
     if (approvals.endpoint && state)
       this.#questions = new OpenQuestions({ state, logger, timeoutMs: () => access().approvalTimeoutMs });
     const desks = [...(this.#questions ? [this.#questions] : []), ...chatDesks(approvals, logger)];
-    this.#approvers = new Approvers(desks, logger);
+    this.#desks = new ApprovalDesks(desks, logger);
     this.#spaces = new CallerSpaces({
       agent,
       access,
-      approvers: { of: (caller) => this.#approvers.of(caller), always: approvals.always ?? false },
+      approvers: { of: (caller) => this.#desks.of(caller), always: approvals.always ?? false },
       logger,
       servers: () => this.#sources.all,
       codeMode: options.codeMode,
@@ -128,10 +129,8 @@ export class Gateway {
     const routes = (request: Request) => {
       const { pathname } = new URL(request.url);
       const questions = this.#questions;
-      const isOfApprovals = pathname === APPROVALS_PATH || pathname.startsWith(`${APPROVALS_PATH}/`);
-      if (questions && isOfApprovals) return answerApprovals(request, { questions, callerOf });
-      const isOfLogins = pathname === LOGINS_PATH || pathname.startsWith(`${LOGINS_PATH}/`);
-      if (isOfLogins) return answerLogins(request, { callerOf, loginsOf, logger: this.#logger });
+      if (questions && isBelow(pathname, APPROVALS_PATH)) return answerApprovals(request, { questions, callerOf });
+      if (isBelow(pathname, LOGINS_PATH)) return answerLogins(request, { callerOf, loginsOf, logger: this.#logger });
       return this.#otherPath(request, metricsToken);
     };
     const watchResources: McpHttpOptions['watchResources'] = (uris, auth) => this.#watch(uris, this.#callerIn(auth));
@@ -149,6 +148,7 @@ export class Gateway {
     const { profiles = {}, codeMode } = this.#options;
     checkExposure({ expose }, codeMode);
     const rights = typeof profile === 'string' ? profileNamed(profile, profiles) : readProfile(profile);
+    // `settings.profile` is a name, which is looked up only for callers with a token: these rights are known
     this.#local = { name: LOCAL, settings: { profile: LOCAL, expose }, profile: rights };
     const make = () => {
       const server = this.#relays.make(false);
@@ -166,7 +166,7 @@ export class Gateway {
   update(options: Pick<GatewayOptions, 'mcpServers' | 'sources' | 'names' | 'profiles' | 'access' | 'prices'>): void {
     const { mcpServers, sources, names, profiles, access, prices } = options;
     const next = { ...this.#options, mcpServers, sources, names, profiles, access, prices };
-    checkGatewayOptions({ ...options, ...next });
+    checkGatewayOptions({ ...options, ...next }); // with `options`, so that a misspelled one is an error
     this.#sources.use({ mcpServers, sources, names });
     this.#options = next;
     this.#spaces.renew();
@@ -179,10 +179,10 @@ export class Gateway {
 
   /** Ends all sessions, calls and connections. */
   async close(): Promise<void> {
-    this.#approvers.leave();
+    this.#desks.leave();
     this.#relays.close();
     await Promise.all([...this.#listening].map((server) => server.close()));
-    await this.#approvers.close();
+    await this.#desks.close();
     await this.#spaces.close();
     await this.#sources.close();
   }
@@ -244,4 +244,8 @@ export class Gateway {
   }
 
   readonly #logError = (error: unknown): void => this.#logger.debug(`${this.name}: ${errorText(error)}`);
+}
+
+function isBelow(pathname: string, path: string): boolean {
+  return pathname === path || pathname.startsWith(`${path}/`);
 }

@@ -27,7 +27,7 @@ const MAX_OF_CALLER = 20;
 const MAX_OPEN = 500;
 
 /** All desks. The first answer counts. */
-export class Approvers {
+export class ApprovalDesks {
   readonly #desks: readonly ApprovalDesk[];
   readonly #logger: Logger;
   /** Open questions by caller. */

@@ -27,7 +27,7 @@ interface CallableTool extends JudgedTool {
   source: { readonly hasOwnSchemas?: boolean | undefined };
 }
 
-interface Asking {
+interface ApprovalContext {
   signal: AbortSignal;
   /** The run can be suspended until the answer arrives. */
   canWait: boolean;
@@ -45,6 +45,10 @@ interface PolicyOptions {
   caller: string | undefined;
 }
 
+/**
+ * `#chain` is this policy and those of all runs around it: their approvers, and profiles given with a run, always apply.
+ * `#binding` is the part of it up to an independent agent: only there do the rules of agents (`access`) apply.
+ */
 export class Policy {
   readonly rules: AccessRules;
   readonly parent: Policy | undefined;
@@ -53,8 +57,8 @@ export class Policy {
   readonly approve: Approve | undefined;
   readonly approveFallback: Approve | undefined;
   readonly caller: string | undefined;
-  /** Whether nothing is refused: most agents have neither profile nor filter. */
-  readonly isOpen: boolean;
+  /** No profile or filter hides a tool, as for most agents. Rules about single calls may still refuse. */
+  readonly hidesNothing: boolean;
   /** Whether a call in this run may need an approval. */
   readonly mayAsk: boolean;
   readonly keepsRecords: boolean;
@@ -68,18 +72,19 @@ export class Policy {
     this.approve = approve;
     this.approveFallback = approveFallback;
     this.caller = caller;
-    const isOpen = rules.profile === undefined && !rules.options.filter && profiles.length === 0;
-    this.isOpen = isOpen && (parent?.isOpen ?? true);
+    const hidesNothing = rules.profile === undefined && !rules.options.filter && profiles.length === 0;
+    this.hidesNothing = hidesNothing && (parent?.hidesNothing ?? true);
     this.mayAsk = (rules.options.confirm ?? 'never') !== 'never' || (this.#bindingParent?.mayAsk ?? false);
     this.keepsRecords = rules.audit !== undefined || (parent?.keepsRecords ?? false);
   }
 
   /**
    * The reason why a tool may not be called, by the profiles and filters of this agent, its parent agents and the run. It
-   * also decides which tools the model sees, and is cached: it must not depend on a call, a count or the time.
+   * also decides which tools the model sees, and is cached: it must not depend on a call, a count or the time. A new rule here
+   * must also count in `hidesNothing`.
    */
   refusal(tool: JudgedTool): string | undefined {
-    if (this.isOpen) return undefined;
+    if (this.hidesNothing) return undefined;
     for (const { rules } of this.#binding()) {
       const reason = rules.refusal(tool);
       if (reason !== undefined) return rules === this.rules ? reason : `${reason} (rule of a parent agent)`;
@@ -94,8 +99,11 @@ export class Policy {
     return undefined;
   }
 
-  /** All profiles that apply. Undefined if there is a filter too, which may answer differently each time. */
-  get decidingProfiles(): readonly Profile[] | undefined {
+  /**
+   * The profiles that decide which tools are visible, as the key of a cache. Undefined if nothing may be cached: there is a
+   * filter too, which may answer differently each time.
+   */
+  get cacheableProfiles(): readonly Profile[] | undefined {
     return this.#binding().some(({ rules }) => rules.options.filter) ? undefined : this.profilesHere;
   }
 
@@ -109,9 +117,9 @@ export class Policy {
   }
 
   /**
-   * Refuses a call. Called before a person is asked and again after the answer, so it must not count calls. A rule about
-   * one call, such as its time, belongs here; it must also hide tools that the provider of the model runs, in
-   * `ToolTable.visibleTo`.
+   * Why this call may not be made. Runs before a person is asked and again after the answer, so it must not count calls.
+   * Check a new rule about calls here, such as one about the time. `ToolTable.visibleTo` must then hide tools that the
+   * provider of the model runs, and servers without a `Policy` (`tool-folder/src/serve.ts`) need their own check.
    */
   checkRules(call: ToolCall, tool: JudgedTool): Refused | undefined {
     const reason = this.refusal(tool);
@@ -119,6 +127,7 @@ export class Policy {
     const isChoice = tool.name !== call.name; // such as a skill
     const choice = isChoice ? ` for "${tool.name}"` : '';
     const error = new PocketError('ACCESS_DENIED', `"${call.name}" may not be called here${choice}: ${reason}.`);
+    // also for a filter: audit records do not tell them apart
     return { decision: 'refused', by: 'profile', reason: isChoice ? `${tool.name}: ${reason}` : reason, error };
   }
 
@@ -127,15 +136,18 @@ export class Policy {
     return this.#binding().some(({ rules }) => needsApproval(rules.options.confirm ?? 'never', tool, {}));
   }
 
-  /** Asks for approval if this agent or a parent agent requires it. */
-  async checkApproval(call: ToolCall, entry: CallableTool, { signal, canWait }: Asking): Promise<CallVerdict> {
+  /**
+   * Asks for approval if this agent or a parent agent requires it, or if the tool has changed. Call it only if `mayAsk`: agents
+   * without `confirm` are not asked about changes.
+   */
+  async checkApproval(call: ToolCall, entry: CallableTool, { signal, canWait }: ApprovalContext): Promise<CallVerdict> {
     const { name, tool, capability, listedAs = name } = entry;
     const { id: toolCallId, arguments: args } = call;
     const { fingerprints } = this.rules;
     const changed = fingerprints.hasChanged(listedAs, tool);
     const binding = new Set(this.#binding().map(({ rules }) => rules));
-    const asking = [...binding].filter(({ options }) => needsApproval(options.confirm ?? 'never', entry, args));
-    if (asking.length === 0 && !changed) return { decision: 'allowed', by: 'policy', call };
+    const requiredBy = [...binding].filter(({ options }) => needsApproval(options.confirm ?? 'never', entry, args));
+    if (requiredBy.length === 0 && !changed) return { decision: 'allowed', by: 'policy', call };
     const { description, annotations } = tool;
     const about = { tool: name, capability, description, annotations, arguments: args, toolCallId, changed };
     const question = { ...about, path: this.path, ...(canWait ? { canWait } : {}) };
@@ -150,14 +162,11 @@ export class Policy {
     const origin = entry.source.hasOwnSchemas ? undefined : this.rules.checkOrigin(entry.source);
     const invalid = await checkArguments({ call, tool, origin, signal });
     if (invalid) return invalid;
-    if (!this.approver) {
-      const who = this.path.join(' → ');
-      this.rules.warnOnce(`${who} needs an approval to call "${name}", but has no approver: set the option "approve".`);
-    }
+    if (!this.approver) this.#warnWithoutApprover(name);
     const answer = await this.ask(question, signal);
     if (!answer.allowed) return denied(call, answer.by, answer.reason);
     if (changed) fingerprints.accept(listedAs, tool);
-    const remember = answer.remember ?? shortest(asking.map(({ options }) => options.remember));
+    const remember = answer.remember ?? shortest(requiredBy.map(({ options }) => options.remember));
     if (remember && !answer.edited) remembered?.add(remember === 'conversation' ? always : once);
     const approved = snapshot({ ...call, arguments: answer.arguments });
     return { decision: answer.edited ? 'edited' : 'approved', by: 'approver', call: approved };
@@ -223,6 +232,11 @@ export class Policy {
     return { parent, ...approversIn(finished) };
   }
 
+  #warnWithoutApprover(tool: string): void {
+    const who = this.path.join(' → ');
+    this.rules.warnOnce(`${who} needs an approval to call "${tool}", but has no approver: set the option "approve".`);
+  }
+
   #allRules(): AccessRules[] {
     return [...new Set(this.#chain().map(({ rules }) => rules))];
   }
@@ -241,7 +255,9 @@ export class Policy {
   }
 
   get #bindingParent(): Policy | undefined {
-    return this.rules.options.independent && this.parent?.rules !== this.rules ? undefined : this.parent;
+    // a run inside a run of the same agent is not that of a sub-agent, so it stays bound
+    const isSubAgent = this.parent?.rules !== this.rules;
+    return this.rules.options.independent && isSubAgent ? undefined : this.parent;
   }
 }
 

@@ -32,7 +32,7 @@ interface LoopParts extends AgentParts {
 }
 
 /** A run begins with a message, or continues from the history. */
-type RunStart = { input: string | UserInput } | { resumes: true };
+type RunStart = { input: string | UserInput } | { isResumed: true };
 
 interface StepRequest {
   /** Options of this step; they override those of the agent. */
@@ -40,13 +40,13 @@ interface StepRequest {
   /** The step waits for listeners called since this mark. An earlier listener may have called the step, and waits for it. */
   firstListenerCall: number;
   /** The answer, if the model has answered already. */
-  saved?: SavedAnswer;
+  earlier?: EarlierAnswer;
 }
 
 type FinishReason = ModelResponse['finishReason'];
 
-/** An answer of the history whose step was not finished. */
-interface SavedAnswer {
+/** The last answer in the history, with which a run continues. */
+interface EarlierAnswer {
   message: AssistantMessage;
   finishReason: FinishReason;
 }
@@ -91,14 +91,16 @@ export class AgentLoop {
     let resumed: StepResult | undefined;
     if ('input' in start) await this.#addInput(context, start.input);
     else resumed = await this.#resumedStep(context, firstListenerCall);
-    for (let result = resumed ?? (await takeStep()); ; result = await takeStep()) {
+    let result = resumed ?? (await takeStep());
+    for (;;) {
+      while (!output?.isSettled && needsAnotherStep(result)) result = await takeStep();
       if (output?.answer) return output.answer.value; // by a call of the answer tool
-      if (needsAnotherStep(result) && output?.cutOffText === undefined) continue;
       const text = finalText(result, output?.cutOffText ?? textOf(result.llmMessage)); // throws if the answer was cut off
       if (!output) return text;
       const read = await output.readText(text, context.signal);
       if ('value' in read) return read.value;
       this.#agent.addUserMessage(read.request); // asks for a correction
+      result = await takeStep();
     }
   }
 
@@ -117,16 +119,17 @@ export class AgentLoop {
     const progress = history.saved?.progress;
     if (progress) {
       context.budget.continueFrom(progress.totals);
+      // an open answer was counted with its step, which `step` counts again
       context.shared.steps = progress.steps - (last?.isOpen ? 1 : 0);
     }
     if (!last) return undefined;
     const finishReason = progress?.finishReason ?? { unified: last.isOpen ? 'tool-calls' : 'stop', raw: undefined };
-    const saved = { message: last.message, finishReason };
-    return last.isOpen ? this.step(context, { firstListenerCall, saved }) : this.#savedStep(context, saved);
+    const earlier = { message: last.message, finishReason };
+    return last.isOpen ? this.step(context, { firstListenerCall, earlier }) : this.#finishedStep(context, earlier);
   }
 
   /** One answer of the model and the tool calls it asks for. */
-  async step(context: RunContext, { completion = {}, firstListenerCall, saved }: StepRequest): Promise<StepResult> {
+  async step(context: RunContext, { completion = {}, firstListenerCall, earlier }: StepRequest): Promise<StepResult> {
     const { settings, history, tools, model: agentModel, createHookContext } = this.#parts;
     const { hooks, logger } = this.#agent;
     const { signal, output } = context;
@@ -137,11 +140,11 @@ export class AgentLoop {
       signal.throwIfAborted();
       if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
       if (history.saved) await history.saved.save();
-      const isRunStart = number === 1 || saved !== undefined;
+      const isRunStart = number === 1 || earlier !== undefined;
       const { model, exposed } = await this.#modelAndTools(context, { isRunStart, completion });
 
       let answer: ModelAnswer;
-      if (saved) answer = this.#readSaved(context, exposed, saved);
+      if (earlier) answer = this.#readEarlier(context, exposed, earlier);
       else {
         await this.#checkBudget(context, model);
         const { resets } = history;
@@ -192,23 +195,24 @@ export class AgentLoop {
       const data = sourceIn(part);
       if (data) this.#agent.emit({ type: 'source', data });
     }
-    return { llmMessage, requested, finishReason, usage, budgetError: executed?.report(llmMessage) };
+    const budgetError = executed?.report(llmMessage); // also shows and audits the calls that the provider has run
+    return { llmMessage, requested, finishReason, usage, budgetError };
   }
 
   /** Reads an answer of the history. Its cost was counted when the model gave it. */
-  #readSaved({ output }: RunContext, { shown, callable }: ExposedTools, saved: SavedAnswer): ModelAnswer {
-    const { message: llmMessage, finishReason } = saved;
+  #readEarlier({ output }: RunContext, { shown, callable }: ExposedTools, earlier: EarlierAnswer): ModelAnswer {
+    const { message: llmMessage, finishReason } = earlier;
     output?.resume(shown.entries);
     return { llmMessage, requested: requestedIn(llmMessage, callable), finishReason, usage: noUsage() };
   }
 
   /** A finished step of the history. Only a typed answer among its calls is read again. */
-  async #savedStep(context: RunContext, saved: SavedAnswer): Promise<StepResult> {
+  async #finishedStep(context: RunContext, earlier: EarlierAnswer): Promise<StepResult> {
     const { output, signal } = context;
     const { exposed } = await this.#modelAndTools(context, { isRunStart: true });
-    const { llmMessage, requested, finishReason, usage } = this.#readSaved(context, exposed, saved);
-    const isAnswered = async () => ({ results: [], runError: undefined });
-    const { runError } = (await output?.runCalls(requested, { finishReason, signal }, isAnswered)) ?? {};
+    const { llmMessage, requested, finishReason, usage } = this.#readEarlier(context, exposed, earlier);
+    const noOtherCalls = async () => ({ results: [], runError: undefined });
+    const { runError } = (await output?.runCalls(requested, { finishReason, signal }, noOtherCalls)) ?? {};
     if (runError !== undefined) throw runError;
     const called =
       requested.length > 0 ? { toolCalls: requested.map(({ call }) => call), toolExecutionResults: [] } : {};
@@ -232,16 +236,12 @@ export class AgentLoop {
     if (suspended && runError === undefined) throw suspended; // its calls stay open
     const { history, ledger } = this.#parts;
     ledger.recordToolResults(context, context.output ? results.filter(({ extra }) => !extra.isAnswer) : results);
-    const made = results.values();
-    let result = made.next().value;
+    const made = [...results]; // in the order of the calls; those that the journal knows are missing
     // each result right after the previous one: a message may have been added while the tools ran
     let after: Message = llmMessage;
     for (const { call } of requested) {
-      let message = known?.resultOf(call.id);
-      if (result?.toolCallId === call.id) {
-        message ??= resultMessage(call.name, result);
-        result = made.next().value;
-      }
+      const result = made[0]?.toolCallId === call.id ? made.shift() : undefined;
+      const message = known?.resultOf(call.id) ?? (result && resultMessage(call.name, result));
       if (!message) continue;
       history.add(message, { after });
       after = message;

@@ -111,6 +111,7 @@ export class PocketAgent<Answer = string> {
       createHookContext: () => this.createHookContext(),
       stepOfSubclass: () => (this.step === PocketAgent.prototype.step ? undefined : () => this.step()),
     });
+    // from here on, `this.run` of a subclass that overrides it enters the queue first
     this.#overriddenRun = queueOverriddenRun<Answer>(this, PocketAgent.prototype.run, this.#queue);
     if (options.agentConfig.compacted) this.#model.resumeCompaction(options.agentConfig.compacted);
   }
@@ -199,8 +200,8 @@ export class PocketAgent<Answer = string> {
     if (this.#queue.current) throw configError(`${this.name} cannot be resumed from inside its own run.`);
     const announcedInput = textOf(this.messages.findLast(({ role }) => role === 'user') ?? { content: [] });
     const returns = this.#returns(options);
-    return this.#queue.enter({ options, returns, announcedInput, resumes: true }, (context) =>
-      this.#loop.run(context, { resumes: true }),
+    return this.#queue.enter({ options, returns, announcedInput, isResumed: true }, (context) =>
+      this.#loop.run(context, { isResumed: true }),
     );
   }
 
@@ -219,7 +220,8 @@ export class PocketAgent<Answer = string> {
     if (!saved || !this.resumes) return this.run(message, { signal });
     const entry = { options: { signal }, returns: this.#returns({}), announcedInput: message, madeFor };
     return this.#queue.enter(entry, (context) =>
-      this.#loop.run(context, saved.continues ? { resumes: true } : { input: message }),
+      // known only now: the queue has read the journal, which may have the beginning of this run
+      this.#loop.run(context, saved.continues ? { isResumed: true } : { input: message }),
     );
   }
 
@@ -307,7 +309,7 @@ export class PocketAgent<Answer = string> {
 
   /** Shows an event to `hooks.onEvent`, to listeners of the run, and to parent agents. */
   emit(event: UnsignedEvent, meta?: Record<string, unknown>): void {
-    emitEvent({ agent: this, context: this.#queue.observed, event, meta });
+    emitEvent({ agent: this, context: this.#queue.runOfEvents, event, meta });
   }
 
   /** The model that is asked: `llmModel`, resolved if it is a name. */

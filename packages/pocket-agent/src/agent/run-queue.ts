@@ -16,21 +16,31 @@ import type { AgentParts } from './agent-parts.ts';
 
 type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
 
-/** A run, or a part of a run such as a step. */
+/** A run, a part of one such as a step, or `super.run()` within an overridden `run`. */
 interface Entry {
   options: Partial<Optional<RunOptions>>;
-  /** Set for a run. A part of a run returns what the run returns. */
+  /** Without it, the entry returns what the run around it returns. */
   returns?: Returns | undefined;
-  /** Announces a run to listeners, with its text. Undefined for a part of a run: a step, or `super.run()`. */
+  /** The text with which a run is announced to listeners. `super.run()` has none: the overridden run was announced. */
   announcedInput?: string | undefined;
-  /** Continues the last run. */
-  resumes?: boolean | undefined;
+  /** Whether it continues the last run. */
+  isResumed?: boolean | undefined;
   /** The call of a parent agent that the run answers. */
   madeFor?: string | undefined;
 }
 
 /** A value of the schema `output`, or text. */
 type Returns = OutputRun | 'text';
+
+/** The runs around an entry. If it is part of a run of this agent, all three are that run. */
+interface RunsAround {
+  /** The run of this agent that the entry is part of: it holds the turn and saves the history. */
+  own: RunContext | undefined;
+  /** The run whose code made the entry. It may have finished; its access rules still apply. */
+  startedBy: RunContext | undefined;
+  /** The nearest of `startedBy` and the runs around it that has not finished. */
+  parent: RunContext | undefined;
+}
 
 interface OpenContext {
   context: RunContext;
@@ -64,8 +74,8 @@ export class RunQueue {
     return context?.agent === this.#agent && context.toolCallId === undefined ? context : undefined;
   }
 
-  /** The run of this agent that an event belongs to, also if a server causes the event outside the run. */
-  get observed(): RunContext | undefined {
+  /** The run of this agent whose events are emitted now, also if a server causes an event outside the run. */
+  get runOfEvents(): RunContext | undefined {
     const context = currentRun();
     return context?.agent === this.#agent ? context : this.#active;
   }
@@ -76,19 +86,18 @@ export class RunQueue {
 
   /** Calls `work` as a run of this agent: now if it is inside one, otherwise after the runs before it. */
   async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
-    const { announcedInput, resumes = false, madeFor } = entry;
-    // the run of this agent that the entry is part of: it holds the turn and saves the history
-    const outer = this.current;
-    const sharesContext = outer !== undefined && fitsInto(outer, entry);
-    const { context, endDeadline } = sharesContext ? sharedContext(outer) : this.#newContext(entry, outer);
-    const saved = outer ? undefined : this.#parts.history.saved;
+    const { announcedInput, isResumed = false, madeFor } = entry;
+    const own = this.current;
+    const sharesContext = own !== undefined && fitsInto(own, entry);
+    const { context, endDeadline } = sharesContext ? sharedContext(own) : this.#newContext(entry, own);
+    const saved = own ? undefined : this.#parts.history.saved;
     let leave: (() => void) | undefined;
     let announced: AnnouncedRun | undefined;
     try {
       context.signal.throwIfAborted();
-      leave = outer ? keepOpen(outer) : await this.#waitForTurn(context);
+      leave = own ? keepOpen(own) : await this.#waitForTurn(context);
       if (announcedInput !== undefined) announced = new AnnouncedRun(this.#agent, context, announcedInput);
-      if (saved) await saved.begin(context.signal, { resumes, madeFor });
+      if (saved) await saved.begin(context.signal, { isResumed, madeFor });
       const span = announcedInput === undefined ? undefined : () => this.#traced(context, entry);
       const answer = await inRunSpan(span, () => inRun(context, () => work(context)));
       if (saved) await saved.save();
@@ -129,37 +138,24 @@ export class RunQueue {
     this.#closing.abort(new PocketError('AGENT_CLOSED', text));
   }
 
-  #newContext({ options, returns }: Entry, outer: RunContext | undefined): OpenContext {
-    const { settings, ledger, access: rules } = this.#parts;
+  #newContext({ options, returns }: Entry, own: RunContext | undefined): OpenContext {
+    const { settings, ledger } = this.#parts;
     const { profile, onEvent, streaming = onEvent !== undefined } = options;
     const { name } = this.#agent;
     const profiles = profile === undefined ? [] : readable('profile', () => [profile].flat().map(readProfile));
-    // the run that started this code, which may have finished, and its nearest ancestor that is running
-    const startedBy = lastRun();
-    let parent = startedBy;
-    for (; parent?.finished; parent = parent.parent) parent.signal.throwIfAborted(); // aborted code starts no runs
-    if (!outer) this.#refuseCycle(parent);
-    const path = outer ? outer.path : Object.freeze([...(parent?.path ?? []), name]);
+    const { startedBy, parent } = runsAround(own);
+    if (!own) this.#refuseCycle(parent);
+    const path = own ? own.path : Object.freeze([...(parent?.path ?? []), name]);
     const budget =
-      outer?.budget ?? new Budget({ name, limits: settings, parent: parent?.budget, lifetime: ledger.lifetime });
-    const inherited = startedBy?.finished ? startedBy.policy.inheritUntil(parent?.policy) : undefined;
+      own?.budget ?? new Budget({ name, limits: settings, parent: parent?.budget, lifetime: ledger.lifetime });
     // waiting for a turn counts
     const deadline = startDeadline({
       what: `The run of ${name}`,
       signals: [this.#closing.signal, parent?.signal, options.signal],
-      timeoutMs: options.timeoutMs ?? (outer ? undefined : settings.timeoutMs),
+      timeoutMs: options.timeoutMs ?? (own ? undefined : settings.timeoutMs),
       details: () => ({ totals: structuredClone(budget.totals) }),
     });
-    const policy = new Policy({
-      rules,
-      parent: inherited ? inherited.parent : parent?.policy,
-      path,
-      profiles,
-      // the approver of an outer run, even a finished one, takes precedence
-      approve: inherited?.approve ?? options.approve ?? (outer ? undefined : this.#agent.approve),
-      approveFallback: inherited?.approveFallback ?? options.approveFallback,
-      caller: options.caller ?? startedBy?.policy.caller,
-    });
+    const policy = this.#newPolicy(options, { own, startedBy, parent, path, profiles });
     const context: RunContext = {
       agent: this.#agent,
       parent,
@@ -175,10 +171,10 @@ export class RunQueue {
       listener: onEvent,
       streaming: streaming || (parent?.streaming ?? false),
       traceparent: options.traceparent ?? parent?.traceparent,
-      output: outputOf(returns, outer),
+      output: outputOf(returns, own),
       metadata: metadataOf(options, startedBy),
       toolCallId: undefined,
-      shared: outer?.shared ?? { steps: 0 },
+      shared: own?.shared ?? { steps: 0 },
       open: 0,
       onAllClosed: undefined,
       finished: false,
@@ -186,11 +182,30 @@ export class RunQueue {
     return { context, endDeadline: deadline.release };
   }
 
+  #newPolicy(
+    { approve, approveFallback, caller }: Entry['options'],
+    { own, startedBy, parent, path, profiles }: RunsAround & Pick<Policy, 'path' | 'profiles'>,
+  ): Policy {
+    const inherited = startedBy?.finished ? startedBy.policy.inheritUntil(parent?.policy) : undefined;
+    return new Policy({
+      rules: this.#parts.access,
+      parent: inherited ? inherited.parent : parent?.policy,
+      path,
+      profiles,
+      // the approver of a run around this one, even a finished one, takes precedence
+      approve: inherited?.approve ?? approve ?? (own ? undefined : this.#agent.approve),
+      approveFallback: inherited?.approveFallback ?? approveFallback,
+      caller: caller ?? startedBy?.policy.caller,
+    });
+  }
+
   /** Resolves when the runs before this one have ended, with a function that ends this turn. */
   async #waitForTurn(context: RunContext): Promise<() => void> {
     const callers = agentsAround(context);
     for (const caller of callers) {
-      if (waitsForAgent(this.#agent, caller)) throw this.#cycle(context.path, 'which waits for it already');
+      if (!waitsForAgent(this.#agent, caller)) continue;
+      const { name } = this.#agent;
+      throw this.#cycle(context.path, `${caller.name}, because a run of ${name} already waits for ${caller.name}`);
     }
     this.#entered++;
     const before = this.#last;
@@ -224,6 +239,14 @@ export class RunQueue {
   }
 }
 
+/** Throws if code of an aborted run makes the entry: it starts no runs. */
+function runsAround(own: RunContext | undefined): RunsAround {
+  const startedBy = lastRun();
+  let parent = startedBy;
+  for (; parent?.finished; parent = parent.parent) parent.signal.throwIfAborted();
+  return { own, startedBy, parent };
+}
+
 /** A run for another caller does not inherit the metadata of the first one. */
 function metadataOf({ caller, metadata }: Entry['options'], startedBy: RunContext | undefined): RunContext['metadata'] {
   if (metadata) return readable('metadata', () => Object.freeze({ ...metadata }));
@@ -231,21 +254,21 @@ function metadataOf({ caller, metadata }: Entry['options'], startedBy: RunContex
   return isSameCaller ? (startedBy?.metadata ?? NO_METADATA) : NO_METADATA;
 }
 
-function outputOf(returns: Returns | undefined, outer: RunContext | undefined): OutputRun | undefined {
-  if (returns === undefined) return outer?.output;
+function outputOf(returns: Returns | undefined, own: RunContext | undefined): OutputRun | undefined {
+  if (returns === undefined) return own?.output;
   return returns === 'text' ? undefined : returns;
 }
 
-/** An entry shares the context of the run around it if it has no options of its own and the same output. */
-function fitsInto(outer: RunContext, { options, returns }: Entry): boolean {
-  if (outputOf(returns, outer) !== outer.output) return false;
+/** An entry shares the context of the run that it is part of if it has no options of its own and the same output. */
+function fitsInto(own: RunContext, { options, returns }: Entry): boolean {
+  if (outputOf(returns, own) !== own.output) return false;
   return !Object.entries(options).some(
     ([key, value]) => key !== 'output' && runOptions.has(key) && (value ?? undefined) !== undefined,
   );
 }
 
-function sharedContext(outer: RunContext): OpenContext {
-  return { context: outer, endDeadline: () => {} };
+function sharedContext(own: RunContext): OpenContext {
+  return { context: own, endDeadline: () => {} };
 }
 
 /** A run ends after its nested runs, awaited or not; the next run must not share their history. */

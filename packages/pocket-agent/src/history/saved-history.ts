@@ -19,7 +19,7 @@ interface View {
 }
 
 interface Beginning {
-  resumes: boolean;
+  isResumed: boolean;
   madeFor: string | undefined;
 }
 
@@ -114,22 +114,22 @@ export class SavedHistory {
    * Called before a run: waits until no other run holds the conversation. Only a resumed run makes open calls. `madeFor`: a
    * call of the parent agent, whose run is resumed if it has begun.
    */
-  async begin(signal: AbortSignal, { resumes: isResumed, madeFor }: Beginning): Promise<void> {
+  async begin(signal: AbortSignal, { isResumed, madeFor }: Beginning): Promise<void> {
     const read = await this.#log.begin(signal);
     this.#isHeld = true;
     this.#call = madeFor;
     this.#take(read);
-    const resumes = isResumed || (madeFor !== undefined && this.#madeFor?.at(-1) === madeFor);
+    const continues = isResumed || (madeFor !== undefined && this.#madeFor?.at(-1) === madeFor);
     // a later call of the same step has taken its turn
-    if (!resumes && madeFor !== undefined && this.#madeFor?.includes(madeFor))
+    if (!continues && madeFor !== undefined && this.#madeFor?.includes(madeFor))
       throw outcomeUnknown('The process ended while the agent worked on this');
-    this.#continues = resumes;
-    if (!resumes) this.#progress = undefined;
+    this.#continues = continues;
+    if (!continues) this.#progress = undefined;
     const isAtEnd = this.#history.length === this.#saved;
-    if (this.#open && !(resumes && isAtEnd)) this.#closeAnswer(this.#open);
+    if (this.#open && !(continues && isAtEnd)) this.#closeAnswer(this.#open);
     // calls that the program added without results would keep all later messages from being saved
     const added = this.#unsaved();
-    if (!resumes && answeredLength(added) < added.length)
+    if (!continues && answeredLength(added) < added.length)
       this.#replaceUnsaved(withEveryCallAnswered(added).map(snapshot));
     this.#resumeCompaction(read);
   }

@@ -49,7 +49,7 @@ export class Attempts {
     const safety = closeReason ? safetyAfterAnswer(tool) : retrySafety(error, tool, hasStarted);
     if (safety === 'no-loss') throw error;
     const cause = closeReason ?? error;
-    this.#connection.dropSession(session, error);
+    this.#connection.sessionLost(session, error);
     if (safety === 'unsafe')
       throw outcomeUnknown(`The connection to MCP server "${name}" was lost while "${tool?.name}" ran`, cause);
     if (this.#isSecond) throw failed(`The connection to MCP server "${name}" was lost: ${errorText(cause)}`, cause);

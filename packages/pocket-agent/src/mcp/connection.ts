@@ -118,7 +118,7 @@ export class McpConnection {
     if (!this.isUnavailable || this.signal.aborted) return;
     if (!isRunStart && Date.now() < (this.#failure?.retryAt ?? 0)) return;
     void this.#listForRuns();
-    if (isRunStart) this.tools.revision++; // so that the run lists the tools again, and waits for them
+    if (isRunStart) this.tools.relist(); // so that the run waits for them
   }
 
   /** Retries an unavailable server at once. Never rejects: the outcome is in `status`. */
@@ -130,6 +130,7 @@ export class McpConnection {
   async listTools(signal: AbortSignal, wait: ListWait): Promise<readonly Tool[]> {
     this.refresh(false);
     if (wait === 'all') return this.isUnavailable ? [] : this.#listOrWarn(signal);
+    // `refresh` may just have started a retry: then runs wait for it
     if (this.isUnavailable && !this.#wait.isInProgress) return [];
     return abortable(this.#listForRuns(), signal);
   }
@@ -137,6 +138,7 @@ export class McpConnection {
   /** Sends a call. If the session is lost, sends it once more over a new one, unless it could take effect twice. */
   async callTool(tool: Tool, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
     const attempts = new Attempts(this, context.signal, tool);
+    // ends when an attempt succeeds, or `recover` throws because the call may not be sent again
     for (;;) {
       const session = await attempts.holdSession();
       try {
@@ -155,6 +157,7 @@ export class McpConnection {
   /** Sends any other request. They only read, so they may be repeated. */
   async request<Result>(send: SendRequest<Result>): Promise<Result> {
     const attempts = new Attempts(this, this.signal);
+    // as in `callTool`
     for (;;) {
       const session = await attempts.holdSession();
       try {
@@ -185,11 +188,54 @@ export class McpConnection {
     return this.tools.read(client, signal);
   }
 
+  /** Connects if necessary, and reads the list unless it is known. */
+  list(signal: AbortSignal = neverAborted()): Promise<{ session: Session; tools: readonly Tool[] }> {
+    return this.#wait.timed(async () => {
+      for (let isSecond = false; ; isSecond = true) {
+        const session = await abortable(this.connect(), signal);
+        try {
+          const tools = await this.tools.read(session.client, signal);
+          this.#hasListed();
+          return { session, tools };
+        } catch (error) {
+          signal.throwIfAborted();
+          const wasClosedByUs = session.closeReason !== undefined;
+          const isLost = wasClosedByUs || retrySafety(error) !== 'no-loss';
+          if (isLost && !isSecond) {
+            this.sessionLost(session, error);
+            if (!wasClosedByUs) continue;
+          } else if (isLost || isPocketError(error, 'TIMEOUT')) {
+            this.#forget(session); // the next attempt reconnects to a server that hangs
+          } // a server that answered with an error stays connected
+          throw this.#failToList(session, error);
+        }
+      }
+    });
+  }
+
+  connect(): Promise<Session> {
+    if (this.signal.aborted) return Promise.reject(this.signal.reason);
+    if (this.session) return Promise.resolve(this.session);
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  /** Replaces the session at its next use, and reports the loss. */
+  sessionLost(session: Session, error: unknown): void {
+    const reason = session.reasonOf(error);
+    if (!this.#forget(session)) return; // another call has noticed the loss first, and may have reconnected
+    this.#wasLost = true;
+    this.#setStatus('lost', reason);
+    this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);
+  }
+
   /** Continues in the background when runs stop waiting. */
   #listForRuns(): Promise<readonly Tool[]> {
     return this.#wait.forRuns(
       () => this.#listOrWarn(),
-      () => void this.tools.revision++,
+      () => this.tools.relist(),
     );
   }
 
@@ -206,38 +252,6 @@ export class McpConnection {
     }
   }
 
-  /** Connects if necessary, and reads the list unless it is known. */
-  list(signal: AbortSignal = neverAborted()): Promise<{ session: Session; tools: readonly Tool[] }> {
-    return this.#wait.timed(async () => {
-      for (let isSecond = false; ; isSecond = true) {
-        const session = await abortable(this.connect(), signal);
-        try {
-          const tools = await this.tools.read(session.client, signal);
-          this.#hasListed();
-          return { session, tools };
-        } catch (error) {
-          signal.throwIfAborted();
-          const wasClosedByUs = session.closeReason !== undefined;
-          const isLost = wasClosedByUs || retrySafety(error) !== 'no-loss';
-          if (isLost && !isSecond) this.dropSession(session, error);
-          if (isLost && !isSecond && !wasClosedByUs) continue;
-          // a server that hangs is reconnected by the next attempt; one that answers with an error stays connected
-          if (isLost || isPocketError(error, 'TIMEOUT')) this.#drop(session);
-          throw this.#failToList(session, error);
-        }
-      }
-    });
-  }
-
-  connect(): Promise<Session> {
-    if (this.signal.aborted) return Promise.reject(this.signal.reason);
-    if (this.session) return Promise.resolve(this.session);
-    this.#connecting ??= this.#open().finally(() => {
-      this.#connecting = undefined;
-    });
-    return this.#connecting;
-  }
-
   async #open(): Promise<Session> {
     const { signal } = this;
     if (!this.#failure) this.#setStatus('connecting');
@@ -248,7 +262,7 @@ export class McpConnection {
         await session.end();
         throw signal.reason;
       }
-      session.client.onclose = () => this.dropSession(session, 'the server closed the connection');
+      session.client.onclose = () => this.sessionLost(session, 'the server closed the connection');
       this.session = session;
       this.#wasLost = false;
       this.tools.watch(session.client);
@@ -274,7 +288,7 @@ export class McpConnection {
     this.#warnedOf = undefined;
     if (this.#failure) {
       this.#failure = undefined;
-      this.tools.revision++; // callers in between saw an empty list
+      this.tools.relist(); // callers in between saw an empty list
     }
     if (this.status?.status !== 'connected') this.#setStatus('connected');
   }
@@ -291,21 +305,15 @@ export class McpConnection {
     if (this.signal.aborted) return;
     const count = (this.#failure?.count ?? 0) + 1;
     const retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (count - 1), MAX_RETRY_MS);
+    // a server that did not list its tools stays unavailable until it does; to reconnect is not enough
     this.#failure = { error, failedListing: failedListing || this.#failure?.failedListing === true, count, retryAt };
     this.#wasLost = false;
     this.tools.changed();
     this.#setStatus('failed', errorText(explained), explained);
   }
 
-  dropSession(session: Session, error: unknown): void {
-    const reason = session.reasonOf(error);
-    if (!this.#drop(session)) return; // another call has noticed the loss first, and may have reconnected
-    this.#wasLost = true;
-    this.#setStatus('lost', reason);
-    this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);
-  }
-
-  #drop(session: Session): boolean {
+  /** False if the session was replaced already. */
+  #forget(session: Session): boolean {
     if (this.session !== session) return false;
     this.session = undefined;
     this.tools.changed();

@@ -42,7 +42,7 @@ interface ToolListOptions {
 }
 
 export class ToolList {
-  /** Grows whenever the list may have changed. */
+  /** Grows whenever agents must ask for the list again. */
   revision = 0;
   /** The last list. It is kept when the connection is lost, to know which calls are harmless to repeat. */
   #known: readonly Tool[] = [];
@@ -75,6 +75,11 @@ export class ToolList {
     this.#reading = undefined;
     this.#freshUntil = Number.POSITIVE_INFINITY;
     this.#isRefreshed = false;
+    this.revision++;
+  }
+
+  /** The list is still valid, but agents ask for it again: they were told that there are no tools. */
+  relist(): void {
     this.revision++;
   }
 

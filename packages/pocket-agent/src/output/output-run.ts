@@ -49,6 +49,11 @@ export class OutputRun {
     return this.#cutOffText;
   }
 
+  /** No further step is needed: an answer was accepted, or was cut off. */
+  get isSettled(): boolean {
+    return this.#answer !== undefined || this.#cutOffText !== undefined;
+  }
+
   /** Throws if the schema cannot be used, before the model is asked for anything. */
   async checkSchema(): Promise<void> {
     const fault = await this.#output.schema.fault();
@@ -127,8 +132,7 @@ export class OutputRun {
         }
       }
     }
-    const isOpen = this.#answer === undefined && this.#cutOffText === undefined;
-    if (refused && isOpen) runError ??= this.#refusal(refused.checked, refused.text);
+    if (refused && !this.isSettled) runError ??= this.#refusal(refused.checked, refused.text);
     return { results, runError };
   }
 

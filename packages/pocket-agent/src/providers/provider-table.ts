@@ -1,10 +1,16 @@
 // The model providers that the prefix of a model name can mean: one row for each. `npm run test:providers` checks the rows
 // against their packages. A new row also needs
-// - its package in `scripts/provider-versions.json` and in `test/providers/packages.test.ts`;
+// - its package in `scripts/provider-versions.json` and in the table of `test/providers/packages.test.ts`;
 // - if the package takes settings under other names, a case in `provider-models.ts`;
 // - if the provider rejects prompts that others accept, a rule in `model/provider-rules.ts`, and a dialect of the fake
 //   providers in `test/fixtures/providers` (its own file and an entry in `fake-providers.ts`);
-// - if its errors are not understood, a case in `model/provider-errors.ts`; if its models cost nothing, `cost/prices.ts`.
+// - if its errors are not understood, a case in `model/provider-errors.ts`; if its models cost nothing, or the price table has
+//   another name for it (`priceId`), `cost/prices.ts`;
+// - if OpenTelemetry has another name for it, a row of `wellKnown` in `tracing/names.ts`;
+// - if its models are known without a prefix, a row of `bareNames` in `model-names.ts`; if its models name their provider
+//   differently, a case of `prefixOf` there;
+// - if bundlers must include its package, a case of `importPackage` in `provider-package.ts`, and an optional peer dependency;
+// - for what its models accept, a row of `families` in `packages/cli/src/models/model-abilities.ts`.
 
 /** A setting of a provider package that is neither a key nor an address. */
 export interface ProviderSetting {

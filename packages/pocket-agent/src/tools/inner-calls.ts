@@ -142,7 +142,7 @@ export class InnerCalls implements ToolCaller {
         asking: bothAsking(asking, this.#outer.request.from?.asking),
         saveBegin: saved && ((begun) => saved.begin(begun)),
       },
-      ...(known && !known.waits && !this.#resumes(name) ? { isLost: true } : {}),
+      ...(known && !known.waits && !this.#canResume(name) ? { isLost: true } : {}),
     };
     const text = `The arguments of "${name}" must be an object of JSON values.`;
     if (!read) request.malformed = new PocketError('TOOL_ARGUMENTS_INVALID', text);
@@ -169,8 +169,8 @@ export class InnerCalls implements ToolCaller {
   }
 
   #start(): OpenCalls {
-    const { step, stop, resumes, record } = this.#outer;
-    const journal = resumes ? step.journal?.inner(record.call.id) : undefined;
+    const { step, stop, canResume, record } = this.#outer;
+    const journal = canResume ? step.journal?.inner(record.call.id) : undefined;
     const saved = journal && new SavedInnerCalls(record.call.id, journal);
     const ending = new AbortController();
     const end = (reason: unknown) => ending.abort(reason);
@@ -243,7 +243,7 @@ export class InnerCalls implements ToolCaller {
     return readOutcome(outcome);
   }
 
-  #resumes(name: string): boolean {
+  #canResume(name: string): boolean {
     const entry = this.#opened.step.table.find(name);
     return entry?.source.resumes?.(entry.tool) ?? false;
   }

@@ -148,8 +148,8 @@ export interface ActiveCall {
   returned?: CallToolResult;
   /** The calls that the tool makes. */
   inner?: InnerCalls;
-  /** The tool can resume by itself after a crash. */
-  resumes?: boolean;
+  /** The tool can continue this call after a crash. */
+  canResume?: boolean;
   /** Set if the call is suspended: it has no result yet. */
   suspended?: PocketError;
 }

@@ -40,10 +40,10 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
   const results: ToolResult[] = [];
   const suspended = new Map<number, ActiveCall>();
   const waiting = requested.entries(); // one iterator for all workers: each takes the next call
-  let turn: Promise<void> | undefined;
+  const turnBefore = turnsOfCalls();
   const worker = async () => {
     for (const [index, request] of waiting) {
-      if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(nextTurn) : nextTurn();
+      const turn = turnBefore(index);
       if (turn) await turn;
       if (stop.reason !== undefined) {
         results[index] = skipCall(step, request);
@@ -55,17 +55,28 @@ export async function runToolCalls(step: StepCalls, requested: readonly Requeste
     }
   };
   const parallel = Math.min(requested.length, step.settings.maxParallelToolCalls);
-  const workers = Array.from({ length: parallel }, worker);
-  for (const each of workers) await each; // workers never reject
+  await Promise.all(Array.from({ length: parallel }, worker)); // workers never reject
   // a failed run is not resumed, so its suspended calls end with it
   if (stop.reason !== undefined) for (const [index, active] of suspended) results[index] = endSkipped(active);
   return { results, runError: stop.reason, suspended: stop.suspended };
 }
 
+/** What each call waits for. All workers share it, so that together they pause after `CALLS_PER_TURN` calls. */
+function turnsOfCalls(): (index: number) => Promise<void> | undefined {
+  let turn: Promise<void> | undefined;
+  return (index) => {
+    if (index % CALLS_PER_TURN === CALLS_PER_TURN - 1) turn = turn ? turn.then(nextTurn) : nextTurn();
+    return turn;
+  };
+}
+
 /** The same for calls that tools make. */
 const gate: Gate = { pass: runToolCall, skip: skipCall };
 
-/** The gate that every call passes. Never rejects: also after an abort, or an error in a hook, the call has a result. */
+/**
+ * The gate that every call passes that is not skipped. Never rejects: also after an abort, or an error in a hook, the call has
+ * a result. If the call is `suspended`, the result is a placeholder and must not be used.
+ */
 async function runToolCall(active: ActiveCall): Promise<ToolResult> {
   const { step, request, record, stop, context } = active;
   const { signal } = context;
@@ -83,7 +94,7 @@ async function runToolCall(active: ActiveCall): Promise<ToolResult> {
       active.suspended = error;
       stop.suspended ??= error;
       context.finished = true;
-      return result; // not used: the call runs when the run is resumed, or ends with the run
+      return result; // a placeholder: the call runs when the run is resumed, or ends with the run
     }
     stop.stop(signal.aborted ? signal.reason : error);
   }
@@ -108,9 +119,10 @@ async function makeCall(active: ActiveCall): Promise<CallOutcome> {
   const { source, tool } = entry;
   const { call } = record;
   const saveBegin = beginSaver(active);
-  active.resumes = saveBegin !== undefined && (source.resumes?.(tool) ?? false);
-  // a call of a script keeps its id when it is repeated
-  if (saveBegin && (active.resumes ? request.from : !isRepeatable(tool))) await saveBegin(call);
+  active.canResume = saveBegin !== undefined && (source.resumes?.(tool) ?? false);
+  // a tool that resumes is called again, so nothing is lost; but a script must call it by the same id, which is saved here
+  const mustRecord = active.canResume ? request.from !== undefined : !isRepeatable(tool);
+  if (saveBegin && mustRecord) await saveBegin(call);
   else if (!request.from) await step.journal?.ready();
   if (saveBegin) signal.throwIfAborted();
   try {
@@ -120,7 +132,7 @@ async function makeCall(active: ActiveCall): Promise<CallOutcome> {
     return outcome;
   } catch (error) {
     signal.throwIfAborted();
-    if (active.resumes && isPocketError(error, 'RUN_SUSPENDED')) throw error;
+    if (active.canResume && isPocketError(error, 'RUN_SUSPENDED')) throw error;
     return { entry, error: asError(error) };
   }
 }
@@ -172,7 +184,7 @@ function callContext(active: ActiveCall): ToolCallContext {
       step.emit?.({ type: 'tool_progress', data: { toolCallId, toolName, ...parentOf(request.from), ...update } }),
     meta: step.metaOf(toolCallId),
     elicit: request.from && elicitFor(active),
-    canResume: active.resumes ?? false,
+    canResume: active.canResume ?? false,
     tools: active.inner,
   };
 }

@@ -51,8 +51,8 @@ export class ToolTable {
 
   /** Computed once for the same profiles, unless there is a filter. */
   #allowedBy(policy: Policy): ToolTable {
-    if (policy.isOpen) return this;
-    const profiles = policy.decidingProfiles;
+    if (policy.hidesNothing) return this;
+    const profiles = policy.cacheableProfiles;
     if (profiles && this.#visible && sameItems(this.#visible.profiles, profiles)) return this.#visible.table;
     const table = this.allowed((tool) => policy.refusal(tool));
     if (profiles) this.#visible = { profiles, table };

@@ -215,7 +215,12 @@ test('two agents that call each other at the same time get an error, not a deadl
   const [a, b] = [make('A', 'B'), make('B', 'A')];
   const answers = await Promise.all([a.run('x'), b.run('x')]);
   expect(answers).toContain('A done');
-  expect(`${JSON.stringify(a.messages)}${JSON.stringify(b.messages)}`).toContain('waits for it already');
+  const refusals = [
+    'B cannot be called from A, because a run of B already waits for A: A → B.',
+    'A cannot be called from B, because a run of A already waits for B: B → A.',
+  ];
+  const results = `${resultText(a)}\n${resultText(b)}`;
+  expect(refusals.filter((refusal) => results.includes(refusal))).toHaveLength(1);
 });
 
 test('an agent that waits for another twice still waits for it when one of the two calls is over', async () => {
@@ -266,7 +271,10 @@ test('an agent that waits for another twice still waits for it when one of the t
   expect(await agent.run('x', { timeoutMs: 60_000 })).toBe('done');
   expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['first', 'second']);
   expect(await agents.fromOutside).toBe('from outside');
-  expect(resultText(shared, 1)).toContain('waits for it already');
+  const { name } = agent;
+  expect(resultText(shared, 1)).toContain(
+    `${name} cannot be called from Shared, because a run of ${name} already waits for Shared: Shared → ${name}.`,
+  );
 });
 
 test('a fork has its own conversation with an agent among its tools', async () => {

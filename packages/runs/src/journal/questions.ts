@@ -44,11 +44,12 @@ export class Questions {
         .execute();
       const same = earlier.find((each) => each.hash === hash);
       if (same?.status === 'open') return { id: same.id };
-      // a call is approved once; a server may ask the same thing again
+      // an approval stays valid for its call: after a crash the call is made again. A server that asks the same thing again
+      // wants another answer.
       const isAnswered = same?.status === 'answered' || (same?.status === 'used' && kind === 'approval');
       if (same && isAnswered) {
         await db.updateTable('pocket_run_questions').set({ status: 'used' }).where('id', '=', same.id).execute();
-        return { answer: JSON.parse(same.answer ?? '""') };
+        return { answer: givenAnswer(same) };
       }
       // the same call with other arguments
       if (kind === 'approval') await closeQuestions(db, run.id, call_id);
@@ -158,6 +159,11 @@ function questionOf(row: QuestionTable): Question {
     ...(expires_at === null ? {} : { expiresAt: new Date(expires_at).toISOString() }),
     ...JSON.parse(about),
   };
+}
+
+function givenAnswer({ id, answer }: Pick<QuestionTable, 'id' | 'answer'>): QuestionAnswer {
+  if (answer === null) throw new Error(`The question "${id}" was answered, but has no answer.`);
+  return JSON.parse(answer);
 }
 
 function closedQuestion({ id, status }: QuestionTable): RunError {

@@ -1,5 +1,5 @@
-// The journal of a run as the conversation of its agent, and of its sub-agents. An answer of the model and the intent of its first
-// call, or the end of the run, are one write on PostgreSQL, if the agent has nothing to wait for in between.
+// The journal of a run as the conversation of its agent, and of its sub-agents. On PostgreSQL, the write of an answer waits until
+// the process has nothing else to do, so that the intent of its first call, or the end of the run, can join it.
 import type {
   AppendOptions,
   CallJournal,
@@ -145,6 +145,7 @@ export class RunLog {
     const isAgent = path === '';
     const earlier = isAgent ? await earlierMessages(this.#store.db, run) : undefined;
     let messages: Message[] = earlier?.messages ?? [];
+    // of the calls since the last message: a message that follows calls has their results
     let [begun, results, inner]: [string[], ToolMessage[], JournaledInnerCall[]] = [[], [], []];
     for (const { subAgent = '', type, data } of await this.#read()) {
       if (subAgent !== path) continue;
@@ -171,9 +172,9 @@ export class RunLog {
     const { replaces, compacted, progress } = options;
     const events: NewEvent[] = messages.map((data) => ({ type: 'message', data }));
     if (replaces) events.unshift({ type: 'reset', data: {} });
-    const hasEnded = this.#subAgents.stepEnded(path);
+    const hasChanged = this.#subAgents.endStep(path);
     if (path !== '') this.#subAgents.appended(path, options);
-    const sub_agents = hasEnded || path !== '' ? { sub_agents: this.#subAgents.json } : {};
+    const sub_agents = hasChanged || path !== '' ? { sub_agents: this.#subAgents.json } : {};
     const own = {
       progress: progress ? JSON.stringify(progress) : null,
       // `null` as JSON: what earlier runs had compacted is not of these messages
@@ -198,7 +199,8 @@ export class RunLog {
   #batch(): Batch {
     if (this.#next) return this.#next;
     const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
-    const written = this.#writing.then(() => Promise.race([hurried, allWait()])).then(() => this.#writeNow(batch));
+    const due = this.#writing.then(() => Promise.race([hurried, afterDuePromises()]));
+    const written = due.then(() => this.#writeNow(batch));
     const batch: Batch = { events: [], set: { attempts: 0 }, hasMessages: false, hurry, written };
     written.catch((error) => this.#options.failed(error));
     this.#writing = written;
@@ -225,8 +227,8 @@ export class RunLog {
   }
 }
 
-/** Resolves when everything in this process waits for something. */
-function allWait(): Promise<void> {
+/** Resolves after all promises that are due: when everything in this process waits for something. */
+function afterDuePromises(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 

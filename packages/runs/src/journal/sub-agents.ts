@@ -35,8 +35,8 @@ export class SubAgents {
     });
   }
 
-  /** The calls of an agent are all answered. False if none of them was for a sub-agent. */
-  stepEnded(path: string): boolean {
+  /** Forgets the calls of a step, which are all answered. False if none of them was for a sub-agent. */
+  endStep(path: string): boolean {
     const below = [...this.#byPath].filter(([each, { madeFor }]) => isBelow(each, path) && madeFor.length > 0);
     for (const [each, subAgent] of below) this.#byPath.set(each, { ...subAgent, madeFor: [], used: {} });
     return below.length > 0;
