@@ -1,12 +1,16 @@
 // Tasks that continue after a restart of the server.
 import { TaskState } from '@a2a-js/sdk';
 import { openRuns } from '@pocket-agent/runs';
-import { afterEach, expect, test } from 'vitest';
+import { PocketAgent } from 'pocket-agent';
+import { afterEach, expect, test, vi } from 'vitest';
 import { agentOf, newFile, refunds, silent } from '../../runs/test/agents.ts';
 import { answerOf, clientOf, collect, listAll, message, send, World } from './fixtures/world.ts';
 
 const world = new World();
-afterEach(() => world.close());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  return world.close();
+});
 
 async function serveDurable(file: string, make = refunds) {
   const runs = await openRuns({ url: `sqlite:${file}`, agents: { support: () => make() }, logger: silent });
@@ -49,6 +53,20 @@ test('a message that is sent again after the restart returns the same task, and 
   expect([again.id, answerOf(again)]).toEqual([id, 'first']);
   expect(answerOf(await send(ann, message('Two', { contextId })))).toBe('second');
   expect((await runs.list()).runs).toHaveLength(2);
+});
+
+test('a server without a key serves the tasks that workers answer, unless its agent is closed before it listens', async () => {
+  vi.stubEnv('ANTHROPIC_API_KEY', '');
+  const url = `sqlite:${newFile()}`;
+  world.keep(await openRuns({ url, agents: { support: () => agentOf(['Hello']) }, logger: silent }));
+  const runs = world.keep(await openRuns({ url, logger: silent }));
+  const agent = world.keep(new PocketAgent({ name: 'Front', llmModel: 'anthropic/claude-sonnet-5', logger: silent }));
+  const listening = await world.serve(agent, { durable: { runs, agent: 'support' } });
+  expect(answerOf(await send(await clientOf(listening.url), message('Hi')))).toBe('Hello');
+  vi.stubEnv('ANTHROPIC_API_KEY', 'key');
+  const closed = expect(agent.asA2aServer().listen()).rejects.toThrow('The server of Front was closed');
+  await agent.close();
+  await closed;
 });
 
 test('a client that subscribes again gets the further updates of the task', async () => {

@@ -55,7 +55,7 @@ export {
   type WindowUse,
 } from './router/rate-window.ts';
 export { currentRun, type ElicitationHandler, type RunContext } from './run/run-context.ts';
-export { closedResponse } from './serve/agent-server.ts';
+export { closedError, closedResponse } from './serve/agent-server.ts';
 export { storeRule } from './serve/server-options.ts';
 export { agentResult } from './tools/agent-tool.ts';
 export { toCallToolResult } from './tools/function-tool.ts';

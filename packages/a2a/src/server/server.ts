@@ -1,6 +1,6 @@
 // An agent as an A2A server: on its own port, or as a handler inside another server.
 import { PocketAgent } from 'pocket-agent';
-import { closedResponse } from 'pocket-agent/internal';
+import { closedError, closedResponse } from 'pocket-agent/internal';
 import {
   type A2aListening,
   type A2aListenOptions,
@@ -31,13 +31,21 @@ export class A2aServer {
     return this.#isClosed ? closedResponse(this.#agent.name) : service.fetch(request);
   };
 
-  /** Serves HTTP until `close()`. Throws if the model cannot be used, such as without a key. These options take precedence over those of the server. */
+  /**
+   * Serves HTTP until `close()`. Throws if the model cannot be used, such as without a key; with `durable` only the workers
+   * need it. These options take precedence over those of the server.
+   */
   async listen(options: A2aListenOptions = {}): Promise<A2aListening> {
     listenOptions.check(options);
     this.#leaveAgent = this.#agent.closeTogether(this);
     this.#isClosed = false;
-    await this.#agent.languageModel();
-    return (await this.#load()).listen(options);
+    if (!this.#options.durable) await this.#agent.languageModel();
+    const service = await this.#load();
+    if (this.#isClosed) throw closedError(this.#agent.name);
+    const listening = await service.listen(options);
+    if (!this.#isClosed) return listening;
+    await listening.close();
+    throw closedError(this.#agent.name);
   }
 
   /** Stops listening and ends all tasks; the agent stays open. `listen()` serves it again. */

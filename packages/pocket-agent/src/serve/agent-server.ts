@@ -1,6 +1,6 @@
 // An agent as an MCP server: what `asMcpServer()` returns.
 import type { McpServer } from '@modelcontextprotocol/server';
-import { configError } from '@pocket-agent/kit';
+import { configError, type PocketError } from '@pocket-agent/kit';
 import type { AgentService } from './agent-service.ts';
 import type { HttpServer, HttpServerOptions } from './http-server.ts';
 import type { ServedAgent } from './served-agent.ts';
@@ -8,12 +8,12 @@ import { type AgentServerOptions, checkServerOptions } from './server-options.ts
 
 /** For requests that still arrive after `close()`. */
 export function closedResponse(name: string): Response {
-  const error = { code: -32_000, message: closedText(name) };
+  const error = { code: -32_000, message: closedError(name).message };
   return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 503 });
 }
 
-function closedText(name: string): string {
-  return `The server of ${name} was closed; serve the agent again, or a new one.`;
+export function closedError(name: string): PocketError {
+  return configError(`The server of ${name} was closed; serve the agent again, or a new one.`);
 }
 
 export class AgentServer {
@@ -40,22 +40,24 @@ export class AgentServer {
   /** A server of the MCP SDK for one connection. Agents of the same process use it with `mcpConfig: served`. */
   async createServer(): Promise<McpServer> {
     const service = await this.#load();
-    if (this.#isClosed) throw configError(closedText(this.#agent.name));
+    if (this.#isClosed) throw closedError(this.#agent.name);
     return service.makeServer();
   }
 
   /** Speaks MCP on stdin and stdout until the client disconnects or the process is stopped; then closes the agent. */
   async serveStdio(): Promise<void> {
-    await this.#agent.languageModel?.();
-    await (await this.#load()).serveStdio();
+    await (await this.#open()).serveStdio();
   }
 
-  /** Serves HTTP until `close()`. Throws if the model cannot be used, such as without a key. These options take precedence over those of `asMcpServer()`. */
+  /**
+   * Serves HTTP until `close()`. Throws if the model cannot be used, such as without a key; with `durable` only the workers
+   * need it. These options take precedence over those of `asMcpServer()`.
+   */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
-    this.#leaveAgent = this.#agent.closeTogether(this);
-    this.#isClosed = false;
-    await this.#agent.languageModel?.();
-    return (await this.#load()).listen(options);
+    const listening = await (await this.#open()).listen(options);
+    if (!this.#isClosed) return listening;
+    await listening.close();
+    throw closedError(this.#agent.name);
   }
 
   /** Stops listening and ends all sessions; the agent stays open. `listen()` serves it again. */
@@ -63,6 +65,16 @@ export class AgentServer {
     this.#isClosed = true;
     this.#leaveAgent();
     await (await this.#service)?.close();
+  }
+
+  /** Throws if the model cannot be used, or if the server is closed in the meantime. */
+  async #open(): Promise<AgentService> {
+    this.#leaveAgent = this.#agent.closeTogether(this);
+    this.#isClosed = false;
+    if (!this.#options.durable) await this.#agent.languageModel?.();
+    const service = await this.#load();
+    if (this.#isClosed) throw closedError(this.#agent.name);
+    return service;
   }
 
   /** The MCP SDK is loaded with the first use. */

@@ -320,6 +320,17 @@ describe('the HTTP endpoint', () => {
     await expect(agent.asMcpServer().serveStdio()).rejects.toThrow(text);
   });
 
+  test('does not begin to listen if its agent is closed while the model is loaded', async () => {
+    vi.stubEnv('ANTHROPIC_API_KEY', 'key');
+    cleanUps.push(async () => vi.unstubAllEnvs());
+    const agent = new PocketAgent({ name: 'Poet', llmModel: 'anthropic/claude-sonnet-5', logger: silent });
+    const server = agent.asMcpServer();
+    cleanUps.push(() => server.close());
+    const listening = expect(server.listen()).rejects.toThrow('The server of Poet was closed');
+    await agent.close();
+    await listening;
+  });
+
   test('refuses an empty token as a configuration error', async () => {
     const { agent } = scriptedAgent([]);
     const server = agent.asMcpServer();

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/ext-tasks/client';
 import type { JsonValue } from '@modelcontextprotocol/ext-tasks/core';
 import { type AgentServerOptions, PocketAgent } from 'pocket-agent';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openRuns } from '../../src/index.ts';
 import { agentOf, modelOf, newFile, refunds, silent } from '../agents.ts';
 
@@ -93,6 +93,23 @@ test('a call becomes a task, and its answer is the result', async () => {
   expect(answer.content).toEqual([{ type: 'text', text: 'Again' }]);
   const stranger = await session.callTool(tool, { message: 'And?', conversation_id: 'other' });
   expect(JSON.stringify((await stranger.settle()).outcome)).toContain('is unknown or expired');
+});
+
+test('a server without a key serves the tasks that workers answer', async () => {
+  vi.stubEnv('ANTHROPIC_API_KEY', '');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const url = `sqlite:${newFile()}`;
+  const worker = await openRuns({ url, agents: { support: () => agentOf(['Hello'], { name }) }, logger: silent });
+  onTestFinished(() => worker.close());
+  const runs = await openRuns({ url, logger: silent });
+  onTestFinished(() => runs.close());
+  const agent = new PocketAgent({ name, llmModel: 'anthropic/claude-sonnet-5', logger: silent });
+  onTestFinished(() => agent.close());
+  const server = await agent.asMcpServer({ durable: { runs, agent: 'support' } }).listen();
+  const execution = await (await connect(server.url)).callTool(tool, { message: 'Hi' });
+  expect(resultFromTaskOutcome((await execution.settle()).outcome)).toMatchObject({
+    content: [{ type: 'text', text: 'Hello' }, { type: 'text' }],
+  });
 });
 
 test('a task goes on after the server was replaced, and its client approves the call', async () => {
