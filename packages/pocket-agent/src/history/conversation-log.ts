@@ -62,12 +62,12 @@ export interface JournaledCalls {
 /**
  * Saves the calls of a step one by one, for runs that another process may continue. With it, an answer of the model is
  * appended before its calls are made, and `resume()` makes those that have not begun. Such a log may save what is appended a little
- * later, in this order: `begin` and `ready` resolve when it is saved.
+ * later, in this order: `begin` and `ready` resolve when it is saved. `run()` does not wait for its last answer to be saved.
  */
 export interface CallJournal {
   /** Before a call that is neither read-only nor idempotent. */
   begin(call: ToolCall): Promise<void>;
-  /** Before any other call: resolves when what was appended is saved. Not needed if `append` resolves no earlier. */
+  /** Before any other call and before each step: resolves when what was appended is saved. Not needed if `append` resolves no earlier. */
   ready?(): Promise<void>;
   /** The result of a call, while other calls of the step may still run. The whole step is appended when all have ended. */
   end(result: ToolMessage): Promise<void>;

@@ -182,7 +182,7 @@ export class RunLog {
     };
     if (path === '') this.#batch().hasMessages = true;
     const written = this.#write(path, events, { ...(path === '' ? own : {}), ...sub_agents });
-    // calls, questions and the end of the run wait for an answer; no model is asked before the last answer is saved
+    // the next call, question or request to a model waits until an answer is saved, and so does the end of the run
     if (messages.at(-1)?.role !== 'assistant' || this.#options.isLeaving()) await written;
   }
 
