@@ -1,5 +1,6 @@
 // What runs do, on any database: SQLite and PostgreSQL run the same tests.
-import { tool } from 'pocket-agent';
+import { type PocketAgentOptions, tool } from 'pocket-agent';
+import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, expect, test } from 'vitest';
 import { openRuns, type Runs, type RunsOptions } from '../src/index.ts';
 import { agentOf, eventsOf, refunds, silent } from './agents.ts';
@@ -307,6 +308,61 @@ export function testRuns(newUrl: () => Promise<string>): void {
     expect(await second.result('r')).toBe('Done');
     expect(calls).toBe(1);
     expect(JSON.stringify(await eventsOf(second, 'r'))).toContain('"value":"paid"');
+  });
+
+  test.each(['read', 'write'] as const)(
+    'a call that may only %s is not made if another process cancels the run while the model answers',
+    async (capability) => {
+      const url = await newUrl();
+      const desk = await open(url);
+      let calls = 0;
+      const work = tool({ name: 'work', description: 'Works', capability, run: () => `${++calls}` });
+      const asked = Promise.withResolvers<void>();
+      const cancelled = Promise.withResolvers<void>();
+      const ended = Promise.withResolvers<void>();
+      const hooks: PocketAgentOptions['hooks'] = {
+        onLlmResponse: () => {
+          asked.resolve();
+          return cancelled.promise;
+        },
+        onEvent: ({ type }) => {
+          if (type === 'run_failed') ended.resolve();
+        },
+      };
+      const script = [{ toolCalls: [{ name: 'work' }] }];
+      await open(url, { agents: { a: () => agentOf(script, { tools: [work], hooks }) } });
+      await desk.start('a', 'Work', { id: 'r' });
+      await asked.promise;
+      await desk.cancel('r');
+      cancelled.resolve();
+      await ended.promise;
+      expect(calls).toBe(0);
+      expect((await eventsOf(desk, 'r')).map(({ type }) => type)).toEqual(['started', 'message', 'cancelled']);
+    },
+  );
+
+  test('a process that ends between an answer and its call leaves the call to the next one', async () => {
+    const url = await newUrl();
+    const made: string[] = [];
+    let answers = 0;
+    const answer = (given: ScriptedAnswer) => () => {
+      answers++;
+      return given;
+    };
+    const agentOfProcess = (process: string, preToolCall = () => {}) => {
+      const work = tool({ name: 'work', description: 'Works', run: () => `${made.push(process)}` });
+      const script = process === 'first' ? [{ toolCalls: [{ name: 'work' }] }] : [{ text: 'Done' }];
+      return agentOf([], { llmModel: new ScriptedModel(script.map(answer)), tools: [work], hooks: { preToolCall } });
+    };
+    const closed = Promise.withResolvers<void>();
+    const close = () => closed.resolve(first.close({ graceMs: 60_000 }));
+    const first: Runs = await open(url, { agents: { a: () => agentOfProcess('first', close) } });
+    await first.start('a', 'Work', { id: 'r' });
+    await closed.promise;
+    const second = await open(url, { agents: { a: () => agentOfProcess('second') } });
+    expect(await second.result('r')).toBe('Done');
+    expect(made).toEqual(['second']);
+    expect(answers).toBe(2);
   });
 
   test('a schedule starts a run at each of its times, once with several processes', async () => {
