@@ -63,7 +63,7 @@ export class RunLimit {
     if (this.#total.bytes > 0 && this.#total.bytes + bytes > maxBytes)
       return `${name} runs tasks with ${this.#total.bytes} bytes of messages; with this message they would exceed its limit of ${maxBytes} bytes. Try again later.`;
     if (own === 0 || own + bytes <= share) return undefined;
-    return `${name} runs tasks of yours with ${own} bytes of messages; with this message they would exceed the limit of ${share} bytes for one caller. Try again when one has ended.`;
+    return `You have tasks of ${name} with ${own} bytes of messages; with this message they would exceed the limit of ${share} bytes for one caller. Try again when one has ended.`;
   }
 
   #usageOf(caller: string): Usage {

@@ -181,7 +181,9 @@ test('a run that fails is an error result, and too many open tasks are refused',
   const open = await session.callTool(tool, { message: 'Refund' });
   if (open.kind !== 'task') throw new Error('a task was expected');
   const refused = await session.callTool(tool, { message: 'Refund' });
-  expect(JSON.stringify((await refused.settle()).outcome)).toContain('1 open tasks of yours');
+  expect(JSON.stringify((await refused.settle()).outcome)).toContain(
+    'You have 1 open tasks of Support, which is the limit.',
+  );
   await session.cancelTask(open.handle.taskId);
 
   const failing = await serve(newFile(), () => agentOf([], { name }));

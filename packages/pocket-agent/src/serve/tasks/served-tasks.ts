@@ -162,7 +162,7 @@ export class ServedTasks {
     const { name } = this.#parts.agent;
     const share = maxRunsPerCaller ?? (isOneOfMany ? Math.ceil(maxRuns / 4) : maxRuns);
     if ((await this.#open(this.#runId(context, ''), share)) >= share)
-      return `${name} has ${share} open tasks of yours, which is the limit. Try again when one has ended.`;
+      return `You have ${share} open tasks of ${name}, which is the limit. Try again when one has ended.`;
     if ((await this.#open(this.#prefix, maxRuns)) < maxRuns) return undefined;
     return `${name} has ${maxRuns} open tasks, which is the limit. Try again later.`;
   }
