@@ -1,6 +1,7 @@
 // The bot program with durable runs, killed at each of its requests to Mattermost, and started again.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import type { Fault } from '../fake/http/faults.ts';
 import { defaultSeed } from '../fake/world/seed.ts';
@@ -34,12 +35,19 @@ async function world() {
   const helper = fake.user('helper').id;
   const said = () => [...fake.world.posts.values()].filter((post) => post.user_id === helper && !post.delete_at);
   const effects = async () => (await readFile(join(folder, 'effects'), 'utf8').catch(() => '')).split('\n').length - 1;
-  return { fake, start, said, effects };
+  /** Whether the call of the tool has begun, and its end is not saved. */
+  const isCalling = () => {
+    const runs = new DatabaseSync(join(folder, 'runs.db'), { readOnly: true });
+    const last = runs.prepare('select type from pocket_run_journal order by number desc limit 1').get();
+    runs.close();
+    return last?.type === 'intent';
+  };
+  return { fake, start, said, effects, isCalling };
 }
 
 /** Kills the bot at its request of this number after the question, which may also fail. Returns whether there was one. */
 async function killedAt(request: number, fault: Fault = {}): Promise<boolean> {
-  const { fake, start, said, effects } = await world();
+  const { fake, start, said, effects, isCalling } = await world();
   const before = said().length;
   const answers = () => said().slice(before);
   let bot: RunningProgram = start();
@@ -54,8 +62,12 @@ async function killedAt(request: number, fault: Fault = {}): Promise<boolean> {
   fake.fail({ user: 'helper', meanwhile: kill, ...fault });
   fake.say('alice', 'alice,helper', 'call the tool refund');
   let hasReacted = false;
+  let isKilledInCall = false;
   const texts = async () => {
-    if (bot.child.signalCode !== null) bot = start();
+    if (bot.child.signalCode !== null) {
+      isKilledInCall = isCalling();
+      bot = start();
+    }
     const asked = answers().find(({ message }) => message.includes('React with'));
     if (asked && !hasReacted) {
       hasReacted = true;
@@ -74,6 +86,7 @@ async function killedAt(request: number, fault: Fault = {}): Promise<boolean> {
   // the approval and the answer
   expect(answers(), `killed at request ${request}`).toHaveLength(2);
   const isKnown = answers().some(({ message }) => message.includes('refunded'));
+  expect(isKnown, `killed at request ${request}`).toBe(!isKilledInCall);
   if (isKnown) expect(await effects()).toBe(1);
   else expect(await effects()).toBeLessThanOrEqual(1);
   return isKilled;
