@@ -29,9 +29,9 @@ const checks: Check[] = [
   { packages: ['pocket-agent'], mostPackages: 26, attempt: tryLibrary },
   { packages: ['pocket-agent', ...extensions], mostPackages: 66, attempt: tryExtensions },
   { packages: ['@pocket-agent/cli'], mostPackages: 46, attempt: tryCommand },
-  { packages: ['@pocket-agent/mattermost'], mostPackages: 40, attempt: tryMattermost },
+  { packages: ['@pocket-agent/mattermost'], mostPackages: 41, attempt: tryMattermost },
   { packages: ['@pocket-agent/agent3'], mostPackages: 32, attempt: tryAgent3 },
-  { packages: ['@pocket-agent/discord'], mostPackages: 64, attempt: tryDiscord },
+  { packages: ['@pocket-agent/discord'], mostPackages: 66, attempt: tryDiscord },
 ];
 
 /** Installs the oldest supported Node in a folder of its own. */
