@@ -180,8 +180,8 @@ test('help and version are printed, and invalid arguments give a one-line error'
   expect((await run(['--help'], environment)).output).toContain('agent3 hub');
   expect((await run(['--version'], environment)).output).toMatch(/^\d+\.\d+\.\d+\n$/);
   const wrong: [string[], string][] = [
-    [['dance'], 'no command "dance"; agent3 --help'],
-    [['serach'], 'no command "serach" (did you mean "search"?)'],
+    [['dance'], 'unknown command "dance"; agent3 --help'],
+    [['serach'], 'unknown command "serach" (did you mean "search"?)'],
     [['call', 'x'], 'agent3 call ID MESSAGE'],
     [['call', 'x', 'hi', '--timeout', '0'], '--timeout: '],
     [['search', '--colour'], "Unknown option '--colour'. Put arguments that start with a dash"],
