@@ -5,6 +5,7 @@ export {
   confirmWords,
   NO_APPROVER,
   type ServedApprovals,
+  savedRequest,
   servedApproval,
   servedApprovalsRule,
 } from './access/approval.ts';

@@ -1,14 +1,7 @@
 // One task whose run outlives the process. Its state is always read from the run.
 import { PocketError, type PocketErrorCode, publicErrorText, sha256 } from '@pocket-agent/kit';
-import type {
-  ApprovalRequest,
-  DurableTasksOptions,
-  PocketAgent,
-  TaskRun,
-  TaskRunAnswer,
-  TaskRunQuestion,
-} from 'pocket-agent';
-import { agentResult } from 'pocket-agent/internal';
+import type { DurableTasksOptions, PocketAgent, TaskRun, TaskRunAnswer, TaskRunQuestion } from 'pocket-agent';
+import { agentResult, savedRequest } from 'pocket-agent/internal';
 import {
   agentMessage,
   isAtRest,
@@ -191,13 +184,5 @@ function shownQuestion(
 ): ShownQuestion<TaskRunAnswer> | undefined {
   if (request) return elicitationQuestion(id, request, server ?? '');
   if (!call) return undefined;
-  const approvalRequest: ApprovalRequest = {
-    ...call,
-    capability: call.capability as ApprovalRequest['capability'],
-    description: call.description,
-    annotations: undefined,
-    hash,
-    signal: new AbortController().signal,
-  };
-  return approvalQuestion(id, approvalRequest);
+  return approvalQuestion(id, savedRequest({ hash, call }));
 }

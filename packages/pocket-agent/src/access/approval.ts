@@ -57,6 +57,18 @@ export interface ApprovalRequest {
 /** The call that an approval is about. */
 export type CallToApprove = Omit<ApprovalRequest, 'hash' | 'signal'>;
 
+/** The call of a question that was saved with its run, as approvers see it. */
+export function savedRequest({ hash, call }: { hash: string; call: SavedCall }): ApprovalRequest {
+  const { description, capability, ...rest } = call;
+  const signal = new AbortController().signal;
+  return { ...rest, capability: capability as Capability, description, annotations: undefined, hash, signal };
+}
+
+interface SavedCall extends Omit<CallToApprove, 'capability' | 'description' | 'annotations' | 'canWait'> {
+  capability: string;
+  description?: string;
+}
+
 /** Why there was no answer: there is no approver, or it took too long. */
 export type Unanswered = 'no-approver' | 'timeout';
 

@@ -1,7 +1,8 @@
 // The journal of a run as the events that a run in this process would have. If this process advances the run, live events
 // come between two steps: text as it is written, progress, sources.
 import { isRecord, PocketError, type PocketErrorCode } from '@pocket-agent/kit';
-import type { AgentEvent, ApprovalRequest, Message, ToolContentPart, ToolMessage } from 'pocket-agent';
+import type { AgentEvent, Message, ToolContentPart, ToolMessage } from 'pocket-agent';
+import { savedRequest } from 'pocket-agent/internal';
 import type { AskedForm, AskedQuestion, Encoder } from '../live/live-run.ts';
 import { callKey } from '../live/open-calls.ts';
 import { isFailure } from '../live/run-encoder.ts';
@@ -170,14 +171,7 @@ export class JournalEvents {
     }
     if (!call) return;
     const key = callKey(call.path, call.toolCallId);
-    const request: ApprovalRequest = {
-      ...call,
-      capability: call.capability as ApprovalRequest['capability'],
-      description: call.description,
-      annotations: undefined,
-      hash,
-      signal: new AbortController().signal,
-    };
+    const request = savedRequest({ hash, call });
     for (const [other, question] of this.#questions) if (question.key === key) this.#questions.delete(other);
     const asked = { id, key, request, around: [] };
     this.#questions.set(id, asked);
