@@ -173,4 +173,33 @@ export function testConversations(open: Open, newUrl: () => Promise<string>): vo
     clearInterval(opening);
     expect(most).toBe(2);
   });
+
+  test.each([undefined, 2])(
+    'a process works on as many runs at a time as it may, also after it had none (at most %s per caller)',
+    async (maxParallelRunsPerCaller) => {
+      const gates: (() => void)[] = [];
+      let [running, most] = [0, 0];
+      const work = tool({
+        name: 'work',
+        description: 'Works',
+        run: async () => {
+          most = Math.max(most, ++running);
+          await new Promise<void>((resolve) => gates.push(resolve));
+          running--;
+          return 'worked';
+        },
+      });
+      const agents = { a: () => agentOf([{ toolCalls: [{ name: 'work' }] }, 'Done'], { tools: [work] }) };
+      const runs = await open(await newUrl(), { agents, maxParallelRuns: 3, maxParallelRunsPerCaller });
+      for (const round of [1, 2, 3]) {
+        const ids = Array.from({ length: 5 }, (_, index) => `${round}-${index}`);
+        for (const id of ids) await runs.start('a', 'Go', { id, caller: id });
+        await expect.poll(() => running).toBe(3);
+        const opening = setInterval(() => gates.shift()?.(), 10);
+        for (const id of ids) expect(await runs.result(id)).toBe('Done');
+        clearInterval(opening);
+      }
+      expect(most).toBe(3);
+    },
+  );
 }
