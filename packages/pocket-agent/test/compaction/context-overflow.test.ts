@@ -67,6 +67,7 @@ describe.each(models)('through %s', (_name, modelAt) => {
     for (let turn = 0; turn < 12; turn++) expect(await agent.run(`Look ${turn}`)).toBe('Done.');
     expect(server?.problems).toEqual([]);
     expect(server?.overflows).toBe(1);
+    expect(server?.summaries.length).toBeGreaterThan(1);
     expectValidHistory(agent);
   });
 });
