@@ -41,11 +41,13 @@ export async function runBot({
   const tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
   // this agent owns the MCP connections; each conversation uses a fork of it
   const agent = await createAgent(options, tools);
-  const runs = runsPlace === undefined ? undefined : await openRunsAt(runsPlace, agent);
-  const studio = studioAddress === undefined ? undefined : await openStudioAt(studioAddress, runs);
-  if (studio) log.info('studio', { url: studio.url });
   const tokenRejected = Promise.withResolvers<never>();
+  let runs: Runs | undefined;
+  let studio: StudioAddress | undefined;
   try {
+    if (runsPlace !== undefined) runs = await openRunsAt(runsPlace, agent);
+    if (studioAddress !== undefined) studio = await openStudioAt(studioAddress, runs);
+    if (studio) log.info('studio', { url: studio.url });
     const bot = await createMattermostBot({
       config,
       mayStop,
@@ -53,7 +55,7 @@ export async function runBot({
       log,
       conversations,
       profile: 'none', // the agent already has the tools
-      ...(studio ? { watch: (conversation) => studio.watch(conversation) } : {}),
+      ...(studio ? { watch: studio.watch } : {}),
       ...(runs ? { durable: { runs, agent: AGENT, allowImages: agent.allowImages } } : { agent: () => agent.fork() }),
       onRefused: () =>
         tokenRejected.reject(new MattermostError('AUTHENTICATION_FAILED', 'MATTERMOST_TOKEN is no longer valid.')),
