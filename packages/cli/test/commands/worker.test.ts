@@ -1,11 +1,12 @@
 // `pocket-agent worker`: advances durable runs until it is stopped.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { openRuns } from '@pocket-agent/runs';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { CommandFolder, commandLine } from '../fixtures/command.ts';
 
 const folder = new CommandFolder();
@@ -54,6 +55,50 @@ test('lets studios see its runs at an address, with the token', async () => {
   expect((await folder.command(['worker', module, '--runs', database, '--studio', 'x'])).stderr).toContain(
     'a port or host:port',
   );
+});
+
+test('ends calls that have begun before it reports that the address for studios is in use', async () => {
+  const database = join(folder.path, 'begun.db');
+  const module = join(folder.path, 'begun.mjs');
+  const log = join(folder.path, 'calls.txt');
+  writeFileSync(log, '');
+  writeFileSync(
+    module,
+    `import { appendFileSync, readFileSync } from 'node:fs';
+     import { Server } from 'node:net';
+     import { setTimeout } from 'node:timers/promises';
+     import { PocketAgent, tool } from ${JSON.stringify(import.meta.resolve('pocket-agent'))};
+     import { ScriptedModel } from ${JSON.stringify(import.meta.resolve('pocket-agent/testing'))};
+     const pay = tool({ name: 'pay', description: 'Pays', run: async () => {
+       appendFileSync(${JSON.stringify(log)}, 'begun ');
+       await setTimeout(1_000);
+       appendFileSync(${JSON.stringify(log)}, 'ended ');
+       return 'paid';
+     } });
+     const script = [{ toolCalls: [{ name: 'pay', arguments: {} }] }, 'Paid.'];
+     export const agents = { payer: () => new PocketAgent({ llmModel: new ScriptedModel(script), tools: [pay] }) };
+     // the address is opened while a call is being made
+     const { listen } = Server.prototype;
+     Server.prototype.listen = function (...args) {
+       const timer = setInterval(() => {
+         if (readFileSync(${JSON.stringify(log)}, 'utf8') === '') return;
+         clearInterval(timer);
+         listen.apply(this, args);
+       }, 5);
+       return this;
+     };`,
+  );
+  const runs = await openRuns({ url: `sqlite:${database}` });
+  await runs.start('payer', 'Pay', { id: 'pay' });
+  const old = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void old.close());
+  await once(old, 'listening');
+  const { port } = old.address() as AddressInfo;
+  const { code, stderr } = await folder.spawned(['worker', module, '--runs', database, '--studio', String(port)]);
+  expect(code).toBe(2);
+  expect(stderr).toContain('EADDRINUSE');
+  expect(readFileSync(log, 'utf8')).toBe('begun ended ');
+  await runs.close();
 });
 
 test('refuses modules without agents', async () => {

@@ -35,12 +35,15 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     logger: screenLogger(tell),
     ...(maxParallelRuns === undefined ? {} : { maxParallelRuns }),
   });
-  const studio = values.studio === undefined ? undefined : await openAddress(values.studio, runs);
-  if (studio) tell(`studio: ${studio.url}`);
-  tell(`Ready for runs of ${Object.keys(agents).join(', ')}. Ctrl-C stops.`);
-  await stopped(interrupts.listen().signal);
-  await studio?.close();
-  await runs.close({ graceMs: DRAIN_MS });
+  try {
+    const studio = values.studio === undefined ? undefined : await openAddress(values.studio, runs);
+    if (studio) tell(`studio: ${studio.url}`);
+    tell(`Ready for runs of ${Object.keys(agents).join(', ')}. Ctrl-C stops.`);
+    await stopped(interrupts.listen().signal);
+    await studio?.close();
+  } finally {
+    await runs.close({ graceMs: DRAIN_MS });
+  }
   return interrupts.exitCode ?? 0;
 }
 
