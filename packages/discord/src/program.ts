@@ -120,7 +120,8 @@ async function openStudio({ logger = jsonLogger() }: BotOptions): Promise<Studio
   const studio = await openStudioAddress({ address, ...(token ? { token } : {}) }).catch((cause: unknown) => {
     throw new DiscordBotError('CONFIG_INVALID', `POCKET_DISCORD_STUDIO: ${errorText(cause)}`, { cause });
   });
-  logger.info('Studio', { url: studio.url });
+  // a token that the operator chose stays out of the log
+  logger.info('Studio', { url: token ? new URL(studio.url).origin : studio.url });
   return studio;
 }
 

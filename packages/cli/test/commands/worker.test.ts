@@ -45,11 +45,10 @@ test('lets studios see its runs at an address, with the token', async () => {
   const env = { ...process.env, POCKET_AGENT_STUDIO_TOKEN: 'the-token' };
   const worker = spawn(node, args, { stdio: ['ignore', 'ignore', 'pipe'], env });
   const [line] = await once(createInterface(worker.stderr), 'line');
-  const url = new URL(String(line).replace('studio: ', ''));
-  expect(url.hash).toBe('#token=the-token');
-  const runs = (headers: Record<string, string>) => fetch(`${url.origin}/api/durable`, { headers });
+  const [, origin] = /^studio: (http:\/\/127\.0\.0\.1:\d+)$/.exec(String(line)) ?? []; // the token was given: it is not told
+  const runs = (headers: Record<string, string>) => fetch(`${origin}/api/durable`, { headers });
   expect((await runs({})).status).toBe(401);
-  expect(await (await runs({ authorization: 'Bearer the-token' })).json()).toEqual([]);
+  expect((await runs({ authorization: 'Bearer the-token' })).status).toBe(200);
   worker.kill('SIGTERM');
   expect(await once(worker, 'exit')).toEqual([143, null]);
   expect((await folder.command(['worker', module, '--runs', database, '--studio', 'x'])).stderr).toContain(

@@ -47,7 +47,7 @@ export async function runBot({
   try {
     if (runsPlace !== undefined) runs = await openRunsAt(runsPlace, agent);
     if (studioAddress !== undefined) studio = await openStudioAt(studioAddress, runs);
-    if (studio) log.info('studio', { url: studio.url });
+    if (studio) log.info('studio', { url: shownUrl(studio) });
     const bot = await createMattermostBot({
       config,
       mayStop,
@@ -109,6 +109,11 @@ async function openStudioAt(address: string, runs: Runs | undefined): Promise<St
       throw new MattermostError('CONFIG_INVALID', `--studio: ${errorText(cause)}`, { cause });
     },
   );
+}
+
+/** A token that the operator chose stays out of the log. */
+function shownUrl({ url }: StudioAddress): string {
+  return process.env.POCKET_AGENT_STUDIO_TOKEN ? new URL(url).origin : url;
 }
 
 /** Resolves the model first, so that a missing package or key is reported at startup. */

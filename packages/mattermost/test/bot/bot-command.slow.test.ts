@@ -13,10 +13,14 @@ interface Started {
   access?: object;
   /** More fields of the agent file. */
   more?: object;
+  environment?: Record<string, string>;
   atEnd?: AtEnd;
 }
 
-async function start(args: string[], { model = 'demo', files = {}, access = {}, more = {}, atEnd }: Started = {}) {
+async function start(
+  args: string[],
+  { model = 'demo', files = {}, access = {}, more = {}, environment = {}, atEnd }: Started = {},
+) {
   const conversations = [...defaultSeed.conversations, ['alice', 'helper']];
   const fake = await fakeForTest({ seed: { conversations } }, atEnd);
   const folder = await folderForTest(atEnd);
@@ -36,7 +40,12 @@ async function start(args: string[], { model = 'demo', files = {}, access = {}, 
     ...more,
   };
   await writeFile(file, JSON.stringify(content));
-  const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
+  const env = {
+    MATTERMOST_URL: fake.url,
+    MATTERMOST_TOKEN: fake.token('helper'),
+    MATTERMOST_BOT_AGENT: file,
+    ...environment,
+  };
   const run = { file: 'bot/main.ts', args, environment: env, cwd: folder };
   return { fake, file, ...runForTest(atEnd ? { ...run, atEnd } : run) };
 }
@@ -80,6 +89,15 @@ test('prints an address to which a studio can be attached, and serves it to thos
   expect(await (await fetch(`${origin}/api/durable`, { headers })).json()).toEqual([]);
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
+});
+
+test('does not log the token of the address for studios if it was given one', async () => {
+  const { errors } = await start(['--studio', '0'], { environment: { POCKET_AGENT_STUDIO_TOKEN: 'the-token' } });
+  const address = /studio.*?(http:\/\/127\.0\.0\.1:\d+)/;
+  await until(errors).toMatch(address);
+  const [, origin] = address.exec(errors()) ?? [];
+  expect((await fetch(`${origin}/api/events`)).status).toBe(401);
+  expect(errors()).not.toContain('the-token');
 });
 
 test('refuses an address that is none', async () => {

@@ -37,7 +37,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   });
   try {
     const studio = values.studio === undefined ? undefined : await openAddress(values.studio, runs);
-    if (studio) tell(`studio: ${studio.url}`);
+    if (studio) tell(`studio: ${shownUrl(studio)}`);
     tell(`Ready for runs of ${Object.keys(agents).join(', ')}. Ctrl-C stops.`);
     await stopped(interrupts.listen().signal);
     await studio?.close();
@@ -52,6 +52,11 @@ async function openAddress(address: string, runs: Runs): Promise<StudioAddress> 
   const { openStudioAddress } = await import('@pocket-agent/studio');
   const token = process.env.POCKET_AGENT_STUDIO_TOKEN;
   return openStudioAddress({ address, runs, ...(token ? { token } : {}) });
+}
+
+/** A token that the operator chose stays out of the log. */
+function shownUrl({ url }: StudioAddress): string {
+  return process.env.POCKET_AGENT_STUDIO_TOKEN ? new URL(url).origin : url;
 }
 
 /** The module is the program of the user, like a file that is given to node. */
