@@ -116,7 +116,8 @@ async function openStudio({ logger = jsonLogger() }: BotOptions): Promise<Studio
     const text = `POCKET_DISCORD_STUDIO needs the package @pocket-agent/studio: ${installCommand('@pocket-agent/studio')}.`;
     throw new DiscordBotError('CONFIG_INVALID', text, { cause });
   });
-  const address = given.trim().replace(/\d+$/, (port) => String(Number(port) + Number(shard)));
+  // 0 stays: any free port
+  const address = given.trim().replace(/\d+$/, (port) => String(Number(port) && Number(port) + Number(shard)));
   const studio = await openStudioAddress({ address, ...(token ? { token } : {}) }).catch((cause: unknown) => {
     throw new DiscordBotError('CONFIG_INVALID', `POCKET_DISCORD_STUDIO: ${errorText(cause)}`, { cause });
   });

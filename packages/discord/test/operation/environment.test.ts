@@ -37,6 +37,20 @@ test('a misspelt option is refused with a suggestion', async () => {
   expect(output.stderr).toContain('Did you mean "--shards"? See pocket-discord --help.');
 });
 
+test('the port 0 of the studio is any free one for each shard, and a token that was given is not logged', async () => {
+  const { output } = spawnProgram({
+    ...{ DISCORD_TOKEN: 'x', DISCORD_API_URL: 'http://127.0.0.1:9/api', POCKET_DISCORD_DB: ':memory:', SHARDS: '1' },
+    ...{ POCKET_DISCORD_STUDIO: '0', POCKET_AGENT_STUDIO_TOKEN: 'the-token' },
+  });
+  await expect.poll(() => output.stderr).toContain('"Studio"');
+  const line = output.stderr.split('\n').find((each) => each.includes('"Studio"')) ?? '';
+  const { url } = JSON.parse(line) as { url: string };
+  expect(Number(new URL(url).port)).toBeGreaterThan(1);
+  const status = (headers = {}) => fetch(`${url}/api/events`, { headers }).then((response) => response.status);
+  expect(await status()).toBe(401);
+  expect(output.stderr).not.toContain('the-token');
+});
+
 test('an old Node version is reported before anything else is loaded', async () => {
   const versions = '{ value: { ...process.versions, node: "20.19.0" } }';
   const old = `data:text/javascript,Object.defineProperty(process, "versions", ${versions})`;
