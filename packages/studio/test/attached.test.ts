@@ -4,7 +4,7 @@ import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { openStudioAddress, type StudioAddress } from '../src/index.ts';
-import type { DurableRun, DurableRunDetails, Question } from '../src/wire/wire.ts';
+import type { DurableList, DurableRunDetails, Line, Question } from '../src/wire/wire.ts';
 import { type Client, isEvent, isQuestion, makeShop, refundCall, startStudio } from './world.ts';
 
 const token = 'the-token';
@@ -98,7 +98,7 @@ test('the runs of a worker are listed, answered and cancelled without its databa
   const question = await asked(client);
   expect(question).toMatchObject({ kind: 'approval', runId: 'order-17' });
   const read = async <Value>(path: string) => (await (await client.fetch(path)).json()) as Value;
-  expect(await read<DurableRun[]>('/api/durable')).toMatchObject([{ id: 'order-17', status: 'waiting' }]);
+  expect((await read<DurableList>('/api/durable')).runs).toMatchObject([{ id: 'order-17', status: 'waiting' }]);
   await client.post(`/api/questions/${question.id}`, { allow: true });
   expect(await runs.result('order-17')).toBe('Order 17 is refunded.');
   const { events } = await read<DurableRunDetails>('/api/durable/order-17');
@@ -120,6 +120,72 @@ test('a program that was started again is followed again, and its old conversati
   await client.lines(isAfter);
   const [snapshot] = await client.lines(() => true);
   expect(snapshot).toMatchObject({ type: 'snapshot', chats: [{ title: 'After' }] });
+});
+
+test('a program that is gone does not hide the runs of others, and nothing of it runs or asks any more', async () => {
+  const script = [{ toolCalls: [{ name: 'refund', arguments: { id: 17 } }] }];
+  const refund = tool({ name: 'refund', description: 'Refunds', run: () => 'refunded' });
+  const support = () =>
+    new PocketAgent({ llmModel: new ScriptedModel(script), tools: [refund], access: { confirm: 'write' } });
+  const open = async () => {
+    const runs = await openRuns({ url: 'sqlite::memory:', agents: { support } });
+    onTestFinished(() => runs.close());
+    return runs;
+  };
+  const [gone, alive] = [await open(), await open()];
+  const bot = await openStudioAddress({ address: '0', token, runs: gone });
+  const { onEvent } = bot.watch({ id: 'thread-1', agent: 'helper' });
+  const worker = await openAddress('0', alive);
+  const attached = [bot, worker].map(({ url }) => ({ url: new URL(url).origin, token }));
+  const client = await startStudio({ shop: makeShop([]).agent }, { attached });
+  await gone.start('support', 'Refund order 16', { id: 'order-16' });
+  const { id } = await asked(client);
+  await alive.start('support', 'Refund order 17', { id: 'order-17' });
+  await client.lines((line) => isQuestion(line) && JSON.stringify(line).includes('order-17'));
+  const stopped = Promise.withResolvers<string>();
+  const wait = tool({ name: 'wait', description: 'Waits', run: () => stopped.promise });
+  const calls = [{ toolCalls: [{ name: 'wait', arguments: {} }] }, 'Hello.'];
+  const slow = new PocketAgent({ llmModel: new ScriptedModel(calls), tools: [wait] });
+  onTestFinished(() => slow.close());
+  const answer = slow.run('Hi', { onEvent });
+  const isRunning = (is: boolean) => (line: Line) => line.type === 'chat' && line.chat.isRunning === is;
+  const last = (await client.lines(isRunning(true))).at(-1)?.seq;
+  await bot.close();
+  await client.lines(isRunning(false), last);
+  const [snapshot] = await client.lines(() => true);
+  expect(snapshot).toMatchObject({
+    chats: [{ title: 'Hi', isRunning: false }],
+    questions: [{ runId: 'order-17' }],
+  });
+  await expect(client.post(`/api/questions/${id}`, { allow: true })).rejects.toThrow('409');
+  const { host } = new URL(bot.url);
+  const read = async <Value>(path: string) => (await (await client.fetch(path)).json()) as Value;
+  expect(await read<DurableList>('/api/durable')).toMatchObject({
+    runs: [{ id: 'order-17', status: 'waiting' }],
+    problems: [expect.stringContaining(`The runs of ${host} cannot be reached: `)],
+  });
+  expect(await read('/api/durable/order-16')).toMatchObject({ error: expect.stringContaining(host) });
+  await client.post('/api/durable/order-17/cancel', {});
+  expect(await read('/api/durable/order-17')).toMatchObject({ status: 'cancelled' });
+  stopped.resolve('waited');
+  await answer;
+});
+
+test('a run older than those in the list is read and cancelled', async () => {
+  const runs = await openRuns({ url: 'sqlite::memory:', agents: {} });
+  onTestFinished(() => runs.close());
+  const client = await attach(await openAddress('0', runs));
+  await client.lines((line) => line.type === 'durable_runs' || (line.type === 'snapshot' && line.hasDurableRuns));
+  const ids = Array.from({ length: 101 }, (_, n) => `order-${n}`);
+  for (const id of ids) await runs.start('support', 'Refund', { id });
+  const read = async <Value>(path: string) => (await (await client.fetch(path)).json()) as Value;
+  const listed = (await read<DurableList>('/api/durable')).runs.map((run) => run.id);
+  const [old = '', ...others] = ids.filter((id) => !listed.includes(id));
+  expect(others).toEqual([]);
+  expect(await read(`/api/durable/${old}`)).toMatchObject({ id: old, agent: 'support' });
+  await client.post(`/api/durable/${old}/cancel`, {});
+  expect(await read(`/api/durable/${old}`)).toMatchObject({ status: 'cancelled' });
+  await expect(client.post(`/api/durable/${old}/cancel`, {})).rejects.toThrow('409 The run is over.');
 });
 
 test('without the token, or from a page or host of others, nothing is shown', async () => {

@@ -2,7 +2,7 @@
 import { openRuns } from '@pocket-agent/runs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openStudio } from '../src/index.ts';
-import type { DurableRun, DurableRunDetails } from '../src/wire/wire.ts';
+import type { DurableList, DurableRunDetails } from '../src/wire/wire.ts';
 import { attached } from './worker.ts';
 import { type Client, isQuestion, makeShop, startStudio } from './world.ts';
 
@@ -43,7 +43,7 @@ test('runs are listed, read while they wait, and cancelled', async () => {
   const { client, runs } = await attached();
   await runs.start('support', 'Refund order 17', { id: 'order-17' });
   await asked(client);
-  expect(await read<DurableRun[]>(client, '/api/durable')).toMatchObject([
+  expect((await read<DurableList>(client, '/api/durable')).runs).toMatchObject([
     { id: 'order-17', agent: 'support', status: 'waiting', input: 'Refund order 17', steps: expect.any(Number) },
   ]);
   const { events } = await read<DurableRunDetails>(client, '/api/durable/order-17');

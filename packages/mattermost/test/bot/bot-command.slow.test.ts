@@ -86,7 +86,7 @@ test('prints an address to which a studio can be attached, and serves it to thos
   const [, origin = '', token = ''] = /(http:\/\/127\.0\.0\.1:\d+)\/#token=([\w-]+)/.exec(errors()) ?? [];
   expect((await fetch(`${origin}/api/durable`)).status).toBe(401);
   const headers = { authorization: `Bearer ${token}` };
-  expect(await (await fetch(`${origin}/api/durable`, { headers })).json()).toEqual([]);
+  expect(await (await fetch(`${origin}/api/durable`, { headers })).json()).toEqual({ runs: [], problems: [] });
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
 });

@@ -1,6 +1,6 @@
 // Durable runs of other processes, and the journal of one of them.
 import type { VNode } from 'preact';
-import type { DurableRun, DurableRunDetails } from '../../src/wire/wire.ts';
+import type { DurableList, DurableRunDetails } from '../../src/wire/wire.ts';
 import { clock, dollars } from '../parts/format.ts';
 import { address, useAction, useConnection, usePolled } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
@@ -11,12 +11,17 @@ export function DurableView({ runId }: { runId: string | undefined }): VNode {
 }
 
 function AllRuns(): VNode {
-  const { value: runs, error } = usePolled<DurableRun[]>('/durable');
+  const { value, error } = usePolled<DurableList>('/durable');
+  const { runs, problems = [] } = value ?? {};
   return (
     <section class="page">
       <h1>Durable runs</h1>
-      {error && <p class="problem">{error}</p>}
-      {runs?.length === 0 && <p class="empty">There is no run in this database yet.</p>}
+      {[error, ...problems].filter(Boolean).map((problem) => (
+        <p key={problem} class="problem">
+          {problem}
+        </p>
+      ))}
+      {runs?.length === 0 && problems.length === 0 && <p class="empty">There is no run in this database yet.</p>}
       {runs !== undefined && runs.length > 0 && (
         <Wide label="Durable runs">
           <table>

@@ -3,15 +3,15 @@ import { errorText, isPocketError, isRecord, isSameSecret, recordsIn } from '@po
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { type Exposure, type ProfileName, profiles } from 'pocket-agent';
+import type { DurableSource } from '../state/durable-runs.ts';
 import { Refusal } from '../state/refusal.ts';
 import type { Workspace } from '../state/workspace.ts';
-import type { Answer, FormAnswer, FormValue, SentFile } from '../wire/wire.ts';
+import type { Answer, DurableList, FormAnswer, FormValue, SentFile } from '../wire/wire.ts';
 import { eventStream } from './event-stream.ts';
 
 /** The largest request, files included. */
 const MAX_BODY_BYTES = 28_000_000;
 const MAX_FILES = 10;
-const NO_RUN = 'There is no such run.';
 const exposures: readonly (Exposure | '')[] = ['', 'auto', 'direct', 'deferred'];
 
 export function makeApi(workspace: Workspace, token: string): Hono {
@@ -81,19 +81,31 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     return sources;
   };
   api.get('/durable', async (context) => {
-    const lists = await Promise.all(durable().map((source) => source.list()));
-    return context.json(lists.flat().sort((a, b) => b.createdAt - a.createdAt));
+    const lists = await Promise.all(
+      durable().map((source) => source.list().catch((error) => ({ runs: [], problems: [unreachable(source, error)] }))),
+    );
+    const runs = lists.flatMap((list) => list.runs).sort((a, b) => b.createdAt - a.createdAt);
+    return context.json({ runs, problems: lists.flatMap(({ problems }) => problems) } satisfies DurableList);
   });
-  api.get('/durable/:id', async (context) => {
-    for (const source of durable()) {
-      const run = await source.read(context.req.param('id'));
-      if (run) return context.json(run);
-    }
-    throw new Refusal(404, NO_RUN);
-  });
+  /** Tries one place after the other. One that cannot be reached does not hide the others. */
+  const where = async <Value>(look: (source: DurableSource) => Promise<Value | undefined>): Promise<Value> => {
+    const problems: string[] = [];
+    for (const source of durable())
+      try {
+        const found = await look(source);
+        if (found) return found;
+      } catch (error) {
+        if (error instanceof Refusal) throw error;
+        problems.push(unreachable(source, error));
+      }
+    throw problems.length > 0 ? new Error(problems.join(' ')) : new Refusal(404, 'There is no such run.');
+  };
+  api.get('/durable/:id', async (context) =>
+    context.json(await where((source) => source.read(context.req.param('id')))),
+  );
   api.post('/durable/:id/cancel', async (context) => {
-    for (const source of durable()) if (await source.cancel(context.req.param('id'))) return context.json({});
-    throw new Refusal(404, NO_RUN);
+    await where((source) => source.cancel(context.req.param('id')));
+    return context.json({});
   });
   api.get('/routers', async (context) => context.json(await workspace.routers()));
   api.get('/gateways', async (context) => context.json((await workspace.gateways?.list()) ?? []));
@@ -137,6 +149,10 @@ export function makeApi(workspace: Workspace, token: string): Hono {
     return context.json({});
   });
   return api;
+}
+
+function unreachable({ name }: DurableSource, error: unknown): string {
+  return `The runs of ${name} cannot be reached: ${errorText(error)}`;
 }
 
 async function readBody({ req }: Context): Promise<Record<string, unknown>> {

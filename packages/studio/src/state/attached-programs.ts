@@ -1,12 +1,13 @@
 // Other programs with an address for studios, such as workers and bots: what they show and ask is shown and asked here too.
 import { randomUUID } from 'node:crypto';
 import { delay, errorText, isRecord, type Logger } from '@pocket-agent/kit';
-import type { DurableRun, DurableRunDetails, Line, Question } from '../wire/wire.ts';
+import type { DurableList, DurableRunDetails, Line, Question } from '../wire/wire.ts';
 import type { DurableSource } from './durable-runs.ts';
 import type { ForeignChats } from './foreign-chats.ts';
 import { type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
 import type { Journal } from './journal.ts';
 import type { Questions } from './questions.ts';
+import { Refusal } from './refusal.ts';
 
 /** The address that a program printed, and its token. */
 export interface AttachedProgram {
@@ -27,9 +28,9 @@ interface Parts {
 }
 
 export class Attached implements DurableSource {
+  readonly name: string;
   readonly #program: AttachedProgram;
   readonly #parts: Parts;
-  readonly #name: string;
   readonly #questions: ForeignQuestions;
   readonly #closing = new AbortController();
   /** Ids of its conversations here. */
@@ -40,9 +41,9 @@ export class Attached implements DurableSource {
   constructor(program: AttachedProgram, parts: Parts) {
     this.#program = program;
     this.#parts = parts;
-    this.#name = new URL(program.url).host;
+    this.name = new URL(program.url).host;
     this.#questions = new ForeignQuestions(parts.questions, (error) =>
-      parts.logger.warn(`The answer to ${this.#name} was refused: ${errorText(error)}`),
+      parts.logger.warn(`The answer to ${this.name} was refused: ${errorText(error)}`),
     );
   }
 
@@ -61,34 +62,43 @@ export class Attached implements DurableSource {
           after = line.seq;
           this.#take(line);
         }
+        throw new Error('It closed the connection.');
       } catch (error) {
         if (signal.aborted) return;
         const problem = errorText(error);
-        if (problem !== this.#problem) this.#parts.logger.warn(`${this.#name} cannot be followed: ${problem}`);
+        if (problem !== this.#problem) this.#parts.logger.warn(`${this.name} cannot be followed: ${problem}`);
         this.#problem = problem;
+        this.#lose();
       }
       await delay(RETRY_MS, signal).catch(() => {}); // closed
     }
   }
 
-  async list(): Promise<DurableRun[]> {
-    return this.#hasDurableRuns ? this.#get<DurableRun[]>('durable') : [];
+  async list(): Promise<DurableList> {
+    return this.#get('durable');
   }
 
   async read(id: string): Promise<DurableRunDetails | undefined> {
-    const all = await this.list();
-    return all.some((run) => run.id === id) ? this.#get(`durable/${encodeURIComponent(id)}`) : undefined;
+    return ifThere(this.#get<DurableRunDetails>(`durable/${encodeURIComponent(id)}`));
   }
 
   async cancel(id: string): Promise<boolean> {
-    if (!(await this.list()).some((run) => run.id === id)) return false;
-    await this.#post(`durable/${encodeURIComponent(id)}/cancel`, {});
-    return true;
+    return (await ifThere(this.#post(`durable/${encodeURIComponent(id)}/cancel`, {}).then(() => true))) ?? false;
   }
 
   close(): void {
     this.#closing.abort(new Error('The studio was closed.'));
     this.#questions.close();
+  }
+
+  /** Nobody knows what happens there now; when it can be followed again, it tells. */
+  #lose(): void {
+    const { chats } = this.#parts;
+    for (const id of this.#chats) {
+      const chat = chats.get(id);
+      if (chat?.isRunning) chats.show({ ...chat, isRunning: false });
+    }
+    this.#questions.replace([]);
   }
 
   #take(line: Line): void {
@@ -144,14 +154,14 @@ export class Attached implements DurableSource {
         ...asked,
         id: randomUUID(),
         chatId: asked.chatId && this.#idOf(asked.chatId),
-        program: this.#name,
+        program: this.name,
       },
       answer: (given) => this.#post(`questions/${encodeURIComponent(id)}`, given),
     };
   }
 
   #idOf(chatId: string): string {
-    return `${this.#name} ${chatId}`;
+    return `${this.name} ${chatId}`;
   }
 
   async #get<Value>(path: string): Promise<Value> {
@@ -172,11 +182,21 @@ export class Attached implements DurableSource {
       redirect: 'error',
     });
     if (response.ok) return response;
+    const { status } = response;
     const answer: unknown = await response.json().catch(() => undefined); // not one of a studio
-    const text =
-      isRecord(answer) && typeof answer.error === 'string' ? answer.error : 'is this the address of a studio?';
-    throw new Error(`${response.status} ${text.slice(0, 200)}`);
+    if (!isRecord(answer) || typeof answer.error !== 'string')
+      throw new Error(`${status} is this the address of a studio?`);
+    const text = answer.error.slice(0, 200);
+    throw status === 404 || status === 409 ? new Refusal(status, text) : new Error(`${status} ${text}`);
   }
+}
+
+/** Undefined if the program answers that there is no such thing. */
+function ifThere<Value>(found: Promise<Value>): Promise<Value | undefined> {
+  return found.catch((error: unknown) => {
+    if (error instanceof Refusal && error.status === 404) return undefined;
+    throw error;
+  });
 }
 
 /** The lines of a stream of server-sent events. */

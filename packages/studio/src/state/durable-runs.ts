@@ -1,7 +1,7 @@
 // Durable runs of other processes, such as workers: their questions join those of the studio, and their events can be read.
 import { errorText, type Logger, withoutUndefined } from '@pocket-agent/kit';
 import type { Question as RunQuestion, Runs } from '@pocket-agent/runs';
-import type { DurableRun, DurableRunDetails, Question } from '../wire/wire.ts';
+import type { DurableList, DurableRunDetails, Question } from '../wire/wire.ts';
 import { type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
 import type { Questions } from './questions.ts';
 import { Refusal } from './refusal.ts';
@@ -14,7 +14,8 @@ const capabilities = ['read', 'write', 'create', 'delete'] as const;
 
 /** Where durable runs are. */
 export interface DurableSource {
-  list(): Promise<DurableRun[]>;
+  readonly name: string;
+  list(): Promise<DurableList>;
   /** Undefined if the run is not there. */
   read(id: string): Promise<DurableRunDetails | undefined>;
   /** False if the run is not there. */
@@ -22,6 +23,7 @@ export interface DurableSource {
 }
 
 export class DurableRuns implements DurableSource {
+  readonly name = 'the database';
   readonly #runs: Runs;
   readonly #questions: ForeignQuestions;
   readonly #logger: Logger;
@@ -42,13 +44,14 @@ export class DurableRuns implements DurableSource {
     void this.#poll();
   }
 
-  async list(): Promise<DurableRun[]> {
+  async list(): Promise<DurableList> {
     const { runs } = await this.#runs.list({ limit: LISTED });
-    return runs.map(({ id, agent, status, input, createdAt, updatedAt, steps, totals }) => ({
+    const shown = runs.map(({ id, agent, status, input, createdAt, updatedAt, steps, totals }) => ({
       ...{ id, agent, status, steps, input: typeof input === 'string' ? input : input.text },
       ...{ createdAt: Date.parse(createdAt), updatedAt: Date.parse(updatedAt) },
       ...withoutUndefined({ costUsd: totals?.usage.costUsd }),
     }));
+    return { runs: shown, problems: [] };
   }
 
   /** A run with its events so far, the latest of them. */

@@ -159,6 +159,12 @@ export interface DurableRun {
   costUsd?: number;
 }
 
+/** The latest runs of all places, and which places cannot be reached. */
+export interface DurableList {
+  runs: DurableRun[];
+  problems: string[];
+}
+
 export interface DurableRunDetails {
   id: string;
   agent: string;
