@@ -1,4 +1,7 @@
 // Programs with an address for studios: what they do and ask is seen and answered in a studio that is attached to them.
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { openRuns } from '@pocket-agent/runs';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -84,6 +87,41 @@ test('a question that is answered where it was asked is withdrawn', async () => 
   expect(await answer).toBe('Then not.');
   await client.lines((line) => line.type === 'question_closed' && line.questionId === id);
   await expect(client.post(`/api/questions/${id}`, { allow: true })).rejects.toThrow('409');
+});
+
+test('a question whose answer did not arrive is asked again', async () => {
+  const address = await openAddress();
+  const target = new URL(address.url);
+  let failing = 1;
+  const proxy = createServer((request, response) => {
+    if (request.method === 'POST' && failing-- > 0) return void response.writeHead(502).end('Bad gateway');
+    const { url: path = '', method = '', headers } = request;
+    const { hostname, port, host } = target;
+    const forwarded = httpRequest({ hostname, port, path, method, headers: { ...headers, host } }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    forwarded.on('error', () => response.destroy());
+    request.pipe(forwarded);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close().closeAllConnections());
+  const client = await attach({ url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+  const { ask, refunds } = bot(address);
+  const answer = ask('Refund order 17');
+  const first = await asked(client);
+  await client.post(`/api/questions/${first.id}`, { allow: true });
+  const isNext = (line: Line) => line.type === 'question' && line.question.id !== first.id;
+  const next = (await client.lines(isNext)).find(isNext);
+  expect(refunds).toEqual([]);
+  expect(next).toMatchObject({ question: { tool: 'refund', arguments: { id: 17, eur: 40 } } });
+  const id = next?.type === 'question' ? next.question.id : '';
+  await client.post(`/api/questions/${id}`, { allow: true });
+  expect(await answer).toBe('Done.');
+  expect(refunds).toHaveLength(1);
+  await client.lines(isEvent('run_finished'));
+  const [snapshot] = await client.lines(() => true);
+  expect(snapshot).toMatchObject({ questions: [] });
 });
 
 test('the runs of a worker are listed, answered and cancelled without its database', async () => {

@@ -42,9 +42,10 @@ export class Attached implements DurableSource {
     this.#program = program;
     this.#parts = parts;
     this.name = new URL(program.url).host;
-    this.#questions = new ForeignQuestions(parts.questions, (error) =>
-      parts.logger.warn(`The answer to ${this.name} was refused: ${errorText(error)}`),
-    );
+    this.#questions = new ForeignQuestions(parts.questions, (error, askAgain) => {
+      parts.logger.warn(`The answer to ${this.name} did not count: ${errorText(error)}`);
+      if (!(error instanceof Refusal)) askAgain();
+    });
   }
 
   get hasDurableRuns(): boolean {

@@ -1,4 +1,5 @@
 // Questions of other programs, shown among those of the studio until they are answered, here or there.
+import { randomUUID } from 'node:crypto';
 import type { Answer, FormAnswer, Question } from '../wire/wire.ts';
 import type { Questions } from './questions.ts';
 
@@ -9,17 +10,19 @@ export interface ForeignQuestion {
   answer(given: Answer | FormAnswer): Promise<unknown>;
 }
 
+/** An answer did not count. `askAgain` shows the question again, unless it is no longer open; a source that is polled does that by itself. */
+type OnFailed = (error: unknown, askAgain: () => void) => void;
+
 export class ForeignQuestions {
   readonly #questions: Questions;
-  readonly #onRefused: (error: unknown) => void;
+  readonly #onFailed: OnFailed;
   /** By the id in the other program. */
   readonly #shown = new Map<string, AbortController>();
   #isClosed = false;
 
-  /** `onRefused`: an answer did not count. */
-  constructor(questions: Questions, onRefused: (error: unknown) => void) {
+  constructor(questions: Questions, onFailed: OnFailed) {
     this.#questions = questions;
-    this.#onRefused = onRefused;
+    this.#onFailed = onFailed;
   }
 
   get size(): number {
@@ -37,7 +40,7 @@ export class ForeignQuestions {
     if (this.#isClosed || this.#shown.has(asked.id)) return;
     const shown = new AbortController();
     this.#shown.set(asked.id, shown);
-    void this.#ask(asked, shown.signal);
+    void this.#ask(asked, shown);
   }
 
   /** Answered elsewhere, or no longer needed. */
@@ -51,15 +54,17 @@ export class ForeignQuestions {
     for (const id of [...this.#shown.keys()]) this.withdraw(id);
   }
 
-  async #ask({ id, question, answer }: ForeignQuestion, signal: AbortSignal): Promise<void> {
-    const given = await this.#questions.ask(question, signal);
+  async #ask(asked: ForeignQuestion, shown: AbortController): Promise<void> {
+    const given = await this.#questions.ask(asked.question, shown.signal);
     if (!given) return;
-    try {
-      await answer(given);
-    } catch (error) {
-      this.#onRefused(error);
-    } finally {
-      this.#shown.delete(id); // if it is still open, it is shown again
-    }
+    const failure = await asked.answer(given).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    if (this.#shown.get(asked.id) === shown) this.#shown.delete(asked.id);
+    if (!failure) return;
+    this.#onFailed(failure.error, () => {
+      if (!shown.signal.aborted) this.add({ ...asked, question: { ...asked.question, id: randomUUID() } });
+    });
   }
 }
