@@ -14,7 +14,6 @@ async function main(given: readonly string[]): Promise<void> {
     print(`${(await import('@pocket-agent/kit/version')).VERSION}\n`);
     return;
   }
-  await enterUserFolder();
   const { Interrupts } = await import('./command-line/interrupts.ts');
   const { guardProcess, endProcess } = await import('./command-line/process-ends.ts');
   const interrupts = new Interrupts();
@@ -22,12 +21,6 @@ async function main(given: readonly string[]): Promise<void> {
   const { withExport } = await import('@pocket-agent/kit/telemetry/export');
   const code = await withExport('pocket-agent', () => runCommand(given, interrupts));
   await endProcess(() => interrupts.exitCode ?? code);
-}
-
-/** `npm start` runs in the root of the checkout, but paths on the command line begin in the folder of the user. */
-async function enterUserFolder(): Promise<void> {
-  const { INIT_CWD: folder } = process.env;
-  if (folder && (await import('./command-line/help.ts')).isNpmStart) process.chdir(folder);
 }
 
 /** Runs before `guardProcess`, so it handles a closed output pipe itself. */

@@ -39,6 +39,7 @@ export function splitCommand(args: readonly string[]): { name: string; args: rea
 export async function runCommand(given: readonly string[], interrupts: Interrupts): Promise<number> {
   const { name, args } = splitCommand(given);
   try {
+    await enterUserFolder();
     const load = commands[name];
     if (!load) throw new Error(`The command "${name}" is not registered.`);
     const { command } = await load();
@@ -46,5 +47,18 @@ export async function runCommand(given: readonly string[], interrupts: Interrupt
   } catch (error) {
     const { reportError } = await import('./command-line/report-error.ts');
     return interrupts.exitCode ?? reportError(error, name);
+  }
+}
+
+/** `npm start` runs in the root of the checkout, but paths on the command line begin in the folder of the user. */
+async function enterUserFolder(): Promise<void> {
+  const { INIT_CWD: folder } = process.env;
+  if (!folder || !(await import('./command-line/help.ts')).isNpmStart) return;
+  try {
+    process.chdir(folder);
+  } catch (cause) {
+    const { PocketError } = await import('@pocket-agent/kit');
+    const text = `The folder ${folder}, where npm start was run, does not exist or cannot be entered. Run it in another folder.`;
+    throw new PocketError('CONFIG_INVALID', text, { cause });
   }
 }

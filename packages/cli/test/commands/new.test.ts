@@ -168,6 +168,16 @@ describe('pocket-agent new', () => {
     expect(stdout).toBe(`${join(cwd, 'corner-shop')}\n`);
   });
 
+  test('names the folder of the user if it is gone when npm start runs in the checkout', async () => {
+    const gone = join(await workingFolder(folder), 'gone');
+    const env = { npm_lifecycle_event: 'start', INIT_CWD: gone };
+    const { code, stdout, stderr } = await folder.spawned(['tools'], { cwd: root, env });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toBe(
+      `pocket-agent: The folder ${gone}, where npm start was run, does not exist or cannot be entered. Run it in another folder.\n`,
+    );
+  });
+
   test('reads files of the folder of the user when npm start runs in the checkout', async () => {
     const cwd = await workingFolder(folder);
     await writeFile(join(cwd, 'off.json'), JSON.stringify({ mcpServers: { off: { command: 'x', disabled: true } } }));
