@@ -78,7 +78,7 @@ export interface StudioAddress extends Studio {
 
 /** What a studio sees of a program. */
 export interface StudioAddressOptions extends Pick<StudioOptions, 'runs' | 'token'> {
-  /** A port of this machine, such as `4100`, or `host:port`. */
+  /** A port of this machine, such as `4100`, or `host:port`, with an IPv6 host in brackets: `[::1]:4100`. */
   address: string;
 }
 
@@ -158,7 +158,8 @@ function isPlace(value: unknown): boolean {
 }
 
 function readAddress(address: unknown): { host?: string; port: number } | undefined {
-  const [, host, port] = /^(?:(.+):)?(\d{1,5})$/.exec(String(address)) ?? [];
+  const [, ipv6, name, port] = /^(?:(?:\[([^\]]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(String(address)) ?? [];
+  const host = ipv6 ?? name;
   if (port === undefined || Number(port) > 65_535) return undefined;
   return { ...(host === undefined ? {} : { host }), port: Number(port) };
 }

@@ -246,6 +246,16 @@ test('a studio that has lost a program goes on without it', async () => {
   await client.lines(isEvent('run_finished'));
 });
 
-test.each(['', 'here', '127.0.0.1', '70000', '127.0.0.1:x'])('the address %j is refused', async (address) => {
-  await expect(openStudioAddress({ address })).rejects.toThrow('a port or host:port');
+test('an address with an IPv6 host is served, and its URL can be opened', async () => {
+  const { url } = await openAddress('[::1]:0');
+  expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/#token=/);
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await fetch(`${new URL(url).origin}/api/saved`, { headers })).status).toBe(200);
 });
+
+test.each(['', 'here', '127.0.0.1', '70000', '127.0.0.1:x', '::1', '::1:4100', '[::1]'])(
+  'the address %j is refused',
+  async (address) => {
+    await expect(openStudioAddress({ address })).rejects.toThrow('a port or host:port');
+  },
+);
