@@ -200,16 +200,17 @@ function ifThere<Value>(found: Promise<Value>): Promise<Value | undefined> {
   });
 }
 
-/** The lines of a stream of server-sent events. */
+/** The lines of a stream of server-sent events. Only what is new is searched, because one line may have many chunks. */
 async function* linesIn({ body }: Response): AsyncGenerator<Line> {
   if (!body) return;
-  let rest = '';
+  let line = '';
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
-    rest += chunk;
-    if (rest.length > MAX_CHARACTERS) throw new Error('A message of the stream is too long.');
-    const messages = rest.split('\n\n');
-    rest = messages.pop() ?? '';
-    for (const message of messages)
-      if (message.startsWith('data: ')) yield JSON.parse(message.slice('data: '.length)) as Line;
+    const [end = '', ...next] = chunk.split('\n');
+    line += end;
+    for (const beginning of next) {
+      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as Line;
+      line = beginning;
+    }
+    if (line.length > MAX_CHARACTERS) throw new Error('A message of the stream is too long.');
   }
 }
