@@ -72,7 +72,7 @@ const studioOptions = new OptionSet<StudioOptions>('openStudio', {
 
 /** An address of a program to which studios can be attached. It is a studio itself: a browser may open it too. */
 export interface StudioAddress extends Studio {
-  /** Shows a conversation that this program leads. */
+  /** Shows a conversation of this program. */
   watch(conversation: WatchedConversation): Watcher;
 }
 

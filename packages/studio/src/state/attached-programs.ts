@@ -1,4 +1,4 @@
-// Other programs with an address for studios, such as workers and bots: what they show and ask is shown and asked here too.
+// Other programs with an address for studios, such as workers and bots: the studio shows their conversations and asks their questions.
 import { randomUUID } from 'node:crypto';
 import { delay, errorText, isRecord, type Logger } from '@pocket-agent/kit';
 import type { DurableList, DurableRunDetails, Line, Question } from '../wire/wire.ts';

@@ -1,4 +1,4 @@
-// Conversations that other programs, or other parts of this one, lead. The studio shows them and answers their questions.
+// Conversations that take place in other programs, or in other parts of this one. The studio shows them and answers their questions.
 import type { ChatInfo } from '../wire/wire.ts';
 import type { Journal } from './journal.ts';
 

@@ -7,7 +7,7 @@ import type { Questions } from './questions.ts';
 /** Longer titles are cut. */
 const TITLE_LENGTH = 80;
 
-/** A conversation that a program leads itself. */
+/** A conversation between this program and its users. */
 export interface WatchedConversation {
   /** The same for all its runs. */
   id: string;

@@ -20,7 +20,7 @@ import { infoOf } from './watched-model.ts';
 
 /** The oldest chats that are not running are closed beyond this. */
 const MAX_CHATS = 500;
-const ELSEWHERE = 'Another program leads this conversation: answer where it takes place.';
+const ELSEWHERE = 'This conversation takes place in another program: answer there.';
 const GONE = 'This chat does not exist any more. Start a new one.';
 
 interface WorkspaceOptions {
@@ -138,7 +138,7 @@ export class Workspace {
     return { tools: [...visible, ...hidden], servers };
   }
 
-  /** Shows a conversation that this program leads itself. */
+  /** Shows a conversation of this program. */
   watch(conversation: WatchedConversation): Watcher {
     const { journal, questions } = this;
     return watch(conversation, { journal, questions, chats: this.#foreign });

@@ -22,7 +22,7 @@ export interface ChatInfo {
   exposure?: Exposure;
   createdAt: number;
   isRunning: boolean;
-  /** Led by another program, or another part of this one: the studio only shows it. */
+  /** It takes place in another program, or in another part of this one: the studio only shows it. */
   isElsewhere?: boolean;
 }
 
