@@ -1,4 +1,4 @@
-// Measures contenders, prints the results, and writes RESULTS.md when every work was measured with all of them.
+// Measures contenders, prints the results, and writes RESULTS.md when every workload was measured with all of them.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Effort } from './contenders/contender.ts';
@@ -14,27 +14,28 @@ import { type MeasuredInRound, type Measurement, Measurements } from './report/m
 import { commit, conditionsOf, report } from './report/report.ts';
 import { Results } from './report/results.ts';
 import { table } from './report/table.ts';
-import { ROUNDS, works } from './tasks/tasks.ts';
+import { ROUNDS, workloads } from './tasks/tasks.ts';
 
-const allWorks = Object.keys(works);
+const allWorkloads = Object.keys(workloads);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
   --quick    a first impression in two minutes, with little warm-up; without --work, peers are measured only in loop,
-             cold and installed. A full run takes 45 minutes, checks the targets and writes bench/RESULTS.md. It may be
-             made in parts: with --work, figures of all contenders are kept in bench/measurements.json
+             cold and installed. A full run takes 50 minutes, checks the targets and writes bench/RESULTS.md. It may be
+             made in parts: figures of all contenders with --work are kept in bench/measurements.json
   --install  first installs the peers, each in its own folder; a full run does so by itself
-  --work     some of ${allWorks.join(', ')}
+  --work     some of ${allWorkloads.join(', ')}
   --only     some of ${allContenders.join(', ')}`,
   switches: ['quick', 'install'],
-  choices: { work: allWorks, only: allContenders },
+  choices: { work: allWorkloads, only: allContenders },
 });
 const isQuick = chosen.isOn('quick');
-const isOfAll = chosen.names('only').length === allContenders.length && chosen.names('work').length === allWorks.length;
-const lacksPeers = !chosen.names('only').every(isInstalled);
-if (chosen.isOn('install') || (isOfAll && !isQuick && lacksPeers)) installPeers();
+const isFull =
+  chosen.names('only').length === allContenders.length && chosen.names('work').length === allWorkloads.length;
+const isPeerMissing = !chosen.names('only').every(isInstalled);
+if (chosen.isOn('install') || (isFull && !isQuick && isPeerMissing)) installPeers();
 
 // a quick run leaves most slow measurements to full runs
-const isQuickWhole = isQuick && chosen.names('work').length === allWorks.length;
+const isQuickWithAll = isQuick && chosen.names('work').length === allWorkloads.length;
 const quickWithPeers = ['loop', 'cold', 'installed'];
 const effort: Effort = isQuick
   ? { warmMs: 50, measureMs: 50, moments: 1, agents: 50, registered: 2_000, starts: 1 }
@@ -43,12 +44,14 @@ const effort: Effort = isQuick
 const results = new Results();
 const names = chosen.names('only').filter((name) => {
   if (isInstalled(name)) return true;
-  console.log(`${name} is not installed and is left out; use --install`);
+  console.log(`${name} is not installed and is left out. --install installs it.`);
   return false;
 });
-const isAnyMeasured = chosen.names('work').some((work) => names.some((name) => works[work]?.contenders.includes(name)));
+const isAnyMeasured = chosen
+  .names('work')
+  .some((work) => names.some((name) => workloads[work]?.contenders.includes(name)));
 if (!isAnyMeasured) {
-  console.error('None of these contenders takes part in the chosen work.');
+  console.error('None of these contenders takes part in the chosen workloads.');
   process.exit(2);
 }
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -79,7 +82,9 @@ if (measurements?.missing.length === 0) {
   writeFileSync(`${here}results.svg`, chart(Results.of(measurements)));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');
 } else if (measurements) {
-  console.log(`\nwritten: bench/measurements.json. For RESULTS.md measure also: ${measurements.missing.join(',')}`);
+  console.log(
+    `\nwritten: bench/measurements.json. For RESULTS.md also measure: --work ${measurements.missing.join(',')}`,
+  );
 }
 if (isQuick)
   console.log('\nA quick run checks no targets. `npm run bench` checks all, `npm run bench -- --work NAMES` some.');
@@ -88,15 +93,15 @@ if (results.hasFailures) process.exitCode = 1;
 async function measure(work: string): Promise<Measurement> {
   const start = performance.now();
   const stolen = stolenSince();
-  const isTooLong = isQuickWhole && !quickWithPeers.includes(work);
+  const isTooLong = isQuickWithAll && !quickWithPeers.includes(work);
   const measured: MeasuredInRound[] = [];
-  const { rounds: fullRounds = ROUNDS, peerRounds = ROUNDS } = works[work] ?? {};
+  const { rounds: fullRounds = ROUNDS, peerRounds = ROUNDS } = workloads[work] ?? {};
   const rounds = isQuick ? 1 : fullRounds;
   for (let round = 0; round < rounds; round++) {
-    // the other rounds are only for contenders that are judged
+    // later rounds are only for contenders whose targets are judged
     const withPeers = !isTooLong && round < peerRounds;
     const doing = names.filter(
-      (name) => works[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
+      (name) => workloads[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
     );
     process.stderr.write(`\r\u001b[K${work}: ${round + 1} of ${rounds}`);
     const ofRound = await measureInTurns({ work, names: orderOf(doing, round), effort });

@@ -1,6 +1,6 @@
-// An executor for the official A2A compatibility kit: what the agent does in each scenario.
+// The agent for the official A2A compatibility kit: what it does in each scenario.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as passed } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StreamResponse } from '@a2a-js/sdk';
 import {
   AgentEvent,
@@ -15,7 +15,7 @@ type Json = Record<string, unknown>;
 const FILE = { raw: Buffer.from('tck').toString('base64'), mediaType: 'text/plain', filename: 'output.txt' };
 const FILE_URL = { url: 'https://example.com/output.txt', mediaType: 'text/plain', filename: 'output.txt' };
 
-/** Actions of one turn; the task exists when the turn starts. */
+/** What the agent can do in a turn. The task exists when the turn starts. */
 interface Turn {
   work(): void;
   artifact(part: Json, chunk?: { append: boolean; lastChunk: boolean }): void;
@@ -46,7 +46,7 @@ function delayed(times: number, words?: string) {
   };
 }
 
-/** By prefix of the message id; the longest matching prefix counts. */
+/** By prefix of the message id. The longest matching prefix is used. */
 const scenarios: Record<string, (turn: Turn) => void | Promise<void>> = {
   'tck-complete-task': ({ end }) => end('COMPLETED', 'Hello from TCK'),
   'tck-delayed-complete': delayed(1, 'Done after delay'),
@@ -96,11 +96,11 @@ export function tckExecutor(waitMs: number): AgentExecutor {
         end: (state, words) => {
           if (!canceled.delete(taskId)) publish(bus, statusOf(state, context, words));
         },
-        wait: (times) => passed(times * waitMs),
+        wait: (times) => delay(times * waitMs),
       };
-      const fitting = Object.keys(scenarios).filter((prefix) => messageId.startsWith(prefix));
-      const longest = fitting.sort((one, other) => other.length - one.length)[0] ?? '';
-      const scenario = scenarios[longest] ?? (({ end }) => end('COMPLETED', `No scenario begins like ${messageId}`));
+      const matching = Object.keys(scenarios).filter((prefix) => messageId.startsWith(prefix));
+      const longest = matching.sort((one, other) => other.length - one.length)[0] ?? '';
+      const scenario = scenarios[longest] ?? (({ end }) => end('COMPLETED', `There is no scenario for ${messageId}`));
       await scenario(turn);
       bus.finished();
     },
@@ -141,6 +141,6 @@ function eventOf(update: Json): AgentExecutionEvent {
     case 'artifactUpdate':
       return AgentEvent.artifactUpdate(payload.value);
     default:
-      throw new Error('An update must be a task, a message, a status or an artifact');
+      throw new Error('An update must be a task, a message, a status or an artifact.');
   }
 }

@@ -1,4 +1,4 @@
-// A server for the official A2A compatibility kit. The prefix of a message id tells the agent what to do; the HTTP layer
+// A server for the official A2A compatibility kit. The prefix of a message id selects what the agent does. The HTTP layer
 // (card, JSON-RPC, REST) is the one that serves our agents.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,10 +19,10 @@ import type { AgentCard as CardJson } from '../packages/a2a/src/wire/agent-card.
 import { showHelp } from '../scripts/show-help.ts';
 import { tckExecutor } from './a2a-tck-executor.ts';
 
-export interface TckServerOptions {
+interface TckServerOptions {
   /** Default 0, any free port. */
   port?: number;
-  /** The streaming timeout of the kit. Default 2,000. */
+  /** How long slow scenarios wait, in milliseconds: the streaming timeout of the kit. Default 2,000. */
   waitMs?: number;
 }
 
@@ -66,7 +66,7 @@ export async function startTckServer({ port = 0, waitMs = 2_000 }: TckServerOpti
   };
   const fetch = makeHandler({
     host: HOST,
-    // the class has private members, but only `handle` is used
+    // a cast, because the class has private members; only `handle` is used
     protocol: protocol as unknown as A2aProtocol,
     maxBodyBytes: MAX_BYTES,
     card: async () => card,

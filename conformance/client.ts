@@ -27,21 +27,21 @@ interface Context {
 type Auth = ReturnType<typeof fileOAuth> | OAuthClientProvider;
 
 const SERVER = 'suite';
-/** The suite starts forty clients at the same time. */
-const PATIENCE_MS = 90_000;
+/** Long, because the suite starts forty clients at the same time. */
+const CONNECT_TIMEOUT_MS = 90_000;
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
 const context: Context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
 const url = process.argv[2] ?? '';
 
 function makeClient(options: PocketAgentClientOptions = {}, auth?: Auth): PocketAgentClient {
   return new PocketAgentClient({
-    mcpConfig: { mcpServers: { [SERVER]: { url, connectTimeoutMs: PATIENCE_MS, ...(auth ? { auth } : {}) } } },
+    mcpConfig: { mcpServers: { [SERVER]: { url, connectTimeoutMs: CONNECT_TIMEOUT_MS, ...(auth ? { auth } : {}) } } },
     clientInfo: { name: 'pocket-agent-conformance', version: '1.0.0' },
     ...options,
   });
 }
 
-/** An object with a value for each required property. */
+/** Makes arguments with a value for each required property. */
 function argumentsFor({ properties = {}, required = [] }: Tool['inputSchema']): Record<string, unknown> {
   const examples: Record<string, unknown> = { number: 5, integer: 5, boolean: true, array: [], object: {} };
   const typeOf = (name: string) => {
@@ -74,16 +74,16 @@ async function sendSchemaBack(client: PocketAgentClient): Promise<void> {
   await client.callTool('json_schema_echo', { schema });
 }
 
-/** Acts as the person at the login page of the suite: consents and follows the redirect. */
-async function agree(authorizationUrl: URL): Promise<URL> {
+/** Acts as the user at the login page of the suite, who consents and follows the redirect. */
+async function consent(authorizationUrl: URL): Promise<URL> {
   const response = await fetch(authorizationUrl, { redirect: 'manual' });
   const location = response.headers.get('location');
   if (!location) throw new Error(`The login page answered ${response.status} without a redirect.`);
   return new URL(location, authorizationUrl);
 }
 
-function needed(value: string | undefined, name: string): string {
-  if (value === undefined) throw new Error(`The suite gave no ${name} in MCP_CONFORMANCE_CONTEXT.`);
+function required(value: string | undefined, name: string): string {
+  if (value === undefined) throw new Error(`MCP_CONFORMANCE_CONTEXT has no ${name}.`);
   return value;
 }
 
@@ -92,22 +92,22 @@ function authFor(folder: string): Auth {
   switch (scenario) {
     case 'auth/client-credentials-basic':
       return new ClientCredentialsProvider({
-        clientId: needed(clientId, 'client_id'),
-        clientSecret: needed(clientSecret, 'client_secret'),
+        clientId: required(clientId, 'client_id'),
+        clientSecret: required(clientSecret, 'client_secret'),
       });
     case 'auth/client-credentials-jwt':
       return new PrivateKeyJwtProvider({
-        clientId: needed(clientId, 'client_id'),
-        privateKey: needed(context.private_key_pem, 'private_key_pem'),
+        clientId: required(clientId, 'client_id'),
+        privateKey: required(context.private_key_pem, 'private_key_pem'),
         algorithm: context.signing_algorithm ?? 'ES256',
       });
     case 'auth/enterprise-managed-authorization': {
-      const idToken = needed(context.idp_id_token, 'idp_id_token');
-      const tokenEndpoint = needed(context.idp_token_endpoint, 'idp_token_endpoint');
-      const idpClientId = needed(context.idp_client_id, 'idp_client_id');
+      const idToken = required(context.idp_id_token, 'idp_id_token');
+      const tokenEndpoint = required(context.idp_token_endpoint, 'idp_token_endpoint');
+      const idpClientId = required(context.idp_client_id, 'idp_client_id');
       return new CrossAppAccessProvider({
-        clientId: needed(clientId, 'client_id'),
-        clientSecret: needed(clientSecret, 'client_secret'),
+        clientId: required(clientId, 'client_id'),
+        clientSecret: required(clientSecret, 'client_secret'),
         assertion: async ({ authorizationServerUrl, resourceUrl, scope, fetchFn }) => {
           const grant = await requestJwtAuthorizationGrant({
             tokenEndpoint,
@@ -127,7 +127,7 @@ function authFor(folder: string): Auth {
         file: join(folder, 'tokens.json'),
         redirectUrl: 'http://localhost:3000/callback',
         clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
-        authorize: agree,
+        authorize: consent,
         ...(clientId && clientSecret
           ? { clientInformation: { client_id: clientId, client_secret: clientSecret } }
           : {}),
@@ -153,7 +153,7 @@ async function main(): Promise<void> {
     if (scenario === 'http-standard-headers') await useEverything(client);
     else if (scenario === 'json-schema-2020-12-preservation') await sendSchemaBack(client);
     else await useTools(client);
-    const { status, reason } = client.status.get(SERVER) ?? { status: 'not known' };
+    const { status, reason } = client.status.get(SERVER) ?? { status: 'unknown' };
     if (status !== 'connected') throw new Error(`The server is ${status}: ${reason}`);
   } finally {
     await client.close();

@@ -16,7 +16,7 @@ export function addResources(server: McpServer): void {
   server.registerResource(
     'static-text',
     'test://static-text',
-    { description: 'A text', mimeType: 'text/plain' },
+    { description: 'Some text', mimeType: 'text/plain' },
     ({ href }) => ({
       contents: [{ uri: href, mimeType: 'text/plain', text: 'This is the content of the static text resource.' }],
     }),
@@ -36,7 +36,7 @@ export function addResources(server: McpServer): void {
   server.registerResource(
     'template',
     new ResourceTemplate('test://template/{id}/data', { list: undefined }),
-    { description: 'Filled in by its address', mimeType: 'application/json' },
+    { description: 'Data for the id in the URI', mimeType: 'application/json' },
     ({ href }, { id }) => {
       const data = { id, templateTest: true, data: `Data for ID: ${String(id)}` };
       return { contents: [{ uri: href, mimeType: 'application/json', text: JSON.stringify(data) }] };

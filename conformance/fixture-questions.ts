@@ -14,7 +14,7 @@ import { text } from './fixture-tools.ts';
 type Form = Parameters<typeof inputRequired.elicit>[0];
 
 export const states = createRequestStateCodec<{ step: string }>({
-  key: 'only the conformance suite ever sees this key',
+  key: 'only the conformance suite uses this key',
 });
 
 const nameSchema = z.object({ name: z.string() });
@@ -30,7 +30,7 @@ const askModel = (question: string, maxTokens: number) =>
     maxTokens,
   });
 
-/** Tools that ask the client's user or model. In the 2025 era the SDK sends the questions that they return as requests. */
+/** Tools that ask the client's user or model. In the 2025 era the SDK sends the returned questions as requests. */
 export function addQuestionTools(server: McpServer): void {
   const addForm = (name: string, form: Form) => {
     server.registerTool(name, { description: 'Asks the user' }, (context) => {
@@ -64,7 +64,7 @@ export function addQuestionTools(server: McpServer): void {
       return inputRequired({ inputRequests: { answer: askModel(prompt, 100) } });
     },
   );
-  // the suite calls it as a client without sampling; then the question must not be sent
+  // the suite calls this tool as a client without sampling, which must not receive the question
   server.registerTool('test_missing_capability', { description: 'Asks the model of the client' }, () =>
     inputRequired({ inputRequests: { answer: askModel('Are you there?', 10) } }),
   );

@@ -1,4 +1,4 @@
-// Fixtures of the conformance suite: tools that return every kind of content, log, report progress and change lists.
+// Fixtures of the conformance suite: tools that return every kind of content, write logs, report progress and change lists.
 import { fromJsonSchema, type JsonSchemaType, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { delay } from '../packages/kit/src/base/abort.ts';
 import type { HttpServer } from '../packages/pocket-agent/src/serve/http-server.ts';
@@ -24,7 +24,7 @@ export function addContentTools(server: McpServer): void {
   server.registerTool('test_embedded_resource', { description: 'Returns a resource' }, () => ({
     content: [resource('test://embedded-resource', 'text/plain', 'This is an embedded resource content.')],
   }));
-  server.registerTool('test_multiple_content_types', { description: 'Returns several kinds' }, () => ({
+  server.registerTool('test_multiple_content_types', { description: 'Returns several kinds of content' }, () => ({
     content: [
       { type: 'text', text: 'Multiple content types test:' },
       image,
@@ -41,7 +41,7 @@ export function addContentTools(server: McpServer): void {
   );
   server.registerTool(
     'test_header_parameters',
-    { description: 'Has parameters that travel as headers', inputSchema: fromJsonSchema(headerSchema) },
+    { description: 'Has a parameter that clients send as a header', inputSchema: fromJsonSchema(headerSchema) },
     (args) => text(JSON.stringify(args)),
   );
 }
@@ -77,7 +77,7 @@ const headerSchema: JsonSchemaType = {
   properties: { region: regionParameter, query: { type: 'string' } },
 };
 
-export function addTalkingTools(server: McpServer, listening: () => HttpServer): void {
+export function addNotifyingTools(server: McpServer, httpServer: () => HttpServer): void {
   const log = async (context: ServerContext) => {
     await context.mcpReq.log('info', 'Tool execution started');
     await delay(50, context.mcpReq.signal);
@@ -88,7 +88,7 @@ export function addTalkingTools(server: McpServer, listening: () => HttpServer):
   };
   server.registerTool('test_tool_with_logging', { description: 'Logs while it runs' }, log);
   server.registerTool('test_logging_tool', { description: 'Logs while it runs' }, log);
-  server.registerTool('test_tool_with_progress', { description: 'Tells its progress' }, async (context) => {
+  server.registerTool('test_tool_with_progress', { description: 'Reports progress while it runs' }, async (context) => {
     const progressToken = context.mcpReq._meta?.progressToken;
     for (const progress of [0, 50, 100]) {
       if (progressToken !== undefined) {
@@ -97,14 +97,14 @@ export function addTalkingTools(server: McpServer, listening: () => HttpServer):
       }
       await delay(50, context.mcpReq.signal);
     }
-    return text('Told its progress.');
+    return text('Reported progress.');
   });
   server.registerTool('test_trigger_tool_change', { description: 'Announces a changed list of tools' }, () => {
-    listening().listChanged('tools');
+    httpServer().listChanged('tools');
     return text('Announced.');
   });
   server.registerTool('test_trigger_prompt_change', { description: 'Announces a changed list of prompts' }, () => {
-    listening().listChanged('prompts');
+    httpServer().listChanged('prompts');
     return text('Announced.');
   });
 }

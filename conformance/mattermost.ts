@@ -1,12 +1,11 @@
-// Starts mcp-server-mattermost over HTTP with a fake Mattermost, behind a proxy that adds the token, because the suite
-// sends none.
+// Starts mcp-server-mattermost over HTTP with a fake Mattermost, behind a proxy that adds the token.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { startFakeMattermost } from '../packages/mattermost/test/fake/fake-mattermost.ts';
-import { openDoor } from './door.ts';
+import { startTokenProxy } from './token-proxy.ts';
 
-export interface ServerUnderTest {
+interface ServerUnderTest {
   url: string;
   close(): Promise<void>;
 }
@@ -24,14 +23,14 @@ export async function startMattermostServer(): Promise<ServerUnderTest> {
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const end = () => child.kill('SIGKILL');
-  process.once('exit', end);
-  const door = await openDoor(await addressOf(child), CLIENT_TOKEN);
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  const proxy = await startTokenProxy(await addressOf(child), CLIENT_TOKEN);
   return {
-    url: door.url,
+    url: proxy.url,
     async close() {
-      process.off('exit', end);
-      door.close();
+      process.off('exit', kill);
+      proxy.close();
       if (child.exitCode === null) {
         child.kill('SIGTERM');
         await once(child, 'exit');
@@ -41,7 +40,7 @@ export async function startMattermostServer(): Promise<ServerUnderTest> {
   };
 }
 
-/** Returns the address from the log. Keeps reading the log afterwards, so that the process never blocks on its output. */
+/** Reads the address from the log. Keeps reading the log, so that the process does not block on its output. */
 async function addressOf(child: ChildProcess): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let log = '';

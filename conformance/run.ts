@@ -56,7 +56,7 @@ async function runSuite(args: string[]): Promise<Outcome> {
   }
 }
 
-/** Prints a summary of a run; returns whether everything that we require passed. */
+/** Prints a summary of a run. Returns whether all required scenarios passed. */
 async function report(role: string, revision: string, { exitCode, output }: Outcome): Promise<boolean> {
   const [scenarios = '', extras = ''] = output.split(/^Not scored for .*$/m);
   const optional = new Set([...extras.matchAll(/^ +[✓✗] (\S+) \(/gm)].map(([, name]) => name));
@@ -68,7 +68,7 @@ async function report(role: string, revision: string, { exitCode, output }: Outc
   const failedExtras = lines.filter(([, mark, name]) => mark === '✗' && optional.has(name)).length;
   console.log(
     `${ok ? '✓' : '✗'} ${role} ${revision}: exit ${exitCode}, ${passed.length} of ${required.length} required scenarios, ` +
-      `${checks} checks; optional ones: ${optional.size - failedExtras} of ${optional.size}`,
+      `${checks} checks; optional: ${optional.size - failedExtras} of ${optional.size}`,
   );
   await writeFile(join(results, `${role}-${revision}.txt`), output);
   if (ok) return true;
@@ -77,13 +77,13 @@ async function report(role: string, revision: string, { exitCode, output }: Outc
   return false;
 }
 
-/** Like `report`, for a server without fixtures, for which the suite's own count means nothing. */
+/** Like `report`, for a server without fixtures, where the suite's own count is useless. */
 async function reportWithoutFixtures(role: string, revision: string, { output }: Outcome): Promise<boolean> {
   await writeFile(join(results, `${role}-${revision}.txt`), output);
   const { scenarios, passed, failures } = await judgeWithoutFixtures(join(results, `${role}-${revision}`));
   const isOk = scenarios > 0 && failures.length === 0;
   console.log(
-    `${isOk ? '✓' : '✗'} ${role} ${revision}: ${scenarios} scenarios that need no fixtures, ${passed} checks, ${failures.length} failed`,
+    `${isOk ? '✓' : '✗'} ${role} ${revision}: ${scenarios} scenarios without fixtures, ${passed} checks, ${failures.length} failed`,
   );
   for (const failure of failures) console.log(`    ${failure}`);
   if (scenarios === 0) console.log(output.split('\n').slice(-KEPT_LINES).join('\n'));
@@ -99,22 +99,22 @@ async function main(): Promise<boolean> {
   const mattermost = servers.adopt(await startMattermostServer(), (started) => started.close());
   const command = `"${process.execPath}" -C pocket-agent/source "${client}"`;
   const targets = [
-    { name: 'client', args: ['client', '--command', command], tell: report },
-    { name: 'server', args: ['server', '--url', server.url], tell: report },
-    { name: 'gateway', args: ['server', '--url', gateway.url], tell: report },
-    { name: 'mattermost', args: ['server', '--url', mattermost.url], tell: reportWithoutFixtures },
+    { name: 'client', args: ['client', '--command', command], report },
+    { name: 'server', args: ['server', '--url', server.url], report },
+    { name: 'gateway', args: ['server', '--url', gateway.url], report },
+    { name: 'mattermost', args: ['server', '--url', mattermost.url], report: reportWithoutFixtures },
   ];
   let allOk = true;
-  for (const { name, args, tell } of targets) {
+  for (const { name, args, report: reportTarget } of targets) {
     for (const revision of revisions) {
       const timeout = String(SCENARIO_TIMEOUT_MS);
-      const once = async (target: string) => {
+      const runOnce = async (target: string) => {
         const folder = join(results, `${target}-${revision}`);
         const outcome = await runSuite([...args, '--requirements', revision, '--timeout', timeout, '-o', folder]);
-        return await tell(target, revision, outcome);
+        return await reportTarget(target, revision, outcome);
       };
-      // the suite has timeouts that a busy machine misses, so a failure counts only if it happens twice
-      const isOk = (await once(name)) || (await once(`${name}-again`));
+      // a busy machine misses some timeouts of the suite, so only a second failure counts
+      const isOk = (await runOnce(name)) || (await runOnce(`${name}-again`));
       allOk &&= isOk;
     }
   }

@@ -3,10 +3,10 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { type HttpServer, serveHttp } from '../packages/pocket-agent/src/serve/http-server.ts';
 import { addPrompts, addResources } from './fixture-documents.ts';
 import { addInputRequiredTools, addQuestionTools, states } from './fixture-questions.ts';
-import { addContentTools, addTalkingTools } from './fixture-tools.ts';
+import { addContentTools, addNotifyingTools } from './fixture-tools.ts';
 
-/** Makes one McpServer with all fixtures. `listening` returns the HTTP server, for the tools that change lists. */
-function makeServer(listening: () => HttpServer): McpServer {
+/** Makes an McpServer with all fixtures. `httpServer` is for the tools that change lists. */
+function makeServer(httpServer: () => HttpServer): McpServer {
   const server = new McpServer(
     { name: 'pocket-agent-conformance', version: '1.0.0' },
     {
@@ -15,7 +15,7 @@ function makeServer(listening: () => HttpServer): McpServer {
     },
   );
   addContentTools(server);
-  addTalkingTools(server, listening);
+  addNotifyingTools(server, httpServer);
   addQuestionTools(server);
   addInputRequiredTools(server);
   addResources(server);
@@ -26,10 +26,10 @@ function makeServer(listening: () => HttpServer): McpServer {
 /** Serves the fixtures on a free port. */
 export async function startServer(): Promise<HttpServer> {
   let server: HttpServer | undefined;
-  const listening = () => {
-    if (!server) throw new Error('The server does not listen yet.');
+  const httpServer = () => {
+    if (!server) throw new Error('The HTTP server has not started yet.');
     return server;
   };
-  server = await serveHttp(() => makeServer(listening));
+  server = await serveHttp(() => makeServer(httpServer));
   return server;
 }

@@ -1,4 +1,4 @@
-// A tool that asks the user a question (MCP elicitation), in a server that speaks both the 2025 and the 2026 protocol.
+// A tool that asks the user a question (MCP elicitation). The server speaks the 2025 and the 2026 protocol.
 import assert from 'node:assert/strict';
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { PocketAgent } from 'pocket-agent';

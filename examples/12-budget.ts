@@ -1,4 +1,4 @@
-// A budget for a run with its sub-agents. A runaway agent is stopped before its next call, and the totals show the costs.
+// A budget for a run with its sub-agents: a runaway agent is stopped before its next call, and the totals show the costs.
 import assert from 'node:assert/strict';
 import { isPocketError, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';

@@ -1,4 +1,4 @@
-// Access control: a profile, an approver at the root, and an audit record of every call.
+// Access control: a profile, an approver in the root agent, and an audit record of every call.
 import assert from 'node:assert/strict';
 import { type AuditRecord, type Capability, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -20,7 +20,7 @@ const audit: AuditRecord[] = [];
 await using boss = new PocketAgent({
   llmModel: new ScriptedModel([{ toolCalls: [{ name: 'Worker-message', arguments: { message: 'Go.' } }] }, 'Done.']),
   name: 'Boss',
-  subAgents: [worker], // never has more rights than Boss, and needs the same approvals
+  subAgents: [worker], // has at most the rights of Boss, and needs the same approvals
   access: { profile: 'writer', confirm: 'write' },
   approve: ({ path, tool: name, arguments: args }) => {
     console.log(`${path.join(' > ')} wants to call ${name} ${JSON.stringify(args)}`);

@@ -1,4 +1,4 @@
-// Skills: instructions in folders, which the model loads when a task needs them. Profiles decide about each skill.
+// Skills: instructions in folders, which the model loads when a task needs them. A profile can forbid a skill.
 import assert from 'node:assert/strict';
 import { PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -7,7 +7,7 @@ const model = new ScriptedModel([
   { toolCalls: [{ name: 'load_skill', arguments: { skill: 'release-notes' } }] },
   { toolCalls: [{ name: 'read_skill_file', arguments: { skill: 'release-notes', path: 'references/example.md' } }] },
   '- Adds dark mode.',
-  'I know no such skill.',
+  'There is no skill for that.',
 ]);
 await using agent = new PocketAgent({ llmModel: model, name: 'Writer', skills: [`${import.meta.dirname}/skills`] });
 
@@ -19,5 +19,5 @@ const profile = { capabilities: ['read'], deny: ['skill:release-notes'] } as con
 console.log(await agent.run('Write release notes again.', { profile }));
 assert.deepEqual(
   model.calls.map(({ tools = [] }) => tools.length),
-  [2, 2, 2, 0], // without a skill that is allowed, the tools of skills are not offered
+  [2, 2, 2, 0], // if no skill is allowed, the tools for skills are not offered
 );

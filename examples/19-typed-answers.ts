@@ -1,4 +1,4 @@
-// A run that returns a value of a zod schema: checked, corrected once by the model, and shown while it arrives.
+// A run that returns a value of a zod schema. The model is told what is wrong with an invalid answer, and corrects it.
 import assert from 'node:assert/strict';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -23,7 +23,7 @@ const answerWith = (celsius: number) => ({
 });
 
 await using agent = new PocketAgent({
-  // a model that forgets the decimal point at first
+  // a model that forgets the decimal point in its first answer
   llmModel: new ScriptedModel([
     { toolCalls: [{ name: 'read_sensor', arguments: { day: 'Monday' } }] },
     { toolCalls: [answerWith(190)] },
@@ -39,7 +39,7 @@ for (const { day, celsius } of forecast.days) console.log(`${forecast.city}, ${d
 
 assert.deepEqual(forecast, { city: 'Zurich', days: [{ day: 'Monday', celsius: 19 }] });
 assert.match(JSON.stringify(agent.messages), /days\.0\.celsius: Too big/);
-assert.equal(agent.totals.usage.toolCalls, 1); // the answer is not an action
+assert.equal(agent.totals.usage.toolCalls, 1); // final_answer does not count as a tool call
 
 // another program can ask the same agent over MCP and gets the same structure
 assert.deepEqual(agent.outputSchema?.required, ['city', 'days']);

@@ -17,7 +17,7 @@ const database = join(folder, 'conversations.sqlite'); // or postgres://…, for
     'I will keep that in mind.',
   ]);
   await using agent = new PocketAgent({ llmModel, memory: true });
-  // each step is saved: a process that is killed here loses nothing
+  // each step is saved, so a process that is killed here loses nothing
   await using chat = await chats.forOwner('ada').open('dinner', agent);
   await chat.run('I am allergic to nuts. What shall we cook?');
 }
@@ -48,7 +48,7 @@ assert.deepEqual(
 );
 assert.deepEqual((await chats.forOwner('ben').list()).conversations, []);
 
-// Ada may see what is known about her, and erase it
+// Ada can list and erase what is known about her
 assert.equal((await ada.memory.list()).length, 1);
 assert.equal(await ada.memory.erase(), 1);
 await chats.close();

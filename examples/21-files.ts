@@ -1,4 +1,4 @@
-// Files for a run: a PDF, a text file and bytes of the program. A model that does not take a type is not asked.
+// Files for a run: a PDF, a text file and bytes in memory. If the model does not accept a type of file, it is not called.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ assert.deepEqual(question?.role === 'user' && question.content.map((part) => par
 ]);
 assert.match(JSON.stringify(question), /\[file notes\.md\]/);
 
-// Anthropic takes no audio: the error comes before the request, and the history stays as it was
+// Anthropic accepts no audio: the run fails before the request, and the history does not change
 const before = agent.messages.length;
 const failure = await agent
   .run({ text: 'What is said here?', files: [{ data: Buffer.from('ID3 music'), mediaType: 'audio/mpeg' }] })

@@ -9,7 +9,7 @@ import { ScriptedModel } from 'pocket-agent/testing';
 
 const notes: Record<string, string[]> = { ann: ['Call Ben.'], ben: [] };
 
-/** A tool of this program gets `caller` and `metadata` of the run. */
+/** A tool of this program receives `caller` and `metadata` of the run. */
 const listNotes = tool({
   name: 'list_notes',
   description: 'Lists the notes of the user',
@@ -17,12 +17,12 @@ const listNotes = tool({
   run: (_args, { caller = '' }) => (notes[caller] ?? []).join('\n') || 'There are no notes.',
 });
 
-/** An MCP server that knows its users by their tokens. */
+/** An MCP server that identifies users by their tokens. */
 const users: Record<string, string> = { 'Bearer token-of-ann': 'Ann', 'Bearer token-of-ben': 'Ben' };
 const handler = createMcpHandler(({ requestInfo }) => {
   const server = new McpServer({ name: 'directory', version: '1.0.0' });
   const user = users[requestInfo?.headers.get('authorization') ?? ''] ?? 'unknown';
-  server.registerTool('whoami', { description: 'Tells who is calling' }, () => ({
+  server.registerTool('whoami', { description: 'Returns the name of the caller' }, () => ({
     content: [{ type: 'text', text: `You are ${user}.` }],
   }));
   return server;
@@ -51,7 +51,7 @@ await using agent = new PocketAgent({
   },
 });
 
-/** What the handler of a request would do. */
+/** Stands in for the handler of a request. */
 async function ask(user: string, role: string): Promise<string> {
   const chat = agent.fork();
   await chat.run('What is new?', { caller: user, metadata: { token: `token-of-${user}`, role } });

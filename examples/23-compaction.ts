@@ -1,4 +1,4 @@
-// A long conversation: old results and messages are shortened for the model, which can read results again.
+// A long conversation: old results and messages are shortened in the prompt, and the model can read a result again.
 import assert from 'node:assert/strict';
 import { type AgentEvent, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -10,7 +10,7 @@ const explanation = 'The disk was full, so nothing could be written. '.repeat(45
 const llmModel = new ScriptedModel([
   { toolCalls: [{ name: 'read_log', id: 'log' }] },
   explanation,
-  // by now the result is a line that says how to read it again
+  // the result has been replaced by a line that says how to read it again
   ({ prompt }) => {
     assert.match(JSON.stringify(prompt), /left out to save space; read_result with the id .{1,2}log/);
     return { toolCalls: [{ name: 'read_result', arguments: { id: 'log', search: 'DISK' } }] };
@@ -35,5 +35,5 @@ await agent.run('What are the exact words?', { onEvent });
 assert.match(JSON.stringify(agent.messages.at(-2)), /12:01 disk full/);
 assert.equal(await agent.run('And when was that?', { onEvent }), 'At 12:01.');
 
-// the history itself is whole
+// the history itself is complete
 assert.match(JSON.stringify(agent.messages), /What does the log say.*12:02 all is well/);

@@ -1,4 +1,4 @@
-// Many tools: the model sees a few of them, and finds the others with find_tools.
+// Many tools: the prompt has only a few of them, and the model finds the others with find_tools.
 import assert from 'node:assert/strict';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -44,7 +44,7 @@ assert.deepEqual(names[0], ['find_tools']);
 assert.ok(names[1]?.includes('create_calendar_event'));
 assert.match(JSON.stringify(agent.messages), /create calendar event: done/);
 
-// what a run may not call, it cannot find either
+// a run cannot find tools that it may not call
 console.log(await agent.run('And another one.', { profile: 'reader' }));
 const last = JSON.stringify(agent.messages.at(-2));
 assert.match(last, /list_/);

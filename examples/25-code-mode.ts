@@ -1,5 +1,5 @@
-// Code mode: the model reads 500 orders with code, and only the sum enters the conversation. A person approves the deletion
-// that the code asks for.
+// Code mode: the model reads 500 orders with code, and only the sum enters the conversation. A person approves the deletions
+// that the code requests.
 import assert from 'node:assert/strict';
 import { codeMode } from '@pocket-agent/code-mode';
 import { PocketAgent, tool } from 'pocket-agent';

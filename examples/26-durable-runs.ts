@@ -1,4 +1,4 @@
-// A run that waits for an approval while no process runs, and continues in the next one, with newer code.
+// A run that waits for an approval while no process is running, and continues in the next process, with newer code.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const refund = tool({ name: 'refund', description: 'Refunds an order', run: () =
 const supportAgent = (systemPrompt: string) => () =>
   new PocketAgent({
     llmModel: new ScriptedModel([
-      // asked again in the next process, the model sees the whole history
+      // in the next process, the model is called with the whole history
       ({ prompt }) => (prompt.length > 2 ? 'Order 17 is refunded.' : { toolCalls: [{ name: 'refund' }] }),
       'Order 17 is refunded.',
     ]),

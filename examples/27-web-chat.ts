@@ -1,4 +1,4 @@
-// An agent behind `useChat`, on a Hono server. The class `Chat` of the AI SDK stands in for the page: it asks, and approves a call.
+// An agent behind `useChat`, on a Hono server. The AI SDK's class `Chat` stands in for the page, which asks and approves a call.
 // docs/web-pages.md has the page itself.
 import assert from 'node:assert/strict';
 import { Chat } from '@ai-sdk/react';

@@ -1,4 +1,4 @@
-// An agent for clients of AG-UI, on a Hono server. `HttpAgent` stands in for the page: it asks, is loaded again, and approves a call.
+// An agent for AG-UI clients, on a Hono server. `HttpAgent` stands in for the page, which asks, is reloaded, and approves a call.
 import assert from 'node:assert/strict';
 import { HttpAgent, type RunAgentInput, runHttpRequest, transformHttpEventStream } from '@ag-ui/client';
 import { serve } from '@hono/node-server';
@@ -34,7 +34,7 @@ page.addMessage({ id: 'question', role: 'user', content: 'Book a table for two' 
 await page.runAgent();
 assert.equal(page.pendingInterrupts[0]?.message, 'May book run?');
 
-const reloaded = new Page(config); // the user loads the page again, and then answers
+const reloaded = new Page(config); // the user reloads the page before answering
 await reloaded.connectAgent();
 const resume = reloaded.pendingInterrupts.map(({ id }) => ({
   interruptId: id,

@@ -1,6 +1,6 @@
-// Runs after the compiler: makes `dist` of kit, schema and pocket-agent from `build`. All modules that `index.js` loads, and
-// other entry points that the library always loads, become one file, core.js, because finding and reading eighty files takes most of the time of an import. Each module stays as a file
-// that re-exports its names, so that a class is the same from every entry point.
+// Runs after the compiler: makes `dist` of kit, schema and pocket-agent from `build`. All modules that an import of the library
+// loads become one file, core.js, because an import spends most of its time finding and reading eighty files. Each module
+// remains as a file that re-exports its names, so that every entry point has the same classes.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ for (const [name, files] of Object.entries(entries))
 async function bundle(folder: string, files: readonly string[]): Promise<void> {
   const build = join(folder, 'build');
   const dist = join(folder, 'dist');
-  if (existsSync(join(build, 'core.js'))) throw new Error('core.js is the name of the bundle. Rename that module.');
+  if (existsSync(join(build, 'core.js'))) throw new Error('The bundle is called core.js. Rename the module core.ts.');
   rmSync(dist, { recursive: true, force: true });
   cpSync(build, dist, { recursive: true, filter: (file) => isCurrent(folder, relative(build, file)) });
   const bundled = await rolldown({
@@ -45,7 +45,7 @@ function separateFiles(build: string, entries: readonly string[]): Plugin {
   const inBuild = (file: string) => relative(build, file).replaceAll(sep, '/');
   return {
     name: 'separate-files',
-    /** Dynamically imported modules stay out of the bundle, which imports them relative to the root of `dist`. */
+    /** Keeps dynamically imported modules out of the bundle, which imports them relative to `dist`. */
     resolveId(source, importer, { kind }) {
       if (kind !== 'dynamic-import' || !importer || !source.startsWith('.')) return null;
       return { id: `./${inBuild(resolve(dirname(importer), source))}`, external: true };

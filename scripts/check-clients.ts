@@ -1,4 +1,4 @@
-// `npm run test:clients`: MCP clients of other projects use a gateway over HTTP, and one starts a gateway itself.
+// `npm run test:clients`: MCP clients of other projects use a gateway over HTTP. One of them also starts a gateway on stdio.
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ function notes(): McpServer {
   return server;
 }
 
-/** Installs by the lock of a peer of the benchmark, in a new folder. */
+/** Installs a peer of the benchmark in a new folder, from its lock file. */
 function installPeer(folder: string, peer: string): string {
   mkdirSync(folder);
   for (const file of ['package.json', 'package-lock.json'])
@@ -50,7 +50,7 @@ function npm(folder: string, ...args: string[]): string {
   return folder;
 }
 
-/** Runs a client, which must print all of these words and none of the tools that the caller may not see. */
+/** Runs a client. It must print all of these words, but not the tool that the caller may not see. */
 async function check(
   name: string,
   [command = '', ...args]: string[],
@@ -60,22 +60,22 @@ async function check(
   const { stdout } = await runFile(command, args, { cwd, timeout: RUN_MS });
   const missing = words.filter((word) => !stdout.includes(word));
   if (missing.length > 0 || stdout.includes('notes__erase'))
-    throw new Error(`${name} should print ${words.join(', ')} and not notes__erase, and printed:\n${stdout}`);
+    throw new Error(`${name} must print ${words.join(', ')} and not notes__erase. It printed:\n${stdout}`);
   console.log(`✓ ${name}`);
 }
 
 showHelp('npm run test:clients   MCP clients of other projects use a gateway\n');
 const node = process.execPath;
-const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-clients-'));
+const tempFolder = mkdtempSync(join(tmpdir(), 'pocket-agent-clients-'));
 const state = await openGatewayState(':memory:');
 const gateway = new Gateway({ mcpServers: { notes: { server: notes } }, state });
 try {
   const { url } = await gateway.listen();
   const token = await state.addCaller('client', { profile: 'writer' });
-  const inspector = installInspector(join(workshop, 'inspector'));
+  const inspector = installInspector(join(tempFolder, 'inspector'));
   const cli = [join(inspector, 'node_modules/.bin/mcp-inspector'), '--cli'];
   const overHttp = [...cli, url, '--transport', 'http', '--header', `Authorization: Bearer ${token}`];
-  const patient = ['--connect-timeout', String(RUN_MS)]; // its own 15 s are short for a busy machine
+  const patient = ['--connect-timeout', String(RUN_MS)]; // its default of 15 s is too short for a busy machine
   const call = ['--method', 'tools/call', '--tool-name', 'notes__add', '--tool-arg', 'text=milk'];
   await check('inspector: tools/list', [...overHttp, '--method', 'tools/list', ...patient], inspector, [
     '"notes__add"',
@@ -92,9 +92,9 @@ try {
 
   const words = ['notes__add', 'noted: milk'];
   for (const [name, peer] of Object.entries({ 'AI SDK': 'ai', LangChain: 'langchain' }))
-    await check(name, [node, `${peer}.mjs`, url, token], installPeer(join(workshop, peer), peer), words);
+    await check(name, [node, `${peer}.mjs`, url, token], installPeer(join(tempFolder, peer), peer), words);
 } finally {
   await gateway.close();
   await state.close();
-  rmSync(workshop, { recursive: true, force: true });
+  rmSync(tempFolder, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
 // `npm run test:new`: creates a project from each template of `pocket-agent new`, executes its Dockerfile without Docker, and
-// uses what runs then. `-- bot` checks this template only, and `-- gateway` the examples of docs/gateway.md.
+// uses the result. `-- bot` checks only that template, `-- gateway` the examples of docs/gateway.md.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, globSync, lstatSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,17 +22,17 @@ const MAX_IMAGE_MB = 60;
 const TOKEN = 'secret-of-the-check';
 const QUESTION = 'When do you open on Monday?';
 const ANSWER = /9:00 to 18:00/;
-/** Where npm finds its registry and its cache. Everything else of the environment stays outside. */
+/** The variables that tell npm where its registry and cache are. Images get no others. */
 const NPM_VARIABLES =
   /^(HOME|npm_config_(registry|cache|userconfig|globalconfig|cafile)|(https?|no)_proxy|NODE_EXTRA_CA_CERTS)$/i;
 
-interface Workshop {
+interface CheckEnvironment {
   folder: string;
   tarballs: string;
   env: Record<string, string>;
 }
 
-/** Uses the container of a template, and stops it. */
+/** Starts the container of a template, uses it and stops it. */
 type Trial = (image: Stage, env: Record<string, string>) => Promise<void>;
 
 const trials: Record<Template, Trial> = {
@@ -41,7 +41,7 @@ const trials: Record<Template, Trial> = {
   bot: tryBot,
 };
 
-async function checkTemplate(template: Template, { folder, tarballs, env }: Workshop): Promise<void> {
+async function checkTemplate(template: Template, { folder, tarballs, env }: CheckEnvironment): Promise<void> {
   const started = performance.now();
   const name = `shop-${template}`;
   const command = [process.execPath, '-C', 'pocket-agent/source', join(root, 'packages/cli/src/main.ts')];
@@ -49,10 +49,14 @@ async function checkTemplate(template: Template, { folder, tarballs, env }: Work
   const context = join(folder, name);
   run(['npm', 'install', '--silent', '--no-audit', '--no-fund'], context, env);
   assert.match(run(['npm', 'run', '--silent', 'ask', '--', QUESTION], context, env), ANSWER);
+  assert.match(run(['npm', 'run', '--silent', 'eval'], context, env), /^all +2\/2 passed/m);
 
   const image = buildImage({ context, into: join(folder, `image-${template}`), env });
   const megabytes = sizeOf(image.root) / 1e6;
-  assert.ok(megabytes < MAX_IMAGE_MB, `${template}: the image has ${megabytes} MB besides Node.`);
+  assert.ok(
+    megabytes < MAX_IMAGE_MB,
+    `${template}: the image has ${megabytes} MB besides Node; ${MAX_IMAGE_MB} are allowed.`,
+  );
   await trials[template](image, { PATH: env.PATH ?? '' });
   const seconds = Math.round((performance.now() - started) / 1000);
   console.log(`${template}: ${megabytes.toFixed(1)} MB, ${seconds} s`);
@@ -84,7 +88,7 @@ async function withServer(image: Stage, env: Record<string, string>, use: (clien
   const container = new Container(image, { ...env, PORT: '0' });
   const client = new Client({ name: 'check-new', version: '1.0.0' });
   try {
-    const [, port = ''] = /:(\d+)/.exec(await container.printed(/^Listening on /)) ?? [];
+    const [, port = ''] = /:(\d+)/.exec(await container.waitForLine(/^Listening on /)) ?? [];
     const url = new URL(`http://127.0.0.1:${port}/mcp`);
     assert.equal((await fetch(url, { method: 'POST' })).status, 401);
     const headers = { Authorization: `Bearer ${TOKEN}` };
@@ -103,7 +107,7 @@ async function tryBot(image: Stage, env: Record<string, string>): Promise<void> 
   const account = { MATTERMOST_URL: mattermost.url, MATTERMOST_TOKEN: mattermost.token('helper') };
   const container = new Container(image, { ...env, ...account });
   try {
-    await container.printed(/^@helper is listening/);
+    await container.waitForLine(/^@helper is listening/);
     mattermost.say('alice', 'town-square', `@helper ${QUESTION}`);
     const isAnswered = () => [...mattermost.world.posts.values()].some(({ message }) => ANSWER.test(message));
     for (const end = Date.now() + ANSWER_MS; !isAnswered(); await delay(50))
@@ -119,8 +123,8 @@ function sizeOf(folder: string): number {
   return globSync('**/*', { cwd: folder }).reduce((sum, file) => sum + lstatSync(join(folder, file)).size, 0);
 }
 
-/** A folder with the commands of the images, which every user may read. */
-function makeWorkshop(): Workshop {
+/** Makes a folder with the commands of the images, which every user may read. */
+function makeEnvironment(): CheckEnvironment {
   const folder = mkdtempSync(join(tmpdir(), 'pocket-agent-new-'));
   chmodSync(folder, 0o755);
   const bin = join(folder, 'bin');
@@ -136,18 +140,18 @@ function makeWorkshop(): Workshop {
   };
 }
 
-showHelp(`npm run test:new                 creates a project from each template of pocket-agent new, executes its Dockerfile and uses it;
-                                 then the examples of docs/gateway.md
-npm run test:new -- NAME…        some of ${[...templates, 'gateway'].join(', ')}
+showHelp(`npm run test:new                 creates a project from each template of pocket-agent new, executes its Dockerfile and uses
+                                 the result; then checks the examples of docs/gateway.md
+npm run test:new -- NAME…        only some of ${[...templates, 'gateway'].join(', ')}
 `);
-const workshop = makeWorkshop();
+const environment = makeEnvironment();
 try {
   const wanted = process.argv.slice(2);
-  packTarballs(workshop.tarballs);
+  packTarballs(environment.tarballs);
   for (const template of templates) {
-    if (wanted.length === 0 || wanted.includes(template)) await checkTemplate(template, workshop);
+    if (wanted.length === 0 || wanted.includes(template)) await checkTemplate(template, environment);
   }
-  if (wanted.length === 0 || wanted.includes('gateway')) await checkGateway(workshop);
+  if (wanted.length === 0 || wanted.includes('gateway')) await checkGateway(environment);
 } finally {
-  rmSync(workshop.folder, { recursive: true, force: true });
+  rmSync(environment.folder, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
 // `npm run test:package`: packs the packages, installs each tarball in an empty folder on the oldest supported Node and on
-// the Node of this repository, and tries there what its documentation promises. `-- cli discord` checks these only.
+// the Node of this repository, and tries what its documentation promises. `-- cli discord` checks only these packages.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -34,7 +34,7 @@ const checks: Check[] = [
   { packages: ['@pocket-agent/discord'], mostPackages: 66, attempt: tryDiscord },
 ];
 
-/** Installs the oldest supported Node in a folder of its own. */
+/** Installs the oldest supported Node in its own folder. */
 function oldestNode(folder: string): NodeVersion {
   const platform = `node-${process.platform}-${process.arch}`;
   const thisNode = { name: 'this Node', path: process.execPath };
@@ -43,39 +43,39 @@ function oldestNode(folder: string): NodeVersion {
 }
 
 /** `wanted` contains parts of package names; an empty list means all. */
-async function check(workshop: string, wanted: readonly string[]): Promise<number> {
+async function check(tempFolder: string, wanted: readonly string[]): Promise<number> {
   const chosen = checks.filter(
     ({ packages }) => wanted.length === 0 || wanted.some((part) => packages.some((name) => name.endsWith(part))),
   );
-  const tarballs = packTarballs(join(workshop, 'tarballs'));
+  const tarballs = packTarballs(join(tempFolder, 'tarballs'));
   const current = { name: `Node ${process.versions.node}`, path: process.execPath };
   let passed = 0;
-  for (const node of [oldestNode(join(workshop, 'node')), current]) {
+  for (const node of [oldestNode(join(tempFolder, 'node')), current]) {
     for (const { packages, mostPackages, attempt } of chosen) {
       const started = performance.now();
-      const project = new Project(join(workshop, `project-${++passed}`), node);
+      const project = new Project(join(tempFolder, `project-${++passed}`), node);
       project.install(...packages.map((name) => tarballs.get(name) ?? assert.fail(`${name} has no tarball.`)));
       const installed = project.countPackages();
       assert.ok(
         installed <= mostPackages,
-        `${packages.join(' and ')}: ${installed} packages, ${mostPackages} expected.`,
+        `${packages.join(' and ')}: ${installed} packages were installed; at most ${mostPackages} are expected.`,
       );
       await attempt(project);
       const seconds = Math.round((performance.now() - started) / 1000);
       console.log(`${node.name}: ${packages.join(', ')}: ${installed} packages, ${seconds} s`);
     }
   }
-  return wanted.length > 0 ? passed : passed + checkPublished(workshop, current);
+  return wanted.length > 0 ? passed : passed + checkPublished(tempFolder, current);
 }
 
-/** The packages as they are published, each for itself, installed together. */
-function checkPublished(workshop: string, node: NodeVersion): number {
+/** Packs each package alone, as npm publishes it, and installs all of them together. */
+function checkPublished(tempFolder: string, node: NodeVersion): number {
   const names = [...readWorkspaces().keys()];
-  const args = ['pack', '--silent', '--pack-destination', workshop, ...names.flatMap((name) => ['-w', name])];
+  const args = ['pack', '--silent', '--pack-destination', tempFolder, ...names.flatMap((name) => ['-w', name])];
   const files = execFileSync('npm', args, { cwd: root, encoding: 'utf8' }).trim().split('\n');
   assert.equal(files.length, names.length, files.join('\n'));
-  const project = new Project(join(workshop, 'published'), node);
-  project.install(...files.map((file) => join(workshop, file)));
+  const project = new Project(join(tempFolder, 'published'), node);
+  project.install(...files.map((file) => join(tempFolder, file)));
   tryExtensions(project);
   tryNewProject(project);
   console.log(`as published, all ${names.length} packages: ${project.countPackages()} packages`);
@@ -83,12 +83,12 @@ function checkPublished(workshop: string, node: NodeVersion): number {
 }
 
 showHelp(`npm run test:package               installs the tarball of each package on the oldest supported Node and on this one, and uses it
-npm run test:package -- NAME…     these packages only, such as cli discord
+npm run test:package -- NAME…      only these packages, such as cli discord
 `);
-const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-package-'));
+const tempFolder = mkdtempSync(join(tmpdir(), 'pocket-agent-package-'));
 try {
   execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
-  console.log(`${await check(workshop, process.argv.slice(2))} passed, 0 failed`);
+  console.log(`${await check(tempFolder, process.argv.slice(2))} passed, 0 failed`);
 } finally {
-  rmSync(workshop, { recursive: true, force: true });
+  rmSync(tempFolder, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
-// `npm run test:providers [-- FOLDER | --latest]`: checks the table of model providers against real packages. Each is installed in a
-// temporary folder (or is in FOLDER) and must make a model of AI SDK 7 that sends the key to a local HTTP endpoint.
+// `npm run test:providers [-- FOLDER | --latest]`: checks the table of model providers against real packages. Each package is
+// installed in a temporary folder, or is in FOLDER, and must make a model of AI SDK 7 that sends the key to a local endpoint.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -14,7 +14,7 @@ import { showHelp } from './show-help.ts';
 
 const INSTALL_MS = 240_000;
 const KEY = 'key-of-the-check';
-/** A package whose newest version still makes models of AI SDK 6, and must be refused. */
+/** A package whose newest version makes models of AI SDK 6, which must be refused. */
 const OLD_PACKAGE = '@ai-sdk/vercel';
 
 /** The versions that CI tries; `npm run test:providers -- --latest` tries the newest. */
@@ -46,7 +46,7 @@ const server = createServer((request, response) => {
   request.resume().on('end', () => response.writeHead(401, { 'content-type': 'application/json' }).end('{}'));
 });
 
-/** What is wrong with a row of the table; undefined if nothing is. */
+/** The problem with a row of the table; undefined if it works. */
 async function problemOf({ prefix, aliases }: KnownProvider, baseUrl: string): Promise<string | undefined> {
   for (const name of [prefix, ...aliases]) {
     requests.length = 0;
@@ -63,13 +63,13 @@ async function problemOf({ prefix, aliases }: KnownProvider, baseUrl: string): P
   return undefined;
 }
 
-/** Claude on Vertex has an entry point of its own, and needs credentials of Google in place of a key. */
+/** Claude on Vertex has its own entry point, and needs Google credentials instead of a key. */
 async function checkVertexClaude(): Promise<string | undefined> {
   const { provider } = await resolveModel('vertex_ai/claude-sonnet-4-5', { project: 'mine' });
   return provider.includes('anthropic') ? undefined : `vertex_ai/claude-…: made a model of ${provider}`;
 }
 
-/** The endpoint refuses the key, so the call fails. */
+/** Makes a call, which fails because the endpoint refuses the key. */
 async function call(model: LanguageModel): Promise<void> {
   const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
   await model.doGenerate({ prompt }).then(
@@ -89,12 +89,12 @@ async function checkOldModel(): Promise<string | undefined> {
 }
 
 showHelp(`npm run test:providers               installs the packages of all model providers, and calls each with a key
-npm run test:providers -- --latest   their newest versions, not those of scripts/provider-versions.json
-npm run test:providers -- FOLDER     the packages that are installed in FOLDER
+npm run test:providers -- --latest   uses their newest versions, not those of scripts/provider-versions.json
+npm run test:providers -- FOLDER     uses the packages that are installed in FOLDER
 `);
-const given = process.argv.slice(2).find((argument) => argument !== '--latest');
-process.chdir(given ? resolve(given) : install());
-// packages of providers are found beside the library and beside the program
+const givenFolder = process.argv.slice(2).find((argument) => argument !== '--latest');
+process.chdir(givenFolder ? resolve(givenFolder) : install());
+// the library looks for provider packages beside itself and beside the program
 process.argv[1] = resolve('check-providers.ts');
 await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
 const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

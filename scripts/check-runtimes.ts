@@ -1,5 +1,5 @@
-// `npm run test:runtimes`: installs the tarballs beside Bun, Deno, Next and the runtime of
-// Cloudflare Workers in a temporary folder, and runs agents there, also from a bundle.
+// `npm run test:runtimes`: installs the tarballs with Bun, Deno, Next and the runtime of Cloudflare Workers in a temporary
+// folder, and runs agents there, also from a bundle.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { showHelp } from './show-help.ts';
 import { root } from './workspaces.ts';
 
 const BUN = 'bun@1.4.4';
-/** Of later versions, some platforms have no package. */
+/** Later versions lack packages for some platforms. */
 const DENO = 'deno@2.9.5';
 const NEXT = ['next@16.4.6', 'react@19', 'react-dom@19'];
 const MINIFLARE = 'miniflare@4.20260730.0';
@@ -26,7 +26,7 @@ function run(command: string, args: string[], cwd: string, timeout = RUN_MS): vo
   execFileSync(command, args, { cwd, env, timeout, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-/** Returns a new folder in which the packages are installed. */
+/** Installs the packages in a new folder, and returns it. */
 function install(folder: string, packages: readonly string[]): string {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
@@ -62,16 +62,16 @@ async function checkNext(folder: string): Promise<void> {
   }
 }
 
-/** A bundle without the optional packages: no bundler warns, and it runs in a folder without packages. */
+/** Bundles a program without the optional packages. The bundler must not warn, and the bundle must run without node_modules. */
 async function checkBundle(folder: string): Promise<void> {
   console.log('== bundle');
   const program = `import { PocketAgent } from 'pocket-agent';
     const agent = new PocketAgent({ llmModel: 'demo' });
-    if (!(await agent.run('Hello')).includes('demo')) throw new Error('No answer of the demo model');
+    if (!(await agent.run('Hello')).includes('demo')) throw new Error('The demo model did not answer.');
     await agent.close();
     const without = new PocketAgent({ llmModel: 'openai/gpt-5', modelSettings: { apiKey: 'none' } });
     const { code } = await without.run('Hello').catch((error) => error);
-    if (code !== 'MODEL_PACKAGE_MISSING') throw new Error(\`Not the error of a missing package: \${code}\`);
+    if (code !== 'MODEL_PACKAGE_MISSING') throw new Error(\`Expected MODEL_PACKAGE_MISSING, got \${code}\`);
     await without.close();`;
   writeFileSync(join(folder, 'bundled.mjs'), program);
   const warnings: string[] = [];
@@ -88,7 +88,7 @@ async function checkBundle(folder: string): Promise<void> {
   run(process.execPath, ['bundled.js'], elsewhere);
 }
 
-/** Bundles a worker as its tools do: Node's modules stay outside. */
+/** Bundles a worker as Cloudflare's tools do, without Node's modules. */
 async function checkWorkers(folder: string): Promise<void> {
   console.log('== workerd');
   cpSync(join(root, 'scripts/runtimes/worker'), folder, { recursive: true });
@@ -104,7 +104,7 @@ async function checkWorkers(folder: string): Promise<void> {
   run(process.execPath, ['run.mjs'], folder);
 }
 
-/** The address that Next prints. */
+/** Waits for the address that Next prints. */
 async function addressOf({ stdout }: ChildProcess): Promise<string> {
   if (!stdout) throw new Error('The output of Next cannot be read.');
   let address: string | undefined;
@@ -112,21 +112,21 @@ async function addressOf({ stdout }: ChildProcess): Promise<string> {
     address ??= /Local:\s+(http:\S+)/.exec(line)?.[1];
     if (address && line.includes('Ready')) return address;
   }
-  throw new Error('Next ended before it listened.');
+  throw new Error('Next ended before it was ready.');
 }
 
 showHelp('npm run test:runtimes   runs agents in Bun, Deno, Next and the runtime of Cloudflare Workers\n');
-const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-runtimes-'));
+const tempFolder = mkdtempSync(join(tmpdir(), 'pocket-agent-runtimes-'));
 try {
-  const tarballs = packTarballs(join(workshop, 'tarballs'));
+  const tarballs = packTarballs(join(tempFolder, 'tarballs'));
   const library = tarballs.get('pocket-agent') ?? '';
   const store = tarballs.get('@pocket-agent/store') ?? '';
   const web = tarballs.get('@pocket-agent/web') ?? '';
-  const runtimes = install(join(workshop, 'runtimes'), [library, store, BUN, DENO]);
+  const runtimes = install(join(tempFolder, 'runtimes'), [library, store, BUN, DENO]);
   checkRuntimes(runtimes);
   await checkBundle(runtimes);
-  await checkWorkers(install(join(workshop, 'worker'), [library, store, 'zod@4', MINIFLARE]));
-  await checkNext(install(join(workshop, 'next'), [library, web, ...NEXT]));
+  await checkWorkers(install(join(tempFolder, 'worker'), [library, store, 'zod@4', MINIFLARE]));
+  await checkNext(install(join(tempFolder, 'next'), [library, web, ...NEXT]));
 } finally {
-  rmSync(workshop, { recursive: true, force: true });
+  rmSync(tempFolder, { recursive: true, force: true });
 }

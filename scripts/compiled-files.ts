@@ -1,4 +1,4 @@
-// Distinguishes files that were compiled from current sources from those whose source was moved or deleted.
+// Tells compiled files whose source exists from those whose source was moved or deleted.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,6 +1,6 @@
-// Runs after the compiler: adds what packages need beside their code. Files of `src` other than TypeScript (manifests,
-// their schema, styles) go to `dist`; the license and the documentation go everywhere;
-// commands become executable, also for users who linked them before. Removes what the compiler made from deleted sources.
+// Runs after the compiler: adds what packages need beside their code. Copies files of `src` other than TypeScript to `dist`
+// (manifests, their schema, styles), adds the license and the documentation to each package, makes commands executable, and
+// removes what the compiler made from deleted sources.
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +28,7 @@ for (const name of readdirSync(packages)) {
 
 for (const workspace of readWorkspaces().values()) writePackageDocs(workspace);
 
-/** Packages with a folder `build` get a new `dist` each time. */
+/** For packages without a folder `build`; the others get a new `dist` each time. */
 function removeOutdated(folder: string): void {
   const dist = join(folder, 'dist');
   for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {

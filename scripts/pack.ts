@@ -1,5 +1,5 @@
-// `npm run pack`: builds the packages and writes a tarball of each into `tarballs/`. Each tarball installs alone, except
-// that a2a, code-mode, redis, runs, tool-folder and web are installed together with pocket-agent.
+// `npm run pack`: builds the packages and writes a tarball of each to `tarballs/`. Each tarball installs alone, except that
+// a2a, code-mode, redis, runs, tool-folder and web need pocket-agent.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,11 +1,11 @@
-// The files that name the version: package.json of each package, the constant VERSION, package-lock.json, CHANGELOG.md and the
-// documentation.
+// Writes the version to the files that contain it: package.json of each package, the constant VERSION, package-lock.json,
+// CHANGELOG.md and the documentation.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readWorkspaces, root } from './workspaces.ts';
 
-/** It has the version as a constant, because the packages read no package.json when they run. */
+/** Contains the version as a constant, because the packages do not read package.json when they run. */
 export const VERSION_FILE = 'packages/kit/src/start/version.ts';
 const UNRELEASED = '## Unreleased';
 
@@ -31,7 +31,7 @@ export function writeVersion({ from, version, date }: { from: string; version: s
     edit(file, (text) => text.replaceAll(`-${from}.tgz`, `-${version}.tgz`));
 }
 
-/** The section of a version in CHANGELOG.md. */
+/** The section of a version in CHANGELOG.md. Fails if there is none. */
 export function changesOf(version: string): string {
   const text = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
   const section = text.split(/^(?=## )/m).find((each) => each.startsWith(`## ${version} `));
@@ -46,14 +46,14 @@ export function releaseChanges(changelog: string, { version, date }: { version: 
   return changelog.replace(UNRELEASED, `${UNRELEASED}\n\n## ${version} (${date})`);
 }
 
-interface Names {
+interface NewVersion {
   version: string;
   /** The packages of this repository. */
   names: readonly string[];
 }
 
 /** Keeps the format of the file. */
-export function withVersion(manifest: string, { from, version, names }: Names & { from: string }): string {
+export function withVersion(manifest: string, { from, version, names }: NewVersion & { from: string }): string {
   const ranges = names.map((name) => `"${name}": "^`);
   return manifest
     .replace(`"version": "${from}"`, `"version": "${version}"`)
@@ -74,7 +74,7 @@ type LockedPackage = Partial<
   version?: string;
 };
 
-export function lockWithVersion(lock: string, { version, names }: Names): string {
+export function lockWithVersion(lock: string, { version, names }: NewVersion): string {
   const content: { packages: Record<string, LockedPackage> } = JSON.parse(lock);
   for (const [path, locked] of Object.entries(content.packages)) {
     if (!path.startsWith('packages/') || locked.version === undefined || path.includes('node_modules')) continue;

@@ -10,11 +10,11 @@ import { copyPackage } from './standalone.ts';
 import { readWorkspaces, root, type Workspace } from './workspaces.ts';
 
 const help = `npm run release -- prepare patch|minor|major|VERSION
-    sets the version of all packages, their dependencies on each other, package-lock.json and the documentation,
-    and gives the changes in CHANGELOG.md that version
+    sets the version of all packages, of their dependencies on each other, in package-lock.json and in the documentation,
+    and moves the unreleased changes in CHANGELOG.md to that version
 npm run release -- publish [--dry-run]
-    builds all packages and publishes those that are not on npm yet, in the order of their dependencies, with provenance;
-    the commit must have the tag of the version. --dry-run packs and checks everything, and publishes nothing
+    builds all packages and publishes those that are not on npm yet, in the order of their dependencies, with provenance.
+    The commit must have the tag of the version. --dry-run packs and checks everything, but does not publish
 `;
 
 function git(...args: string[]): string {
@@ -25,7 +25,10 @@ function git(...args: string[]): string {
 function currentVersion(): string {
   const versions = new Set([...readWorkspaces().values()].map(({ manifest }) => manifest.version));
   const [version = '', ...others] = versions;
-  assert.ok(others.length === 0, `The packages have different versions: ${[...versions].join(', ')}.`);
+  assert.ok(
+    others.length === 0,
+    `The packages have different versions: ${[...versions].join(', ')}. Set the same version in each package.json.`,
+  );
   return version;
 }
 
@@ -56,16 +59,16 @@ function publish({ isDryRun }: { isDryRun: boolean }): void {
 }
 
 function checkReleasedCommit(version: string): void {
-  assert.ok(git('status', '--porcelain') === '', 'The checkout has changes that are not committed.');
+  assert.ok(git('status', '--porcelain') === '', 'The checkout has uncommitted changes. Commit them first.');
   const tags = git('tag', '--points-at', 'HEAD').split('\n');
-  assert.ok(tags.includes(`v${version}`), `This commit does not have the tag v${version}.`);
+  assert.ok(tags.includes(`v${version}`), `This commit does not have the tag v${version}: git tag v${version}`);
   changesOf(version);
 }
 
 function publishPackage({ folder, manifest }: Workspace, { stage, isDryRun }: { stage: string; isDryRun: boolean }) {
   const { name, version } = manifest;
   if (!isDryRun && isPublished(name, version)) {
-    console.log(`${name} ${version} is on npm already`);
+    console.log(`${name} ${version} is already on npm`);
     return;
   }
   const copy = join(stage, name);
@@ -79,13 +82,13 @@ function publishPackage({ folder, manifest }: Workspace, { stage, isDryRun }: { 
   console.log(`${name} ${version}${isDryRun ? ': dry run' : ' is published'}`);
 }
 
-/** A release that stopped half-way continues with the packages that are missing. */
+/** Skipping published packages lets a release continue that stopped half-way. */
 function isPublished(name: string, version: string): boolean {
   const args = ['view', `${name}@${version}`, 'version', '--silent'];
   return spawnSync('npm', args, { cwd: root, encoding: 'utf8' }).stdout.trim() === version;
 }
 
-/** npm compares the repository with the one whose workflow publishes, so a fork names itself. */
+/** npm requires the repository whose workflow publishes, so a fork names itself. */
 function repositoryOf(folder: string): Pick<Workspace['manifest'], 'repository'> {
   const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
   if (!GITHUB_SERVER_URL || !GITHUB_REPOSITORY) return {};

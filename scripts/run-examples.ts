@@ -1,11 +1,11 @@
-// Runs all numbered examples, or the given ones, each in its own process. Each checks its own result.
+// Runs all numbered examples, or some of them, each in its own process. Each example checks its own result.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { showHelp } from './show-help.ts';
 
 showHelp(`npm run examples             runs all examples; each checks its own result
-npm run examples -- START…   those whose names begin with START, such as 03, with their output
+npm run examples -- START…   runs those whose names begin with START, such as 03, and shows their output
 `);
 const folder = fileURLToPath(new URL('../examples/', import.meta.url));
 const wanted = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { showHelp } from './show-help.ts';
 
 showHelp(`npm run snippets            type-checks and runs every TypeScript block of the documentation
-npm run snippets -- PAGE…   those of some pages, such as docs/models.md
+npm run snippets -- PAGE…   only those of some pages, such as docs/models.md
 `);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -21,7 +21,7 @@ const all = [
 ];
 const unknown = wanted.find((page) => !all.includes(page));
 if (unknown !== undefined) {
-  console.error(`There is no page "${unknown}". Write it as in docs/models.md.`);
+  console.error(`There is no page "${unknown}". Name pages by their path, such as docs/models.md.`);
   process.exit(2);
 }
 const pages = wanted.length > 0 ? wanted : all;

@@ -1,6 +1,6 @@
 // For `npm run NAME -- --help`.
 
-/** Prints the help of a script and ends the process, if that is asked for. */
+/** If the command line has --help or -h, prints the text and ends the process. */
 export function showHelp(text: string): void {
   if (!process.argv.some((argument) => argument === '--help' || argument === '-h')) return;
   process.stdout.write(text);

@@ -1,19 +1,19 @@
-// Copies a package so that its tarball installs alone, although the packages it needs are not on npm: the copy contains
-// them in node_modules and lists their dependencies as its own.
+// Copies a package so that its tarball installs alone, without the npm registry for our packages: the copy contains them in
+// node_modules, and lists their dependencies as its own.
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Manifest, Workspace } from './workspaces.ts';
 
 const LIBRARY = 'pocket-agent';
 
-/** Shared by the other packages and always bundled with them, so they get no tarball of their own. */
+/** Always bundled with the packages that use them, so they have no tarball of their own. */
 const helpers: readonly string[] = ['@pocket-agent/kit', '@pocket-agent/http', '@pocket-agent/schema'];
 
 export function hasTarball({ manifest }: Workspace): boolean {
   return !helpers.includes(manifest.name);
 }
 
-/** Copies the package with everything it needs to `folder`. */
+/** Copies the package to `folder`, with all packages of this repository that it needs. */
 export function copyStandalone(workspace: Workspace, workspaces: ReadonlyMap<string, Workspace>, folder: string): void {
   const bundled = bundledWith(workspace, workspaces);
   const manifest = standaloneManifest(workspace.manifest, bundled);
@@ -25,8 +25,8 @@ export function copyStandalone(workspace: Workspace, workspaces: ReadonlyMap<str
 }
 
 /**
- * Without docs, and without the dependencies that are not bundled, which the package around it lists: `npm install --global`
- * takes every dependency of a bundled package for bundled and does not install it.
+ * Leaves out the docs, and dependencies that are not bundled: the outer package lists them, because `npm install --global`
+ * assumes that every dependency of a bundled package is bundled, and does not install it.
  */
 function bundledManifest({ dependencies = {}, files = [], ...rest }: Manifest, bundled: ReadonlySet<string>): Manifest {
   const kept = Object.entries(dependencies).filter(([name]) => bundled.has(name));
@@ -47,8 +47,8 @@ export function copyPackage({ folder, manifest }: Workspace, into: string): void
 }
 
 /**
- * A program (a package with commands) contains all packages it can use, optional ones included. A library extension does
- * not contain `pocket-agent`: it must work on the agents of the application, so both have to load the same copy.
+ * A program (a package with commands) contains all packages that it can use, including optional ones. A library extension does
+ * not contain `pocket-agent`, because it must share the copy of the application.
  */
 function bundledWith({ manifest }: Workspace, workspaces: ReadonlyMap<string, Workspace>): Workspace[] {
   const isProgram = manifest.bin !== undefined;
@@ -66,13 +66,13 @@ function bundledWith({ manifest }: Workspace, workspaces: ReadonlyMap<string, Wo
 
 function standaloneManifest(manifest: Manifest, bundled: readonly Workspace[]): Manifest {
   const names = new Set(bundled.map((each) => each.manifest.name));
-  const isForeign = ([name]: [string, string]) => !names.has(name) && name !== manifest.name;
+  const isExternal = ([name]: [string, string]) => !names.has(name) && name !== manifest.name;
   const dependencies: Record<string, string> = {};
   const peerDependencies: Record<string, string> = {};
   const peerDependenciesMeta: Record<string, { optional?: boolean }> = {};
   for (const part of [manifest, ...bundled.map((each) => each.manifest)]) {
-    add(dependencies, Object.entries(part.dependencies ?? {}).filter(isForeign));
-    add(peerDependencies, Object.entries(part.peerDependencies ?? {}).filter(isForeign));
+    add(dependencies, Object.entries(part.dependencies ?? {}).filter(isExternal));
+    add(peerDependencies, Object.entries(part.peerDependencies ?? {}).filter(isExternal));
     Object.assign(peerDependenciesMeta, part.peerDependenciesMeta);
   }
   if (dependencies[LIBRARY] !== undefined) {

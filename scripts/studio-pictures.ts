@@ -1,5 +1,6 @@
-// Takes pictures of the studio: `node -C pocket-agent/source scripts/studio-pictures.ts FOLDER` each view, light and dark, on a
-// wide screen and on a phone; without FOLDER those of docs/studio.md. Run `npm run build` first. Needs Debian's chromium.
+// Takes screenshots of the studio: `node -C pocket-agent/source scripts/studio-pictures.ts FOLDER` writes every view to FOLDER,
+// light and dark, for wide screens and phones; without FOLDER it renews the pictures of docs/studio.md. Run `npm run build`
+// first. Needs Debian's chromium.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,7 +14,7 @@ import { z } from 'zod';
 const { positionals } = parseArgs({ allowPositionals: true });
 const [folder] = positionals;
 
-/** A scripted model that the page names like a real one. */
+/** A scripted model that looks like a real one on the page. */
 class NamedModel extends ScriptedModel {
   override readonly provider = 'anthropic';
   override readonly modelId = 'claude-sonnet-5';
@@ -133,7 +134,7 @@ interface Screen {
   scale?: number;
 }
 
-/** `pathOf` says where the picture of a view goes; undefined for views without one. */
+/** `pathOf` returns the file for a view, or undefined to skip it. */
 async function take({ width, height, dark = false, scale = 1 }: Screen, pathOf: (view: string) => string | undefined) {
   const support = makeSupport();
   const studio = await openStudio({ agents: { support, writer }, routers: { main: router } });

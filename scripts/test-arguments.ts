@@ -1,6 +1,6 @@
 // Translates the options of `npm test` to those of Vitest.
 
-/** The agent itself: run, step, hooks, tools, access. Takes a few seconds. */
+/** Tests of the agent itself: run, step, hooks, tools, access. They take a few seconds. */
 export const quickTests = ['agent/', 'tools/tool-results', 'access/access.test'].map(
   (name) => `packages/pocket-agent/test/${name}`,
 );

@@ -1,6 +1,6 @@
 // Bundles our packages and programs before tests run, because tests start some 300 processes, and each would find, read and
-// strip up to a hundred source files. The programs keep their paths: the preload use-bundles.cjs replaces their modules.
-// A bundle belongs to the content of all sources, so it is never older than they are.
+// strip up to a hundred source files. Tests start the programs by their source paths; the preload use-bundles.cjs replaces the
+// modules. The key of a bundle is a hash of all sources, so a bundle is never outdated.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,14 +13,14 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/test-programs');
 const CONDITION = 'pocket-agent/source';
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Libraries with many modules; not those with files of their own to find. */
+/** Libraries with many modules, except those that load other files of their package. */
 const libraries = ['zod', 'zod/v3', 'zod/v4', 'zod/v4-mini', 'zod/v4/core', 'kysely', '@opentelemetry/sdk-node'].concat(
   ['client', 'client/stdio', 'server', 'server/stdio', 'core', 'core/internal'].map(
     (path) => `@modelcontextprotocol/${path}`,
   ),
 );
 const inlined = /^(@pocket-agent|pocket-agent|zod|@modelcontextprotocol\/(client|server|core))(\/|$)/;
-/** Started by path; other modules are reached by the exports of their package. */
+/** Programs that are started by path. Other modules are found by the exports of their package. */
 const programs = ['main', '*-program', 'schema-checker'].map((name) => `packages/*/src/**/${name}.ts`);
 
 export default async function setup(project: TestProject): Promise<void> {
@@ -44,13 +44,13 @@ async function bundle(): Promise<void> {
 function keyOf(files: readonly string[]): string {
   const hash = createHash('sha256')
     .update(VERSION)
-    .update(root) // bundles name their files by absolute paths, so a copied folder needs new ones
+    .update(root) // bundles contain absolute paths, so a copied folder needs its own bundles
     .update(readFileSync(fileURLToPath(import.meta.url)));
   for (const file of files) hash.update(`\n${file}\n`).update(readFileSync(join(root, file)));
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Builds beside the folder and renames, so that a folder is complete. */
+/** Builds in a draft folder and renames it, so that a folder is always complete. */
 async function build(folder: string): Promise<void> {
   const draft = `${folder}.${process.pid}`;
   const bundled = await rolldown({
@@ -70,12 +70,12 @@ async function build(folder: string): Promise<void> {
     pathToFileURL(join(folder, fileName)).href,
   ]);
   writeFileSync(join(draft, 'modules.json'), JSON.stringify({ modules: Object.fromEntries(modules) }));
-  writeFileSync(join(draft, 'package.json'), '{"type":"module"}'); // else Node first tries to compile each chunk as CommonJS
+  writeFileSync(join(draft, 'package.json'), '{"type":"module"}'); // otherwise Node first tries to compile each chunk as CommonJS
   if (existsSync(folder)) rmSync(draft, { recursive: true });
   else renameSync(draft, folder);
 }
 
-/** Programs, and what packages export. */
+/** The programs, and the modules that packages export. */
 function sources(): string[] {
   const exported = globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
     const { exports } = JSON.parse(readFileSync(join(root, file), 'utf8'));
@@ -90,7 +90,7 @@ function sources(): string[] {
   ];
 }
 
-/** The code moves, but import.meta.url must still name the file that it was written in. */
+/** Lets import.meta.url name the source file, although the code moves to a bundle. */
 const ownUrls: Plugin = {
   name: 'own-urls',
   transform(code, id) {
@@ -99,7 +99,7 @@ const ownUrls: Plugin = {
   },
 };
 
-/** Bundles of the last day stay, for another run of tests and for a change that is taken back. */
+/** Keeps bundles of the last day for other test runs, and for changes that are reverted. */
 function removeOld(current: string): void {
   for (const name of readdirSync(cache)) {
     const path = join(cache, name);

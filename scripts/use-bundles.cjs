@@ -1,11 +1,11 @@
-// Preloaded by programs that tests start: resolves our packages and programs to the bundles that test-programs.ts made.
+// Preloaded by programs that tests start: resolves our packages and programs to the bundles of test-programs.ts.
 const children = require('node:child_process');
 const { registerHooks, syncBuiltinESMExports } = require('node:module');
 const threads = require('node:worker_threads');
 
 const { modules } = require('../node_modules/.cache/test-programs/current.json');
 
-// The tests themselves import sources, as they also do by relative paths, so that each module exists once.
+// Tests import sources, also by relative paths, so that each module exists only once.
 const isTestWorker = process.argv[1]?.includes('/vitest/');
 if (!isTestWorker)
   registerHooks({
@@ -16,7 +16,7 @@ if (!isTestWorker)
     },
   });
 
-// Threads and child processes with an environment of their own do not preload this file.
+// Threads and child processes with their own environment do not preload this file.
 const bundleOf = (program) =>
   program instanceof URL && modules[program.href] ? new URL(modules[program.href]) : program;
 const { fork } = children;

@@ -29,7 +29,7 @@ export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** All packages by name. A package comes after the packages that it depends on. */
+/** All packages by name, each after the packages that it depends on. */
 export function readWorkspaces(): Map<string, Workspace> {
   const folders = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name));
   const unordered = new Map(folders.map((folder) => [readManifest(folder).name, folder]));

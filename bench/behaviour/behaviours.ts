@@ -1,4 +1,4 @@
-// The behaviours that are compared. Each runs against real servers and returns true or false, or throws the reason.
+// The behaviours that are compared. Each runs against real servers, and returns true, returns false or throws a reason.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { observer } from '../../packages/pocket-agent/test/fixtures/programs/obs
 import { startLegacyHost, startModernHost } from '../../packages/pocket-agent/test/fixtures/servers/http-hosts.ts';
 import type { Endpoint } from '../contenders/contender.ts';
 import { startGrowingHost } from './growing-host.ts';
-import { isAlive, until } from './processes.ts';
+import { isAlive, waitUntil } from './processes.ts';
 import { Conversation, type Session, type Subject, type WantedCall } from './subject.ts';
 import { manyTools, startToolsHost } from './tools-host.ts';
 
 export interface Behaviour {
   title: string;
-  /** For frameworks that are not run: what their documentation says, or their source. */
+  /** For frameworks that are not run: what their documentation or source says. */
   documented?: Readonly<Record<string, 'no' | '—'>>;
   holds(subject: Subject): Promise<boolean>;
 }
@@ -23,11 +23,12 @@ const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const echo: WantedCall = { tool: 'echo', args: { text: 'still here' } };
 const MAX_RESULT = 500_000;
 
-function opened(subject: Subject, servers: Record<string, Endpoint>): Promise<Session> {
+function openSession(subject: Subject, servers: Record<string, Endpoint>): Promise<Session> {
   return subject.open({ servers, name: 'Ada', traceparent });
 }
 
-async function answer(session: Session, ...calls: WantedCall[]): Promise<string> {
+/** Makes the calls in one step, and returns the text of all results. */
+async function resultsOf(session: Session, ...calls: WantedCall[]): Promise<string> {
   const conversation = new Conversation(calls);
   await session.run(conversation);
   return conversation.text;
@@ -36,7 +37,7 @@ async function answer(session: Session, ...calls: WantedCall[]): Promise<string>
 const hosts = { 2025: startLegacyHost, 2026: startModernHost };
 type Era = keyof typeof hosts;
 
-/** A server whose only tool returns its process id. With a file it also starts a child, and writes the ids of both to the file. */
+/** A stdio server whose only tool returns its process id. With `file` it also starts a child, and writes both ids there. */
 function child(era: Era, file = ''): Endpoint {
   const path = fileURLToPath(new URL('stdio-server.ts', import.meta.url));
   return { command: process.execPath, args: [path, String(era), file] };
@@ -48,13 +49,13 @@ function abortReaches(era: Era): Behaviour {
     async holds(subject) {
       const observed = observer();
       const { url } = await hosts[era]({ observed });
-      const session = await opened(subject, { tools: { url } });
+      const session = await openSession(subject, { tools: { url } });
       const abort = new AbortController();
       const run = session.run(new Conversation([{ tool: 'wait' }]), abort.signal).catch(() => {});
-      await until(() => observed.started.length > 0);
+      await waitUntil(() => observed.started.length > 0);
       abort.abort(new Error('enough'));
       await Promise.race([run, pause(2_000)]);
-      return until(() => observed.cancelled.includes('wait'));
+      return waitUntil(() => observed.cancelled.includes('wait'));
     },
   };
 }
@@ -64,7 +65,7 @@ function elicitation(era: Era): Behaviour {
     title: `a question from a ${era} server is answered (elicitation)`,
     async holds(subject) {
       const { url } = await hosts[era]();
-      return (await answer(await opened(subject, { tools: { url } }), { tool: 'ask' })).includes('hello Ada');
+      return (await resultsOf(await openSession(subject, { tools: { url } }), { tool: 'ask' })).includes('hello Ada');
     },
   };
 }
@@ -74,13 +75,13 @@ function restarted(era: Era): Behaviour {
     title: `works again after a ${era} server restarts`,
     async holds(subject) {
       const first = await hosts[era]();
-      const session = await opened(subject, { tools: { url: first.url } });
-      await answer(session, echo);
+      const session = await openSession(subject, { tools: { url: first.url } });
+      await resultsOf(session, echo);
       await first.close();
       await hosts[era]({ port: first.port });
-      await soon(async () => {
-        const text = await answer(session, echo);
-        if (!text.includes('still here')) throw new Error(text); // many frameworks return failures as results
+      await withRetries(async () => {
+        const text = await resultsOf(session, echo);
+        if (!text.includes('still here')) throw new Error(text); // many frameworks return errors as results
       });
       return true;
     },
@@ -92,8 +93,8 @@ function deadServer(era: Era): Behaviour {
     title: `one of two servers is dead: the tools of the other, a ${era} server, still work`,
     async holds(subject) {
       const { url } = await hosts[era]();
-      const session = await opened(subject, { dead: { url: 'http://127.0.0.1:9/mcp' }, tools: { url } });
-      return (await answer(session, echo)).includes('still here');
+      const session = await openSession(subject, { dead: { url: 'http://127.0.0.1:9/mcp' }, tools: { url } });
+      return (await resultsOf(session, echo)).includes('still here');
     },
   };
 }
@@ -101,7 +102,7 @@ function deadServer(era: Era): Behaviour {
 /** A session with a server, and a function that adds the tool `grown` to that server. */
 async function growing(subject: Subject, era: Era) {
   const { url, seen, grow } = await (era === 2025 ? startGrowingHost() : startModernHost());
-  return { seen, session: await opened(subject, { tools: { url } }), grow };
+  return { seen, session: await openSession(subject, { tools: { url } }), grow };
 }
 
 function newTool(era: Era): Behaviour {
@@ -109,7 +110,7 @@ function newTool(era: Era): Behaviour {
     title: `a tool that a ${era} server adds is available in the next runs, by notification or by listing again`,
     async holds(subject) {
       const { session, grow } = await growing(subject, era);
-      await answer(session, echo);
+      await resultsOf(session, echo);
       grow();
       return becomesOffered(session, 'grown');
     },
@@ -122,9 +123,9 @@ function listChanged(era: Era): Behaviour {
     async holds(subject) {
       const { seen, session, grow } = await growing(subject, era);
       const lists = () => seen.filter(({ method }) => method === 'tools/list').length;
-      await answer(session, echo);
+      await resultsOf(session, echo);
       const before = lists();
-      await answer(session, echo);
+      await resultsOf(session, echo);
       if (lists() > before) return false;
       grow();
       return becomesOffered(session, 'grown');
@@ -137,7 +138,7 @@ function largeResult(era: Era): Behaviour {
     title: `a 2 MB result of a ${era} server is truncated to at most ${MAX_RESULT.toLocaleString('en')} characters for the model`,
     async holds(subject) {
       const { url } = await startToolsHost(era);
-      const text = await answer(await opened(subject, { tools: { url } }), { tool: 'large' });
+      const text = await resultsOf(await openSession(subject, { tools: { url } }), { tool: 'large' });
       return text.includes('xxx') && text.length < MAX_RESULT;
     },
   };
@@ -149,7 +150,7 @@ function oneOfThreeFails(era: Era): Behaviour {
     async holds(subject) {
       const { url } = await startToolsHost(era);
       const conversation = new Conversation([{ tool: 'good' }, { tool: 'weak' }, { tool: 'good' }], [{ tool: 'good' }]);
-      await (await opened(subject, { tools: { url } })).run(conversation);
+      await (await openSession(subject, { tools: { url } })).run(conversation);
       const ids = conversation.results.map(([id]) => id).join();
       const [first, second, third, last] = conversation.results.map(([, text]) => text);
       const areGood = [first, third, last].every((text) => text?.includes('all is well'));
@@ -162,11 +163,11 @@ function crashedChild(era: Era): Behaviour {
   return {
     title: `a ${era} stdio server is started again after a crash`,
     async holds(subject) {
-      const session = await opened(subject, { tools: child(era) });
+      const session = await openSession(subject, { tools: child(era) });
       const pid = await pidOf(session);
       process.kill(pid, 'SIGKILL');
-      await until(() => !isAlive(pid));
-      const other = await soon(() => pidOf(session));
+      await waitUntil(() => !isAlive(pid));
+      const other = await withRetries(() => pidOf(session));
       await session.close();
       return other !== pid;
     },
@@ -179,11 +180,11 @@ function orphans(era: Era): Behaviour {
     async holds(subject) {
       const folder = mkdtempSync(join(tmpdir(), 'behaviour-'));
       const file = join(folder, 'pids');
-      const session = await opened(subject, { tools: child(era, file) });
+      const session = await openSession(subject, { tools: child(era, file) });
       await pidOf(session);
       const pids: number[] = JSON.parse(readFileSync(file, 'utf8'));
       await session.close();
-      const areGone = await until(() => !pids.some(isAlive));
+      const areGone = await waitUntil(() => !pids.some(isAlive));
       for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
       rmSync(folder, { recursive: true });
       return areGone;
@@ -196,7 +197,9 @@ function progressToken(era: Era): Behaviour {
     title: `a progress token reaches a ${era} server`,
     async holds(subject) {
       const { url } = await hosts[era]();
-      return (await answer(await opened(subject, { tools: { url } }), { tool: 'meta' })).includes('progressToken');
+      return (await resultsOf(await openSession(subject, { tools: { url } }), { tool: 'meta' })).includes(
+        'progressToken',
+      );
     },
   };
 }
@@ -206,14 +209,14 @@ function traceContext(era: Era): Behaviour {
     title: `the caller's trace context reaches a ${era} server, in \`_meta\` or as a header`,
     async holds(subject) {
       const { url, seen } = await hosts[era]();
-      const text = await answer(await opened(subject, { tools: { url } }), { tool: 'meta' });
+      const text = await resultsOf(await openSession(subject, { tools: { url } }), { tool: 'meta' });
       const sent = seen.filter(({ method }) => method === 'tools/call').map(({ headers }) => headers.traceparent);
       return text.includes(traceparent) || sent.includes(traceparent);
     },
   };
 }
 
-/** What the model is offered first, and the results, when it searches among 300 tools. `delete_invoice` may not be used. */
+/** Lets a model search 300 tools. Returns its first tools and the results. `delete_invoice` is forbidden. */
 async function searched(subject: Subject, ...turns: WantedCall[][]) {
   const { url } = await startToolsHost(2025, manyTools());
   const session = await subject.open({
@@ -232,7 +235,7 @@ export const behaviours: Record<string, Behaviour> = {
     title: 'a server that speaks only 2026-07-28',
     async holds(subject) {
       const { url } = await startModernHost();
-      return (await answer(await opened(subject, { tools: { url } }), echo)).includes('still here');
+      return (await resultsOf(await openSession(subject, { tools: { url } }), echo)).includes('still here');
     },
   },
   restart2025: restarted(2025),
@@ -280,7 +283,7 @@ export const behaviours: Record<string, Behaviour> = {
       const asked: string[] = [];
       const denied = { tool: 'erase', asked: (tool: string) => void asked.push(tool) };
       const session = await subject.open({ servers: { tools: { url } }, name: 'Ada', traceparent, denied });
-      const text = await answer(session, subject.inCode('erase'));
+      const text = await resultsOf(session, subject.inCode('erase'));
       return asked.includes('erase') && erased === 0 && text.includes('not called');
     },
   },
@@ -288,10 +291,10 @@ export const behaviours: Record<string, Behaviour> = {
     title: 'close ends the session on the server',
     async holds(subject) {
       const host = await startLegacyHost();
-      const session = await opened(subject, { tools: { url: host.url } });
-      await answer(session, echo);
+      const session = await openSession(subject, { tools: { url: host.url } });
+      await resultsOf(session, echo);
       await session.close();
-      return until(() => host.seen.some(({ verb }) => verb === 'DELETE'));
+      return waitUntil(() => host.seen.some(({ verb }) => verb === 'DELETE'));
     },
   },
   progressToken2025: progressToken(2025),
@@ -305,15 +308,15 @@ export const behaviours: Record<string, Behaviour> = {
 };
 
 async function pidOf(session: Session): Promise<number> {
-  const text = await answer(session, { tool: 'pid' });
+  const text = await resultsOf(session, { tool: 'pid' });
   const pid = Number(/(?<!\d)\d{2,}(?!\d)/.exec(text)?.[0]);
-  // error messages contain numbers, too
+  // an error message may contain other numbers
   if (!pid || !isAlive(pid)) throw new Error(`No process id in ${text.slice(0, 200)}.`);
   return pid;
 }
 
-/** Up to three attempts. */
-async function soon<Value>(attempt: () => Promise<Value>): Promise<Value> {
+/** Makes up to three attempts. */
+async function withRetries<Value>(attempt: () => Promise<Value>): Promise<Value> {
   for (let failed = 0; failed < 2; failed++) {
     try {
       return await attempt();
@@ -324,7 +327,7 @@ async function soon<Value>(attempt: () => Promise<Value>): Promise<Value> {
   return attempt();
 }
 
-/** Whether one of the next runs offers the tool: a notification needs a moment to arrive. */
+/** Whether one of the next runs offers the tool. A notification needs a moment to arrive. */
 async function becomesOffered(session: Session, tool: string): Promise<boolean> {
   for (let attempt = 0; attempt < 50; attempt++) {
     const conversation = new Conversation();

@@ -3,7 +3,7 @@ import { peers } from '../contenders/contenders.ts';
 import { behaviours } from './behaviours.ts';
 import type { Subject } from './subject.ts';
 
-// the parent has ended: end this process and its group
+// end this process and its group when the parent ends
 process.once('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 const [name = '', id = ''] = process.argv.slice(2);
 const file = peers.includes(name) ? `../peers/${name}/subject.ts` : `./${name}.ts`;

@@ -1,4 +1,4 @@
-// Pocket Agent behind a gateway: the agent has one server, the gateway, which has the servers, the profile and the approvals.
+// Pocket Agent behind a gateway: the agent has only the gateway as a server; the gateway has the servers, profile and approvals.
 import { codeMode } from '@pocket-agent/code-mode';
 import { Gateway, openGatewayState } from '@pocket-agent/gateway';
 import { PocketAgent, PocketAgentClient } from 'pocket-agent';

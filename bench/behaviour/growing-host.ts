@@ -1,4 +1,4 @@
-// A 2025 server that can add the tool `grown` to all its sessions: some frameworks open more than one.
+// A 2025 server that can add the tool `grown` to all its sessions, because some frameworks open several.
 import { type Host, startSessionHost } from '../../packages/pocket-agent/test/fixtures/servers/http-hosts.ts';
 import { legacyServer } from '../../packages/pocket-agent/test/fixtures/servers/legacy-tools.ts';
 

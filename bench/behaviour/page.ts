@@ -13,11 +13,11 @@ interface PageParts {
 }
 
 export function page({ subjects, versions, outcome }: PageParts): string {
-  const isBeyond = (subject: string, id: string) =>
+  const isUnsupported = (subject: string, id: string) =>
     id.endsWith('2026') && outcome(subject, 'modernOnly')?.verdict === 'no';
   const rows = Object.entries(behaviours).map(([id, { title }]) => [
     title,
-    ...subjects.map((subject) => (isBeyond(subject, id) ? '—' : (outcome(subject, id)?.verdict ?? ''))),
+    ...subjects.map((subject) => (isUnsupported(subject, id) ? '—' : (outcome(subject, id)?.verdict ?? ''))),
   ]);
   const head = ['', ...subjects];
   const table = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
@@ -29,7 +29,7 @@ real and speak one protocol era: 2025 (with sessions, SDK v1) or 2026-07-28 only
 
 Each cell is one process with one set of MCP connections, an agent per run, a scripted model, and real sockets or child
 processes. After a lost connection every framework gets three attempts. Each is used as its documentation says, with the
-options that turn a behaviour on. Work that the program would have to do itself does not count: leaving out a client that
+options that turn a behaviour on. What the program would have to do itself does not count: leaving out a client that
 failed, calling \`reconnect()\` before a run, bypassing the framework's list of tools, setting a trace context in the headers of
 a whole connection. A documented callback for \`list_changed\` counts. LangChain and Mastra have one, and list the tools again
 in it; Mastra rejects it for 2025 servers. The other frameworks have none and are asked for their tools before every run.

@@ -1,8 +1,8 @@
-// Checks whether processes are alive, and waits for conditions.
+// Checks whether a process is alive, and waits for conditions.
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Neither ended nor a zombie. */
+/** False for ended processes and zombies. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -12,8 +12,8 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits until the condition is true; returns false after a timeout. */
-export async function until(isTrue: () => boolean, timeoutMs = 10_000): Promise<boolean> {
+/** Waits until the condition is true. Returns false after the timeout. */
+export async function waitUntil(isTrue: () => boolean, timeoutMs = 10_000): Promise<boolean> {
   const end = performance.now() + timeoutMs;
   while (!isTrue()) {
     if (performance.now() > end) return false;

@@ -8,11 +8,11 @@ import { readOptions } from '../options.ts';
 import { behaviours } from './behaviours.ts';
 import { type Outcome, page } from './page.ts';
 
-/** Long, because a busy machine may give the process a tenth of a core. */
+/** On a busy machine, the process may get a tenth of a core. */
 const LIMIT_MS = 120_000;
 const AT_ONCE = 2;
 const allSubjects = [us, ...peers];
-/** Must pass all, too, but has no column. */
+/** Must pass all behaviours, too, but has no column in the table. */
 const behindGateway = 'gateway';
 const chosen = readOptions({
   usage: `npm run behaviour -- [--install] [--only NAMES]
@@ -24,10 +24,10 @@ const chosen = readOptions({
 });
 if (chosen.isOn('install')) installPeers();
 
-const tried = chosen.names('only');
-const subjects = tried.filter((name) => name !== behindGateway);
+const chosenNames = chosen.names('only');
+const subjects = chosenNames.filter((name) => name !== behindGateway);
 const outcomes = new Map<string, Outcome>();
-const waiting = Object.keys(behaviours).flatMap((id) => tried.map((subject) => ({ subject, id })));
+const waiting = Object.keys(behaviours).flatMap((id) => chosenNames.map((subject) => ({ subject, id })));
 await Promise.all(
   Array.from({ length: AT_ONCE }, async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -39,9 +39,9 @@ await Promise.all(
   }),
 );
 // an incomplete page must not replace a complete one
-const isWhole =
+const isComplete =
   subjects.length === allSubjects.length && [...outcomes.values()].every(({ verdict }) => verdict !== 'not run');
-if (isWhole) {
+if (isComplete) {
   const versions = subjects.filter((name) => peers.includes(name)).flatMap(packagesOf);
   const file = fileURLToPath(new URL('../../docs/behaviour.md', import.meta.url));
   writeFileSync(file, page({ subjects, versions, outcome: (subject, id) => outcomes.get(`${subject} ${id}`) }));
@@ -49,10 +49,10 @@ if (isWhole) {
 } else if (subjects.length === allSubjects.length)
   console.log('\nnot written: docs/behaviour.md, because some did not run');
 if ([...outcomes.values()].every(({ verdict }) => verdict === 'not run')) process.exitCode = 2;
-for (const ours of tried.filter((name) => name === us || name === behindGateway)) {
+for (const ours of chosenNames.filter((name) => name === us || name === behindGateway)) {
   const failed = Object.keys(behaviours).filter((id) => outcomes.get(`${ours} ${id}`)?.verdict !== 'yes');
   if (failed.length === 0) continue;
-  console.error(`\n${ours} must pass all, but fails: ${failed.join(', ')}`);
+  console.error(`\n${ours} must have every behaviour, but lacks: ${failed.join(', ')}`);
   process.exitCode = 1;
 }
 
@@ -67,27 +67,28 @@ async function outcomeOf(subject: string, id: string): Promise<Outcome> {
     detached: true,
   });
   try {
-    return await told(child);
+    return await outcomeFrom(child);
   } finally {
     endGroup(child);
   }
 }
 
-function told(child: ChildProcess): Promise<Outcome> {
+function outcomeFrom(child: ChildProcess): Promise<Outcome> {
   return new Promise((resolve) => {
     let errors = '';
-    const late = setTimeout(() => resolve({ verdict: 'no', reason: `not within ${LIMIT_MS / 1_000} s` }), LIMIT_MS);
+    const onTimeout = () => resolve({ verdict: 'no', reason: `no result within ${LIMIT_MS / 1_000} s` });
+    const timer = setTimeout(onTimeout, LIMIT_MS);
     child.stderr?.on('data', (chunk) => {
       errors = `${errors}${chunk}`.slice(-2_000);
     });
     child.once('message', (message) => {
       const { holds, reason } = message as { holds: boolean; reason: string };
-      clearTimeout(late);
+      clearTimeout(timer);
       resolve({ verdict: holds ? 'yes' : 'no', reason });
     });
     child.once('close', () => {
-      clearTimeout(late);
-      // a framework that cannot be loaded was not tried; one that crashes its process was
+      clearTimeout(timer);
+      // a framework that cannot be loaded was not run; one that crashes has failed
       const reason = /\w*Error[^\n]+/.exec(errors)?.[0] ?? 'the process ended';
       const verdict = errors.includes('ERR_MODULE_NOT_FOUND') ? 'not run' : 'no';
       resolve({ verdict, reason });
@@ -101,6 +102,6 @@ function endGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // the group has ended
+    // the group has already ended
   }
 }

@@ -1,5 +1,5 @@
 // A stdio server that returns its process id: `stdio-server.ts <2025|2026> [file]`. With a file it also starts a process that
-// does not end by itself, and writes both ids to the file.
+// ignores SIGTERM, and writes both ids to the file.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

@@ -1,6 +1,6 @@
-// The interface of a framework under test: an agent with MCP servers.
+// The interface of a framework under test, which opens an agent with MCP servers.
 import type { Endpoint } from '../contenders/contender.ts';
-import type { Asked, Script, Turn } from '../contenders/script.ts';
+import type { ModelInput, Script, Turn } from '../contenders/script.ts';
 
 export interface SubjectOptions {
   servers: Record<string, Endpoint>;
@@ -8,23 +8,23 @@ export interface SubjectOptions {
   name: string;
   /** W3C trace context for the calls. */
   traceparent: string;
-  /** Tools are found by a search, except for this one, which may not be used. */
+  /** The model searches its tools, and may not use this one. */
   refused?: string;
-  /** Every call needs an approval. The person who is asked denies this tool. */
+  /** Every call needs an approval, which is denied for this tool. */
   denied?: { tool: string; asked(tool: string): void };
 }
 
 export interface Session {
-  /** A run with an empty history; lists the tools first if the framework sees new tools only that way. */
+  /** Makes a run with an empty history. Lists the tools first if the framework finds new tools only that way. */
   run(script: Script, signal?: AbortSignal): Promise<unknown>;
   close(): Promise<unknown>;
 }
 
 export interface Subject {
   open(options: SubjectOptions): Promise<Session>;
-  /** The steps that search for a tool and call it. Undefined if the framework has no search that works with every model. */
+  /** The steps that search for a tool and call it. Undefined without a search that works with every model. */
   search?(query: string, tool: string): WantedCall[][];
-  /** The call of code that calls the tool, and continues if that fails. Undefined if the framework has no such code, or was not tried. */
+  /** A call of code that calls the tool and catches its error. Undefined without code mode, or if it is not run. */
   inCode?(tool: string): WantedCall;
 }
 
@@ -36,7 +36,7 @@ export interface WantedCall {
 /** A scripted conversation: calls, then an answer. Records what the model receives. */
 export class Conversation implements Script {
   offered: string[] = [];
-  /** At the first step. */
+  /** The tools of the first step. */
   offeredFirst: string[] | undefined;
   results: [id: string, text: string][] = [];
   readonly #turns: WantedCall[][];
@@ -46,11 +46,11 @@ export class Conversation implements Script {
     this.#turns = turns;
   }
 
-  /** Some frameworks prefix tool names with the name of the server. */
-  next(asked: Asked): Turn {
-    this.offered = asked.offered();
+  /** Finds tools also if the framework prefixes their names with the server name. */
+  next(input: ModelInput): Turn {
+    this.offered = input.offered();
     this.offeredFirst ??= this.offered;
-    this.results = asked.results();
+    this.results = input.results();
     const turn = this.#turns.shift();
     if (!turn) return { calls: [], deltas: ['done'] };
     const calls = turn.map(({ tool, args = {} }) => {
@@ -61,7 +61,7 @@ export class Conversation implements Script {
     return { calls, deltas: [] };
   }
 
-  /** All tool results. */
+  /** The text of all tool results. */
   get text(): string {
     return this.results.map(([, text]) => text).join('\n');
   }

@@ -5,7 +5,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { type Host, listen, startSessionHost } from '../../packages/pocket-agent/test/fixtures/servers/http-hosts.ts';
 import { serverOf2025, serverOf2026, type Tools } from './tools-server.ts';
 
-/** How long a call waits for the others. */
+/** How long a call waits for parallel calls. */
 const ALONE_MS = 10_000;
 
 export function startToolsHost(era: 2025 | 2026, tools = someTools()): Promise<Host> {
@@ -27,7 +27,7 @@ export function manyTools(): Tools {
   return Object.fromEntries(names.map((name) => [name, () => `${name} was called`]));
 }
 
-/** `good` and `weak` answer as soon as three calls have arrived. */
+/** `good` and `weak` answer when three calls have arrived. */
 function someTools(): Tools {
   const { promise: areThree, resolve } = Promise.withResolvers<boolean>();
   let begun = 0;

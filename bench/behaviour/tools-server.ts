@@ -8,21 +8,21 @@ export type Tools = Record<string, () => string | Promise<string>>;
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 
 /** The methods that the servers of both SDKs have in common. */
-interface Offering {
+interface ToolRegistry {
   registerTool(name: string, config: object, run: () => Promise<ReturnType<typeof text>>): unknown;
 }
 
 const serverInfo = { name: 'tools', version: '1.0.0' };
 
 export function serverOf2025(tools: Tools): McpServerOf2025 {
-  return offer(tools, new McpServerOf2025(serverInfo));
+  return withTools(tools, new McpServerOf2025(serverInfo));
 }
 
 export function serverOf2026(tools: Tools): McpServer {
-  return offer(tools, new McpServer(serverInfo));
+  return withTools(tools, new McpServer(serverInfo));
 }
 
-function offer<Server extends Offering>(tools: Tools, server: Server): Server {
+function withTools<Server extends ToolRegistry>(tools: Tools, server: Server): Server {
   for (const [name, answer] of Object.entries(tools))
     server.registerTool(name, { description: `Tool to ${name.replaceAll('_', ' ')}` }, async () =>
       text(await answer()),

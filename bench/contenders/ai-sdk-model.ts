@@ -8,7 +8,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import type { Asked, Script, Turn } from './script.ts';
+import type { ModelInput, Script, Turn } from './script.ts';
 
 const usage: LanguageModelV4Usage = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
@@ -23,13 +23,13 @@ export function aiSdkModel(script: Script): LanguageModelV4 {
     supportedUrls: {},
     async doGenerate(options) {
       if (script.latencyMs !== undefined) await delay(script.latencyMs);
-      const turn = script.next(asked(options));
+      const turn = script.next(modelInput(options));
       const text = turn.deltas.join('');
       const content: LanguageModelV4Content[] = text ? [{ type: 'text', text }] : toolCalls(turn);
       return { content, finishReason: finish(turn), usage, warnings: [] };
     },
     async doStream(options) {
-      const turn = script.next(asked(options));
+      const turn = script.next(modelInput(options));
       const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings: [] }];
       if (turn.deltas.length > 0) {
         parts.push({ type: 'text-start', id: '0' });
@@ -62,7 +62,7 @@ function finish({ calls }: Turn): LanguageModelV4FinishReason {
   return { unified, raw: unified };
 }
 
-function asked({ prompt, tools = [] }: LanguageModelV4CallOptions): Asked {
+function modelInput({ prompt, tools = [] }: LanguageModelV4CallOptions): ModelInput {
   return {
     offered: () => tools.map(({ name }) => name),
     results: () =>

@@ -1,21 +1,21 @@
-// The floor for calls over HTTP: writes bytes to keep-alive connections and reads only the answers.
+// The floor for calls over HTTP: writes bytes to keep-alive connections, and parses only the answers.
 import { connect, type Socket } from 'node:net';
 import type { Connection } from './contender.ts';
 
 /** The path of the URL selects the era. */
-export async function barePosts(url: string): Promise<Connection> {
+export async function bareHttp(url: string): Promise<Connection> {
   const isModern = url.endsWith('/2026');
-  const posts = new Posts(new URL(url));
-  const headers = isModern ? modernHeaders : await openSession(posts);
+  const pool = new ConnectionPool(new URL(url));
+  const headers = isModern ? modernHeaders : await openSession(pool);
   const params = isModern ? { name: 'add', _meta: modernMeta } : { name: 'add' };
   let id = 0;
   return {
     async call(a, b) {
       const message = { id: ++id, method: 'tools/call', params: { ...params, arguments: { a, b } } };
-      const answer = await posts.send(headers, message);
+      const answer = await pool.send(headers, message);
       return /"text":"([^"]*)"/.exec(answer)?.[1] ?? answer;
     },
-    close: async () => posts.close(),
+    close: async () => pool.close(),
   };
 }
 
@@ -24,20 +24,20 @@ const modernHeaders = headerLines({
   'mcp-method': 'tools/call',
   'mcp-name': 'add',
 });
-/** In every request of the 2026 era. */
+/** Part of every request of the 2026 era. */
 export const modernMeta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-async function openSession(posts: Posts): Promise<string> {
+async function openSession(pool: ConnectionPool): Promise<string> {
   const protocolVersion = '2025-11-25';
   const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'bench', version: '1' } };
-  const answer = await posts.send('', { id: 0, method: 'initialize', params });
+  const answer = await pool.send('', { id: 0, method: 'initialize', params });
   const session = /^mcp-session-id: (.*?)\r$/im.exec(answer)?.[1] ?? '';
   const headers = headerLines({ 'mcp-protocol-version': protocolVersion, 'mcp-session-id': session });
-  await posts.send(headers, { method: 'notifications/initialized' });
+  await pool.send(headers, { method: 'notifications/initialized' });
   return headers;
 }
 
@@ -47,10 +47,11 @@ function headerLines(headers: Record<string, string>): string {
     .join('');
 }
 
-class Posts {
+/** POSTs over a pool of keep-alive connections. */
+class ConnectionPool {
   readonly #url: URL;
   readonly #head: string;
-  readonly #free: Line[] = [];
+  readonly #free: KeepAliveConnection[] = [];
 
   constructor(url: URL) {
     this.#url = url;
@@ -60,27 +61,27 @@ class Posts {
 
   /** Resolves with the head and body of the response. */
   async send(headers: string, message: object): Promise<string> {
-    const line = this.#line();
+    const connection = this.#connection();
     const body = JSON.stringify({ jsonrpc: '2.0', ...message });
-    const answer = await line.send(`${this.#head}${headers}content-length: ${body.length}\r\n\r\n${body}`);
-    this.#free.push(line);
+    const answer = await connection.send(`${this.#head}${headers}content-length: ${body.length}\r\n\r\n${body}`);
+    this.#free.push(connection);
     return answer;
   }
 
   close(): void {
-    for (const line of this.#free.splice(0)) line.close();
+    for (const connection of this.#free.splice(0)) connection.close();
   }
 
   /** Returns a connection that is still open. */
-  #line(): Line {
-    let line = this.#free.pop();
-    while (line?.isClosed) line = this.#free.pop();
-    return line ?? new Line(connect(Number(this.#url.port), this.#url.hostname));
+  #connection(): KeepAliveConnection {
+    let connection = this.#free.pop();
+    while (connection?.isClosed) connection = this.#free.pop();
+    return connection ?? new KeepAliveConnection(connect(Number(this.#url.port), this.#url.hostname));
   }
 }
 
-/** One connection; one request at a time. */
-class Line {
+/** Carries one request at a time. */
+class KeepAliveConnection {
   readonly #socket: Socket;
   #received = '';
   #answered = Promise.withResolvers<string>();
@@ -89,7 +90,7 @@ class Line {
     this.#socket = socket.setNoDelay(true).setEncoding('latin1');
     socket.on('data', (chunk: string) => {
       this.#received += chunk;
-      if (!isWhole(this.#received)) return;
+      if (!isComplete(this.#received)) return;
       this.#answered.resolve(this.#received);
       this.#received = '';
     });
@@ -112,7 +113,7 @@ class Line {
   }
 }
 
-function isWhole(answer: string): boolean {
+function isComplete(answer: string): boolean {
   const bodyAt = answer.indexOf('\r\n\r\n') + 4;
   if (bodyAt < 4) return false;
   const length = /^content-length: (\d+)/im.exec(answer)?.[1];

@@ -1,10 +1,10 @@
-// The floor for calls over stdio: writes lines to a pipe and reads only the answers.
+// The floor for calls over stdio: writes lines to a pipe, and parses only the answers.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { modernMeta } from './bare-http.ts';
 import type { Connection, Endpoint } from './contender.ts';
 
-export function bareLines({ command, args }: Extract<Endpoint, { command: string }>): Connection {
+export function bareStdio({ command, args }: Extract<Endpoint, { command: string }>): Connection {
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const waiting = new Map<number, (line: string) => void>();
   let id = 0;

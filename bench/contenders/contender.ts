@@ -1,7 +1,7 @@
-// The interface of every contender, so that all do the same work.
-import type { Asked } from './script.ts';
+// The interface of a contender. All contenders do the same work.
+import type { ModelInput } from './script.ts';
 
-/** What the model does in a run: a number of steps, tool calls per step, and deltas of the answer. */
+/** What the model does in a run: the number of steps, of tool calls per step, and of deltas in the answer. */
 export interface Turns {
   steps: number;
   calls: number;
@@ -15,17 +15,18 @@ export interface BenchTool {
   run(a: number, b: number): string | Promise<string>;
 }
 
+/** What a contender makes an agent for. */
 export interface Job {
   turns: Turns;
   tools: readonly BenchTool[];
-  /** How long every model call takes. Default: no time. */
+  /** How long each model call takes. Default: no time. */
   latencyMs?: number;
-  /** Called for every model call. */
-  onTurn?: ((asked: Asked) => void) | undefined;
+  /** Called at each model call. */
+  onTurn?: ((asked: ModelInput) => void) | undefined;
 }
 
-/** One agent. Each run starts with an empty history. */
-export interface Running {
+/** An agent. Each run starts with an empty history. */
+export interface BenchAgent {
   run(): Promise<string>;
   /** Resolves with the number of received deltas. */
   stream(): Promise<number>;
@@ -41,14 +42,14 @@ export interface Connection {
 }
 
 /**
- * A contender that lacks a method takes no part in the work that needs it. MCP code is imported on first use, because the
- * import and the first answer are measured as well.
+ * A contender without a method does not take part in workloads that need it. MCP code is imported on first use, because the
+ * import and the first answer are measured, too.
  */
 export interface Contender {
   /** An agent with tools in this process. */
-  inProcess(job: Job): Running | Promise<Running>;
+  inProcess(job: Job): BenchAgent | Promise<BenchAgent>;
   /** The same with tools of an MCP server in this process. */
-  throughMcp(job: Job): Promise<Running>;
+  throughMcp(job: Job): Promise<BenchAgent>;
   /** The tool `add` of an MCP server in another process. */
   connect(endpoint: Endpoint): Promise<Connection>;
 }
@@ -56,47 +57,47 @@ export interface Contender {
 /** How long a child process measures, and how many objects it creates. */
 export interface Effort {
   warmMs: number;
-  /** Minimum number of warm-up runs, in up to twice `warmMs`. */
+  /** The minimum number of warm-up runs, which may take up to twice `warmMs`. */
   warmRuns?: number;
   measureMs: number;
-  /** Number of parts of that time; their median counts, so that a disturbance affects only one. */
+  /** How many parts that time has. The median of the parts is used, so that a disturbance affects only one. */
   moments: number;
-  /** Idle agents to make. */
+  /** Number of idle agents. */
   agents: number;
-  /** Agents in the registry. */
+  /** Number of agents in the registry. */
   registered: number;
-  /** Cold starts. */
+  /** Number of cold starts. */
   starts: number;
 }
 
 /** A server that all contenders of a round call. */
 export interface SharedServer {
   url: string;
-  /** Resolves with the reason when it has ended. */
+  /** Resolves with the reason when the server has ended. */
   ended: Promise<string>;
   end(): void;
 }
 
-/** One number for each figure of a work. */
+/** One number for each figure of a workload. */
 export type Figures = Record<string, number>;
 
-/** Counts the calls of `add`, to notice a contender that makes none. */
-export const adding = { calls: 0 };
+/** Counts the calls of `add`, to notice contenders that make too few. */
+export const addCalls = { count: 0 };
 
 export const add: BenchTool = {
   name: 'add',
   description: 'Adds two numbers',
   run(a, b) {
-    adding.calls++;
+    addCalls.count++;
     return String(a + b);
   },
 };
 
 /** The MCP revision used with a server in this process. */
-export const spoken: { revision?: string } = {};
+export const negotiated: { revision?: string } = {};
 
-/** Creates each tool once: agents with the same tools share it. */
-export function keptFor<Made extends object>(make: (entry: BenchTool) => Made): (entry: BenchTool) => Made {
+/** Creates each tool once, so that agents with the same tools share it. */
+export function oncePerTool<Made extends object>(make: (entry: BenchTool) => Made): (entry: BenchTool) => Made {
   const kept = new WeakMap<BenchTool, Made>();
   return (entry) => {
     const made = kept.get(entry) ?? make(entry);
@@ -110,7 +111,7 @@ export function textOfResult(result: unknown): string {
   return content.map((block) => block.text ?? '').join('');
 }
 
-/** `add` and unused tools; the descriptions may differ from server to server. */
+/** `add` and unused tools. `server` makes their descriptions differ from server to server. */
 export function toolsOf(count: number, server = ''): BenchTool[] {
   const others = Array.from({ length: count - 1 }, (_, index) => ({
     name: `other_${index}`,

@@ -7,7 +7,7 @@ export const us = 'pocket-agent';
 export const floor = 'floor';
 export const sdk = 'mcp-sdk';
 export const peers = ['ai', 'openai-agents', 'mastra', 'langchain', 'voltagent'];
-/** The function of the AI SDK instead of its agent class, for steps and deltas. */
+/** The AI SDK's function instead of its agent class, measured for steps and deltas. */
 const generateText = 'generateText';
 export const loopPeers = peers.toSpliced(1, 0, generateText);
 export const allContenders = [floor, sdk, us, ...loopPeers];
@@ -16,14 +16,14 @@ export function peerFolder(peer: string): string {
   return fileURLToPath(new URL(`../peers/${peer === generateText ? 'ai' : peer}/`, import.meta.url));
 }
 
-/** Whether the wanted versions are installed. Contenders that are not peers are part of this repository. */
+/** Whether the right versions are installed. Contenders that are not peers are part of this repository. */
 export function isInstalled(name: string): boolean {
   if (!loopPeers.includes(name)) return true;
-  const nameOf = (wanted: string) => wanted.slice(0, wanted.lastIndexOf('@'));
-  return packagesOf(name).every((wanted) => wanted === installedIn(peerFolder(name), nameOf(wanted)));
+  const nameOf = (versioned: string) => versioned.slice(0, versioned.lastIndexOf('@'));
+  return packagesOf(name).every((versioned) => versioned === installedIn(peerFolder(name), nameOf(versioned)));
 }
 
-/** `name@version`, or only the name if it is not installed. */
+/** Returns `name@version`, or only the name if the package is not installed. */
 export function installedIn(folder: string, name: string): string {
   const file = `${folder}node_modules/${name}/package.json`;
   return existsSync(file) ? `${name}@${JSON.parse(readFileSync(file, 'utf8')).version}` : name;
@@ -31,8 +31,8 @@ export function installedIn(folder: string, name: string): string {
 
 export function contenderModule(name: string): string {
   if (!allContenders.includes(name)) throw new Error(`There is no contender "${name}": ${allContenders.join(', ')}.`);
-  const ofPeer = name === generateText ? '../peers/ai/generate-text.ts' : `../peers/${name}/contender.ts`;
-  return new URL(loopPeers.includes(name) ? ofPeer : `./${name}.ts`, import.meta.url).href;
+  const peerModule = name === generateText ? '../peers/ai/generate-text.ts' : `../peers/${name}/contender.ts`;
+  return new URL(loopPeers.includes(name) ? peerModule : `./${name}.ts`, import.meta.url).href;
 }
 
 /** The packages of a peer, as `name@version`. */

@@ -1,7 +1,7 @@
 // The floor: a hand-written loop over tools in this process.
 
-import { barePosts } from './bare-http.ts';
-import { bareLines } from './bare-stdio.ts';
+import { bareHttp } from './bare-http.ts';
+import { bareStdio } from './bare-stdio.ts';
 import type { BenchTool, Contender } from './contender.ts';
 import { type Call, handLoop } from './hand-loop.ts';
 
@@ -12,7 +12,7 @@ export const contender: Omit<Contender, 'throughMcp'> = {
     const call: Call = async (name, { a, b }) => byName.get(name)?.run(a, b) ?? 'no such tool';
     return handLoop({ job, definitions, call });
   },
-  connect: async (endpoint) => ('url' in endpoint ? barePosts(endpoint.url) : bareLines(endpoint)),
+  connect: async (endpoint) => ('url' in endpoint ? bareHttp(endpoint.url) : bareStdio(endpoint)),
 };
 
 const inputSchema = {

@@ -1,8 +1,8 @@
 // The smallest possible agent: a hand-written loop over model and tools.
 import type { LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { aiSdkModel } from './ai-sdk-model.ts';
-import type { Job, Running } from './contender.ts';
-import { endlessScript } from './script.ts';
+import type { BenchAgent, Job } from './contender.ts';
+import { repeatingScript } from './script.ts';
 
 interface Definition {
   name: string;
@@ -18,8 +18,8 @@ interface LoopParts {
   call: Call;
 }
 
-export function handLoop({ job, definitions, call }: LoopParts): Running {
-  const model = aiSdkModel(endlessScript(job));
+export function handLoop({ job, definitions, call }: LoopParts): BenchAgent {
+  const model = aiSdkModel(repeatingScript(job));
   const tools = definitions.map((definition) => ({ type: 'function', ...definition }) as LanguageModelV4FunctionTool);
   return {
     async run() {

@@ -2,11 +2,11 @@
 import { PocketAgent, PocketAgentClient, type PocketAgentOptions, tool } from 'pocket-agent';
 import { z } from 'zod';
 import { aiSdkModel } from './ai-sdk-model.ts';
-import { type Contender, type Job, keptFor, type Running, textOfResult } from './contender.ts';
-import { endlessScript } from './script.ts';
+import { type BenchAgent, type Contender, type Job, oncePerTool, textOfResult } from './contender.ts';
+import { repeatingScript } from './script.ts';
 
 const numbers = z.object({ a: z.number(), b: z.number() });
-const own = keptFor((entry) =>
+const functionTool = oncePerTool((entry) =>
   tool({
     name: entry.name,
     description: entry.description,
@@ -15,9 +15,9 @@ const own = keptFor((entry) =>
   }),
 );
 
-function running(job: Job, options: Pick<PocketAgentOptions, 'tools' | 'mcpConfig'>): Running {
+function makeAgent(job: Job, options: Pick<PocketAgentOptions, 'tools' | 'mcpConfig'>): BenchAgent {
   const agent = new PocketAgent({
-    agentConfig: { llmModel: aiSdkModel(endlessScript(job)), name: 'Bench' },
+    agentConfig: { llmModel: aiSdkModel(repeatingScript(job)), name: 'Bench' },
     limits: { maxSteps: 1_000 },
     ...options,
   });
@@ -37,10 +37,10 @@ function running(job: Job, options: Pick<PocketAgentOptions, 'tools' | 'mcpConfi
 }
 
 export const contender: Contender = {
-  inProcess: (job) => running(job, { tools: job.tools.map(own) }),
+  inProcess: (job) => makeAgent(job, { tools: job.tools.map(functionTool) }),
   async throughMcp(job) {
     const { mcpServer } = await import('../servers/in-process.ts');
-    return running(job, { mcpConfig: () => mcpServer(job.tools) });
+    return makeAgent(job, { mcpConfig: () => mcpServer(job.tools) });
   },
   async connect(endpoint) {
     const client = new PocketAgentClient({ mcpConfig: { mcpServers: { bench: endpoint } } });

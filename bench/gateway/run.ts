@@ -1,5 +1,5 @@
-// `npm run bench:gateway`: what a gateway adds to a call of a tool, beside mcp-proxy and a direct connection. Clients speak HTTP
-// to both; behind each, and for the direct connection, is the same server on stdio. Writes RESULTS.md beside it.
+// `npm run bench:gateway`: the cost of a gateway per tool call, compared with mcp-proxy and a direct connection. Clients speak
+// HTTP to both. The server behind them, and behind the direct connection, is the same, on stdio. Writes RESULTS.md.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -18,7 +18,7 @@ interface Figures {
   oneByOne: number;
   /** Milliseconds from one answer to the next. */
   inFlight: number;
-  /** Milliseconds of processor time that the process in between takes for a call, one by one. */
+  /** Milliseconds of processor time of the gateway or proxy for a call, one by one. */
   processor: number;
 }
 
@@ -43,20 +43,20 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-interface InBetween {
+interface Setup {
   transport(): Transport;
-  /** The process between client and server; there is none in a direct connection. */
+  /** The gateway or proxy; undefined for the direct connection. */
   pid?: number | undefined;
 }
 
 /** Starts a program that ends with this one. */
-function start(args: readonly string[], env: NodeJS.ProcessEnv = process.env): number | undefined {
+function startProgram(args: readonly string[], env: NodeJS.ProcessEnv = process.env): number | undefined {
   const child = spawn(node, args, { stdio: 'ignore', env });
   process.once('exit', () => child.kill());
   return child.pid;
 }
 
-/** Milliseconds of processor time that a process has used (Linux). */
+/** The processor time of a process in milliseconds (Linux only). */
 function processorTime(pid: number | undefined): number {
   if (pid === undefined) return 0;
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
@@ -64,33 +64,43 @@ function processorTime(pid: number | undefined): number {
   return (user + system) * CLOCK_TICK_MS;
 }
 
-async function startGateway(folder: string): Promise<InBetween> {
+async function startGateway(folder: string): Promise<Setup> {
   const [command, ...args] = server;
   const file = join(folder, 'gateway.json');
-  const mcpServers = { it: { command, args } };
+  const mcpServers = { bench: { command, args } };
   writeFileSync(file, JSON.stringify({ mcpServers, names: 'plain', access: { confirm: 'never' } }));
   const program = ['-C', 'pocket-agent/source', pathTo('../../packages/cli/src/main.ts'), 'gateway'];
   const env = { ...process.env, POCKET_AGENT_GATEWAY_STATE: join(folder, 'state.sqlite') };
-  const said = execFileSync(node, [...program, 'token', 'add', 'bench', '--profile', 'admin'], { env }).toString();
+  const output = execFileSync(node, [...program, 'token', 'add', 'bench', '--profile', 'admin'], { env }).toString();
   const port = await freePort();
-  const pid = start([...program, '--http', '--port', String(port), file], env);
-  const headers = { authorization: `Bearer ${/pgw_\S+/.exec(said)?.[0]}` };
+  const pid = startProgram([...program, '--http', '--port', String(port), file], env);
+  const headers = { authorization: `Bearer ${/pgw_\S+/.exec(output)?.[0]}` };
   const url = new URL(`http://127.0.0.1:${port}/mcp`);
   return { pid, transport: () => new StreamableHTTPClientTransport(url, { requestInit: { headers } }) };
 }
 
-async function startProxy(): Promise<InBetween> {
+async function startProxy(): Promise<Setup> {
   const { status } = spawnSync('npm', ['ci', '--silent', '--no-audit', '--no-fund'], { cwd: proxyFolder });
   if (status !== 0) throw new Error('npm ci failed in bench/peers/mcp-proxy.');
   const port = await freePort();
   const program = join(proxyFolder, 'node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs');
-  const pid = start([program, '--host', '127.0.0.1', '--port', String(port), '--server', 'stream', '--', ...server]);
+  const pid = startProgram([
+    program,
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--server',
+    'stream',
+    '--',
+    ...server,
+  ]);
   const url = new URL(`http://127.0.0.1:${port}/mcp`);
   return { pid, transport: () => new StreamableHTTPClientTransport(url) };
 }
 
-/** Tries until the server listens. All clients speak 2025, because mcp-proxy does. */
-async function connected({ transport }: InBetween): Promise<Client> {
+/** Retries until the server listens. All clients speak 2025, as mcp-proxy does. */
+async function connected({ transport }: Setup): Promise<Client> {
   for (let attempt = 0; ; attempt++) {
     const client = new Client({ name: 'bench', version: '1' });
     try {
@@ -111,7 +121,7 @@ async function call(client: Client): Promise<void> {
     throw new Error(`A call failed: ${JSON.stringify(content)}`);
 }
 
-async function measure(client: Client, { pid }: InBetween): Promise<Figures> {
+async function measure(client: Client, { pid }: Setup): Promise<Figures> {
   const times: number[] = [];
   const before = processorTime(pid);
   for (let index = 0; index < CALLS; index++) {
@@ -134,13 +144,13 @@ function median(values: readonly number[]): number {
 }
 
 function report(rounds: readonly Record<Name, Figures>[], load: number): string {
-  const row = (what: string, of: keyof Figures) => {
-    const direct = median(rounds.map((round) => round.direct[of]));
-    const added = (name: Name) => median(rounds.map((round) => round[name][of] - round.direct[of]));
+  const row = (title: string, figure: keyof Figures) => {
+    const direct = median(rounds.map((round) => round.direct[figure]));
+    const added = (name: Name) => median(rounds.map((round) => round[name][figure] - round.direct[figure]));
     const ratio = added('gateway') / added('mcp-proxy');
     const verdict = ratio <= TARGET ? 'met' : '**missed**';
     const cells = [
-      what,
+      title,
       direct.toFixed(2),
       added('mcp-proxy').toFixed(2),
       added('gateway').toFixed(2),
@@ -150,41 +160,41 @@ function report(rounds: readonly Record<Name, Figures>[], load: number): string 
   };
   return `# What a gateway adds to a call
 
-Milliseconds; medians of ${rounds.length} rounds. Added: to the direct connection, within one round. \`npm run bench:gateway\` writes this
-page. The load of the machine was ${load.toFixed(1)} per core before the run${load > 0.5 ? ', so the times are too long, and only their ratio says something' : ''}.
+In milliseconds; medians of ${rounds.length} rounds. "Added" is the difference to the direct connection in the same round.
+\`npm run bench:gateway\` writes this page. Before the run the load was ${load.toFixed(1)} per core${load > 0.5 ? ': the times are too long, and only their ratio is meaningful' : ''}.
 
 | | direct | added by mcp-proxy | added by the gateway | gateway / mcp-proxy | target | |
 |---|---|---|---|---|---|---|
 ${row('one by one', 'oneByOne')}
 ${row(`${CHAINS} in flight, per call`, 'inFlight')}
-${row('processor time of the process between, one by one', 'processor')}
+${row('processor time of the proxy or gateway, one by one', 'processor')}
 
-The target is out of reach for a process that speaks MCP on both sides with the SDK; the reasons and the profile are in
+A process that speaks MCP on both sides with the SDK cannot reach the target: see the profile in
 [decision 033](../../docs/decisions/033-what-a-gateway-costs.md).
 `;
 }
 
-showHelp(`npm run bench:gateway   what the gateway adds to a call of a tool, beside mcp-proxy and a direct connection; writes
-                        bench/gateway/RESULTS.md
+showHelp(`npm run bench:gateway   measures what a gateway adds to a tool call, compared with mcp-proxy and a direct connection,
+                        and writes bench/gateway/RESULTS.md
 `);
 const folder = mkdtempSync(join(tmpdir(), 'pocket-agent-bench-'));
 try {
   const [load = 0] = loadavg();
   const [command, ...args] = server;
-  const ways: Record<Name, InBetween> = {
+  const setups: Record<Name, Setup> = {
     direct: { transport: () => new StdioClientTransport({ command, args }) },
     'mcp-proxy': await startProxy(),
     gateway: await startGateway(folder),
   };
   const clients = new Map<Name, Client>();
-  for (const name of names) clients.set(name, await connected(ways[name]));
+  for (const name of names) clients.set(name, await connected(setups[name]));
   const clientOf = (name: Name) => clients.get(name) as Client;
   for (const name of names) for (let index = 0; index < WARM_UP; index++) await call(clientOf(name));
   const rounds: Record<Name, Figures>[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const figures: Partial<Record<Name, Figures>> = {};
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      figures[name] = await measure(clientOf(name), ways[name]);
+      figures[name] = await measure(clientOf(name), setups[name]);
     }
     rounds.push(figures as Record<Name, Figures>);
   }

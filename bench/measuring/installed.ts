@@ -30,7 +30,7 @@ function manifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-interface Wanted {
+interface PackageSearch {
   name: string;
   from: string;
   /** The search for packages stops here. */
@@ -38,8 +38,8 @@ interface Wanted {
   found: Set<string>;
 }
 
-/** Finds packages as Node does, from a folder upwards. Optional packages that are not installed do not count. */
-function collect({ name, from, top, found }: Wanted): void {
+/** Finds a package as Node does, from a folder upwards, and its dependencies. Skips optional packages that are not installed. */
+function collect({ name, from, top, found }: PackageSearch): void {
   for (let folder = from; folder.length >= top.length - 1; folder = join(folder, '..')) {
     const path = join(folder, 'node_modules', name);
     if (!existsSync(join(path, 'package.json'))) continue;
@@ -47,14 +47,14 @@ function collect({ name, from, top, found }: Wanted): void {
     if (found.has(real)) return;
     found.add(real);
     const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} } = manifest(real);
-    const wanted = Object.keys(peerDependencies).filter((peer) => !peerDependenciesMeta[peer]?.optional);
-    for (const next of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...wanted])
+    const requiredPeers = Object.keys(peerDependencies).filter((peer) => !peerDependenciesMeta[peer]?.optional);
+    for (const next of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...requiredPeers])
       collect({ name: next, from: real, top, found });
     return;
   }
 }
 
-/** Without nested packages; for a package of this workspace, only the published files. */
+/** Does not count nested packages. Of packages of this repository, counts only published files. */
 function sizeOf(folder: string): number {
   if (!folder.startsWith(join(root, 'packages'))) return bytesIn(folder);
   const published = [...(manifest(folder).files ?? []), 'package.json', 'README.md', 'LICENSE'];

@@ -1,8 +1,8 @@
 // The order of contenders in a round.
 
 /**
- * Each round starts with a different contender, and each contender has a different predecessor in every round, because each
- * round uses a different stride through the names.
+ * Each round starts with a different contender and uses a different stride through the names, so that each contender has a
+ * different predecessor in every round.
  */
 export function orderOf(names: readonly string[], round: number): string[] {
   const count = names.length;

@@ -1,18 +1,18 @@
-// Lets contenders measure in turns. Each has its own process, which continues when it is told to and pauses after a short
-// time, so that a busy minute of the machine affects all of them.
+// Lets contenders measure in turns. Each has its own process, which works for a short time in each of its turns, so that a busy
+// minute of the machine affects all contenders.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from '../contenders/contender.ts';
-import { works } from '../tasks/tasks.ts';
-import type { Told } from './turn.ts';
+import { workloads } from '../tasks/tasks.ts';
+import type { MeasurerMessage } from './turn.ts';
 
-/** For one turn; the first turn may include filling a large registry. */
+/** The time limit of a turn. The first turn may include filling a large registry. */
 const LIMIT_MS = 900_000;
 
 export interface Measured {
   name: string;
   figures?: Figures;
-  /** The MCP revision used with a server in its process. */
+  /** The MCP revision that it used with a server in its process. */
   revision?: string | undefined;
   /** Why it has no figures. */
   failure?: string;
@@ -26,10 +26,10 @@ interface Measuring {
 
 export async function measureInTurns({ work, names, effort }: Measuring): Promise<Measured[]> {
   if (names.length === 0) return [];
-  const server = await works[work]?.startServer?.().catch((error: Error) => error);
+  const server = await workloads[work]?.startServer?.().catch((error: Error) => error);
   if (server instanceof Error) return names.map((name) => ({ name, failure: server.message }));
-  const contenders = names.map((name) => new InTurn({ work, name, effort, serverUrl: server?.url }));
-  // a contender that has not measured by then has no figures
+  const contenders = names.map((name) => new MeasuringProcess({ work, name, effort, serverUrl: server?.url }));
+  // contenders that have not finished when the server ends have failed
   server?.ended.then((failure) => {
     for (const contender of contenders) contender.fail(failure);
   });
@@ -46,7 +46,7 @@ export async function measureInTurns({ work, names, effort }: Measuring): Promis
   }
 }
 
-interface Turn {
+interface MeasuringOptions {
   work: string;
   name: string;
   effort: Effort;
@@ -54,7 +54,7 @@ interface Turn {
 }
 
 /** One contender in its own process, whose output is shown only if it fails. */
-class InTurn {
+class MeasuringProcess {
   readonly name: string;
   outcome: Omit<Measured, 'name'> | undefined;
   isWarm = false;
@@ -62,7 +62,7 @@ class InTurn {
   #turnOver = Promise.withResolvers<void>();
   #errors = '';
 
-  constructor({ work, name, effort, serverUrl }: Turn) {
+  constructor({ work, name, effort, serverUrl }: MeasuringOptions) {
     this.name = name;
     const args = [work, name, JSON.stringify(effort), ...(serverUrl ? [serverUrl] : [])];
     const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), args, {
@@ -73,9 +73,9 @@ class InTurn {
     child.stderr?.on('data', (chunk) => {
       this.#errors = `${this.#errors}${chunk}`.slice(-2_000);
     });
-    child.on('message', (told: Told) => {
-      if ('figures' in told) this.outcome = told;
-      else this.isWarm = told.isWarm;
+    child.on('message', (message: MeasurerMessage) => {
+      if ('figures' in message) this.outcome = message;
+      else this.isWarm = message.isWarm;
       this.#turnOver.resolve();
     });
     child.once('close', (code, signal) => {
@@ -87,16 +87,16 @@ class InTurn {
 
   /** Waits until the process is ready for its first turn. */
   async turnEnded(): Promise<void> {
-    const late = setTimeout(() => this.fail(`no turn of it ended within ${LIMIT_MS / 1_000} s`), LIMIT_MS);
+    const timer = setTimeout(() => this.fail(`its turn did not end within ${LIMIT_MS / 1_000} s`), LIMIT_MS);
     await this.#turnOver.promise;
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 
   /** Lets it work until it pauses or finishes. */
   async takeTurn(areAllWarm: boolean): Promise<void> {
-    if (this.outcome) return; // it ended during the turn of another
+    if (this.outcome) return; // it ended during another contender's turn
     this.#turnOver = Promise.withResolvers();
-    this.#child.send(areAllWarm, () => {}); // a process that ends now is noticed by its close event
+    this.#child.send(areAllWarm, () => {}); // if the process has ended, its close event says so
     await this.turnEnded();
   }
 

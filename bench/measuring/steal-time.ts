@@ -1,7 +1,7 @@
 // Measures the CPU time that this virtual machine did not get (steal time).
 import { readFileSync } from 'node:fs';
 
-/** Returns a function for the share since this call; undefined on systems that do not count it. */
+/** Returns a function that returns the share since this call; undefined on systems that do not count it. */
 export function stolenSince(): () => number | undefined {
   const before = processorTime();
   return () => {

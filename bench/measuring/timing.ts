@@ -1,8 +1,8 @@
 // Measures time and CPU after a warm-up.
 import type { Effort } from '../contenders/contender.ts';
-import { pause } from './turn.ts';
+import { waitForTurn } from './turn.ts';
 
-export interface Timing {
+interface Timing {
   /** CPU time of this process per run in microseconds, including garbage collection. */
   cpu: number;
   /** Elapsed time per run in microseconds. */
@@ -16,28 +16,27 @@ export async function timed(run: Run, effort: Effort): Promise<Timing> {
   return timing as Timing;
 }
 
-/** Measures several functions in turns, so that they can be compared; other contenders measure in between. */
+/** Alternates between several functions, so that they can be compared. Other contenders have turns in between. */
 export async function timedTogether(runs: readonly Run[], effort: Effort): Promise<Timing[]> {
   await warmUp(runs, effort);
-  const moments = runs.map((): Timing[] => []);
-  await inMoments(effort, async (milliseconds) => {
-    for (const [index, run] of runs.entries()) moments[index]?.push(await moment(run, milliseconds));
+  const parts = runs.map((): Timing[] => []);
+  await inParts(effort, async (milliseconds) => {
+    for (const [index, run] of runs.entries()) parts[index]?.push(await measurePart(run, milliseconds));
   });
-  return moments.map((timings) => ({
+  return parts.map((timings) => ({
     cpu: median(timings.map(({ cpu }) => cpu)),
     wall: median(timings.map(({ wall }) => wall)),
   }));
 }
 
-/** V8 compiles code after a number of runs, not after a time. Fast code gets this many, slow code at least some. */
+/** V8 compiles code after a number of runs, not after a time. Slow code may get fewer runs: see `warmUp`. */
 export const WARM_RUNS = 1_200;
 /** The length of one warm-up turn. */
 const TURN_MS = 100;
 
 /**
- * Warms up in short turns, like the measurement. After pauses of more than four seconds, fast clients with their own servers
- * became slower; after two seconds they did not. So a warm contender continues for a short time in every turn until all are
- * warm.
+ * Warms up in short turns, like the measurement. A warm contender keeps taking short turns until all are warm: after pauses
+ * of more than four seconds, fast clients with their own servers became slower; after two seconds they did not.
  */
 export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void> {
   const { warmMs, warmRuns = WARM_RUNS, measureMs, moments } = effort;
@@ -45,7 +44,7 @@ export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void
   let spentMs = 0; // on each function
   for (;;) {
     const isWarm = spentMs >= warmMs && (Math.min(...counts) >= warmRuns || spentMs >= 2 * warmMs);
-    if (await pause(isWarm)) return;
+    if (await waitForTurn(isWarm)) return;
     const milliseconds = isWarm ? measureMs / moments : Math.min(TURN_MS, warmMs);
     const begun = performance.now();
     for (const [index, run] of runs.entries())
@@ -54,18 +53,18 @@ export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void
   }
 }
 
-/** Measures for that long, with turns of other contenders in between. */
-export async function inMoments(
+/** Measures in parts, with turns of other contenders in between. */
+export async function inParts(
   { measureMs, moments }: Effort,
   measure: (milliseconds: number) => Promise<void>,
 ): Promise<void> {
   for (let count = 0; count < moments; count++) {
-    await pause();
+    await waitForTurn();
     await measure(measureMs / moments);
   }
 }
 
-async function moment(run: Run, milliseconds: number): Promise<Timing> {
+async function measurePart(run: Run, milliseconds: number): Promise<Timing> {
   const cpuBefore = process.cpuUsage();
   const begun = performance.now();
   const runs = await repeatFor(milliseconds, run);

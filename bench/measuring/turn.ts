@@ -1,17 +1,17 @@
-// The turns of a measuring process, which its parent assigns.
+// Lets a measuring process work only when its parent gives it a turn.
 import { once } from 'node:events';
 import type { Figures } from '../contenders/contender.ts';
 
-export type Told = { isWarm: boolean } | { figures: Figures; revision?: string | undefined };
+export type MeasurerMessage = { isWarm: boolean } | { figures: Figures; revision?: string | undefined };
 
-/** Waits for the next turn; resolves with whether all contenders are warm. */
-export async function pause(isWarm = true): Promise<boolean> {
+/** Waits for the next turn. Resolves with whether all contenders are warm. */
+export async function waitForTurn(isWarm = true): Promise<boolean> {
   if (!process.send) return isWarm;
-  tell({ isWarm });
+  sendToParent({ isWarm });
   const [areAllWarm] = await once(process, 'message');
   return areAllWarm === true;
 }
 
-export function tell(what: Told, told: () => void = () => {}): void {
-  process.send?.(what, told);
+export function sendToParent(message: MeasurerMessage, onSent: () => void = () => {}): void {
+  process.send?.(message, onSent);
 }

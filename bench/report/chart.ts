@@ -1,5 +1,4 @@
-// Draws the ratios as SVG: one line per figure, one mark per contender. Marks right of the base cost more, marks left of it
-// less.
+// Draws the ratios as SVG: one line per figure, one mark per contender. Marks to the right of the base cost more.
 import { allContenders, isInstalled, peers, sdk, us } from '../contenders/contenders.ts';
 import { figures } from './figures.ts';
 import { machine, percent, short } from './report.ts';
@@ -83,7 +82,7 @@ export function chart(results: Results): string {
 </style>
 <rect class="back" width="100%" height="100%"/>
 <text x="12" y="22" font-size="16" font-weight="600">Pocket Agent side by side</text>
-<text class="faint" x="12" y="40">How many times its base (after the stroke) a figure costs, ours at the right; rates as time for a call. Logarithmic; further left is better.</text>
+<text class="faint" x="12" y="40">Each figure relative to its base (after the slash), with our ratio on the right. Rates are shown as time per call. Logarithmic scale; left is better.</text>
 ${[...legend, ...grid, ...rows].join('\n')}
 ${small.map((text, index) => `<text class="faint" x="12" y="${bottom + 16 + index * SMALL}" font-size="10">${text}</text>`).join('\n')}
 </svg>

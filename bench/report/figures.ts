@@ -8,14 +8,14 @@ interface Row {
   title: string;
   unit: string;
   moreIsBetter?: boolean;
-  /** A limit for our ratio to the base, or for our value; `ofPeers` limits our value relative to that of every peer. */
+  /** The limit of our ratio to the base, or of our value. `ofPeers` limits our value relative to each peer. */
   target?: { ratio?: number; value?: number; ofPeers?: number };
 }
 
 interface Group {
   /** The item in README.md. */
   item: number;
-  /** The work that measures it. */
+  /** The workload that measures it. */
   work: string;
   /** The contender that ratios refer to. */
   base: string;
@@ -130,15 +130,16 @@ export const figures: readonly Figure[] = [
   ]),
 ];
 
-function rows(group: Group, of: readonly Row[]): Figure[] {
-  return of.map((row) => ({ ...group, ...row }));
+function rows(group: Group, list: readonly Row[]): Figure[] {
+  return list.map((row) => ({ ...group, ...row }));
 }
 
 interface CallRows {
   id: string;
   title: string;
-  /** Targets of the calls one by one, and with 32 in flight. */
+  /** The target for calls one by one. */
   ratio: number;
+  /** The target with 32 calls in flight. */
   ratio32?: number;
 }
 
@@ -165,16 +166,16 @@ function http(era: string): Figure[] {
 }
 
 /** Marks figures where more is better. */
-export const more = '▲';
+export const moreMark = '▲';
 
 export function titleOf({ title, unit, moreIsBetter = false }: Figure): string {
-  return `${title}${unit ? `, ${unit}` : ''}${moreIsBetter ? ` ${more}` : ''}`;
+  return `${title}${unit ? `, ${unit}` : ''}${moreIsBetter ? ` ${moreMark}` : ''}`;
 }
 
 /** Whether a value, or a ratio if the target is a ratio, meets the target. */
-export function meets({ target, moreIsBetter = false }: Figure, is: number): boolean {
-  const should = target?.value ?? target?.ratio ?? Number.NaN;
-  return moreIsBetter ? is >= should : is <= should;
+export function meets({ target, moreIsBetter = false }: Figure, measured: number): boolean {
+  const limit = target?.value ?? target?.ratio ?? Number.NaN;
+  return moreIsBetter ? measured >= limit : measured <= limit;
 }
 
 export function targetText({ target, moreIsBetter = false, base, unit }: Figure): string {

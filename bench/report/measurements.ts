@@ -1,8 +1,8 @@
-// Keeps what full measurements of all contenders found, work by work, so that RESULTS.md can be measured in several parts.
+// Keeps the full measurements of all contenders by workload, so that RESULTS.md can be measured in several runs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Measured } from '../measuring/rounds.ts';
-import { works } from '../tasks/tasks.ts';
+import { workloads } from '../tasks/tasks.ts';
 
 export interface Measurement {
   commit: string;
@@ -16,7 +16,7 @@ export interface MeasuredInRound extends Measured {
   round: number;
 }
 
-/** What all measurements of one table have in common. */
+/** What must be the same for all measurements of one table. */
 export type Conditions = Record<string, unknown>;
 
 interface Kept {
@@ -27,29 +27,29 @@ interface Kept {
 export class Measurements {
   readonly #file: string;
   readonly #conditions: Conditions;
-  readonly #works: Record<string, Measurement>;
+  readonly #workloads: Record<string, Measurement>;
 
-  /** Measurements of the file under other conditions, such as other versions, do not count. */
+  /** Ignores measurements in the file that were made under other conditions, such as other versions. */
   constructor(file: string, conditions: Conditions) {
     this.#file = file;
     this.#conditions = JSON.parse(JSON.stringify(conditions));
     const kept = read(file);
-    this.#works = isDeepStrictEqual(kept?.conditions, this.#conditions) ? { ...kept?.works } : {};
+    this.#workloads = isDeepStrictEqual(kept?.conditions, this.#conditions) ? { ...kept?.works } : {};
   }
 
   add(work: string, measurement: Measurement): void {
-    this.#works[work] = measurement;
-    const kept: Kept = { conditions: this.#conditions, works: this.#works };
+    this.#workloads[work] = measurement;
+    const kept: Kept = { conditions: this.#conditions, works: this.#workloads };
     writeFileSync(this.#file, `${JSON.stringify(kept, null, 1)}\n`);
   }
 
   get(work: string): Measurement | undefined {
-    return this.#works[work];
+    return this.#workloads[work];
   }
 
-  /** Works that were not measured under these conditions. */
+  /** The workloads that were not measured under these conditions. */
   get missing(): string[] {
-    return Object.keys(works).filter((work) => !this.#works[work]);
+    return Object.keys(workloads).filter((work) => !this.#workloads[work]);
   }
 }
 

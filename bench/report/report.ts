@@ -4,9 +4,9 @@ import { cpus, totalmem } from 'node:os';
 import type { Effort } from '../contenders/contender.ts';
 import { allContenders, floor, isInstalled, loopPeers, us } from '../contenders/contenders.ts';
 import { median, WARM_RUNS } from '../measuring/timing.ts';
-import { ROUNDS, type Work, works } from '../tasks/tasks.ts';
+import { ROUNDS, type Workload, workloads } from '../tasks/tasks.ts';
 import { WARM_CALLS } from '../tasks/wire.ts';
-import { type Figure, figures, meets, more, targetText, titleOf } from './figures.ts';
+import { type Figure, figures, meets, moreMark, targetText, titleOf } from './figures.ts';
 import type { Conditions, Measurements } from './measurements.ts';
 import { Results, spreadOf } from './results.ts';
 import { contendersTable, versionsOf } from './versions.ts';
@@ -27,14 +27,14 @@ export function report(measurements: Measurements, effort: Effort): string {
   const table = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
   const verdicts = figures.map((figure) => verdictOf(results, figure)).filter((verdict) => verdict !== '');
   const met = verdicts.filter((verdict) => verdict.startsWith('met'));
-  const always = met.filter((verdict) => verdict === 'met');
+  const inEveryRound = met.filter((verdict) => verdict === 'met');
   const whyMissed = `. [Decision 016](${decision}) explains the others`;
   const notes = results.notes.map((note) => `- ${note}`).join('\n');
   return `# Benchmark results
 
-${met.length} of ${verdicts.length} targets are met in the median, ${always.length} of them in every round${met.length < verdicts.length ? whyMissed : ''}.
+${met.length} of ${verdicts.length} targets are met in the median, ${inEveryRound.length} of them in every round${met.length < verdicts.length ? whyMissed : ''}.
 A cell has the median of the ratios to the base of the row and, in brackets, the median of the values; the base has only
-values. ${more} marks rows where more is better. [README.md](README.md) explains what is measured.
+values. ${moreMark} marks rows where more is better. [README.md](README.md) explains what is measured.
 
 ![ratios](results.svg)
 
@@ -65,20 +65,20 @@ export function conditionsOf(effort: Effort): Conditions {
   return { machine: machine(), node: process.version, effort, versions };
 }
 
-/** A line for each commit that works were measured at. */
+/** A table row for each commit at which workloads were measured. */
 function partsOf(measurements: Measurements): string {
-  const parts = Object.keys(works).flatMap((work) => ({ work, ...measurements.get(work) }));
-  return [...Map.groupBy(parts, ({ commit: at }) => at)]
-    .map(([at, of]) => {
-      const minutes = of.reduce((sum, { minutes: some = 0 }) => sum + some, 0).toFixed(0);
-      const stolen = of.map((part) => part.stolen ?? 0);
+  const parts = Object.keys(workloads).flatMap((work) => ({ work, ...measurements.get(work) }));
+  return [...Map.groupBy(parts, ({ commit: measuredAt }) => measuredAt)]
+    .map(([measuredAt, group]) => {
+      const minutes = group.reduce((sum, part) => sum + (part.minutes ?? 0), 0).toFixed(0);
+      const stolen = group.map((part) => part.stolen ?? 0);
       const taken = `${percent(Math.max(...stolen))} of the CPU time taken by other virtual machines`;
-      return `| commit ${at} | ${of.map(({ work }) => work).join(', ')}: ${minutes} minutes, at most ${taken} |`;
+      return `| commit ${measuredAt} | ${group.map(({ work }) => work).join(', ')}: ${minutes} minutes, at most ${taken} |`;
     })
     .join('\n');
 }
 
-/** Ends in -dirty if there are uncommitted changes. */
+/** The current commit, with -dirty if there are uncommitted changes. */
 export function commit(): string {
   return execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
 }
@@ -88,10 +88,10 @@ export function machine(): string {
   return `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${memory}, ${process.platform} ${process.arch}`;
 }
 
-/** Names the works with a different number of rounds, and those where peers have fewer. */
+/** Names the workloads with a different number of rounds, and those where peers have fewer. */
 function otherRounds(): string {
-  const namesBy = (roundsOf: (work: Work) => number | undefined) => {
-    const by = Map.groupBy(Object.keys(works), (name) => roundsOf(works[name] as Work));
+  const namesBy = (roundsOf: (workload: Workload) => number | undefined) => {
+    const by = Map.groupBy(Object.keys(workloads), (name) => roundsOf(workloads[name] as Workload));
     return [...by].flatMap(([rounds, names]) => (rounds === undefined ? [] : `${rounds} of ${names.join(', ')}`));
   };
   return [
@@ -102,23 +102,23 @@ function otherRounds(): string {
 
 type Verdict = '' | 'met' | 'met, not in every round' | '**missed**' | '**missed**, not measured' | 'not judged';
 
-/** The median decides. A failure of ours misses the target; if a peer fails, the target is not judged. Empty without a target. */
+/** The median decides. If we have no value, the target is missed; if a peer has none, it is not judged. Empty without a target. */
 export function verdictOf(results: Results, figure: Figure): Verdict {
   const { id, target, work } = figure;
   if (!target) return '';
   const rounds = target.value === undefined ? results.ratios(us, id) : results.values(us, id);
   if (rounds.length === 0) return '**missed**, not measured';
   const { ofPeers = 0 } = target;
-  const theirs = ofPeers ? loopPeers.map((name) => results.value(name, id)) : [];
+  const peerValues = ofPeers ? loopPeers.map((name) => results.value(name, id)) : [];
   const ours = results.value(us, id) ?? Number.NaN;
-  const isBelowPeers = theirs.every((value) => value === undefined || ours <= ofPeers * value);
+  const isBelowPeers = peerValues.every((value) => value === undefined || ours <= ofPeers * value);
   if (!meets(figure, median(rounds)) || !isBelowPeers) return '**missed**';
-  if (theirs.includes(undefined)) return 'not judged';
+  if (peerValues.includes(undefined)) return 'not judged';
   const isAlways = rounds.every((value) => meets(figure, value)) && !results.hasFailed(us, work);
   return isAlways ? 'met' : 'met, not in every round';
 }
 
-/** Adds to a missed target whether the floor misses it as well. */
+/** Adds to a missed target whether the floor misses it, too. */
 export function verdictText(results: Results, figure: Figure): string {
   const verdict = verdictOf(results, figure);
   const best = results.ratio(floor, figure.id);
@@ -126,7 +126,7 @@ export function verdictText(results: Results, figure: Figure): string {
   return verdict === '**missed**' && isBeyondFloor ? `${verdict}, as by the floor` : verdict;
 }
 
-/** The ratio and the value; only the value for the base, or if there is no base. */
+/** The ratio and the value, or only the value if this is the base or there is no base. */
 export function cell(results: Results, name: string, { id, base, unit }: Figure): string {
   const values = results.values(name, id);
   if (values.length === 0) return '';

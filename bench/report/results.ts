@@ -1,22 +1,21 @@
-// The measured values: every repeat of every figure of every contender.
-
+// The measured values of every contender, figure and round.
 import { median } from '../measuring/timing.ts';
-import { works } from '../tasks/tasks.ts';
+import { workloads } from '../tasks/tasks.ts';
 import { figures } from './figures.ts';
 import type { MeasuredInRound, Measurements } from './measurements.ts';
 
 export class Results {
-  /** By round; rounds in which the contender failed are missing. */
+  /** By contender and figure, then by round. Rounds in which the contender failed are missing. */
   readonly #values = new Map<string, Map<number, number>>();
   readonly #failed = new Set<string>();
   /** The MCP revision that each contender used with a server in its process. */
   readonly revisions = new Map<string, string>();
-  /** Which contenders could not be measured, and why. */
+  /** Why contenders could not be measured. */
   readonly notes: string[] = [];
 
   static of(measurements: Measurements): Results {
     const results = new Results();
-    for (const work of Object.keys(works))
+    for (const work of Object.keys(workloads))
       for (const measured of measurements.get(work)?.measured ?? []) results.add(work, measured);
     return results;
   }
@@ -48,7 +47,7 @@ export class Results {
     return values.length > 0 ? median(values) : undefined;
   }
 
-  /** Over everything that was measured more than once. */
+  /** The median spread of everything that was measured more than once. */
   get noise(): number {
     const repeated = [...this.#values].filter(([, values]) => values.size > 1);
     return median(repeated.map(([, values]) => spreadOf([...values.values()])));
@@ -59,7 +58,7 @@ export class Results {
     return ratios.length > 0 ? median(ratios) : undefined;
   }
 
-  /** Each repeat relative to the base in the same round, because the speed of a machine varies over time. */
+  /** Each value relative to the base in the same round, because the speed of a machine varies over time. */
   ratios(contender: string, id: string): readonly number[] {
     const { base = '', unit } = figures.find((figure) => figure.id === id) ?? {};
     if (unit === '×') return this.values(contender, id); // a ratio of two values of the same contender

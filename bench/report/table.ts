@@ -4,7 +4,7 @@ import { type Figure, targetText, titleOf } from './figures.ts';
 import { percent, short, verdictText } from './report.ts';
 import { type Results, spreadOf } from './results.ts';
 
-interface Shown {
+interface TableOptions {
   names: readonly string[];
   figures: readonly Figure[];
   /** Whether the target of a figure can be judged. */
@@ -17,8 +17,8 @@ interface Cell {
   figure: Figure;
 }
 
-export function table(results: Results, { names: asked, figures, isJudged }: Shown): string {
-  const names = asked.filter((name) => figures.some(({ id }) => results.value(name, id) !== undefined));
+export function table(results: Results, { names: requested, figures, isJudged }: TableOptions): string {
+  const names = requested.filter((name) => figures.some(({ id }) => results.value(name, id) !== undefined));
   const head = ['', '', ...names, 'our ±', 'target', ''];
   const rows = figures.map((figure) => [
     `${figure.item}`,
@@ -29,7 +29,7 @@ export function table(results: Results, { names: asked, figures, isJudged }: Sho
     figure.target ? (isJudged(figure) ? verdictText(results, figure) : 'not judged') : '',
   ]);
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cells) => cells[column]?.length ?? 0)));
-  // numbers are aligned right, words left
+  // numbers are aligned right, text left
   const isNumber = (column: number) => column === 0 || (column > 1 && column < head.length - 2);
   const line = (cells: readonly string[]) =>
     cells

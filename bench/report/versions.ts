@@ -11,7 +11,7 @@ import {
   us,
 } from '../contenders/contenders.ts';
 
-interface Reach {
+interface McpAccess {
   transport: string;
   client: string;
 }
@@ -19,7 +19,7 @@ interface Reach {
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const bareClient = () => installedIn(root, '@modelcontextprotocol/client');
 
-const reaches: Record<string, () => Reach> = {
+const mcpAccess: Record<string, () => McpAccess> = {
   [sdk]: () => ({ transport: 'linked in memory', client: bareClient() }),
   [us]: () => ({ transport: 'linked in memory', client: `its own, over ${bareClient()}` }),
   ai: () => ({ transport: 'linked in memory', client: 'its own (@ai-sdk/mcp)' }),
@@ -45,7 +45,7 @@ const reaches: Record<string, () => Reach> = {
 /** With the MCP revision that each used. */
 export function contendersTable(revisions: ReadonlyMap<string, string>): string {
   const rows = allContenders.filter(isInstalled).map((name) => {
-    const { transport, client } = reaches[name]?.() ?? { transport: '—', client: '—' };
+    const { transport, client } = mcpAccess[name]?.() ?? { transport: '—', client: '—' };
     return [name, versionsOf(name), transport, revisions.get(name) ?? '—', client];
   });
   const head = ['', 'what it is', 'MCP in process', 'revision', 'client'];

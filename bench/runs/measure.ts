@@ -1,23 +1,24 @@
-// The work of every contender, and what is measured of it: runs of five steps, in each of which a model that answers at once calls
-// a tool that returns at once. What is left is what it costs to keep the state of a run in a database.
+// The work of every contender, and its figures. A run has five steps, in which a model that answers at once calls a tool that
+// returns at once. What remains is the cost of keeping the state of a run in a database.
 
 export const STEPS = 5;
-const WARM_UP = 5;
-const ONE_BY_ONE = 10;
 const PARALLEL = 32;
-const RUNS = 96;
+/** Until the code is compiled: a process that makes durable runs lives long. */
+const WARM_UP = 64;
+const ONE_BY_ONE = 30;
+const RUNS = 320;
 
-/** What one process measured. */
+/** The figures of one process. */
 export interface RunFigures {
-  /** Milliseconds of a step, when one run is made at a time. */
+  /** Milliseconds per step, with one run at a time. */
   stepMs: number;
   /** With 32 runs in flight. */
   runsPerSecond: number;
-  /** Milliseconds of processor time of this process for a run, with 32 in flight. */
+  /** Milliseconds of processor time of this process per run, with 32 in flight. */
   processorMs: number;
 }
 
-/** Makes a run with this id, and resolves with its answer. */
+/** Makes a run with this id. Resolves with its answer. */
 type MakeRun = (id: string) => Promise<unknown>;
 
 /** Prints the figures as one line of JSON. */
@@ -26,16 +27,12 @@ export async function measureRuns(makeRun: MakeRun): Promise<void> {
     const answer = await makeRun(id);
     if (answer !== 'done') throw new Error(`The run ended with ${JSON.stringify(answer)}.`);
   };
-  for (let index = 0; index < WARM_UP; index++) await checked(`warm-${index}`);
+  await makeMany(WARM_UP, (index) => checked(`warm-${index}`));
   const begun = performance.now();
   for (let index = 0; index < ONE_BY_ONE; index++) await checked(`one-${index}`);
   const stepMs = (performance.now() - begun) / ONE_BY_ONE / STEPS;
   const [from, used] = [performance.now(), process.cpuUsage()];
-  let next = 0;
-  const chain = async () => {
-    while (next < RUNS) await checked(`many-${next++}`);
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, chain));
+  await makeMany(RUNS, (index) => checked(`many-${index}`));
   const { user, system } = process.cpuUsage(used);
   const figures: RunFigures = {
     stepMs,
@@ -43,4 +40,13 @@ export async function measureRuns(makeRun: MakeRun): Promise<void> {
     processorMs: (user + system) / 1_000 / RUNS,
   };
   console.log(JSON.stringify(figures));
+}
+
+/** With `PARALLEL` in flight. */
+async function makeMany(count: number, make: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const chain = async () => {
+    while (next < count) await make(next++);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, chain));
 }

@@ -5,7 +5,7 @@ import { ScriptedModel } from 'pocket-agent/testing';
 import { measureRuns, STEPS } from './measure.ts';
 
 const pay = tool({ name: 'pay', description: 'Pays', run: () => 'paid' });
-/** Answers by the history, so that runs side by side share it. */
+/** Depends only on the history, so that parallel runs can share the model. */
 const answer = ({ prompt }: { prompt: readonly { role: string }[] }) =>
   prompt.filter(({ role }) => role === 'assistant').length < STEPS ? { toolCalls: [{ name: 'pay' }] } : 'done';
 const llmModel = new ScriptedModel(Array.from({ length: 10_000 }, () => answer));

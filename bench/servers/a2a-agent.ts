@@ -1,6 +1,6 @@
-// The A2A agent that the bridge calls.
+// The A2A agent that the bridge of agent3 calls.
 import { startSdkAgent } from '../../packages/agent3/test/fixtures/sdk-agent.ts';
-import { serveBeside } from '../measuring/helper-process.ts';
+import { serveAsHelper } from '../measuring/helper-process.ts';
 
 const { card } = await startSdkAgent();
-serveBeside({ card });
+serveAsHelper({ card });

@@ -23,15 +23,15 @@ async function withSession(request: IncomingMessage, response: ServerResponse): 
   await transport.handleRequest(request, response);
 }
 
-const [how = 'stdio'] = process.argv.slice(2);
-if (how === 'stdio') serveStdio(() => mcpServer([add]));
+const [mode = 'stdio'] = process.argv.slice(2);
+if (mode === 'stdio') serveStdio(() => mcpServer([add]));
 else {
-  // ends with its parent
+  // end with the parent
   process.stdin.resume().once('end', () => process.exit());
   const inBothEras = toNodeHandler(createMcpHandler(() => mcpServer([add])));
-  const server = createServer(how === '2025' ? (...exchange) => void withSession(...exchange) : inBothEras);
-  server.keepAliveTimeout = 600_000; // connections must not end during the turns of other contenders
+  const server = createServer(mode === '2025' ? (...exchange) => void withSession(...exchange) : inBothEras);
+  server.keepAliveTimeout = 600_000; // connections must stay open during the turns of other contenders
   server.listen(0, '127.0.0.1', () => {
-    console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${how}`);
+    console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${mode}`);
   });
 }

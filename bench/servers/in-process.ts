@@ -2,7 +2,7 @@
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { type BenchTool, spoken } from '../contenders/contender.ts';
+import { type BenchTool, negotiated } from '../contenders/contender.ts';
 
 const numbers = z.object({ a: z.number(), b: z.number() });
 
@@ -11,19 +11,19 @@ export function mcpServer(tools: readonly BenchTool[]): McpServer {
   for (const { name, description, run } of tools) {
     const annotations = { readOnlyHint: true };
     server.registerTool(name, { description, inputSchema: numbers, annotations }, async ({ a, b }) => {
-      spoken.revision ??= server.server.getNegotiatedProtocolVersion();
+      negotiated.revision ??= server.server.getNegotiatedProtocolVersion();
       return { content: [{ type: 'text', text: await run(a, b) }] };
     });
   }
   return server;
 }
 
-/** The same over HTTP, without a network. */
+/** Serves the tools over HTTP, without a network. */
 export function mcpHandler(tools: readonly BenchTool[]): (request: Request) => Promise<Response> {
   const handler = createMcpHandler(() => mcpServer(tools));
   return (request) => {
-    // a server that lives for one request has negotiated nothing
-    spoken.revision ??= request.headers.get('mcp-protocol-version') ?? undefined;
+    // a server that lives for one request does not negotiate
+    negotiated.revision ??= request.headers.get('mcp-protocol-version') ?? undefined;
     return handler.fetch(request);
   };
 }

@@ -2,7 +2,7 @@
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { startFakeMattermost } from '../../packages/mattermost/test/fake/fake-mattermost.ts';
-import { serveBeside } from '../measuring/helper-process.ts';
+import { serveAsHelper } from '../measuring/helper-process.ts';
 import { connect, getChannel } from './mattermost-client.ts';
 
 export interface Backend {
@@ -12,28 +12,28 @@ export interface Backend {
   channel: { channel_id: string };
 }
 
-export type Order = { connect: { url: string; token: string } } | { lines: number; callsEach: number } | 'requests';
+export type Command = { connect: { url: string; token: string } } | { chains: number; callsEach: number } | 'requests';
 
 const fake = await startFakeMattermost();
 const channel = { channel_id: fake.channel('off-topic').id };
 let client: Client | undefined;
 
-const start: Backend = { url: fake.url, token: fake.token('alice'), channel };
-serveBeside(start, async (order: Order) => {
-  // the number of requests since the last question
-  if (order === 'requests') return fake.requests.splice(0).length;
-  if ('connect' in order) {
-    const { url, token } = order.connect;
+const ready: Backend = { url: fake.url, token: fake.token('alice'), channel };
+serveAsHelper(ready, async (command: Command) => {
+  // the number of requests since the last time
+  if (command === 'requests') return fake.requests.splice(0).length;
+  if ('connect' in command) {
+    const { url, token } = command.connect;
     const requestInit = { headers: { authorization: `Bearer ${token}` } };
     const fetch = makeFetch({ guard: 'none' });
     client = await connect(new StreamableHTTPClientTransport(new URL(url), { fetch, requestInit }));
     return undefined;
   }
-  const calling = client;
-  if (!calling) throw new Error('No server to call was given.');
-  const line = async () => {
-    for (let count = 0; count < order.callsEach; count++) await getChannel(calling, channel);
+  const connected = client;
+  if (!connected) throw new Error('Send the command "connect" first.');
+  const chain = async () => {
+    for (let count = 0; count < command.callsEach; count++) await getChannel(connected, channel);
   };
-  await Promise.all(Array.from({ length: order.lines }, line));
+  await Promise.all(Array.from({ length: command.chains }, chain));
   return undefined;
 });

@@ -1,5 +1,5 @@
 // Agent3: search in a large registry, and calls through the bridge to an agent in another process. The floors are a scan of
-// all texts, and the client of the A2A SDK with the same `fetch` as the bridge.
+// all texts, and the A2A SDK's client with the same `fetch` as the bridge.
 import { randomUUID } from 'node:crypto';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { openRegistry } from '../../packages/agent3/src/registry/registry.ts';
 import { manyCards, wordAt } from '../../packages/agent3/test/fixtures/registry-cards.ts';
 import type { Effort, Figures } from '../contenders/contender.ts';
 import { us } from '../contenders/contenders.ts';
-import { startBeside } from '../measuring/helper-process.ts';
+import { startHelper } from '../measuring/helper-process.ts';
 import { timed } from '../measuring/timing.ts';
 
 const me = { id: 'bench' };
@@ -21,7 +21,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Milliseconds for a common word, a sentence, and misspelt words. */
 export async function search(contender: string, effort: Effort): Promise<Figures> {
-  return contender === us ? inRegistry(effort) : asked(byHand(effort.registered), effort);
+  return contender === us ? inRegistry(effort) : searchFigures(textScan(effort.registered), effort);
 }
 
 async function inRegistry(effort: Effort): Promise<Figures> {
@@ -30,15 +30,15 @@ async function inRegistry(effort: Effort): Promise<Figures> {
   const registry = await openRegistry({ file: join(folder.path, 'registry.db'), fetch, healthChecks: false });
   try {
     for (const batch of manyCards(effort.registered)) await registry.importCards(batch, me);
-    return await asked((query) => registry.search({ query }), effort);
+    return await searchFigures((query) => registry.search({ query }), effort);
   } finally {
     await registry.close();
     fetch.close();
   }
 }
 
-/** The floor: scans every text and ranks agents by the number of matching words. */
-function byHand(registered: number): (query: string) => Promise<unknown> {
+/** The floor: scans every text, and ranks agents by the number of matching words. */
+function textScan(registered: number): (query: string) => Promise<unknown> {
   const texts = [...manyCards(registered)].flat().map((card) => JSON.stringify(card).toLowerCase());
   return async (query) => {
     const words = query.toLowerCase().split(' ');
@@ -48,7 +48,7 @@ function byHand(registered: number): (query: string) => Promise<unknown> {
   };
 }
 
-async function asked(find: (query: string) => Promise<unknown>, effort: Effort): Promise<Figures> {
+async function searchFigures(find: (query: string) => Promise<unknown>, effort: Effort): Promise<Figures> {
   const milliseconds = async (query: string) => (await timed(() => find(query), effort)).cpu / 1_000;
   return {
     searchCommon: await milliseconds(wordAt(0)),
@@ -58,7 +58,7 @@ async function asked(find: (query: string) => Promise<unknown>, effort: Effort):
 }
 
 export async function bridge(contender: string, effort: Effort): Promise<Figures> {
-  const { start: agent } = await startBeside<{ card: CardJson }>('a2a-agent.ts');
+  const { ready: agent } = await startHelper<{ card: CardJson }>('a2a-agent.ts');
   await using folder = await mkdtempDisposable(join(tmpdir(), 'bench-bridge-'));
   const call = await (contender === us ? bridged(agent.card, join(folder.path, 'agent3.db')) : bare(agent.card));
   const answered = async () => {

@@ -9,20 +9,20 @@ import { median } from '../measuring/timing.ts';
 const CALLS = 500;
 
 export async function code({ moments }: Effort): Promise<Figures> {
-  const { tokens: direct } = await ordersTask('direct');
-  const { tokens: inCode } = await ordersTask('code');
+  const { tokens: directTokens } = await ordersTask('direct');
+  const { tokens: codeTokens } = await ordersTask('code');
   const calls = Array.from({ length: CALLS }, () => ({ name: 'tick', arguments: {} }));
   const script = `for (let call = 0; call < ${CALLS}; call++) await tools.tick({});`;
   const differences: number[] = [];
   for (let moment = 0; moment <= moments; moment++) {
-    const ofModel = await betweenCalls(calls, []);
-    const ofCode = await betweenCalls([{ name: 'run_code', arguments: { code: script } }], [codeMode()]);
-    if (moment > 0) differences.push(ofCode - ofModel); // the first time is a warm-up
+    const direct = await betweenCalls(calls, []);
+    const inCode = await betweenCalls([{ name: 'run_code', arguments: { code: script } }], [codeMode()]);
+    if (moment > 0) differences.push(inCode - direct); // the first time is a warm-up
   }
-  return { codeTokens: inCode / direct, codeCall: median(differences) };
+  return { codeTokens: codeTokens / directTokens, codeCall: median(differences) };
 }
 
-/** The median time from one call of a tool to the next, in milliseconds, when calls are made one after another. */
+/** The median time from one tool call to the next, in milliseconds, when calls are made one after another. */
 async function betweenCalls(toolCalls: { name: string; arguments: object }[], more: ReturnType<typeof codeMode>[]) {
   const times: number[] = [];
   const tick: FunctionTool = tool({

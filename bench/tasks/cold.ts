@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from '../contenders/contender.ts';
 import { floor, peerFolder, peers, sdk, us } from '../contenders/contenders.ts';
 import { median } from '../measuring/timing.ts';
-import { pause } from '../measuring/turn.ts';
+import { waitForTurn } from '../measuring/turn.ts';
 
 const imports: Record<string, string> = {
   [sdk]: '@modelcontextprotocol/client',
@@ -40,41 +40,45 @@ const questions: Record<string, string[]> = {
   [us]: [command, '--model', 'demo', 'What is 17% of 2380?'],
 };
 
-/** Starts the programs in turns, so that a busy moment affects all of them. */
+/** Alternates between the programs, so that a busy moment affects all of them. */
 export async function cold(contender: string, { starts }: Effort): Promise<Figures> {
   const rounds: Figures[] = [];
   for (let count = 0; count < starts; count++) {
-    await pause();
-    const bare = started(moduleOf(''));
-    rounds.push({ ...imported(contender, bare), ...firstAnswered(contender), ...commanded(contender, bare) });
+    await waitForTurn();
+    const bare = runNode(moduleOf(''));
+    rounds.push({
+      ...importFigures(contender, bare),
+      ...firstAnswerFigures(contender),
+      ...commandFigures(contender, bare),
+    });
   }
   const ids = Object.keys(rounds[0] ?? {});
   return Object.fromEntries(ids.map((id) => [id, median(rounds.map((round) => round[id] ?? Number.NaN))]));
 }
 
-/** The difference to a start of bare node just before; the floor is node itself. */
-function imported(contender: string, bare: Started): Figures {
+/** Relative to a start of bare node just before. The floor is node itself. */
+function importFigures(contender: string, bare: NodeRun): Figures {
   const name = imports[contender];
   const program = `${name ? `await import('${name}');` : ''}process.stdout.write(String(process.memoryUsage().rss))`;
-  const full = started(moduleOf(program), peers.includes(contender) ? peerFolder(contender) : here);
+  const full = runNode(moduleOf(program), peers.includes(contender) ? peerFolder(contender) : here);
   const importMb = Number(full.output) / 1e6;
   return name ? { importMs: full.milliseconds - bare.milliseconds, importMb } : { importMb };
 }
 
-/** The same for a TypeScript program; the start of an empty TypeScript program is subtracted. */
-function firstAnswered(contender: string): Figures {
-  if (contender === sdk) return {}; // it has no loop
-  const bare = started([firstAnswer]);
-  const { milliseconds, output } = started([firstAnswer, contender]);
+/** Relative to the start of an empty TypeScript program. */
+function firstAnswerFigures(contender: string): Figures {
+  if (contender === sdk) return {}; // the SDK has no loop
+  const bare = runNode([firstAnswer]);
+  const { milliseconds, output } = runNode([firstAnswer, contender]);
   return { firstAnswerMs: milliseconds - bare.milliseconds, firstAnswerMb: Number(output) / 1e6 };
 }
 
-function commanded(contender: string, bare: Started): Figures {
+function commandFigures(contender: string, bare: NodeRun): Figures {
   const question = questions[contender];
   return {
     ...(contender === floor ? { commandMs: bare.milliseconds } : {}),
-    ...(contender === us ? { commandMs: started([command, '--version']).milliseconds } : {}),
-    ...(question ? { answerMs: started(question).milliseconds } : {}),
+    ...(contender === us ? { commandMs: runNode([command, '--version']).milliseconds } : {}),
+    ...(question ? { answerMs: runNode(question).milliseconds } : {}),
   };
 }
 
@@ -82,12 +86,12 @@ function moduleOf(program: string): string[] {
   return ['--input-type=module', '--eval', program];
 }
 
-interface Started {
+interface NodeRun {
   milliseconds: number;
   output: string;
 }
 
-function started(args: string[], cwd = here): Started {
+function runNode(args: string[], cwd = here): NodeRun {
   const begun = performance.now();
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });
   const milliseconds = performance.now() - begun;

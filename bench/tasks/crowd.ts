@@ -1,10 +1,10 @@
 // Many runs at once in one process, as in a server: each waits for its model most of the time.
-import { add, type Contender, type Effort, type Figures, type Job, type Running } from '../contenders/contender.ts';
+import { add, type BenchAgent, type Contender, type Effort, type Figures, type Job } from '../contenders/contender.ts';
 import { heapUsed } from './idle.ts';
 
 const STEPS = 10;
 const MODEL_MS = 20;
-/** For each idle agent of `Effort`: 10,000 runs in a whole run of the benchmark. */
+/** For each idle agent of `Effort`: 10,000 runs in a full run of the benchmark. */
 const RUNS_PER_AGENT = 10;
 
 const job: Job = { turns: { steps: STEPS, calls: 1, deltas: 1 }, tools: [add], latencyMs: MODEL_MS };
@@ -12,7 +12,7 @@ const job: Job = { turns: { steps: STEPS, calls: 1, deltas: 1 }, tools: [add], l
 export async function crowd(contender: Contender, { agents }: Effort): Promise<Figures> {
   const count = agents * RUNS_PER_AGENT;
   await runAll(await makeAll(contender, Math.ceil(count / 10)));
-  const crowdMemory = await kilobytesInTheMiddle(contender, count);
+  const crowdMemory = await kilobytesHalfway(contender, count);
   const running = await makeAll(contender, count);
   const before = process.cpuUsage();
   await runAll(running);
@@ -20,8 +20,8 @@ export async function crowd(contender: Contender, { agents }: Effort): Promise<F
   return { crowdStep: (user + system) / count / STEPS, crowdMemory };
 }
 
-/** The heap of each run when half of all model calls were made. */
-async function kilobytesInTheMiddle(contender: Contender, count: number): Promise<number> {
+/** The heap per run when half of all model calls have been made. */
+async function kilobytesHalfway(contender: Contender, count: number): Promise<number> {
   const before = heapUsed();
   let turns = 0;
   let used = 0;
@@ -32,11 +32,11 @@ async function kilobytesInTheMiddle(contender: Contender, count: number): Promis
   return used / 1_000 / count;
 }
 
-function makeAll({ inProcess }: Contender, count: number, onTurn?: () => void): Promise<Running[]> {
+function makeAll({ inProcess }: Contender, count: number, onTurn?: () => void): Promise<BenchAgent[]> {
   return Promise.all(Array.from({ length: count }, () => inProcess({ ...job, onTurn })));
 }
 
-async function runAll(running: readonly Running[]): Promise<void> {
+async function runAll(running: readonly BenchAgent[]): Promise<void> {
   const answers = await Promise.all(running.map((each) => each.run()));
   const wrong = answers.find((answer) => answer.trim() !== 'word');
   if (wrong !== undefined) throw new Error(`A run answered ${JSON.stringify(wrong)}.`);

@@ -1,4 +1,4 @@
-// Memory of idle agents.
+// The memory of idle agents.
 import { type BenchTool, type Contender, type Effort, type Figures, toolsOf } from '../contenders/contender.ts';
 
 const TOOLS = 10;
@@ -6,8 +6,8 @@ const turns = { steps: 0, calls: 0, deltas: 1 };
 const shared = toolsOf(TOOLS);
 
 /**
- * Measures new agents, agents after one run (some frameworks do most of their work then), and agents with tools of their
- * own. The descriptions of those tools are the same for all contenders and are not counted.
+ * Measures new agents, agents after one run (some frameworks do most of their work then), and agents with their own tools,
+ * without the descriptions of these tools, which are the same for all contenders.
  */
 export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures> {
   const make = async (tools = shared) => inProcess({ turns, tools });
@@ -20,32 +20,32 @@ export async function idle({ inProcess }: Contender, effort: Effort): Promise<Fi
     const tools = toolsOf(TOOLS);
     return { tools, running: await make(tools) };
   };
-  const described = await kilobytesEach(async () => toolsOf(TOOLS), effort.agents);
+  const descriptions = await kilobytesEach(async () => toolsOf(TOOLS), effort.agents);
   return {
     idle: await kilobytesEach(() => make(), effort.agents),
     idleAsked: await kilobytesEach(makeAndAsk, effort.agents),
-    idleOwn: (await kilobytesEach(makeWithOwn, effort.agents)) - described,
+    idleOwn: (await kilobytesEach(makeWithOwn, effort.agents)) - descriptions,
   };
 }
 
-/** Each with its own connection to a server; all servers list the same tools. */
+/** Each agent has its own connection to a server. All servers list the same tools. */
 export async function idleMcp(contender: Contender, effort: Effort): Promise<Figures> {
-  const connect = connecting(contender, () => shared);
-  return { idleMcp: await kilobytesEach(connect, effort.agents) };
+  const make = agentMaker(contender, () => shared);
+  return { idleMcp: await kilobytesEach(make, effort.agents) };
 }
 
-/** Each with its own connection to a server; every server describes its tools differently. */
+/** Each agent has its own connection to a server. Every server describes its tools differently. */
 export async function idleMcpOwn(contender: Contender, effort: Effort): Promise<Figures> {
   let servers = 0;
-  const connect = connecting(contender, () => toolsOf(TOOLS, ` of server ${++servers}`));
-  return { idleMcpOwn: await kilobytesEach(connect, effort.agents) };
+  const make = agentMaker(contender, () => toolsOf(TOOLS, ` of server ${++servers}`));
+  return { idleMcpOwn: await kilobytesEach(make, effort.agents) };
 }
 
-/** Returns a function that makes an agent whose model has received the tools. */
-function connecting({ throughMcp }: Contender, nextTools: () => BenchTool[]) {
+/** Returns a function that makes an agent, which makes one run, so that its model has received the tools. */
+function agentMaker({ throughMcp }: Contender, nextTools: () => BenchTool[]) {
   let offered = 0;
-  const onTurn = (asked: { offered(): string[] }) => {
-    offered = asked.offered().length;
+  const onTurn = (input: { offered(): string[] }) => {
+    offered = input.offered().length;
   };
   return async () => {
     offered = 0;

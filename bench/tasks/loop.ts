@@ -2,15 +2,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   add,
-  adding,
+  addCalls,
+  type BenchAgent,
   type Contender,
   type Effort,
   type Figures,
   type Job,
-  type Running,
   toolsOf,
 } from '../contenders/contender.ts';
-import { inMoments, median, repeatFor, timed, timedTogether, warmUp } from '../measuring/timing.ts';
+import { inParts, median, repeatFor, timed, timedTogether, warmUp } from '../measuring/timing.ts';
 
 const slowAdd = {
   ...add,
@@ -24,10 +24,10 @@ const DELTAS = 2_000;
 
 export async function loop({ inProcess }: Contender, effort: Effort): Promise<Figures> {
   const perRun = async (...jobs: Job[]) => {
-    const all: Running[] = [];
+    const all: BenchAgent[] = [];
     for (const job of jobs) {
       const running = await inProcess(job);
-      await checked(running, job.turns);
+      await checkRun(running, job.turns);
       all.push(running);
     }
     const timings = await timedTogether(
@@ -52,35 +52,36 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
   };
 }
 
-/** One run; checks that it makes every call. */
-export async function checked(running: Running, { steps, calls }: Job['turns']): Promise<void> {
-  adding.calls = 0;
+/** Makes one run, and checks that it makes every call. */
+export async function checkRun(running: BenchAgent, { steps, calls }: Job['turns']): Promise<void> {
+  addCalls.count = 0;
   const answer = await running.run();
-  if (!answer.startsWith('word') || adding.calls !== steps * calls)
-    throw new Error(`A run made ${adding.calls} tool calls and answered "${answer.slice(0, 80)}".`);
+  if (!answer.startsWith('word') || addCalls.count !== steps * calls)
+    throw new Error(`A run made ${addCalls.count} tool calls and answered "${answer.slice(0, 80)}".`);
 }
 
-/** The cost of a step is the time between two model calls. */
+/** Measures a step as the time between two model calls. */
 async function longRuns(inProcess: Contender['inProcess'], effort: Effort): Promise<Figures> {
-  let asked: number[] = [];
-  const onTurn = () => void asked.push(performance.now());
+  let modelCalls: number[] = [];
+  const onTurn = () => void modelCalls.push(performance.now());
   const turns = { steps: LONG, calls: 1, deltas: 1 };
   const running = await inProcess({ turns, tools: toolsOf(10), onTurn });
-  await checked(running, turns);
+  await checkRun(running, turns);
   const early: number[] = [];
   const late: number[] = [];
   const run = async () => {
-    asked = [];
+    modelCalls = [];
     await running.run();
-    if (asked.length !== LONG + 1) throw new Error(`A run of ${LONG} steps called the model ${asked.length} times.`);
-    const steps = asked.slice(1).map((at, index) => at - (asked[index] as number));
+    if (modelCalls.length !== LONG + 1)
+      throw new Error(`A run of ${LONG} steps called the model ${modelCalls.length} times.`);
+    const steps = modelCalls.slice(1).map((at, index) => at - (modelCalls[index] as number));
     early.push(...steps.slice(5, 15));
     late.push(...steps.slice(-10));
   };
   await warmUp([run], { ...effort, warmRuns: 1 });
   early.length = 0;
   late.length = 0;
-  await inMoments(effort, async (milliseconds) => void (await repeatFor(milliseconds, run)));
+  await inParts(effort, async (milliseconds) => void (await repeatFor(milliseconds, run)));
   await running.close?.();
   return { stepAt10: median(early) * 1_000, stepAt200: median(late) * 1_000, growth: median(late) / median(early) };
 }

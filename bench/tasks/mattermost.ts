@@ -1,5 +1,5 @@
 // Tool calls of the Mattermost server in process and over HTTP, with a fake Mattermost in another process. The floor is a bare
-// MCP server that makes one fetch with our `fetch`.
+// MCP server that calls our `fetch` once.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { InMemoryTransport } from '@modelcontextprotocol/client';
@@ -11,14 +11,14 @@ import { createLog, createMattermostServer, readConfig, startHttp } from '@pocke
 import { z } from 'zod';
 import type { Effort, Figures } from '../contenders/contender.ts';
 import { us } from '../contenders/contenders.ts';
-import { startBeside } from '../measuring/helper-process.ts';
+import { startHelper } from '../measuring/helper-process.ts';
 import { timed } from '../measuring/timing.ts';
-import type { Backend, Order } from '../servers/mattermost.ts';
+import type { Backend, Command } from '../servers/mattermost.ts';
 import { connect, getChannel } from '../servers/mattermost-client.ts';
 
 const TOKEN = 'the-token-of-the-client';
 const AT_ONCE = 8;
-/** Over HTTP each parallel call starts a chain of this many, because the message that starts the client has a cost, too. */
+/** Over HTTP each parallel call starts a chain of this many, because the command to the helper has a cost, too. */
 const CALLS_EACH = 8;
 
 interface Served {
@@ -28,19 +28,19 @@ interface Served {
 
 /** Both servers and both clients end with this process. */
 export async function mattermost(contender: string, effort: Effort): Promise<Figures> {
-  const { start: backend, ask } = await startBeside<Backend, Order>('mattermost.ts');
+  const { ready: backend, send } = await startHelper<Backend, Command>('mattermost.ts');
   const { factory, url } = contender === us ? await ours(backend) : await bare(backend);
   const [near, far] = InMemoryTransport.createLinkedPair();
   serveStdio(factory, { transport: far });
   const client = await connect(near);
   const call = () => getChannel(client, backend.channel);
   await call();
-  await ask('requests');
+  await send('requests');
   await call();
-  const requests = Number(await ask('requests'));
+  const requests = Number(await send('requests'));
   const inProcess = await timed(() => Promise.all(Array.from({ length: AT_ONCE }, call)), effort);
-  await ask({ connect: { url, token: TOKEN } });
-  const overHttp = await timed(() => ask({ lines: AT_ONCE, callsEach: CALLS_EACH }), effort);
+  await send({ connect: { url, token: TOKEN } });
+  const overHttp = await timed(() => send({ chains: AT_ONCE, callsEach: CALLS_EACH }), effort);
   return {
     mattermostCalls: (AT_ONCE * 1e6) / inProcess.cpu,
     mattermostHttpCalls: (AT_ONCE * CALLS_EACH * 1e6) / overHttp.cpu,

@@ -1,12 +1,12 @@
-// All works, and the contenders that take part.
+// All workloads, and the contenders that take part.
 import type { Contender, Effort, Figures, SharedServer } from '../contenders/contender.ts';
 import { contenderModule, floor, loopPeers, peers, sdk, us } from '../contenders/contenders.ts';
 
-export interface Work {
+export interface Workload {
   contenders: readonly string[];
-  /** In a full run, if different from `ROUNDS`. */
+  /** The rounds of a full run. Default: `ROUNDS`. */
   rounds?: number;
-  /** Rounds of the peers, if fewer: for work where no target compares us with them. */
+  /** The rounds of the peers. Fewer where no target compares us with them. */
   peerRounds?: number;
   /** Starts the server that all contenders of a round call. */
   startServer?(): Promise<SharedServer>;
@@ -15,61 +15,61 @@ export interface Work {
 
 type Measure = (contender: Contender, effort: Effort, serverUrl?: string) => Promise<Figures>;
 
-/** Loaded only in the measuring process that needs it. */
-function by(load: () => Promise<Measure>): Work['measure'] {
+/** Measures with code that only the measuring process loads. */
+function loaded(load: () => Promise<Measure>): Workload['measure'] {
   return async (name, effort, serverUrl) => {
     const { contender }: { contender: Contender } = await import(contenderModule(name));
     return (await load())(contender, effort, serverUrl);
   };
 }
 
-/** Rounds of a full run. */
+/** The rounds of a full run. */
 export const ROUNDS = 3;
 /** More rounds, because each contender starts its own server, and these differ by up to a quarter after the same warm-up. */
 const STDIO_ROUNDS = 5;
 
-export const works: Record<string, Work> = {
-  loop: { contenders: [floor, us, ...loopPeers], measure: by(async () => (await import('./loop.ts')).loop) },
+export const workloads: Record<string, Workload> = {
+  loop: { contenders: [floor, us, ...loopPeers], measure: loaded(async () => (await import('./loop.ts')).loop) },
   mcpSteps: {
     contenders: [sdk, us, ...loopPeers],
-    measure: by(async () => (await import('./mcp-steps.ts')).mcpSteps),
+    measure: loaded(async () => (await import('./mcp-steps.ts')).mcpSteps),
   },
   crowd: {
     contenders: [floor, us, 'ai'],
-    measure: by(async () => (await import('./crowd.ts')).crowd),
+    measure: loaded(async () => (await import('./crowd.ts')).crowd),
   },
   idle: {
     contenders: [floor, us, ...peers],
     peerRounds: 1,
-    measure: by(async () => (await import('./idle.ts')).idle),
+    measure: loaded(async () => (await import('./idle.ts')).idle),
   },
   idleMcp: {
     contenders: [sdk, us, ...peers],
     peerRounds: 1,
-    measure: by(async () => (await import('./idle.ts')).idleMcp),
+    measure: loaded(async () => (await import('./idle.ts')).idleMcp),
   },
   idleMcpOwn: {
     contenders: [sdk, us, ...peers],
     peerRounds: 1,
-    measure: by(async () => (await import('./idle.ts')).idleMcpOwn),
+    measure: loaded(async () => (await import('./idle.ts')).idleMcpOwn),
   },
   stdio: {
     contenders: [floor, sdk, us, ...peers],
     rounds: STDIO_ROUNDS,
     peerRounds: 1,
-    measure: by(async () => (await import('./wire.ts')).stdio),
+    measure: loaded(async () => (await import('./wire.ts')).stdio),
   },
   http2026: {
     contenders: [floor, sdk, us, ...peers],
     peerRounds: 1,
     startServer: async () => (await import('./wire.ts')).startHttp('2026'),
-    measure: by(async () => (await import('./wire.ts')).http('2026')),
+    measure: loaded(async () => (await import('./wire.ts')).http('2026')),
   },
   http2025: {
     contenders: [floor, sdk, us, ...peers],
     peerRounds: 1,
     startServer: async () => (await import('./wire.ts')).startHttp('2025'),
-    measure: by(async () => (await import('./wire.ts')).http('2025')),
+    measure: loaded(async () => (await import('./wire.ts')).http('2025')),
   },
   router: {
     contenders: [floor, us],

@@ -11,7 +11,7 @@ const serverFile = fileURLToPath(new URL('../servers/bench-server.ts', import.me
 const IN_FLIGHT = 32;
 /** Each call in flight starts a chain of this many consecutive calls. */
 const CALLS_EACH = 8;
-/** Client and server run so much code that they still get faster after ten thousand calls. */
+/** Client and server still get faster after ten thousand calls. */
 export const WARM_CALLS = 12_000;
 
 export async function stdio({ connect }: Contender, effort: Effort): Promise<Figures> {
@@ -48,20 +48,20 @@ function fail(reason: string): never {
 async function ratesOf(connection: Connection, effort: Effort) {
   const longer = { ...effort, warmMs: 2.5 * effort.warmMs, warmRuns: WARM_CALLS / (IN_FLIGHT * CALLS_EACH) };
   const together = await callsPerSecond({ connection, effort: longer, atOnce: IN_FLIGHT });
-  // code that is warm with many calls in flight is also warm with one
-  const hardly = { ...effort, warmMs: effort.warmMs / 10, warmRuns: 1 };
-  const oneByOne = await callsPerSecond({ connection, effort: hardly, atOnce: 1 });
+  // after many calls in flight the code is warm for single calls, too
+  const brief = { ...effort, warmMs: effort.warmMs / 10, warmRuns: 1 };
+  const oneByOne = await callsPerSecond({ connection, effort: brief, atOnce: 1 });
   await connection.close();
   return { oneByOne, together };
 }
 
-interface Calling {
+interface CallRate {
   connection: Connection;
   effort: Effort;
   atOnce: number;
 }
 
-async function callsPerSecond({ connection, effort, atOnce }: Calling) {
+async function callsPerSecond({ connection, effort, atOnce }: CallRate) {
   const callsInTurn = async () => {
     for (let count = 0; count < CALLS_EACH; count++) {
       const answer = await connection.call(1, 2);

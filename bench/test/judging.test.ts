@@ -1,4 +1,4 @@
-// When a target counts as met, with invented figures.
+// When a target is met, with made-up figures.
 import { expect, test } from 'vitest';
 import { loopPeers } from '../contenders/contenders.ts';
 import { figures } from '../report/figures.ts';
@@ -30,7 +30,7 @@ test.each([
   ['a sufficient rate', 'http2026Calls', { 'mcp-sdk': [100], 'pocket-agent': [130] }, 'met'],
   ['an insufficient rate', 'http2026Calls', { 'mcp-sdk': [100], 'pocket-agent': [129] }, '**missed**'],
   [
-    'a rate that the floor does not reach either',
+    'a rate that the floor does not reach, either',
     'http2026Calls',
     { floor: [120], 'mcp-sdk': [100], 'pocket-agent': [110] },
     '**missed**, as by the floor',

@@ -1,13 +1,14 @@
+// Figures of several runs of the benchmark in one table.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Measurements } from '../report/measurements.ts';
 import { Results } from '../report/results.ts';
-import { works } from '../tasks/tasks.ts';
+import { workloads } from '../tasks/tasks.ts';
 
 const conditions = { node: 'v24.1.0', versions: { ai: 'ai@7.0.0' } };
-const someFile = () => join(mkdtempSync(join(tmpdir(), 'measurements-')), 'measurements.json');
+const newFile = () => join(mkdtempSync(join(tmpdir(), 'measurements-')), 'measurements.json');
 const measured = (step: number) => ({
   commit: 'abc1234',
   minutes: 2,
@@ -17,18 +18,18 @@ const measured = (step: number) => ({
   ],
 });
 
-test('a table is complete when all works were measured, in any number of runs', () => {
-  const file = someFile();
+test('a table is complete when all workloads were measured, in one run or several', () => {
+  const file = newFile();
   new Measurements(file, conditions).add('loop', measured(10));
   const later = new Measurements(file, conditions);
-  expect(later.missing).toEqual(Object.keys(works).filter((work) => work !== 'loop'));
+  expect(later.missing).toEqual(Object.keys(workloads).filter((work) => work !== 'loop'));
   for (const work of later.missing) later.add(work, { ...measured(10), measured: [] });
   expect(new Measurements(file, conditions).missing).toEqual([]);
   expect(Results.of(later).ratio('pocket-agent', 'step')).toBe(5);
 });
 
-test('a work that is measured again replaces its figures', () => {
-  const file = someFile();
+test('measuring a workload again replaces its figures', () => {
+  const file = newFile();
   new Measurements(file, conditions).add('loop', measured(10));
   const again = new Measurements(file, conditions);
   again.add('loop', measured(8));
@@ -36,7 +37,7 @@ test('a work that is measured again replaces its figures', () => {
 });
 
 test('figures of other versions or another machine are not mixed in', () => {
-  const file = someFile();
+  const file = newFile();
   new Measurements(file, conditions).add('loop', measured(10));
   const newer = new Measurements(file, { ...conditions, versions: { ai: 'ai@7.1.0' } });
   expect(newer.get('loop')).toBeUndefined();

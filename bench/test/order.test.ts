@@ -18,7 +18,7 @@ test('no contender has the same predecessor in two rounds', () => {
   expect(new Set(pairs).size).toBe(rounds.length * names.length);
 });
 
-test.each([1, 2, 3, 4, 6])('with %i contenders, every round is complete, even if orders repeat', (count) => {
+test.each([1, 2, 3, 4, 6])('with %i contenders, every round has all of them, even if orders repeat', (count) => {
   const few = names.slice(0, count);
   for (let round = 0; round < 5; round++) expect(orderOf(few, round).toSorted()).toEqual(few);
 });

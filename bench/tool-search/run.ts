@@ -1,15 +1,14 @@
-// How well `find_tools` ranks, and how fast:
+// Measures how well and how fast `find_tools` ranks:
 // `TOOL_SEARCH_DATA=FOLDER node_modules/.bin/node -C pocket-agent/source bench/tool-search/run.ts`
 //
-// FOLDER has catalogue.json: [{ server, serverDescription?, name, description, inputSchema }]; cases.json and maybe other
-// files cases-*.json: [{ id, task, steps, tools }]. A tool is found if the task or one step as a query finds it. Weights and
-// word families are tuned with half of the cases; the figures of the other half are those to believe.
-// questions.json beside this file: [[query, [names]]] about the same catalogue, written before tuning and never tuned for. A
-// query succeeds if it finds one of the names.
+// FOLDER contains catalogue.json, [{ server, serverDescription?, name, description, inputSchema }], and cases.json, with
+// optional cases-*.json, [{ id, task, steps, tools }]. A tool is found if a query with the task or one of the steps finds it.
+// Weights and word families are tuned with half of the cases; only the figures of the other half are unbiased.
+// questions.json beside this file, [[query, [names]]], is about the same catalogue. It was written before tuning and is not
+// used for it. A query succeeds if it finds one of the names.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { ToolIndex } from '../../packages/pocket-agent/src/exposure/tool-index.ts';
 import type { SearchedTool } from '../../packages/pocket-agent/src/exposure/tool-words.ts';
 
@@ -44,7 +43,7 @@ for (const name of readdirSync(folder).filter((file) => /^cases.*\.json$/.test(f
   const all = read<Case[]>(folder, name);
   const [tuned, others] = [all.filter(isTuned), all.filter((each) => !isTuned(each))];
   report(name, ranksOf(all));
-  report('  half that is tuned with', ranksOf(tuned));
+  report('  half used for tuning', ranksOf(tuned));
   report('  other half', ranksOf(others));
 }
 const questions = read<[string, string[]][]>(import.meta.dirname, 'questions.json');
@@ -69,7 +68,7 @@ function ranksOf(cases: readonly Case[]): number[] {
   });
 }
 
-/** The catalogue, repeated under other names. */
+/** `count` tools: the catalogue, repeated under other names. */
 function copies(count: number): SearchedTool[] {
   return Array.from({ length: count }, (_, position) => {
     const { server, serverDescription, ...tool } = catalogue[position % catalogue.length] as ListedTool;

@@ -1,4 +1,4 @@
-// The page: one conversation, whose id is in the address, so it can be loaded again.
+// The page: one conversation, whose id is in the URL, so that a reload shows it again.
 import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { createElement, StrictMode } from 'react';

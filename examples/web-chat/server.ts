@@ -1,4 +1,4 @@
-// A React page with `useChat` on a plain Hono server: `npm run web-chat`. The model is the one in MODEL, or the demo model.
+// A React page with `useChat`, on a plain Hono server: `npm run web-chat`. MODEL names the model; default: the demo model.
 import { fileURLToPath } from 'node:url';
 import { serve } from '@hono/node-server';
 import { chatHandler } from '@pocket-agent/web';
@@ -18,14 +18,14 @@ const agent = new PocketAgent({
   tools: [refund],
   access: { confirm: 'write' },
 });
-// everyone on this machine is one user; an application returns the user of the session
+// all visitors are one user; an application returns the user of the session
 const chat = chatHandler(agent, { authorize: () => 'me' });
 
 const page = fileURLToPath(new URL('page.jsx', import.meta.url));
 const bundle = await rolldown({
   input: page,
   platform: 'browser',
-  logLevel: 'silent', // modules for React servers warn
+  logLevel: 'silent', // React's modules for servers cause warnings
   transform: { define: { 'process.env.NODE_ENV': '"production"' } },
 });
 const { output } = await bundle.generate({ format: 'esm', codeSplitting: false });

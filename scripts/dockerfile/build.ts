@@ -1,12 +1,11 @@
-// Executes the instructions of a Dockerfile without Docker. Each stage is a folder, in which `/app` is the folder `app`, and
-// commands run with the Node of this process. Instructions and flags that it does not know are errors, so that nothing is
-// left out unnoticed.
+// Executes the instructions of a Dockerfile without Docker. Each stage is a folder that stands for `/`, and commands run with
+// the Node of this process. Unknown instructions and flags are errors, so that none is ignored.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, isAbsolute, join, relative } from 'node:path';
 import { type Instruction, parseDockerfile, splitFlags } from './parse.ts';
 
-/** A stuck registry or test ends the build. */
+/** The time limit of a command. */
 const RUN_MS = 300_000;
 
 export interface Stage {
@@ -20,7 +19,7 @@ export interface Stage {
   health?: string;
 }
 
-export interface BuildOptions {
+interface BuildOptions {
   /** The folder of the Dockerfile. */
   context: string;
   /** An empty folder for the stages. */
@@ -71,7 +70,7 @@ class Build {
     else if (name !== 'EXPOSE') throw new Error(`This script cannot execute ${name}.`);
   }
 
-  /** Images of Node only: their commands are node, npm and a shell. */
+  /** Accepts only images of Node, whose commands are node, npm and a shell. */
   #from(text: string): void {
     const [, name = String(this.#stages.size)] = /^node:24-(?:alpine|slim)(?: AS (\S+))?$/.exec(text) ?? fail(text);
     const root = join(this.#options.into, name);
@@ -114,7 +113,7 @@ class Build {
     return join(root, path);
   }
 
-  /** Like Docker, fails for files that are missing or ignored. */
+  /** Fails for files that are missing or ignored, as Docker does. */
   #inContext(pattern: string): string[] {
     const { context } = this.#options;
     const found = pattern === '.' ? [context] : globSync(pattern, { cwd: context }).map((file) => join(context, file));
@@ -141,7 +140,7 @@ class Build {
   }
 }
 
-/** The first parts of paths. Patterns are not supported. */
+/** Names of ignored files and folders. Patterns are not supported. */
 function readIgnored(context: string): string[] {
   const file = join(context, '.dockerignore');
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];

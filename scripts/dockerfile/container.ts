@@ -25,8 +25,8 @@ export class Container {
     this.#child = spawn(command, args, { ...this.#options, stdio: ['ignore', 'pipe', 'inherit'] });
   }
 
-  /** Waits for a line of output and returns it. */
-  async printed(pattern: RegExp): Promise<string> {
+  /** Waits for a line of output that matches, and returns it. */
+  async waitForLine(pattern: RegExp): Promise<string> {
     const { stdout } = this.#child;
     assert.ok(stdout);
     const lines = createInterface({ input: stdout, signal: AbortSignal.timeout(START_MS) });
@@ -34,7 +34,7 @@ export class Container {
     throw new Error(`${this.#image.command.join(' ')} did not print ${pattern}.`);
   }
 
-  /** Docker gives the check the variables of the container; here the port is known only after the start. */
+  /** `variables`: the port, which is known only after the start. Otherwise the check gets the variables of the container. */
   checkHealth(variables: { PORT: string }): void {
     const { health = 'false' } = this.#image;
     const options = { ...this.#options, env: { ...this.#env, ...variables }, timeout: HEALTH_MS };
@@ -42,7 +42,7 @@ export class Container {
     assert.equal(status, 0, `HEALTHCHECK failed: ${stderr}`);
   }
 
-  /** The process must end by itself, without an error. */
+  /** Sends SIGTERM. The process must end in time and without an error. */
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null) assert.fail(`The process ended too early, with ${this.#child.exitCode}.`);
     const ended = once(this.#child, 'exit', { signal: AbortSignal.timeout(STOP_MS) });
@@ -53,13 +53,13 @@ export class Container {
 
   kill(): void {
     this.#child.kill('SIGKILL');
-    this.#child.stdout?.destroy(); // a pipe that is not read to its end keeps this process alive
+    this.#child.stdout?.destroy(); // an unread pipe keeps this process alive
   }
 
   get #options() {
     const { root, workdir, user } = this.#image;
     assert.equal(user, 'node', 'The image must not run as root.');
-    // only root can become another user; other users are not root already
+    // only root can switch to another user
     return { cwd: join(root, workdir), env: this.#env, ...(process.getuid?.() === 0 ? NODE_USER : {}) };
   }
 }

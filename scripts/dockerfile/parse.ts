@@ -1,4 +1,4 @@
-// Reads a Dockerfile: its instructions in order.
+// Parses a Dockerfile into its instructions.
 
 export interface Instruction {
   /** In capital letters. */
@@ -9,19 +9,19 @@ export interface Instruction {
 
 export function parseDockerfile(text: string): Instruction[] {
   const instructions: Instruction[] = [];
-  let begun: Instruction | undefined;
+  let current: Instruction | undefined;
   for (const [index, written] of text.split('\n').entries()) {
     const line = written.trim();
     if (line === '' || line.startsWith('#')) continue;
-    const continues = line.endsWith('\\');
-    const part = continues ? line.slice(0, -1).trimEnd() : line;
-    if (begun) begun.text += ` ${part}`;
-    else begun = firstLine(part, index + 1);
-    if (continues) continue;
-    instructions.push(begun);
-    begun = undefined;
+    const isContinued = line.endsWith('\\');
+    const part = isContinued ? line.slice(0, -1).trimEnd() : line;
+    if (current) current.text += ` ${part}`;
+    else current = firstLine(part, index + 1);
+    if (isContinued) continue;
+    instructions.push(current);
+    current = undefined;
   }
-  if (begun) throw new Error(`Dockerfile:${begun.line}: the instruction does not end.`);
+  if (current) throw new Error(`Dockerfile:${current.line}: the instruction ends with a backslash.`);
   return instructions;
 }
 

@@ -4,7 +4,7 @@ import { cpSync, existsSync, globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../workspaces.ts';
-import { siteFaults } from './check-site.ts';
+import { siteProblems } from './check-site.ts';
 import { stagePages } from './stage.ts';
 
 const help = `npm run docs              builds the documentation site into site/dist and checks its links
@@ -25,12 +25,12 @@ function main(): number {
   installGenerator();
   stagePages(join(site, 'pages'));
   vitepress('build');
-  // each page also as Markdown, for language models
+  // publish each page as Markdown, too, for language models
   for (const page of globSync('**/*.md', { cwd: join(site, 'pages') }))
     cpSync(join(site, 'pages', page), join(dist, page));
-  const faults = siteFaults(dist, process.env.DOCS_BASE ?? '/');
-  for (const fault of faults) console.error(fault);
-  if (faults.length > 0) return 1;
+  const problems = siteProblems(dist, process.env.DOCS_BASE ?? '/');
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) return 1;
   console.log(`${globSync('**/*.html', { cwd: dist }).length} pages in site/dist, all links checked`);
   if (values.serve) vitepress('preview');
   return 0;

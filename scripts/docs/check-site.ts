@@ -1,9 +1,9 @@
-// Checks the built site: every link leads to a page and an anchor of the site, and nothing is loaded from elsewhere.
+// Checks the built site: every link must lead to a page and anchor of the site, and nothing may be loaded from elsewhere.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A sentence for each fault. `base` is the path under which the site is served. */
-export function siteFaults(folder: string, base: string): string[] {
+/** Returns a sentence for each problem. `base` is the path under which the site is served. */
+export function siteProblems(folder: string, base: string): string[] {
   const pages = globSync('**/*.html', { cwd: folder });
   const ids = new Map(pages.map((page) => [page, idsOf(readFileSync(join(folder, page), 'utf8'))]));
   return pages.flatMap((page) => {
@@ -11,15 +11,15 @@ export function siteFaults(folder: string, base: string): string[] {
     const address = new URL(`${base}${page.replaceAll('\\', '/')}`, 'http://site');
     const targets = new Set([...text.matchAll(/<a\b[^>]*?\shref="([^"]+)"/g)].map(([, href = '']) => href));
     const links = [...targets].map((href) => new URL(href.replaceAll('&amp;', '&'), address));
-    const broken = links.filter(({ host }) => host === 'site').filter((link) => !leadsSomewhere(link));
+    const broken = links.filter(({ host }) => host === 'site').filter((link) => !isValid(link));
     const loaded = [...text.matchAll(/<(?:script|link|img|iframe)\b[^>]*?\s(?:src|href)="((?:https?:)?\/\/[^"]+)"/g)];
     return [
       ...broken.map(({ pathname, hash }) => `${page} links to ${pathname}${hash}, which does not exist.`),
-      ...loaded.map(([, source]) => `${page} loads ${source} from elsewhere.`),
+      ...loaded.map(([, source]) => `${page} loads ${source} from another host. Copy it to site/public.`),
     ];
   });
 
-  function leadsSomewhere({ pathname, hash }: URL): boolean {
+  function isValid({ pathname, hash }: URL): boolean {
     if (!pathname.startsWith(base)) return false;
     const path = decodeURIComponent(pathname.slice(base.length));
     const page = [path, `${path}.html`, join(path, 'index.html')].find((each) => ids.has(each));

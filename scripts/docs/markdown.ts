@@ -1,6 +1,6 @@
 // Reads and changes Markdown: links, headings, titles.
 
-/** Code, where nothing is a link or a heading, or a link or image. */
+/** Matches links and images, and also code, in which they must be ignored. */
 const codeOrLink = /^(?:`{3,}|~{3,})[\s\S]*?^(?:`{3,}|~{3,})|`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)/gm;
 
 export interface Link {
@@ -15,7 +15,7 @@ export function linksOf(text: string): Link[] {
     .map(([, bang, label = '', target = '']) => ({ label, target, isImage: bang === '!' }));
 }
 
-/** Replaces the target of each link to a file or heading of this repository; without a target only the label stays. */
+/** Replaces the target of each link inside this repository. If `change` returns undefined, only the label stays. */
 export function withLinks(text: string, change: (link: Link) => string | undefined): string {
   return text.replace(codeOrLink, (whole, bang: string, label: string, target: string | undefined) => {
     if (target === undefined || isExternal(target)) return whole;
@@ -46,7 +46,7 @@ export function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1]?.trim() ?? '';
 }
 
-/** The first sentences of the page as plain text. */
+/** The first sentence of the page as plain text. */
 export function descriptionOf(text: string): string {
   const [, paragraph = ''] = /^# .+\n\s*\n((?:(?!```|[#|<>]|- )[^\n]+\n)+)/m.exec(text) ?? [];
   const plain = withLinks(paragraph, () => undefined)

@@ -1,4 +1,4 @@
-// The documentation inside the packages: all of it in the library and the command, their own pages in the others.
+// Writes the documentation in the packages: all pages in the library and the command line, their own pages in the others.
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import type { Workspace } from '../workspaces.ts';
@@ -20,7 +20,7 @@ const ownPages: Record<string, string[]> = {
   '@pocket-agent/web': ['web-pages'],
 };
 
-/** Writes README.md and `docs` of a package. Links to files that it does not contain become text. */
+/** Writes README.md and `docs` of a package. Links to files outside the package become text. */
 export function writePackageDocs({ folder, manifest }: Workspace): void {
   rmSync(join(folder, 'docs'), { recursive: true, force: true });
   const all = globSync('docs/*.md', { cwd: root }).sort();

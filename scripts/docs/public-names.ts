@@ -1,5 +1,4 @@
-// The public names of the packages, with their comments and declarations, read from the sources or from what the compiler
-// wrote about them.
+// Finds the public names of the packages, with their comments and declarations, in the sources or in the compiler's .d.ts files.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,14 +6,14 @@ import { parseSync } from 'rolldown/experimental';
 import { hasTarball } from '../standalone.ts';
 import { readWorkspaces } from '../workspaces.ts';
 
-/** `types` needs a build. Declarations of `pocket-agent/source` contain the code of functions. */
+/** Where to read: `types` needs a build; declarations of `pocket-agent/source` contain the code of functions. */
 type Condition = 'types' | 'pocket-agent/source';
 
 export interface PublicName {
   name: string;
-  /** It exists only in types. */
+  /** Whether it exists only in types. */
   isType: boolean;
-  /** Where it is declared. */
+  /** The file that declares it. */
   file: string;
   comment: string;
   /** Several for a function with overloads. */
@@ -36,13 +35,13 @@ interface Comment {
   end: number;
 }
 
-export interface Module {
+interface Module {
   text: string;
   comments: Comment[];
   declared: Map<string, { statement: Node; declaration: Node }[]>;
-  /** The names it imports from other modules. */
+  /** Names imported from other modules. */
   imported: Map<string, Origin>;
-  /** The names it exports: from other modules, or its own. */
+  /** Exported names, of the module itself or of other modules. */
   exported: Map<string, Origin & { isType: boolean }>;
 }
 
@@ -55,7 +54,7 @@ interface Origin {
 const modules = new Map<string, Module>();
 const workspaces = readWorkspaces();
 
-/** The module of each name that users import from; names with `internal` are for this repository only. */
+/** The file of each module that users import, by its name. Modules with `internal` in their name are left out. */
 export function publicEntries(condition: Condition): Map<string, string> {
   const packages = [...workspaces.values()].filter(hasTarball);
   return new Map(
@@ -73,7 +72,7 @@ export function publicNames(entry: string, condition: Condition): PublicName[] {
     .sort((one, other) => one.name.localeCompare(other.name, 'en'));
 }
 
-/** The declaration of a name that a module uses; undefined for names of other packages and of type parameters. */
+/** The declaration of a name that a module uses. Undefined for names of other packages and for type parameters. */
 export function usedDeclaration(file: string, name: string): PublicName | undefined {
   const { declared, imported } = readModule(file);
   const isOurs = declared.has(name) || /^(?:\.|@?pocket-agent)/.test(imported.get(name)?.from ?? '');
@@ -162,7 +161,7 @@ function isTypeOnly({ type }: Node): boolean {
   return type === 'TSInterfaceDeclaration' || type === 'TSTypeAliasDeclaration';
 }
 
-/** The first comment of a source file says what its class is. */
+/** The first comment of a source file, which describes its class. */
 function aboutFile(file: string, name: string): string {
   const source = file.replace('/dist/', '/src/').replace(/\.d\.ts$/, '.ts');
   const [comment = ''] = /^(?:\/\/ .*\n)+/.exec(readFileSync(source, 'utf8')) ?? [];

@@ -1,5 +1,4 @@
-// The reference: a page for each module that users import from, made from comments and from the declarations that the
-// compiler wrote.
+// Makes the reference: a page for each module that users import, from comments and the compiler's declarations.
 import { type Node, type PublicName, publicEntries, publicNames, readModule, usedDeclaration } from './public-names.ts';
 
 /** The path of the page of a module, without extension: `reference/a2a-client` for @pocket-agent/a2a/client. */
@@ -7,7 +6,7 @@ export function referencePath(entry: string): string {
   return `reference/${entry.replace('@pocket-agent/', '').replaceAll('/', '-')}`;
 }
 
-/** The Markdown of each page by its path, and an index of all names to follow docs/reference.md. Needs a build. */
+/** Returns the Markdown of each page by its path, and an index of all names to append to docs/reference.md. Needs a build. */
 export function referencePages(): { pages: Map<string, string>; index: string } {
   const entries = [...publicEntries('types')].map(([entry, file]) => ({ entry, names: publicNames(file, 'types') }));
   const pages = new Map(entries.map((each) => [`${referencePath(each.entry)}.md`, page(each, entries)]));
@@ -23,7 +22,7 @@ interface Entry {
   names: PublicName[];
 }
 
-/** Keeps upper case, because some names differ only in that. */
+/** Keeps the case of letters, because some names differ only in it. */
 function anchorOf(name: string): string {
   return name.replaceAll('$', '');
 }
@@ -51,7 +50,7 @@ function nameSection(each: PublicName, entries: readonly Entry[]): string {
   ].join('\n');
 }
 
-/** The declarations it uses, also indirectly, that users cannot look up under their own names. */
+/** The declarations that it uses, also indirectly, and that have no section of their own. */
 function hiddenNames(each: PublicName, entries: readonly Entry[]): PublicName[] {
   const found = new Map([[each.name, each]]);
   for (const declared of found.values()) {
@@ -62,7 +61,7 @@ function hiddenNames(each: PublicName, entries: readonly Entry[]): PublicName[] 
   return [...found.values()].slice(1);
 }
 
-/** Links to a name of the first module that has it; the first of `entries` is that of the page. */
+/** A link to the name in the first module that has it. The first of `entries` is the page itself. */
 function linkTo({ name, file }: PublicName, entries: readonly Entry[]): string[] {
   const found = entries.find(({ names }) => names.some((each) => each.name === name && each.file === file));
   if (!found) return [];
@@ -70,7 +69,7 @@ function linkTo({ name, file }: PublicName, entries: readonly Entry[]): string[]
   return [`[\`${name}\`](${path}#${anchorOf(name)})`];
 }
 
-/** What the declarations name of this repository. */
+/** The declarations of this repository that a declaration uses. */
 function used(declared: PublicName): PublicName[] {
   return usedNames(declared).flatMap((name) => usedDeclaration(declared.file, name) ?? []);
 }
@@ -119,7 +118,7 @@ function printedNode(declaration: Node, file: string): string {
   return result.replace(/^declare /, '').replace(/^(?: {4})+/gm, (indent) => indent.slice(indent.length / 2));
 }
 
-/** Comments are plain text: what looks like HTML outside of code would be lost. */
+/** Escapes what looks like HTML outside of code, because comments are plain text. */
 function inMarkdown(comment: string): string {
   return comment.replace(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part));
 }

@@ -1,4 +1,4 @@
-// Which files are pages of the site, and where they stand in its sidebar: a page of docs/ that is missing here fails a test.
+// The pages of the site and their place in the sidebar. A test fails if a page of docs/ is missing here.
 
 /** Files by group, with their labels. */
 export const sidebar: Record<string, Record<string, string>> = {

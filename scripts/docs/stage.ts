@@ -1,4 +1,5 @@
-// Writes the pages of the site: the Markdown of this repository with links that work there, lists, and the reference.
+// Writes the pages of the site: the Markdown of this repository with adapted links, lists of decisions and examples, and the
+// reference.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize, posix } from 'node:path';
@@ -13,7 +14,7 @@ interface SidebarGroup {
   items: { text: string; link: string }[];
 }
 
-/** Writes all pages to `into`, and what the configuration of the site needs to `site.json`. */
+/** Writes all pages to `into`, and the data for the configuration of the site to `site.json`. */
 export function stagePages(into: string): void {
   rmSync(into, { recursive: true, force: true });
   const reference = referencePages();
@@ -30,7 +31,7 @@ export function stagePages(into: string): void {
   writeFileSync(join(into, 'site.json'), JSON.stringify({ sidebar: groups() }));
 }
 
-/** All groups of the sidebar, the modules of the reference included. */
+/** The groups of the sidebar, including the modules of the reference. */
 export function groups(): SidebarGroup[] {
   const listed = Object.entries(sidebar).map(([text, files]) => ({
     text,
@@ -106,7 +107,7 @@ function withDescription(text: string): string {
   return text.startsWith('---\n') ? text.replace('---\n', `---\n${line}`) : `---\n${line}---\n${text}`;
 }
 
-/** The site for language models: a list of its pages, and all of them in one file. https://llmstxt.org */
+/** Writes the site for language models: a list of its pages, and all pages in one file. https://llmstxt.org */
 function writeLlmsTexts(pages: ReadonlyMap<string, string>, into: string): void {
   const lines = groups().flatMap(({ text, items }) => [
     `\n## ${text}\n`,

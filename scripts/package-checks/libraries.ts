@@ -1,4 +1,4 @@
-// What the documentation promises of the library, alone and together with its extensions.
+// Checks what the documentation promises about the library, alone and with its extensions.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,20 +14,20 @@ export function tryLibrary(project: Project): void {
   compile(project, 'example.ts');
   const answer = project.run(project.node.path, 'out/example.js');
   assert.match(answer, /21 °C in London/, 'The example did not answer as the README says.');
-  project.evaluate(bundled);
-  project.evaluate(documented);
-  const trace = project.evaluate(traced, '--enable-source-maps');
-  assert.match(trace, /src\/agent\/agent-config\.ts:\d+/, 'Source maps do not lead to the TypeScript.');
+  project.evaluate(bundleModule);
+  project.evaluate(docsModule);
+  const trace = project.evaluate(stackTraceModule, '--enable-source-maps');
+  assert.match(trace, /src\/agent\/agent-loop\.ts:\d+/, 'Source maps do not lead to the TypeScript.');
 }
 
-const documented = `
+const docsModule = `
   import assert from 'node:assert/strict';
   import { existsSync } from 'node:fs';
   const folder = new URL('.', import.meta.resolve('pocket-agent/package.json'));
   for (const file of ['README.md', 'docs/agents.md']) assert.ok(existsSync(new URL(file, folder)), file + ' is missing');`;
 
-/** The import loads few files, and errors are the same class from every entry point and from late imports. */
-const bundled = `
+/** An import loads few files, and the error class is the same in every entry point and in late imports. */
+const bundleModule = `
   import assert from 'node:assert/strict';
   import { registerHooks } from 'node:module';
   const files = [];
@@ -40,27 +40,30 @@ const bundled = `
   await assert.rejects(client.readResource('gone', 'file:///nothing'), PocketError);
   await client.close();`;
 
-/** Prints a stack trace, which source maps resolve. */
-const traced = `
+/** Prints the stack trace of a failed run, which source maps resolve. Errors of the setup show no frames of the library. */
+const stackTraceModule = `
   import { PocketAgent } from 'pocket-agent';
-  try { new PocketAgent({ agentConfig: {} }); } catch (error) { console.log(error.stack); }`;
+  import { ScriptedModel } from 'pocket-agent/testing';
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'gone' }] }]);
+  const agent = new PocketAgent({ llmModel: model, limits: { maxSteps: 1 } });
+  await agent.run('Hello').catch(({ stack }) => console.log(stack));`;
 
-/** Uses the library with all its extensions in one program, although each tarball contains its own helpers. */
+/** Uses the library with all its extensions in one program. Each tarball contains its own helper packages. */
 export function tryExtensions(project: Project): void {
-  project.evaluate(withoutEngine);
+  project.evaluate(missingEngineModule);
   project.install('@types/node@24', 'quickjs-wasi@3.6.2');
-  project.write('together.ts', together);
+  project.write('together.ts', togetherModule);
   compile(project, 'together.ts');
   assert.match(project.run(project.node.path, 'out/together.js'), /Redis at 127.0.0.1:9 cannot be reached.*passed/s);
 }
 
-/** An optional package that is missing is named with the line that installs it. */
-const withoutEngine = `
+/** The error for a missing optional package names the command that installs it. */
+const missingEngineModule = `
   import assert from 'node:assert/strict';
   import { codeMode } from '@pocket-agent/code-mode';
   assert.throws(() => codeMode(), /npm install .*quickjs-wasi/);`;
 
-const together = `
+const togetherModule = `
   import assert from 'node:assert/strict';
   import { mkdirSync, writeFileSync } from 'node:fs';
   import { remoteAgent } from '@pocket-agent/a2a';

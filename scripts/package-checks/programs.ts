@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { startFakeMattermost } from '../../packages/mattermost/test/fake/fake-mattermost.ts';
 import { Project } from './project.ts';
 
-/** Answers, lists an included tool folder, prints its documentation, and reads skills. */
+/** Asks a question, lists an included tool folder, prints documentation and creates a tool folder. */
 export function tryCommand(project: Project): void {
   const answer = project.command('pocket-agent', '--quiet', '--model', 'demo', 'What is 6 * 7?');
   assert.match(answer, /42/, 'The installed command did not answer.');
@@ -19,7 +19,7 @@ export function tryCommand(project: Project): void {
   tryGlobalCommand(project);
 }
 
-/** A global command runs no code of the folder it is started in. */
+/** A global command does not run code of the folder in which it is started. */
 function tryGlobalCommand(project: Project): void {
   const command = project.installGlobally('pocket-agent');
   assert.match(project.run(command, '--quiet', '--model', 'demo', 'What is 6 * 7?'), /42/);
@@ -46,7 +46,7 @@ export function tryNewProject(project: Project): void {
   }
 }
 
-/** Runs the server without settings, then with a fake Mattermost and a real MCP client; the bot loads its library. */
+/** Runs the server without settings, then with a fake Mattermost and a real MCP client. Also loads the bot. */
 export async function tryMattermost(project: Project): Promise<void> {
   assert.match(project.command('mcp-server-mattermost', '--version'), /^\d+\.\d+\.\d+/);
   assert.match(project.command('mcp-server-mattermost', '--help'), /--http/);
@@ -81,7 +81,7 @@ export async function tryAgent3(project: Project): Promise<void> {
   });
 }
 
-/** Starts the bot without a token; it says how to get one. */
+/** Starts the bot without a token. Its error must name the variable. */
 export function tryDiscord(project: Project): void {
   assert.match(project.failingCommand('pocket-discord').stderr, /DISCORD_TOKEN/);
   project.evaluate(`

@@ -1,10 +1,10 @@
-// An empty project in which tarballs are installed and tried, on one version of Node.
+// An empty project for one version of Node, in which tarballs are installed and tried.
 import assert from 'node:assert/strict';
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-/** A stuck registry or program ends the check. */
+/** The time limit of a command. */
 const TIMEOUT_MS = 300_000;
 
 export interface NodeVersion {
@@ -30,20 +30,20 @@ export class Project {
     this.#npm('install', ...packages);
   }
 
-  /** Installs the same packages globally, in a folder of their own. Returns the path of a command. */
+  /** Installs the same packages globally, in their own folder. Returns the path of a command. */
   installGlobally(command: string): string {
     const prefix = join(this.folder, 'global');
     this.#npm('install', '--global', '--prefix', prefix, ...this.#packages);
     return join(prefix, 'bin', command);
   }
 
-  /** Installs again what package-lock.json lists, as an image build does. */
+  /** Installs everything again from package-lock.json, as an image build does. */
   installFromLock(): void {
     rmSync(join(this.folder, 'node_modules'), { recursive: true });
     this.#npm('ci');
   }
 
-  /** `npm ls` fails for missing, extraneous and invalid packages. */
+  /** Also fails if packages are missing, extraneous or invalid. */
   countPackages(): number {
     return this.#npm('ls', '--all', '--parseable').trim().split('\n').length - 1;
   }
@@ -77,7 +77,7 @@ export class Project {
     return this.run(this.commandPath(name), ...args);
   }
 
-  /** The same without the variables of this process, for a command that is expected to fail. */
+  /** Runs an installed command that must fail, without the variables of this process. */
   failingCommand(name: string, ...args: string[]): SpawnSyncReturns<string> {
     return this.failingRun(this.commandPath(name), ...args);
   }

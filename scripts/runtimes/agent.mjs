@@ -13,7 +13,7 @@ const add = tool({
   run: ({ a, b }) => String(a + b),
 });
 
-/** Calls one tool and answers with its result. */
+/** A model that calls one tool and answers with its result. */
 const calling = (name, args) =>
   new ScriptedModel([
     { toolCalls: [{ name, arguments: args }] },
@@ -50,7 +50,7 @@ await stop();
 await host.close();
 console.log('an agent served by fetch, and called over HTTP: ok');
 
-/** Listens the way of the runtime. */
+/** Listens with the server of the runtime. */
 async function listen(handler) {
   if (globalThis.Bun) {
     const running = globalThis.Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: handler });

@@ -1,4 +1,4 @@
-// A conversation in a SQLite file, which the runtime must support by `node:sqlite`.
+// A conversation in SQLite, for which the runtime must support `node:sqlite`.
 import assert from 'node:assert/strict';
 import { openConversations } from '@pocket-agent/store';
 import { PocketAgent } from 'pocket-agent';

@@ -1,12 +1,12 @@
 // The AI SDK: ToolLoopAgent, and its MCP client.
 import { isStepCount, ToolLoopAgent, type ToolSet } from 'ai';
 import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
-import { type Contender, type Job, type Running, textOfResult } from '../../contenders/contender.ts';
-import { endlessScript } from '../../contenders/script.ts';
+import { type BenchAgent, type Contender, type Job, textOfResult } from '../../contenders/contender.ts';
+import { repeatingScript } from '../../contenders/script.ts';
 import { withTools } from './tools.ts';
 
-function running(job: Job, tools: ToolSet): Running {
-  const agent = new ToolLoopAgent({ model: aiSdkModel(endlessScript(job)), tools, stopWhen: isStepCount(1_000) });
+function makeAgent(job: Job, tools: ToolSet): BenchAgent {
+  const agent = new ToolLoopAgent({ model: aiSdkModel(repeatingScript(job)), tools, stopWhen: isStepCount(1_000) });
   return {
     run: async () => (await agent.generate({ prompt: 'go' })).text,
     async stream() {
@@ -18,7 +18,7 @@ function running(job: Job, tools: ToolSet): Running {
 }
 
 export const contender: Contender = {
-  ...withTools(running),
+  ...withTools(makeAgent),
   async connect(endpoint) {
     const { createMCPClient } = await import('@ai-sdk/mcp');
     const { Experimental_StdioMCPTransport: StdioTransport } = await import('@ai-sdk/mcp/mcp-stdio');

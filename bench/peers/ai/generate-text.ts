@@ -1,12 +1,12 @@
 // The functions of the AI SDK: generateText and streamText.
 import { generateText, isStepCount, streamText, type ToolSet } from 'ai';
 import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
-import type { Contender, Job, Running } from '../../contenders/contender.ts';
-import { endlessScript } from '../../contenders/script.ts';
+import type { BenchAgent, Contender, Job } from '../../contenders/contender.ts';
+import { repeatingScript } from '../../contenders/script.ts';
 import { withTools } from './tools.ts';
 
-function running(job: Job, tools: ToolSet): Running {
-  const what = { model: aiSdkModel(endlessScript(job)), tools, stopWhen: isStepCount(1_000), prompt: 'go' };
+function makeAgent(job: Job, tools: ToolSet): BenchAgent {
+  const what = { model: aiSdkModel(repeatingScript(job)), tools, stopWhen: isStepCount(1_000), prompt: 'go' };
   return {
     run: async () => (await generateText(what)).text,
     async stream() {
@@ -17,4 +17,4 @@ function running(job: Job, tools: ToolSet): Running {
   };
 }
 
-export const contender: Omit<Contender, 'connect'> = withTools(running);
+export const contender: Omit<Contender, 'connect'> = withTools(makeAgent);

@@ -2,28 +2,28 @@
 import type { MCPTransport } from '@ai-sdk/mcp';
 import { type ToolSet, tool } from 'ai';
 import { z } from 'zod';
-import { type Contender, type Job, keptFor, type Running } from '../../contenders/contender.ts';
+import { type BenchAgent, type Contender, type Job, oncePerTool } from '../../contenders/contender.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
-const own = keptFor<ToolSet[string]>((entry) =>
+const functionTool = oncePerTool<ToolSet[string]>((entry) =>
   tool({ description: entry.description, inputSchema, execute: ({ a, b }) => entry.run(a, b) }),
 );
 
-/** Does the work with either kind of tools. */
+/** A contender with tools in process and through MCP. */
 export function withTools(
-  running: (job: Job, tools: ToolSet) => Running,
+  makeAgent: (job: Job, tools: ToolSet) => BenchAgent,
 ): Required<Pick<Contender, 'inProcess' | 'throughMcp'>> {
   return {
-    inProcess: (job) => running(job, ownTools(job)),
+    inProcess: (job) => makeAgent(job, ownTools(job)),
     async throughMcp(job) {
       const { tools, close } = await mcpTools(job);
-      return { ...running(job, tools), close };
+      return { ...makeAgent(job, tools), close };
     },
   };
 }
 
 function ownTools({ tools }: Job): ToolSet {
-  return Object.fromEntries(tools.map((entry) => [entry.name, own(entry)]));
+  return Object.fromEntries(tools.map((entry) => [entry.name, functionTool(entry)]));
 }
 
 async function mcpTools({ tools }: Job): Promise<{ tools: ToolSet; close(): Promise<void> }> {

@@ -1,4 +1,4 @@
-// The same runs as workflows of DBOS: each answer of the model and each call of the tool is a step, saved in PostgreSQL.
+// The same runs as DBOS workflows. Each answer of the model and each tool call is a step, saved in PostgreSQL.
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { measureRuns, STEPS } from '../../runs/measure.ts';
 

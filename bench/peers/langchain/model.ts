@@ -3,7 +3,7 @@ import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
-import type { Asked, Script, Turn } from '../../contenders/script.ts';
+import type { ModelInput, Script, Turn } from '../../contenders/script.ts';
 
 export class ScriptModel extends BaseChatModel {
   readonly #script: Script;
@@ -24,7 +24,7 @@ export class ScriptModel extends BaseChatModel {
   }
 
   override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
-    const turn = this.#script.next(this.#asked(messages));
+    const turn = this.#script.next(this.#modelInput(messages));
     const text = turn.deltas.join('');
     return { generations: [{ text, message: new AIMessage({ content: text, tool_calls: toolCalls(turn) }) }] };
   }
@@ -34,7 +34,7 @@ export class ScriptModel extends BaseChatModel {
     _options: this['ParsedCallOptions'],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    const turn = this.#script.next(this.#asked(messages));
+    const turn = this.#script.next(this.#modelInput(messages));
     const chunk = (text: string, more: object = {}) =>
       new ChatGenerationChunk({ text, message: new AIMessageChunk({ content: text, ...more }) });
     if (turn.calls.length > 0) yield chunk('', { tool_calls: toolCalls(turn) });
@@ -45,7 +45,7 @@ export class ScriptModel extends BaseChatModel {
     }
   }
 
-  #asked(messages: BaseMessage[]): Asked {
+  #modelInput(messages: BaseMessage[]): ModelInput {
     return {
       offered: () => this.#offered,
       results: () =>

@@ -1,4 +1,4 @@
-// The same runs as a graph of LangGraph, whose checkpoints are in PostgreSQL. `sync`: each is saved before the next step begins.
+// The same runs as a LangGraph graph with checkpoints in PostgreSQL. `sync` saves each checkpoint before the next step begins.
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import { measureRuns, STEPS } from '../../runs/measure.ts';

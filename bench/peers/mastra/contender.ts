@@ -4,11 +4,11 @@ import type { MastraModelConfig } from '@mastra/core/llm';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
 import { aiSdkModel } from '../../contenders/ai-sdk-model.ts';
-import { type Contender, keptFor, type Running, textOfResult } from '../../contenders/contender.ts';
-import { endlessScript, type Script } from '../../contenders/script.ts';
+import { type BenchAgent, type Contender, oncePerTool, textOfResult } from '../../contenders/contender.ts';
+import { repeatingScript, type Script } from '../../contenders/script.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
-const own = keptFor<ToolsInput[string]>((entry) =>
+const functionTool = oncePerTool<ToolsInput[string]>((entry) =>
   createTool({
     id: entry.name,
     description: entry.description,
@@ -21,7 +21,7 @@ let clients = 0;
 /** By default Mastra runs only ten calls in parallel. */
 const settings = { maxSteps: 1_000, toolCallConcurrency: 16 };
 
-function running(script: Script, tools: ToolsInput): Running {
+function makeAgent(script: Script, tools: ToolsInput): BenchAgent {
   const agent = new Agent({
     id: 'bench',
     name: 'Bench',
@@ -41,8 +41,8 @@ function running(script: Script, tools: ToolsInput): Running {
 
 export const contender: Contender = {
   inProcess: (job) =>
-    running(endlessScript(job), Object.fromEntries(job.tools.map((entry) => [entry.name, own(entry)]))),
-  /** Mastra has no in-process transport; HTTP with a `fetch` that calls the handler of the server comes closest. */
+    makeAgent(repeatingScript(job), Object.fromEntries(job.tools.map((entry) => [entry.name, functionTool(entry)]))),
+  /** There is no in-process transport. The closest is HTTP with a `fetch` that calls the server's handler. */
   async throughMcp(job) {
     const [{ MCPClient }, { mcpHandler }] = await Promise.all([
       import('@mastra/mcp'),
@@ -54,7 +54,7 @@ export const contender: Contender = {
       id: `bench-${++clients}`,
       servers: { bench: { url, fetch: (address, init) => handle(new Request(address, init)) } },
     });
-    return { ...running(endlessScript(job, 'bench_'), await client.listTools()), close: () => client.disconnect() };
+    return { ...makeAgent(repeatingScript(job, 'bench_'), await client.listTools()), close: () => client.disconnect() };
   },
   async connect(endpoint) {
     const { MCPClient } = await import('@mastra/mcp');

@@ -1,5 +1,5 @@
-// Mastra with its MCPClient, with progress, trace context and input requests turned on, and a tool list that is read again
-// after a notification.
+// Mastra with its MCPClient. Progress, trace context and input requests are turned on, and tools are listed again after a
+// notification.
 import { Agent } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
 import { ToolSearchProcessor } from '@mastra/core/processors';
@@ -27,15 +27,15 @@ export const subject: Subject = {
     const refresh = async () => {
       tools = await client.listTools();
     };
-    const told = await Promise.allSettled(
+    const subscriptions = await Promise.allSettled(
       Object.keys(servers).map((server) => client.tools.onListChanged(server, refresh)),
     );
-    // rejected for a 2025 server or a dead one: then tools are listed before every run
-    const isTold = told.every(({ status }) => status === 'fulfilled');
+    // rejected for a 2025 server or a dead one; then tools are listed before every run
+    const isNotified = subscriptions.every(({ status }) => status === 'fulfilled');
     let tools = await client.listTools();
     return {
       async run(script, abortSignal) {
-        if (!isTold) await refresh();
+        if (!isNotified) await refresh();
         const agent = new Agent({
           id: 'subject',
           name: 'Subject',

@@ -10,14 +10,14 @@ import {
   tool,
 } from '@openai/agents';
 import { z } from 'zod';
-import { type Contender, type Job, keptFor, type Running, textOfResult } from '../../contenders/contender.ts';
-import { endlessScript } from '../../contenders/script.ts';
+import { type BenchAgent, type Contender, type Job, oncePerTool, textOfResult } from '../../contenders/contender.ts';
+import { repeatingScript } from '../../contenders/script.ts';
 import { scriptModel } from './model.ts';
 
 setTracingDisabled(true);
 
 const parameters = z.object({ a: z.number(), b: z.number() });
-const own = keptFor<Tool>((entry) =>
+const functionTool = oncePerTool<Tool>((entry) =>
   tool({
     name: entry.name,
     description: entry.description,
@@ -26,8 +26,8 @@ const own = keptFor<Tool>((entry) =>
   }),
 );
 
-function running(job: Job, parts: { tools?: Tool[]; mcpServers?: MCPServer[] }): Running {
-  const agent = new Agent({ name: 'Bench', model: scriptModel(endlessScript(job)), ...parts });
+function makeAgent(job: Job, parts: { tools?: Tool[]; mcpServers?: MCPServer[] }): BenchAgent {
+  const agent = new Agent({ name: 'Bench', model: scriptModel(repeatingScript(job)), ...parts });
   return {
     run: async () => (await run(agent, 'go', { maxTurns: 1_000 })).finalOutput ?? '',
     async stream() {
@@ -43,8 +43,8 @@ function running(job: Job, parts: { tools?: Tool[]; mcpServers?: MCPServer[] }):
 let servers = 0;
 
 export const contender: Contender = {
-  inProcess: (job) => running(job, { tools: job.tools.map(own) }),
-  /** It has no in-process transport; its interface MCPServer over the bare client comes closest. */
+  inProcess: (job) => makeAgent(job, { tools: job.tools.map(functionTool) }),
+  /** There is no in-process transport. The closest is its interface `MCPServer` over the bare client. */
   async throughMcp(job) {
     const { linkedClient } = await import('../../servers/in-process.ts');
     const client = await linkedClient(job.tools);
@@ -61,7 +61,7 @@ export const contender: Contender = {
       callTool: call,
       invalidateToolsCache: async () => {},
     };
-    return { ...running(job, { mcpServers: [server] }), close: () => client.close() };
+    return { ...makeAgent(job, { mcpServers: [server] }), close: () => client.close() };
   },
   async connect(endpoint) {
     const server =

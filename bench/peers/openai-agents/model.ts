@@ -7,15 +7,15 @@ import {
   type StreamEvent,
   Usage,
 } from '@openai/agents';
-import type { Asked, Script, Turn } from '../../contenders/script.ts';
+import type { ModelInput, Script, Turn } from '../../contenders/script.ts';
 
 export function scriptModel(script: Script): Model {
   return {
     async getResponse(request) {
-      return response(script.next(asked(request)));
+      return response(script.next(modelInput(request)));
     },
     async *getStreamedResponse(request) {
-      const turn = script.next(asked(request));
+      const turn = script.next(modelInput(request));
       yield { type: 'response_started' };
       for (const delta of turn.deltas) yield { type: 'output_text_delta', delta };
       const { output } = response(turn);
@@ -41,7 +41,7 @@ function response({ calls, deltas }: Turn): ModelResponse {
   return { usage: new Usage({ inputTokens: 10, outputTokens: 5, totalTokens: 15 }), output };
 }
 
-function asked({ input, tools }: ModelRequest): Asked {
+function modelInput({ input, tools }: ModelRequest): ModelInput {
   return {
     offered: () => tools.map(({ name }) => name),
     results: () =>

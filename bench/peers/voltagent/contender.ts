@@ -1,14 +1,14 @@
 // VoltAgent, on the AI SDK 6.
 import { Agent, createTool, MCPConfiguration, type Tool } from '@voltagent/core';
 import { z } from 'zod';
-import { type Contender, keptFor, type Running, textOfResult } from '../../contenders/contender.ts';
-import { endlessScript, type Script } from '../../contenders/script.ts';
-import { keepingNothing, olderModel } from './model.ts';
+import { type BenchAgent, type Contender, oncePerTool, textOfResult } from '../../contenders/contender.ts';
+import { repeatingScript, type Script } from '../../contenders/script.ts';
+import { olderModel, withoutMemory } from './model.ts';
 
 const parameters = z.object({ a: z.number(), b: z.number() });
 /** Servers in this process, by URL. */
 const handlers = new Map<string, (request: Request) => Promise<Response>>();
-const own = keptFor<Tool<typeof parameters>>((entry) =>
+const functionTool = oncePerTool<Tool<typeof parameters>>((entry) =>
   createTool({
     name: entry.name,
     description: entry.description,
@@ -17,14 +17,14 @@ const own = keptFor<Tool<typeof parameters>>((entry) =>
   }),
 );
 
-function running(script: Script, tools: Tool[]): Running {
+function makeAgent(script: Script, tools: Tool[]): BenchAgent {
   const agent = new Agent({
     name: 'Bench',
     instructions: '',
     model: olderModel(script),
     tools,
     maxSteps: 1_000,
-    ...keepingNothing,
+    ...withoutMemory,
   });
   return {
     run: async () => (await agent.generateText('go')).text,
@@ -37,8 +37,8 @@ function running(script: Script, tools: Tool[]): Running {
 }
 
 export const contender: Contender = {
-  inProcess: (job) => running(endlessScript(job), job.tools.map(own)),
-  /** It has no in-process transport, and its HTTP client uses the global `fetch`. */
+  inProcess: (job) => makeAgent(repeatingScript(job), job.tools.map(functionTool)),
+  /** There is no in-process transport, and the HTTP client uses the global `fetch`. */
   async throughMcp(job) {
     const { mcpHandler } = await import('../../servers/in-process.ts');
     const url = `http://bench-${handlers.size}.invalid/mcp`;
@@ -49,7 +49,7 @@ export const contender: Contender = {
     };
     const configuration = new MCPConfiguration({ servers: { bench: { type: 'http', url } } });
     const tools = await configuration.getTools();
-    return { ...running(endlessScript(job, 'bench_'), tools), close: () => configuration.disconnect() };
+    return { ...makeAgent(repeatingScript(job, 'bench_'), tools), close: () => configuration.disconnect() };
   },
   async connect(endpoint) {
     const bench = 'url' in endpoint ? { type: 'http' as const, ...endpoint } : { type: 'stdio' as const, ...endpoint };

@@ -1,7 +1,7 @@
 // VoltAgent with its MCP configuration.
 import { Agent, MCPConfiguration } from '@voltagent/core';
 import type { Subject } from '../../behaviour/subject.ts';
-import { keepingNothing, olderModel } from './model.ts';
+import { olderModel, withoutMemory } from './model.ts';
 
 export const subject: Subject = {
   search: (query, tool) => [
@@ -30,7 +30,7 @@ export const subject: Subject = {
           ...(refused ? { toolRouting: { pool: tools, topK: 8 } } : { tools }),
           maxSteps: 10,
           maxRetries: 0,
-          ...keepingNothing,
+          ...withoutMemory,
         });
         return agent.generateText('go', abortSignal ? { abortSignal } : {});
       },

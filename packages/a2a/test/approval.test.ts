@@ -284,11 +284,12 @@ test('questions of an MCP server of the agent go to the caller', async () => {
 });
 
 describe('an approval that passes through a remote agent', () => {
-  const rootOf = (url: string, options: object, approve?: Approve) => {
+  const rootOf = (url: string, options: object, approve?: Approve, more: object = {}) => {
     const script = [{ toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] }, 'root done'];
     const { agent } = scriptedAgent(script, {
       tools: [remoteAgent({ url, logger: silent, ...options })],
       ...(approve ? { approve } : {}),
+      ...more,
     });
     return world.keep(agent);
   };
@@ -297,10 +298,13 @@ describe('an approval that passes through a remote agent', () => {
     const { agent: cleaner, erased } = world.cleaner([{ id: 7 }, { id: 8 }]);
     const { url } = await world.serve(cleaner, { token: 'secret' });
     const requests: ApprovalRequest[] = [];
-    const root = rootOf(url, { token: 'secret', approvals: true, name: 'Cleaner' }, (request) => {
+    const warnings: string[] = [];
+    const approve: Approve = (request) => {
       requests.push(request);
       return request.arguments.id === 7 ? 'allow' : { deny: 'not that one' };
-    });
+    };
+    const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+    const root = rootOf(url, { token: 'secret', approvals: true, name: 'Cleaner' }, approve, { logger });
     expect(await root.run('x')).toBe('root done');
     expect(requests.map(({ path, tool: name }) => `${path.join('/')} ${name}`)).toEqual([
       'Tester/A2A agent Cleaner/Cleaner erase',
@@ -308,6 +312,7 @@ describe('an approval that passes through a remote agent', () => {
     ]);
     expect(erased).toEqual([{ id: 7 }]);
     expect(resultText(root)).toBe('cleaned up');
+    expect(warnings).toEqual([]); // it was asked, although this agent has no access.confirm
     expectValidHistory(root);
   });
 

@@ -82,6 +82,15 @@ describe('an approval question at the terminal', () => {
     expect(person.seen).toContain('! Its definition has changed');
   });
 
+  test('an empty line or another word repeats the question and says what to type', async () => {
+    const { person, ran, agent } = erasing({ id: 1 });
+    const run = agent.run('x');
+    await person.answers('', 'sure', 'y', 'y');
+    await run;
+    expect(person.seen.match(/Type y, n, a or e, and press Enter/g)).toHaveLength(2);
+    expect(ran).toHaveLength(2);
+  });
+
   test('"no" is reported to the model, and the next call is asked about again', async () => {
     const { person, ran, agent } = erasing({ id: 1 });
     const run = agent.run('x');

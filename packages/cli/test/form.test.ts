@@ -86,6 +86,7 @@ test('a form is asked field by field, and each value is checked against its sche
   const content = { name: 'Ada', count: 3, gift: true, size: 'l', extras: ['bow', 'card'] };
   expect(await answered()).toEqual({ action: 'accept', content });
   expect(person.seen).toContain('shop asks: Your order�[2J, please\n');
+  expect(person.seen.match(/Type y or n, and press Enter\./g)).toHaveLength(1);
 });
 
 test('an empty field takes its default', async () => {

@@ -1,6 +1,9 @@
 // The command `pocket-agent gateway`: a file served on stdio, and calls that wait for approval.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import '@pocket-agent/a2a';
+import { PocketAgent } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, expect, test } from 'vitest';
 import { CommandFolder, commandLine } from './fixtures/command.ts';
 import { gatewayFile, startGateway } from './fixtures/gateway.ts';
@@ -12,17 +15,33 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-test('serves servers and tool folders on stdin and stdout, under a profile', async () => {
+test('serves servers, tool folders and A2A agents on stdin and stdout, under a profile', async () => {
+  const poet = new PocketAgent({ llmModel: new ScriptedModel(['Roses are red.']), name: 'Poet' });
+  const served = await poet.asA2aServer().listen({ token: 'for-the-poet' });
+  ends.push(
+    () => poet.close(),
+    () => served.close(),
+  );
+  const agents = { poet: { url: served.url, token: `$\{POET_TOKEN}`, capability: 'read' } };
   const client = new Client({ name: 'tests', version: '1' });
   ends.push(() => client.close());
-  const args = [...start, 'gateway', await gatewayFile(folder), '--profile', 'reader'];
+  const args = [...start, 'gateway', await gatewayFile(folder, { agents }), '--profile', 'reader'];
   await client.connect(
-    new StdioClientTransport({ command: node, args, env: folder.env, cwd: folder.path, stderr: 'ignore' }),
+    new StdioClientTransport({
+      command: node,
+      args,
+      env: { ...folder.env, POET_TOKEN: 'for-the-poet' },
+      cwd: folder.path,
+      stderr: 'ignore',
+    }),
   );
   const { tools } = await client.listTools();
   const names = tools.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining([expect.stringMatching(/^plain__/), expect.stringMatching(/^tools__/)]));
   for (const { annotations } of tools) expect(annotations?.destructiveHint).not.toBe(true);
+  const name = names.find((each) => /^poet__.*message$/.test(each)) ?? '';
+  const { content } = await client.callTool({ name, arguments: { message: 'A line, please.' } });
+  expect(JSON.stringify(content)).toContain('Roses are red.');
 });
 
 test('lists calls that wait for approval, and answers them; money of a caller is limited', async () => {

@@ -86,6 +86,14 @@ test('a caller logs in at a server behind the gateway', async () => {
   expect((await login(['--url', url])).stdout).toBe('crm  logged in\n');
   expect((await login(['crm', '--url', url])).stderr).toContain('You are logged in to crm.');
 
+  const logins = (...args: string[]) => folder.command(['gateway', 'logins', ...args, '--state', state]);
+  expect((await logins()).stdout).toBe(`ann  crm  ${host.url}\n`);
+  const logout = (...args: string[]) => folder.command(['gateway', 'logout', ...args], { env });
+  expect(await logout('crm', '--url', url)).toMatchObject({ code: 0, stderr: expect.stringContaining('out of crm') });
+  expect((await logout('--url', url)).stderr).toContain('pocket-agent gateway logout SERVER --url');
+  expect((await logins('list', '--json')).stdout).toBe('');
+  expect(await logins('remove', 'ann')).toMatchObject({ code: 1, stderr: '"ann" has no login.\n' });
+  expect((await logins('remove')).stderr).toContain('logins takes list, or remove CALLER [SERVER]');
   expect((await login(['other', '--url', url])).stderr).toContain('404: There is no login at "other" for you.');
   expect((await login(['crm', '--url', url], {})).stderr).toContain('into the variable POCKET_AGENT_GATEWAY_TOKEN');
   expect((await login(['crm'])).stderr).toContain('pocket-agent gateway login [SERVER] --url');

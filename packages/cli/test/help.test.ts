@@ -70,6 +70,8 @@ describe('errors', () => {
 test.each([
   ['--mcp-config', 'Use --mcp FILE.'],
   ['--mcp-config=servers.json', 'Use --mcp FILE.'],
+  ['--mcpConfig', 'Use --mcp FILE.'],
+  ['--mcp_config', 'Use --mcp FILE.'],
   ['--mcpServers', 'Use --mcp FILE.'],
   ['-p', 'Write the prompt as an argument: pocket-agent "prompt".'],
   ['--system-prompt', 'Use --agent FILE with "systemPrompt".'],

@@ -16,6 +16,8 @@ import { resultValue, ScriptFiles } from './values.ts';
 const MAX_DECLARATIONS = 8_000;
 const MAX_NAMESPACES = 30;
 const MAX_ARGUMENT_BYTES = 2 ** 20;
+/** The part of `maxScripts` that one caller may use, so that the scripts of others can run. */
+const CALLER_SHARE = 1 / 4;
 const ARGUMENT_LIMITS = { maxValues: 100_000, maxDepth: 200 };
 /** The part of the memory of a script that the JSON of one result may have: its values take several times as much. */
 const RESULT_PART = 8;
@@ -47,7 +49,8 @@ class CodeMode implements ToolSource {
   readonly revision = 0;
   readonly #options: Required<CodeModeOptions>;
   readonly #sandbox: Sandbox;
-  #running = 0;
+  /** Scripts in progress, by caller. */
+  readonly #running = new Map<string | undefined, number>();
 
   constructor(options: Required<CodeModeOptions>, sandbox: Sandbox) {
     this.#options = options;
@@ -93,7 +96,7 @@ class CodeMode implements ToolSource {
   async callTool(_name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
     const { tools, canResume = false } = context;
     if (!tools) throw new PocketError('TOOL_FAILED', `${RUN_CODE} works only in a run of an agent.`);
-    const { maxCodeBytes, maxScripts } = this.#options;
+    const { maxCodeBytes } = this.#options;
     const code = codeIn(args);
     if (Buffer.byteLength(code) > maxCodeBytes) {
       throw new PocketError(
@@ -101,15 +104,29 @@ class CodeMode implements ToolSource {
         `The code may have at most ${maxCodeBytes} bytes. Write shorter code.`,
       );
     }
-    if (this.#running >= maxScripts) {
-      throw new PocketError('TOOL_FAILED', `${maxScripts} scripts are running already. Try again later.`);
-    }
-    this.#running++;
+    const end = this.#begin(context.caller);
     try {
       return await this.#run(code, tools, canResume);
     } finally {
-      this.#running--;
+      end();
     }
+  }
+
+  /** Counts a script until the returned function is called. Throws if there are too many. */
+  #begin(caller: string | undefined): () => void {
+    const { maxScripts } = this.#options;
+    const running = this.#running;
+    const own = running.get(caller) ?? 0;
+    const most = caller === undefined ? maxScripts : Math.ceil(maxScripts * CALLER_SHARE);
+    const all = [...running.values()].reduce((sum, count) => sum + count, 0);
+    if (all >= maxScripts) throw tooMany(`${maxScripts} scripts`);
+    if (own >= most) throw tooMany(`${most} of your scripts`);
+    running.set(caller, own + 1);
+    return () => {
+      const left = (running.get(caller) ?? 1) - 1;
+      if (left > 0) running.set(caller, left);
+      else running.delete(caller);
+    };
   }
 
   async #run(code: string, tools: ToolCaller, canResume: boolean): Promise<CallToolResult> {
@@ -149,6 +166,10 @@ class CodeMode implements ToolSource {
       argumentBytes: MAX_ARGUMENT_BYTES,
     };
   }
+}
+
+function tooMany(scripts: string): PocketError {
+  return new PocketError('TOOL_FAILED', `${scripts} are running already. Try again later.`);
 }
 
 function described(tool: Tool, parts: readonly string[]): Tool {

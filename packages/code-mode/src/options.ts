@@ -15,7 +15,10 @@ export interface CodeModeOptions {
   maxCalls?: number;
   /** The limit for the code. Default 65,536. */
   maxCodeBytes?: number;
-  /** Scripts that run at the same time, of all runs that share the tool; more are refused. Default 32. */
+  /**
+   * Scripts that run at the same time, of all runs that share the tool; more are refused. Runs of one `caller` may use a
+   * quarter. Default 32.
+   */
   maxScripts?: number;
 }
 

@@ -4,7 +4,7 @@ import { PocketError } from '@pocket-agent/kit';
 
 type FileBlock = Extract<ContentBlock, { type: 'image' | 'audio' | 'resource' }>;
 
-/** Handles are not looked for deeper. */
+/** How deep returned values are searched for handles. */
 const MAX_DEPTH = 100;
 
 /** The files that a script got. It sees a handle of each; the files of returned handles are part of its result. */

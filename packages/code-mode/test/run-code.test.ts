@@ -1,5 +1,6 @@
 // The tool run_code: scripts call tools as functions, through the one gate.
 import { McpServer } from '@modelcontextprotocol/server';
+import { codeMode } from '@pocket-agent/code-mode';
 import { type AgentEvent, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
@@ -351,6 +352,43 @@ test('more scripts than allowed at once are refused', async () => {
     '1',
     '2 scripts are running already. Try again later.',
   ]);
+});
+
+test('one caller cannot take all scripts', async () => {
+  const release = Promise.withResolvers<void>();
+  let waiting = 0;
+  const wait = tool({
+    name: 'wait',
+    description: 'Waits',
+    capability: 'read',
+    run: async () => {
+      waiting++;
+      await release.promise;
+      return 1;
+    },
+  });
+  const source = codeMode({ maxScripts: 8 });
+  const agentFor = (scripts: number) => {
+    const calls = Array.from({ length: scripts }, () => ({
+      name: 'run_code',
+      arguments: { code: 'return tools.wait({})' },
+    }));
+    const llmModel = new ScriptedModel([{ toolCalls: calls }, 'Done.']);
+    return new PocketAgent({ llmModel, logger: silent, exposure: 'code', tools: [wait, source] });
+  };
+  const [ann, bob] = [agentFor(3), agentFor(1)];
+  const anns = ann.run('Go', { caller: 'ann' });
+  await expect.poll(() => waiting).toBe(2);
+  const bobs = bob.run('Go', { caller: 'bob' });
+  await expect.poll(() => waiting).toBe(3);
+  release.resolve();
+  await Promise.all([anns, bobs]);
+  expect([0, 1, 2].map((index) => resultText(ann, index)).sort()).toEqual([
+    '1',
+    '1',
+    '2 of your scripts are running already. Try again later.',
+  ]);
+  expect(resultText(bob)).toBe('1');
 });
 
 test('wrong options are refused', () => {

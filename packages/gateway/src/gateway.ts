@@ -57,6 +57,8 @@ export class Gateway {
   readonly #logger: Logger;
   readonly #sources: GatewaySources;
   readonly #spaces: CallerSpaces;
+  /** By the name of a caller: resolves when the connections of an earlier caller of that name are closed. */
+  readonly #separating = new Map<string, Promise<void>>();
   readonly #relays: RelayServers;
   /** What the endpoint for approvers shows; undefined without one. */
   readonly #questions: OpenQuestions | undefined;
@@ -118,6 +120,7 @@ export class Gateway {
       oauth,
       profiles: () => this.#options.profiles ?? {},
       check: (settings) => checkExposure(settings, this.#options.codeMode),
+      beforeUse: (caller) => this.#separate(caller),
       logger: this.#logger,
     });
     const callerOf = async (request: Request) => {
@@ -205,6 +208,17 @@ export class Gateway {
     if (!isSameSecret(given, metricsToken)) return new Response('A token is needed', { status: 401 });
     const text = this.#relays.metrics.text(this.#sources.states);
     return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+  }
+
+  /** A caller has no part in the connections and approvals of an earlier one of the same name. */
+  async #separate(caller: Caller): Promise<void> {
+    const { name } = caller;
+    if (this.#spaces.forgetEarlier(caller)) {
+      const context = this.#spaces.of(caller).context({ signal: neverAborted() });
+      const separated = this.#sources.disconnect(context).finally(() => this.#separating.delete(name));
+      this.#separating.set(name, separated);
+    }
+    await this.#separating.get(name);
   }
 
   #spaceOf({ http }: ServerContext): CallerSpace {

@@ -15,5 +15,6 @@ export type {
 } from './callers/state.ts';
 export { Gateway, type GatewayListenOptions, type GatewayStdioOptions } from './gateway.ts';
 export type { ServerLogin } from './logins/caller-login.ts';
+export { type KnownLogin, loginsIn, removeLogins } from './logins/kept-logins.ts';
 export type { GatewayOptions } from './options.ts';
 export type { GatewayServerEntry } from './sources/server-entry.ts';

@@ -6,6 +6,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { quickStart } from '../../pocket-agent/test/fixtures/programs/quick-start.ts';
+import {
+  type ProtectedHost,
+  startProtectedHost,
+} from '../../pocket-agent/test/fixtures/servers/authorization-server.ts';
 import { startPostgres } from '../../store/test/postgres.ts';
 import { openGatewayState } from '../src/index.ts';
 import { atEnd, connect, expectLoginsOfKnownCallers, kinds, namesOf, temporaryFolder, textOf } from './world.ts';
@@ -44,11 +48,17 @@ async function startCluster() {
   const folder = await temporaryFolder();
   const file = join(folder, 'gateway.json');
   const args = ['-C', 'pocket-agent/source', server, folder];
-  const mcpServers = { it: { command: process.execPath, args, waitMs: 60_000 } };
+  const crm = await startProtectedHost();
+  atEnd(() => crm.close());
+  const mcpServers = {
+    it: { command: process.execPath, args, waitMs: 60_000 },
+    crm: { url: crm.url, login: true },
+  };
   await writeFile(file, JSON.stringify({ mcpServers, access: { confirm: 'never' } }));
   const state = await openGatewayState(location);
   atEnd(() => state.close());
-  const env = { ...process.env, ...quickStart, POCKET_AGENT_GATEWAY_STATE: location };
+  const POCKET_AGENT_GATEWAY_LOGIN_KEY = 'the key of these tests and of no others';
+  const env = { ...process.env, ...quickStart, POCKET_AGENT_GATEWAY_STATE: location, POCKET_AGENT_GATEWAY_LOGIN_KEY };
   const ports = [await freePort(), await freePort()];
   const processes = ports.map((port) =>
     run(process.execPath, ['-C', 'pocket-agent/source', main, 'gateway', '--http', '--port', String(port), file], env),
@@ -78,13 +88,24 @@ async function startCluster() {
   const patience = { timeout: 20_000 * Number(process.env.TEST_PATIENCE) };
   for (const each of [...ports, port]) await expect.poll(() => health(each), patience).toBe(200);
   const urlOf = (each: number) => `http://127.0.0.1:${each}/mcp`;
-  return { state, url: urlOf(port), urls: ports.map(urlOf), processes };
+  return { state, url: urlOf(port), urls: ports.map(urlOf), processes, crm };
+}
+
+/** Begins a login at one process, and finishes it at another. */
+async function logIn(crm: ProtectedHost, token: string, [first, second]: readonly string[]): Promise<unknown> {
+  const post = async (url: string | undefined, body: object) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(new URL('/logins/crm', url), { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await response.json()) as { url?: string };
+  };
+  const { url = '' } = await post(first, {});
+  return post(second, { redirected: (await crm.logIn(new URL(url))).href });
 }
 
 test(
-  'tokens, limits and tools are those of one gateway, and the calls of a lost process go to the other',
+  'tokens, limits, logins and tools are those of one gateway, and the calls of a lost process go to the other',
   async () => {
-    const { state, url, urls, processes } = await startCluster();
+    const { state, url, urls, processes, crm } = await startCluster();
     await expectLoginsOfKnownCallers(state);
     // callers are spread over the processes by their token, and a session of 2025 stays where it is
     const names = Array.from({ length: 6 }, (_, index) => `user-${index}`);
@@ -107,6 +128,12 @@ test(
     await state.removeCaller('user-1');
     for (const each of [...urls, url])
       await expect(connect('SDK v1', each, tokens[1] ?? '')).rejects.toThrow('Invalid token');
+    // a login belongs to no process
+    expect(await logIn(crm, tokens[2] ?? '', urls)).toEqual({ loggedIn: true });
+    for (const each of urls) {
+      const client = await connect('SDK v2 in 2026', each, tokens[2] ?? '');
+      await expect.poll(() => namesOf(client)).toContain('crm__echo');
+    }
     // one process is lost
     const [lost] = processes;
     lost?.kill('SIGKILL');

@@ -77,7 +77,7 @@ describe('at the endpoint', () => {
     };
     const { question, result } = await answered({ allow: true });
     expect(question).toMatchObject({
-      ...{ caller: 'ann', tool: 'notes__drop', capability: 'delete', description: 'Drops a note' },
+      ...{ caller: 'ann', tool: 'notes__drop', server: 'notes', capability: 'delete', description: 'Drops a note' },
       ...{ arguments: { name: 'a' }, changed: false, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
     });
     expect(result).toBe('dropped a');

@@ -1,6 +1,7 @@
 // Tools through a gateway: names, profiles, identities, servers that die, and what stays of the protocol on both sides.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import { functionTools, tool } from 'pocket-agent';
 import { describe, expect, test, vi } from 'vitest';
@@ -11,6 +12,7 @@ import { observer } from '../../pocket-agent/test/fixtures/programs/observer.ts'
 import { startModernHost, startSessionHost } from '../../pocket-agent/test/fixtures/servers/http-hosts.ts';
 import { legacyServer } from '../../pocket-agent/test/fixtures/servers/legacy-tools.ts';
 import {
+  type Answer,
   type AnyClient,
   atEnd,
   clientV1,
@@ -186,6 +188,33 @@ describe('callers', () => {
       for (const each of ['own__next', 'common__next']) said.push(textOf(await client.call(each)));
     }
     expect(said).toEqual(['1', '1', '1', '2']);
+  });
+
+  test('have no part in the state or the approvals of an earlier caller of the same name', async () => {
+    const counting = () => {
+      let count = 0;
+      const server = new McpServer({ name: 'counter', version: '1.0.0' });
+      server.registerTool('next', {}, () => text(String(++count)));
+      return server;
+    };
+    const { url, state, caller } = await served({
+      mcpServers: { own: { server: counting } },
+      access: { confirm: 'destructive' },
+    });
+    let asked = 0;
+    const next = async () => {
+      const client = new Client({ name: 'tests', version: '1' }, { capabilities: { elicitation: {} } });
+      client.setRequestHandler('elicitation/create', async () => {
+        asked++;
+        return { action: 'accept', content: { approve: true, remember: 'conversation' } };
+      });
+      await clientV2(url, await caller('ann', { profile: 'admin' }), client);
+      const call = async () => textOf((await client.callTool({ name: 'own__next', arguments: {} })) as Answer);
+      return [await call(), await call(), asked];
+    };
+    expect(await next()).toEqual(['1', '2', 1]);
+    await state.removeCaller('ann');
+    expect(await next()).toEqual(['1', '2', 2]);
   });
 
   test('are told what their limit is when they have reached it', async () => {

@@ -157,6 +157,7 @@ export async function expectLoginsOfKnownCallers(state: GatewayState): Promise<v
     await state.saveLogin(place, 'two', 'one');
     await state.saveLogin(place, undefined, 'one');
     expect(await state.login(place)).toBe('two');
+    expect(await state.logins()).toEqual([place]);
     expect(await state.removeCaller(caller)).toBe(true);
     expect(await state.removeCaller(caller)).toBe(false);
     expect(await state.login(place)).toBeUndefined();

@@ -40,6 +40,11 @@ test('answers clients of both eras on one address', async () => {
   expect(await call(url, 'legacy')).toEqual(['legacy', hello]);
 });
 
+test('idle connections are kept for longer than load balancers keep them', async () => {
+  const { headers } = await fetch(await serve(), { method: 'POST', body: '{}' });
+  expect(Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])).toBeGreaterThan(60);
+});
+
 test('with tokens configured, a request needs one of them', async () => {
   const url = await serve({ authorize: bearerTokens([{ token: 'secret' }]) });
   expect(await call(url, 'auto', 'secret')).toEqual(['modern', hello]);

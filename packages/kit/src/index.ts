@@ -81,7 +81,7 @@ export {
 export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './base/records.ts';
 export { redactData, redactError, redactSecrets } from './base/redaction.ts';
 export { backoffMs, retryAfterHeader } from './base/retry-after.ts';
-export { EventQueue, inSlices, KeyedQueue, nextTurn, Semaphore, TimeSlices } from './base/scheduling.ts';
+export { BatchQueue, EventQueue, inSlices, KeyedQueue, nextTurn, Semaphore, TimeSlices } from './base/scheduling.ts';
 export { deepCopy, deepFreeze, snapshot } from './base/snapshot.ts';
 export {
   closest,
@@ -104,6 +104,7 @@ export {
   typeOfBytes,
   typeOfName,
 } from './files/file-types.ts';
+export { type JsonFault, jsonFault, parseJsonFile, readJsonFile } from './files/json-file.ts';
 export { makeFolder, makeFolderSync } from './files/make-folder.ts';
 export { nodeVersionProblem } from './start/require-node.ts';
 export { VERSION } from './start/version.ts';

@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { CodedError, errorText, PocketError } from '@pocket-agent/kit';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 const refused = () => new AggregateError([new Error('connect ECONNREFUSED ::1:9'), new Error('127.0.0.1:9')], '');
 
@@ -46,4 +50,23 @@ test('the text of an error whose causes form a circle ends', () => {
   const error = new Error('again');
   error.cause = error;
   expect(errorText(error)).toBe('again');
+});
+
+test('a program that ends with a mistake in its setup shows the message and its own line, and no frames of the library', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'own-frames-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const library = join(folder, 'node_modules', 'pocket-agent');
+  await mkdir(library, { recursive: true });
+  const fail = `import { PocketError } from ${JSON.stringify(import.meta.resolve('@pocket-agent/kit'))};
+    export async function run(code) {
+      await undefined;
+      throw new PocketError(code, 'Set THE_KEY.');
+    }`;
+  await writeFile(join(library, 'index.mjs'), fail);
+  const program = join(folder, 'program.mjs');
+  await writeFile(program, "import { run } from './node_modules/pocket-agent/index.mjs';\nawait run(process.argv[2]);");
+  const end = (code: string) => spawnSync(process.execPath, [program, code], { encoding: 'utf8' }).stderr;
+  expect(end('MODEL_KEY_MISSING')).toMatch(/^PocketError: Set THE_KEY\.\n {4}at async file:.*program\.mjs:2:1/m);
+  expect(end('MODEL_KEY_MISSING')).not.toContain('node_modules');
+  expect(end('MODEL_FAILED')).toMatch(/ at run .*node_modules\/pocket-agent\/index\.mjs/);
 });

@@ -36,6 +36,8 @@ export interface Connection {
 export interface ConnectOptions {
   era?: Era;
   user?: string;
+  /** Name of the client in the protocol. */
+  clientName?: string;
   fake?: FakeOptions | FakeMattermost;
   environment?: Record<string, string>;
   config?: Partial<MattermostConfig>;
@@ -49,9 +51,9 @@ export function configFor(
   return { ...readConfig({ ...base, ...environment }), backoffMs: 2, ...config };
 }
 
-export function newClient(era: Era): Client {
+export function newClient(era: Era, name = 'tests'): Client {
   const pinned = { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const;
-  return new Client({ name: 'tests', version: '1' }, era === '2026' ? pinned : {});
+  return new Client({ name, version: '1' }, era === '2026' ? pinned : {});
 }
 
 /** Closes the connection at the end of the current test. */
@@ -68,7 +70,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Connection>
   const server = createMattermostServer(configFor(fake, options), { log });
   const [near, far] = InMemoryTransport.createLinkedPair();
   const served = serveStdio(server.factory, { transport: far });
-  const client = newClient(options.era ?? '2026');
+  const client = newClient(options.era ?? '2026', options.clientName);
   await client.connect(near);
   return {
     fake,

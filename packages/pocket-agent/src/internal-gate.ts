@@ -8,7 +8,7 @@ export { Policy } from './access/policy.ts';
 export type { Refused } from './access/verdict.ts';
 export { Budget } from './cost/budget.ts';
 export { MAX_SEARCH_LIMIT, searchInput, searchTools } from './exposure/find-tools.ts';
-export { type KeptLogin, keptOAuth, type LoginStore } from './mcp/login/oauth.ts';
+export { type KeptLogin, keptOAuth, type LoginPage, type LoginStore } from './mcp/login/oauth.ts';
 export {
   currentRun,
   type ElicitationHandler,

@@ -30,9 +30,17 @@ export {
   remoteRefusal,
 } from './access/remote-approval.ts';
 export { readHistory } from './agent/agent-config.ts';
-export { checkAgentOptions, configRules, nestOptions } from './agent/agent-options.ts';
+export {
+  type AgentFile,
+  accessFrom,
+  entryFrom,
+  inFile,
+  pathFrom,
+  readAgentFile,
+  readServers,
+} from './agent-file.ts';
 export { filePart } from './base/file-input.ts';
-export { FIND_TOOLS, RUN_CODE, shortToolName, validToolName } from './base/tool-names.ts';
+export { FIND_TOOLS, LOAD_SKILL, RUN_CODE, shortToolName, validToolName } from './base/tool-names.ts';
 export { contextWindowOf, listedModels, priceOf } from './cost/prices.ts';
 export { exposureOf, limitFor, planTools, tokensOf } from './exposure/tool-plan.ts';
 export { memorySource } from './history/memory-tools.ts';

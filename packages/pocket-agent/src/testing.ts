@@ -7,7 +7,6 @@ import type {
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamResult,
-  LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { McpServer } from '@modelcontextprotocol/server';
 import {
@@ -20,7 +19,7 @@ import {
   type OptionRule,
   OptionSet,
 } from '@pocket-agent/kit';
-import { streamOf } from './base/stream-parts.ts';
+import { streamOf, usageOf } from './base/stream-parts.ts';
 import type { AgentEvent } from './run/events.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
@@ -141,7 +140,8 @@ export class ScriptedModel implements LanguageModelV4 {
     if (answer.error !== undefined) throw answer.error;
     const content = answer.content ? [...answer.content] : this.#content(answer);
     const unified = answer.finishReason ?? (content.some((part) => part.type === 'tool-call') ? 'tool-calls' : 'stop');
-    return { content, finishReason: { unified, raw: unified }, usage: usageOf(answer) };
+    const { input = 10, output = 5 } = answer.usage ?? {};
+    return { content, finishReason: { unified, raw: unified }, usage: usageOf(input, output) };
   }
 
   #content({ reasoning, text, toolCalls = [] }: ScriptedAnswer): LanguageModelV4Content[] {
@@ -191,12 +191,4 @@ export async function scriptedServer(tools: readonly FunctionTool[], name = 'scr
 export function recordEvents(): { onEvent(event: AgentEvent): void; events: AgentEvent[]; types(): string[] } {
   const events: AgentEvent[] = [];
   return { events, onEvent: (event) => void events.push(event), types: () => events.map((event) => event.type) };
-}
-
-function usageOf({ usage = {} }: ScriptedAnswer): LanguageModelV4Usage {
-  const { input = 10, output = 5 } = usage;
-  return {
-    inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
-    outputTokens: { total: output, text: output, reasoning: 0 },
-  };
 }

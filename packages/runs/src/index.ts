@@ -11,4 +11,5 @@ export { RunError, type RunErrorCode } from './journal/run-error.ts';
 export type { RunInfo, RunPage } from './journal/run-list.ts';
 export type { Schedule } from './journal/schedules.ts';
 export type { RunStatus } from './journal/schema.ts';
-export { type EventsOptions, openRuns, type Runs } from './runs.ts';
+export { openRuns } from './open-runs.ts';
+export type { EventsOptions, Runs } from './runs.ts';

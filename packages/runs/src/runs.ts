@@ -1,34 +1,29 @@
 // Runs that outlive the process: their state is a journal in a database, which any process can read and continue.
 import { randomUUID } from 'node:crypto';
-import { configError, describeAvailable, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
-import { openStore, type Store } from '@pocket-agent/store';
+import { BatchQueue, configError, describeAvailable, neverAborted, PocketError } from '@pocket-agent/kit';
 import type { EventListener, PocketAgent, UserInput } from 'pocket-agent';
-import { EmbeddedEngine } from './engines/embedded-engine.ts';
 import type { Engine } from './engines/engine.ts';
-import { loadPgBoss, PostgresEngine } from './engines/postgres-engine.ts';
-import { Changes } from './journal/changes.ts';
+import type { Changes } from './journal/changes.ts';
 import { queueNext } from './journal/conversations.ts';
 import { eventOf, isEnd, type Question, type QuestionAnswer, type RunEvent } from './journal/events.ts';
 import { inTransaction, type RunStore, unknownRun, write } from './journal/journal.ts';
-import { LiveEvents } from './journal/live-events.ts';
+import type { LiveEvents } from './journal/live-events.ts';
 import {
   checkFilter,
   checkListOptions,
   checkSchedule,
   type ListRunsOptions,
   type QuestionFilter,
-  type RunsOptions,
-  readRunsOptions,
   readStartOptions,
   type ScheduleOptions,
   type StartOptions,
 } from './journal/options.ts';
-import { closeQuestions, Questions } from './journal/questions.ts';
+import { closeQuestions, type Questions } from './journal/questions.ts';
 import { RunError } from './journal/run-error.ts';
-import { findRun, listRuns, type RunInfo, type RunPage } from './journal/run-list.ts';
-import { type Schedule, Schedules } from './journal/schedules.ts';
-import { type RunsSchema, type RunTable, runTables } from './journal/schema.ts';
-import { insertRun, newRun } from './journal/start-run.ts';
+import { findRun, type LastEvent, lastEvents, listRuns, type RunInfo, type RunPage } from './journal/run-list.ts';
+import type { Schedule, Schedules } from './journal/schedules.ts';
+import type { RunTable } from './journal/schema.ts';
+import { newRun, RunStarts } from './journal/start-run.ts';
 
 /** From where to read the events of a run, and when to stop. */
 export interface EventsOptions {
@@ -48,57 +43,12 @@ interface CloseOptions {
 }
 
 const EVENTS_PER_READ = 100;
-const DEFAULT_PARALLEL_RUNS = 10;
+const RUNS_PER_READ = 1_000;
 const DEFAULT_GRACE_MS = 5_000;
 const IS_OVER = ['finished', 'failed', 'cancelled'] as const;
 const IS_OPEN = ['queued', 'running', 'waiting'] as const;
 
-/** Opens the runs in a SQLite file or in PostgreSQL. With `agents`, this process also advances them, beginning with those of a process that ended. */
-export async function openRuns(options: RunsOptions): Promise<Runs> {
-  const {
-    url,
-    file,
-    maxParallelRuns = DEFAULT_PARALLEL_RUNS,
-    maxParallelRunsPerCaller,
-    logger = stderrLogger(),
-    ...read
-  } = readRunsOptions(options);
-  const agents = new Map<string, PocketAgent<unknown>>();
-  let opened: Store<RunsSchema> | undefined;
-  let engine: Engine | undefined;
-  try {
-    for (const [name, make] of Object.entries(read.agents ?? {})) agents.set(name, await make());
-    opened = await openStore<RunsSchema>({ url, file, ...runTables });
-    const store: RunStore = { ...opened, queued: async (db, run) => engine?.queued(db, run) };
-    const changes = new Changes();
-    const live = new LiveEvents();
-    const questions = new Questions(store, read.questionsExpireAfterMs);
-    const schedules = new Schedules(store);
-    const worker = {
-      store,
-      questions,
-      schedules,
-      changes,
-      live,
-      agents,
-      maxParallelRuns,
-      maxParallelRunsPerCaller,
-      logger,
-    };
-    if (url === undefined) engine = new EmbeddedEngine(file ?? '', worker);
-    else engine = new PostgresEngine(worker, await loadPgBoss(url, worker));
-    await engine.start();
-    return new Runs({ store, questions, schedules, changes, live, agents, engine });
-  } catch (error) {
-    // report the first error
-    await engine?.close(0).catch(() => {});
-    for (const agent of agents.values()) await agent.close();
-    await opened?.close().catch(() => {});
-    throw error;
-  }
-}
-
-interface RunsParts {
+export interface RunsParts {
   store: RunStore;
   questions: Questions;
   schedules: Schedules;
@@ -111,11 +61,19 @@ interface RunsParts {
 export class Runs {
   readonly #parts: RunsParts;
   readonly #store: RunStore;
+  readonly #starts: RunStarts;
+  readonly #lastEvents: BatchQueue<string, LastEvent | undefined>;
   readonly #closing = new AbortController();
+  #closed: Promise<void> | undefined;
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
     this.#store = parts.store;
+    this.#starts = new RunStarts(parts.store);
+    this.#lastEvents = new BatchQueue((ids) => lastEvents(parts.store.db, ids), {
+      maxBatches: 2,
+      count: ({ length }) => Math.min(length, RUNS_PER_READ),
+    });
   }
 
   /** Starts a run. If a run with this id exists, returns that run. */
@@ -143,7 +101,7 @@ export class Runs {
       // the compacted state of earlier runs does not belong to these messages
       compacted: messages ? 'null' : null,
     };
-    await inTransaction(this.#store.db, (db) => insertRun(this.#store, db, { row, messages }));
+    await this.#starts.start({ row, messages });
     engine.wake();
     changes.notify(id);
     return { id };
@@ -277,7 +235,12 @@ export class Runs {
   }
 
   /** Runs of this process stop at the end of a step, and continue in the next process. */
-  async close({ graceMs = DEFAULT_GRACE_MS }: CloseOptions = {}): Promise<void> {
+  close({ graceMs = DEFAULT_GRACE_MS }: CloseOptions = {}): Promise<void> {
+    this.#closed ??= this.#close(graceMs);
+    return this.#closed;
+  }
+
+  async #close(graceMs: number): Promise<void> {
     const { engine, agents } = this.#parts;
     await engine.close(graceMs);
     this.#closing.abort(new PocketError('ABORTED', 'The runs were closed.'));
@@ -311,15 +274,7 @@ export class Runs {
   }
 
   async #end(id: string): Promise<RunEvent | undefined> {
-    const row = await this.#store.db
-      .selectFrom('pocket_runs')
-      .innerJoin('pocket_run_journal as last', (join) =>
-        join.onRef('last.run', '=', 'pocket_runs.id').onRef('last.number', '=', 'pocket_runs.length'),
-      )
-      .selectAll('last')
-      .select('status')
-      .where('id', '=', id)
-      .executeTakeFirst();
+    const row = await this.#lastEvents.add(id);
     if (!row) throw unknownRun(id);
     return isOver(row) ? eventOf(row) : undefined;
   }

@@ -265,6 +265,13 @@ export function testRuns(newUrl: () => Promise<string>): void {
     expect(JSON.stringify(await eventsOf(runs, 'r'))).toContain('Booked for Monday');
   });
 
+  test('runs can be closed twice', async () => {
+    const runs = await open(await newUrl(), { agents: { a: () => agentOf(['Hello']) } });
+    expect(await runs.result((await runs.start('a', 'Hi')).id)).toBe('Hello');
+    await Promise.all([runs.close(), runs.close()]);
+    await runs.close();
+  });
+
   test('an agent decides with its own approve first', async () => {
     const approve = () => 'allow' as const;
     const runs = await open(await newUrl(), { agents: { support: () => refunds({ approve }) } });
@@ -416,6 +423,7 @@ export function testRuns(newUrl: () => Promise<string>): void {
       cursor = page.next;
     } while (cursor !== undefined);
     expect(ids).toEqual(['open', 'r4', 'r3', 'r2', 'r1', 'r0']);
+    await expect(runs.list({ cursor: 'r4' })).rejects.toThrow('"cursor" must be `next` of an earlier page.');
     expect(await runs.purge(0)).toBe(5);
     expect((await runs.list()).runs.map(({ id }) => id)).toEqual(['open']);
   });

@@ -1,6 +1,6 @@
 // Times of schedules at which no process ran.
 import { openStore } from '@pocket-agent/store';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { RunStore } from '../src/journal/journal.ts';
 import { Schedules } from '../src/journal/schedules.ts';
 import { type RunsSchema, runTables } from '../src/journal/schema.ts';
@@ -8,13 +8,17 @@ import { newFile } from './agents.ts';
 
 const HOUR_MS = 3_600_000;
 
+async function openSchedules(): Promise<{ store: RunStore; schedules: Schedules }> {
+  const opened = await openStore<RunsSchema>({ file: newFile(), ...runTables });
+  onTestFinished(opened.close);
+  const store: RunStore = { ...opened, queued: async () => {} };
+  return { store, schedules: new Schedules(store) };
+}
+
+const hourly = { cron: '0 * * * *', agent: 'a', input: 'Go' };
+
 test('missed times are skipped, or run once, and later ones run on time', async () => {
-  const store: RunStore = {
-    ...(await openStore<RunsSchema>({ file: newFile(), ...runTables })),
-    queued: async () => {},
-  };
-  const schedules = new Schedules(store);
-  const hourly = { cron: '0 * * * *', agent: 'a', input: 'Go' };
+  const { store, schedules } = await openSchedules();
   await schedules.set('skip', hourly);
   await schedules.set('once', { ...hourly, missed: 'once' });
   const [{ nextAt = '' } = {}] = await schedules.list();
@@ -31,5 +35,17 @@ test('missed times are skipped, or run once, and later ones run on time', async 
   await schedules.set('skip', hourly);
   expect((await schedules.list()).at(-1)?.nextAt).toBe(new Date(first + 6 * HOUR_MS).toISOString());
   expect(await schedules.startDue(first + 6 * HOUR_MS + 1_000)).toBe(2);
-  await store.close();
+});
+
+test('a time whose run exists starts nothing, and the schedule goes on', async () => {
+  const { store, schedules } = await openSchedules();
+  await schedules.set('report', hourly);
+  const [{ nextAt = '' } = {}] = await schedules.list();
+  const first = Date.parse(nextAt);
+  expect(await schedules.startDue(first)).toBe(1);
+  // replaced by a machine whose clock is behind
+  await schedules.set('report', { ...hourly, input: 'Go on' });
+  await store.db.updateTable('pocket_run_schedules').set({ next_at: first }).execute();
+  expect(await schedules.startDue(first)).toBe(0);
+  expect((await schedules.list()).map((schedule) => Date.parse(schedule.nextAt))).toEqual([first + HOUR_MS]);
 });

@@ -7,14 +7,15 @@ import { CostView } from './cost/cost-view.tsx';
 import { DurableView } from './durable/durable-view.tsx';
 import { GatewaysView } from './gateways/gateways-view.tsx';
 import { Navigation } from './navigation.tsx';
-import { Palette } from './palette.tsx';
+import { Palette } from './palette/palette.tsx';
 import { useKnown, useRoute } from './parts/hooks.ts';
 import { RunsView } from './runs/runs-view.tsx';
 import { ToolsView } from './tools/tools-view.tsx';
 
 export function App(): VNode {
   const { connection, questions } = useKnown();
-  const [view = '', ...rest] = useRoute();
+  const route = useRoute();
+  const [view = '', ...rest] = route;
   useEffect(() => {
     document.title = questions.size > 0 ? `(${questions.size}) Studio` : 'Studio';
   }, [questions.size]);
@@ -31,7 +32,7 @@ export function App(): VNode {
         )}
         <View view={view} rest={rest} />
       </main>
-      <Palette />
+      <Palette route={route} />
     </div>
   );
 }
@@ -39,11 +40,11 @@ export function App(): VNode {
 function View({ view, rest: [first, second] }: { view: string; rest: string[] }): VNode {
   if (view === 'approvals') return <ApprovalsView />;
   if (view === 'runs') return <RunsView runId={first} selected={second} />;
-  if (view === 'tools') return <ToolsView agent={first} tool={second} />;
+  if (view === 'tools') return <ToolsView agent={first} selected={second} />;
   if (view === 'cost') return <CostView />;
   if (view === 'gateways') return <GatewaysView />;
-  if (view === 'durable') return <DurableView runId={first} />;
-  return <ChatView key={first ?? ''} chatId={first} />;
+  if (view === 'durable') return <DurableView runId={first} selected={second} />;
+  return <ChatView key={first ?? ''} chatId={first || undefined} selected={second} />;
 }
 
 function Refused(): VNode {

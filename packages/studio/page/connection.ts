@@ -2,16 +2,34 @@
 import type { Line } from '../src/wire/wire.ts';
 
 const TOKEN = 'studio-token';
+const ASK = 'token?';
+/** Tabs of the same page answer within this time. */
+const OTHER_TABS_MS = 300;
 /** Waits between attempts to connect again. */
 const RETRY_MS = [300, 1_000, 3_000];
 
-/** From the fragment of the address, which is then hidden; kept for this tab, so that it can be reloaded. */
-export function takeToken(): string {
-  const token = /^#token=(.+)$/.exec(location.hash)?.[1];
-  if (token === undefined) return sessionStorage.getItem(TOKEN) ?? '';
-  sessionStorage.setItem(TOKEN, token);
-  history.replaceState(null, '', '#/chat');
+/** From the fragment of the address, which is then hidden. Kept for this tab, so that it can be reloaded, and given to new tabs. */
+export async function takeToken(): Promise<string> {
+  const given = /^#token=(.+)$/.exec(location.hash)?.[1];
+  if (given !== undefined) history.replaceState(null, '', '#/chat');
+  const channel = new BroadcastChannel(TOKEN);
+  const token = given ?? sessionStorage.getItem(TOKEN) ?? (await askTabs(channel));
+  if (token !== '') sessionStorage.setItem(TOKEN, token);
+  channel.onmessage = ({ data }) => {
+    if (data === ASK && token !== '') channel.postMessage({ token });
+  };
   return token;
+}
+
+/** A link may be opened in a new tab: other tabs of this page have the token. */
+async function askTabs(channel: BroadcastChannel): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  channel.onmessage = ({ data }) => {
+    if (typeof data?.token === 'string') resolve(data.token);
+  };
+  channel.postMessage(ASK);
+  setTimeout(() => resolve(''), OTHER_TABS_MS);
+  return promise;
 }
 
 export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'refused';

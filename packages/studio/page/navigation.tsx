@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SavedChat } from '../src/wire/wire.ts';
-import { address, useConnection, useKnown } from './parts/hooks.ts';
+import { address, useAction, useConnection, useKnown } from './parts/hooks.ts';
 
 const views = [
   ['chat', 'Chat'],
@@ -49,7 +49,7 @@ export function Conversations({ shown }: { shown?: string | undefined }): VNode 
   const found = [...chats.values()]
     .filter(({ info }) => info.title !== '' && info.title.toLowerCase().includes(words.toLowerCase()))
     .reverse();
-  const saved = useSaved(words, chats.size).filter(({ id }) => !chats.has(id));
+  const { saved, error } = useSaved(words, chats.size);
   return (
     <section class="conversations" aria-label="Conversations">
       <input
@@ -59,20 +59,30 @@ export function Conversations({ shown }: { shown?: string | undefined }): VNode 
         value={words}
         onInput={(event) => setWords(event.currentTarget.value)}
       />
-      <ul>
+      {error && <p class="problem">{error}</p>}
+      <ul data-list>
         {found.map(({ info }) => (
           <li key={info.id}>
-            <a href={address('chat', info.id)} aria-current={info.id === shown ? 'page' : undefined}>
+            <a data-item href={address('chat', info.id)} aria-current={info.id === shown ? 'page' : undefined}>
               {info.isRunning && <span class="running" title="at work" />}
-              {info.title}
+              <span class="cut" title={info.title}>
+                {info.title}
+              </span>
             </a>
           </li>
         ))}
-        {saved.map(({ id, title }) => (
-          <li key={id}>
-            <a href={address('chat', id)}>{title || 'Conversation'}</a>
-          </li>
-        ))}
+        {saved.map(
+          ({ id, title }) =>
+            !chats.has(id) && (
+              <li key={id}>
+                <a data-item href={address('chat', id)}>
+                  <span class="cut" title={title}>
+                    {title || 'Conversation'}
+                  </span>
+                </a>
+              </li>
+            ),
+        )}
       </ul>
     </section>
   );
@@ -82,23 +92,24 @@ export function Conversations({ shown }: { shown?: string | undefined }): VNode 
 const PAUSE_MS = 200;
 
 /** Conversations in the database, asked again when others are opened or closed. */
-function useSaved(words: string, open: number): readonly SavedChat[] {
+function useSaved(words: string, open: number): { saved: readonly SavedChat[]; error: string } {
   const connection = useConnection();
   const { connection: state } = useKnown();
   const [saved, setSaved] = useState<readonly SavedChat[]>([]);
+  const { error, act } = useAction();
   useEffect(() => {
     if (state !== 'live') return;
     let isOld = false;
     const ask = () =>
-      connection.get<SavedChat[]>(`/saved?words=${encodeURIComponent(words)}`).then(
-        (found) => isOld || setSaved(found),
-        () => {}, // the page says that the studio does not answer
-      );
+      act(async () => {
+        const found = await connection.get<SavedChat[]>(`/saved?words=${encodeURIComponent(words)}`);
+        if (!isOld) setSaved(found);
+      });
     const timer = setTimeout(ask, words === '' ? 0 : PAUSE_MS);
     return () => {
       isOld = true;
       clearTimeout(timer);
     };
-  }, [connection, state, words, open]);
-  return saved;
+  }, [act, connection, state, words, open]);
+  return { saved, error };
 }

@@ -52,6 +52,18 @@ test('a conversation that is deleted is deleted in the database, open or not', a
   await expect(second.post(`/api/chats/${id}/open`, {})).rejects.toThrow('404');
 });
 
+test('an approval names the MCP server of the tool', async () => {
+  const { agent } = makeShop([{ toolCalls: [{ name: 'order' }] }, 'Enjoy.'], {
+    tools: [],
+    mcpConfig: { mcpServers: { pizzeria: { server: pizzeria } } },
+    access: { confirm: 'always' },
+  });
+  const client = await startStudio({ shop: agent });
+  await client.chat('shop', 'A pizza');
+  const line = (await client.lines(isQuestion)).at(-1);
+  expect(line).toMatchObject({ question: { kind: 'approval', tool: 'order', server: 'pizzeria' } });
+});
+
 test('without a database nothing is saved', async () => {
   const client = await startStudio({ shop: makeShop(['Hi.']).agent });
   await client.chat('shop', 'Hello');

@@ -1,4 +1,4 @@
-// The included tool folders.
+// The tool folders that this package includes.
 import { fileURLToPath } from 'node:url';
 
 /** The names of the included tool folders. */

@@ -1,4 +1,4 @@
-// Joins several tool folder paths into one, for a server with one list of tools.
+// Joins the tool folders of several paths, for a server with one list of tools.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import type { Exposure, Judgement, ListWait, Skill, ToolChoices, ToolGroup } from 'pocket-agent';
@@ -10,9 +10,9 @@ import type { ToolFolderOptions } from './tool-folder-options.ts';
 
 export class JoinedFolders extends ToolFolder {
   readonly #parts: readonly ToolFolder[];
-  /** The skills of all parts have one list, so the tools of each part for its own are left out. */
+  /** Replaces the skill tools of the parts, so that all skills are in one list. */
   readonly #skills: JoinedSkills;
-  /** Tool name to folder, from the last listing. */
+  /** By tool name, from the last listing. `this` owns the skill tools. */
   #owners: ReadonlyMap<string, ToolFolder> = new Map();
 
   constructor(parts: readonly ToolFolder[], options: ToolFolderOptions) {
@@ -52,7 +52,7 @@ export class JoinedFolders extends ToolFolder {
         if (other !== undefined) {
           throw new PocketError(
             'CONFIG_INVALID',
-            `${other.path} and ${part.path} both have a tool "${name}": rename one.`,
+            `${other.path} and ${part.path} both have a tool "${name}". Rename one.`,
           );
         }
         owners.set(name, part);

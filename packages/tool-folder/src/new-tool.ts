@@ -1,12 +1,12 @@
-// Creates a working tool folder with a test.
+// Writes a new tool folder that works, with a test.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorText, makeFolder, PocketError } from '@pocket-agent/kit';
 
-/** The command that runs a test; the test file follows it. In a checkout it uses the sources, so no build is needed. */
+/** Runs a test file, which is its next argument. In a checkout it uses the sources, so no build is needed. */
 export const testCommand = import.meta.url.endsWith('.ts') ? 'node -C pocket-agent/source --test' : 'node --test';
 
-/** What `newTool` has written. */
+/** What `writeNewTool` has written. */
 export interface NewTool {
   path: string;
   /** The name of its one tool. */
@@ -35,7 +35,7 @@ export async function writeNewTool(directory: string, name: string): Promise<New
     'manifest.yaml': manifest(name, tool),
     'tool.ts': code(tool),
     'tool.test.ts': test(tool),
-    // without it, the package.json of the project around it may make this folder CommonJS
+    // otherwise a package.json above it may make this folder CommonJS
     'package.json': '{ "private": true, "type": "module" }\n',
   };
   const files = Object.entries(contents).map(([file, text]) => ({ file: join(path, file), text }));

@@ -1,5 +1,4 @@
-// Unique names for the tools of several folders.
-
+// Gives the tools of several folders unique names.
 import type { Logger } from '@pocket-agent/kit';
 import { validToolName } from 'pocket-agent/internal';
 
@@ -12,7 +11,7 @@ export class OfferedNames {
     this.#logger = logger;
   }
 
-  /** The name in the manifest, unless another folder already uses it. The result never changes. */
+  /** The name in the manifest, unless another folder already uses it. A tool keeps its name for good. */
   nameFor(folder: string, tool: string): string {
     const key = `${folder}/${tool}`;
     const known = this.#assigned.get(key);

@@ -1,4 +1,4 @@
-// The MCP service of tool folders, on stdio or HTTP, in both protocol eras. It loads the MCP SDK.
+// Serves tool folders over MCP, on stdio or HTTP, in both protocol eras. Loads the MCP SDK.
 import {
   type CallToolResult,
   ProtocolError,
@@ -98,7 +98,7 @@ export class FolderService {
     const { host = '127.0.0.1', token, tokens } = options;
     if (token === undefined && tokens === undefined && !/^(127\.|::1$|localhost$)/.test(host)) {
       this.#tools.logger.warn(
-        `${this.#tools.name} listens on ${host} without a token: anyone who can reach it can use it.`,
+        `${this.#tools.name} listens on ${host} without a token: anyone who can reach it can use its tools. Set token or tokens.`,
       );
     }
     const server = await serveHttp(() => this.createServer(), {
@@ -121,7 +121,7 @@ export class FolderService {
   async #call(name: string, args: Record<string, unknown>, served: ServerContext): Promise<CallToolResult> {
     const { id, signal, _meta: meta, notify, log } = served.mcpReq;
     const progressToken = meta?.progressToken;
-    // a client that disconnected needs no progress or log; the transport cancels its call
+    // sending fails if the client has disconnected; the transport then cancels the call
     const ignore = () => {};
     const context: FolderCallContext = {
       toolCallId: String(id),
@@ -134,19 +134,20 @@ export class FolderService {
       },
       log: (level, data) => void log(level === 'warn' ? 'warning' : level, data, name).catch(ignore),
     };
-    let hidden = `Tool "${name}"`;
+    // a skill that the client may not see is reported by its own name
+    let label = `Tool "${name}"`;
     try {
       const tool = (await this.#tools.listTools(signal)).find((listed) => listed.name === name);
       const judged = tool && judgedCall(this.#tools, this.#judged(tool), args);
-      if (judged && judged.name !== name) hidden = `"${judged.name}"`;
+      if (judged && judged.name !== name) label = `"${judged.name}"`;
       if (judged && this.#allows(judged, served)) return await this.#tools.callTool(name, args, context);
     } catch (error) {
       return { isError: true, content: [{ type: 'text', text: this.#errorTextFor(name, error) }] };
     }
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${hidden} not found`);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${label} not found`);
   }
 
-  /** Errors of a tool are for its caller; errors of a server or a model behind it are logged. */
+  /** The caller reads errors of the tool itself. Errors of a server or model behind it are only logged. */
   #errorTextFor(name: string, error: unknown): string {
     if (!isPocketError(error) || isPocketError(error, 'TOOL_FAILED')) return errorText(error);
     if (!isPublicError(error)) this.#tools.logger.error(`Tool "${name}" of ${this.#tools.name}: ${errorText(error)}`);
@@ -178,8 +179,8 @@ export class FolderService {
   }
 
   #allows(judged: JudgedTool, { http }: ServerContext): boolean {
-    const ofToken = http?.authInfo?.extra?.profile as Profile | undefined;
-    const profiles = [this.#options.profile, ofToken].filter((profile) => profile !== undefined);
+    const tokenProfile = http?.authInfo?.extra?.profile as Profile | undefined;
+    const profiles = [this.#options.profile, tokenProfile].filter((profile) => profile !== undefined);
     return profiles.every((profile) => refusalBy(profile, judged) === undefined);
   }
 

@@ -1,4 +1,4 @@
-// Folders of skills as one ToolSource: what `skills(['./skills'])` returns.
+// The skills of some folders as one ToolSource: what `skills(['./skills'])` returns.
 import { resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { errorText, type Logger, PocketError, stderrLogger } from '@pocket-agent/kit';
@@ -8,12 +8,12 @@ import { directoriesToWatch } from './reading/find-folders.ts';
 import { FolderWatcher } from './reading/watcher.ts';
 import { findSkills, MAX_SKILLS } from './skills/find-skills.ts';
 import { JoinedSkills } from './skills/joined-skills.ts';
-import type { ReadSkill } from './skills/read-skill.ts';
-import { SkillOffer } from './skills/skill-offer.ts';
+import type { ParsedSkill } from './skills/read-skill.ts';
 import { skillResources } from './skills/skill-resources.ts';
+import { SkillToolSource } from './skills/skill-tool-source.ts';
 import { withoutDuplicates } from './skills/skill-tools.ts';
 
-/** What happens with skills that are broken or change. */
+/** What happens to skills that are broken or edited. */
 export interface SkillsOptions {
   /** True: listing throws if a skill has a problem. Default false: problems are logged and the other skills work. */
   strict?: boolean;
@@ -25,28 +25,28 @@ export interface SkillsOptions {
 /** How many SKILL.md files are read at the same time. */
 const PARALLEL = 20;
 
-/** Each path is a skill, or a folder of skills. They are read when tools are first listed, or by `load()`. */
+/** Each path is a skill or a folder of skills. They are read when tools are first listed, or by `load()`. */
 export function skills(paths: string | readonly string[], options: SkillsOptions = {}): SkillFolders {
   return new SkillFolders(typeof paths === 'string' ? [paths] : paths, options);
 }
 
-export class SkillFolders extends SkillOffer implements ToolSource {
+export class SkillFolders extends SkillToolSource implements ToolSource {
   readonly paths: readonly string[];
   readonly #logger: Logger;
   readonly #isStrict: boolean;
   readonly resources = skillResources({
     list: () => this.load(),
-    judged: (skill) => this.offered.judged(skill),
+    judged: (skill) => this.skillTools.judged(skill),
   });
   readonly skillSource: SkillSource;
   readonly #watcher: FolderWatcher | undefined;
   readonly #listeners = new Set<() => void>();
-  /** By the path that was searched. */
+  /** By the folder of the skill. */
   #byFolder: ReadonlyMap<string, Skill> = new Map();
   #problems: readonly ManifestProblem[] = [];
   #warnings: readonly ManifestProblem[] = [];
   #emptyPaths: readonly string[] = [];
-  /** Lines that were logged after the last reading. */
+  /** The warnings of the last reading. */
   #logged: readonly string[] = [];
   #loading: Promise<void> | undefined;
   #lastReading: Promise<void> = Promise.resolve();
@@ -70,7 +70,7 @@ export class SkillFolders extends SkillOffer implements ToolSource {
 
   /** The skills that work; empty before the first `load()`. */
   get skills(): readonly Skill[] {
-    return this.offered.skills;
+    return this.skillTools.skills;
   }
 
   /** The problems of skills that are not offered. */
@@ -78,17 +78,17 @@ export class SkillFolders extends SkillOffer implements ToolSource {
     return this.#problems;
   }
 
-  /** Keys that the specification does not know; their skills are offered. */
+  /** Unknown keys in front matter. Their skills are offered. */
   get warnings(): readonly ManifestProblem[] {
     return this.#warnings;
   }
 
-  /** The paths without any skill. */
+  /** The paths that contain no skill. */
   get emptyPaths(): readonly string[] {
     return this.#emptyPaths;
   }
 
-  /** Increases when a name, a description or other front matter changes. */
+  /** Increases when the front matter of a skill changes, or a skill is added or removed. */
   get revision(): number {
     return this.#revision;
   }
@@ -106,14 +106,17 @@ export class SkillFolders extends SkillOffer implements ToolSource {
   }
 
   async listTools(): Promise<readonly Tool[]> {
-    return this.offered.offer(await this.#checkedSkills());
+    return this.skillTools.setSkills(await this.#checkedSkills());
   }
 
   async callTool(name: string, args: Record<string, unknown>): Promise<CallToolResult> {
     const tools = await this.listTools();
     if (!tools.some((tool) => tool.name === name))
-      throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}" for skills.`);
-    return this.offered.call(name, args);
+      throw new PocketError(
+        'TOOL_UNKNOWN',
+        `There is no tool "${name}" for skills. Available: ${tools.map((tool) => tool.name).join(', ') || 'none'}.`,
+      );
+    return this.skillTools.call(name, args);
   }
 
   /** Calls `listener` when the list of skills has changed. Returns a function to unsubscribe. */
@@ -151,56 +154,54 @@ export class SkillFolders extends SkillOffer implements ToolSource {
     this.#watcher?.watch((await Promise.all(this.paths.map(directoriesToWatch))).flat());
     const found = await Promise.all(this.paths.map(findSkills));
     this.#emptyPaths = this.paths.filter((_path, index) => found[index]?.folders.length === 0);
-    // one folder may be below another path
+    // two paths may contain the same folder
     const folders = [...new Set(found.flatMap(({ folders }) => folders))];
     const reads = await readAll(folders);
     const before = this.#byFolder;
-    this.#byFolder = new Map(reads.flatMap(([folder, { skill }]) => pair(folder, current(skill, before.get(folder)))));
+    this.#byFolder = new Map(
+      reads.flatMap(([folder, { skill }]) => entryFor(folder, newestValid(skill, before.get(folder)))),
+    );
     const { byName, problems } = withoutDuplicates([...this.#byFolder.values()]);
     this.#problems = [...reads.flatMap(([, read]) => read.problems), ...problems];
     this.#warnings = reads.flatMap(([, read]) => read.warnings);
-    this.#log([
-      ...this.paths.flatMap((path, index) => (found[index]?.isCutOff ? tooManyText(path) : [])),
+    this.#logNew([
+      ...this.paths.flatMap((path, index) => (found[index]?.isCutOff ? cutOffText(path) : [])),
       ...this.#emptyPaths.map((path) => `There are no skills in ${path}: a skill is a folder with a SKILL.md.`),
       ...[...this.#problems, ...this.#warnings].map(problemText),
     ]);
-    const tools = this.offered.tools;
-    if (this.offered.offer([...byName.values()]) !== tools) this.#revision++;
+    const { tools } = this.skillTools;
+    if (this.skillTools.setSkills([...byName.values()]) !== tools) this.#revision++;
   }
 
-  /** A line that was logged after the last reading is not repeated. */
-  #log(lines: readonly string[]): void {
+  /** Logs the warnings that the last reading did not have. */
+  #logNew(lines: readonly string[]): void {
     for (const line of lines) if (!this.#logged.includes(line)) this.#logger.warn(line);
     this.#logged = lines;
   }
 }
 
-async function readAll(folders: readonly string[]): Promise<[string, ReadSkill][]> {
-  // loads zod and a YAML parser
+async function readAll(folders: readonly string[]): Promise<[string, ParsedSkill][]> {
+  // imported late, because it loads zod and a YAML parser
   const { readSkill } = await import('./skills/read-skill.ts');
-  const reads: [string, ReadSkill][] = [];
-  for (let start = 0; start < folders.length; start += PARALLEL) {
-    const some = folders.slice(start, start + PARALLEL);
-    reads.push(
-      ...(await Promise.all(
-        some.map(
-          async (folder): Promise<[string, ReadSkill]> => [folder, await readSkill(folder, { showsPath: true })],
-        ),
-      )),
-    );
-  }
+  const read = async (folder: string): Promise<[string, ParsedSkill]> => [
+    folder,
+    await readSkill(folder, { showsPath: true }),
+  ];
+  const reads: [string, ParsedSkill][] = [];
+  for (let start = 0; start < folders.length; start += PARALLEL)
+    reads.push(...(await Promise.all(folders.slice(start, start + PARALLEL).map(read))));
   return reads;
 }
 
-/** Returns the same object if only the text has changed. A skill that an edit broke stays as it was before. */
-function current(skill: Skill | undefined, before: Skill | undefined): Skill | undefined {
+/** Keeps the old object if the front matter is the same, or if an edit broke the skill. */
+function newestValid(skill: Skill | undefined, before: Skill | undefined): Skill | undefined {
   return skill && JSON.stringify(skill) !== JSON.stringify(before) ? skill : before;
 }
 
-function pair(folder: string, skill: Skill | undefined): [string, Skill][] {
+function entryFor(folder: string, skill: Skill | undefined): [string, Skill][] {
   return skill ? [[folder, skill]] : [];
 }
 
-function tooManyText(path: string): string {
-  return `${path} has more than ${MAX_SKILLS} skills, or too many folders to search; some are left out.`;
+function cutOffText(path: string): string {
+  return `${path} has more than ${MAX_SKILLS} skills, or too many folders to search. Some skills are left out; name the folders that contain them.`;
 }

@@ -1,12 +1,12 @@
-// The options of loadToolFolder(), their checks and defaults.
+// The options of loadToolFolder(), with their checks and defaults.
 import { checkValue, type Logger } from '@pocket-agent/kit';
 import type { Capability, ExposureOption } from 'pocket-agent';
 import { checkCapability, exposureRule } from 'pocket-agent/internal';
 import type { HostContext } from './running/tool-context.ts';
 
-/** Which folders are active, and what happens when one is broken or changes. */
+/** Which folders are active, and what happens to folders that are broken or edited. */
 export interface ToolFolderOptions {
-  /** The folders that are active at first, by directory name. Default: all. */
+  /** The directory names of the folders that are active at first. Default: all. */
   active?: readonly string[] | 'all';
   /** True: listing throws if a folder has a problem. Default false: problems are logged and the other folders work. */
   strict?: boolean;
@@ -14,18 +14,18 @@ export interface ToolFolderOptions {
   watch?: boolean;
   /** Added to the context of every tool; a function is called for each call. */
   context?: HostContext;
-  /** The capability of tools whose manifest declares none; for your own folders. Default `delete`. */
+  /** The capability of tools whose manifest declares none. Set it only for your own folders. Default `delete`. */
   defaultCapability?: Capability;
   /** The variables that `env` of a manifest can name. Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>>;
-  /** How tools are offered to models, for all or by name. Default `auto`. */
+  /** How tools are offered to models: for all, or by name. Default `auto`. */
   exposure?: ExposureOption;
   logger?: Logger;
-  /** Time limit of a call; progress restarts it. Default 60,000. */
+  /** Time limit of a call in milliseconds; progress restarts it. Default 60,000. */
   timeoutMs?: number;
-  /** Time limit of a call in total. Default 600,000. */
+  /** Total time limit of a call in milliseconds. Default 600,000. */
   maxTimeoutMs?: number;
-  /** Time limit for importing a tool.ts. Default 10,000. */
+  /** Time limit for importing a tool.ts, in milliseconds. Default 10,000. */
   loadTimeoutMs?: number;
   /** The size limit of a result, in bytes of JSON. Longer results are truncated with a note. Default 4,000,000. */
   maxResultBytes?: number;
@@ -36,7 +36,7 @@ export function checkFolderOptions({ defaultCapability, exposure }: ToolFolderOp
   if (exposure !== undefined) checkValue('exposure', exposure, exposureRule);
 }
 
-/** What the folders of a path are read and run with. */
+/** The options of a `FolderSet`, with defaults. */
 export function folderSetOptions({
   env = process.env,
   context = {},

@@ -22,7 +22,7 @@ export class ToolFolderServer {
     this.#options = { profile: profile === undefined ? undefined : readProfile(profile), serverInfo };
   }
 
-  /** A server of the MCP SDK for one connection. Agents of the same process use it with `mcpConfig: served`. */
+  /** A server of the MCP SDK for one connection. Agents of the same process use it with `mcpConfig: server`. */
   async createServer(): Promise<Server> {
     return (await this.#load()).createServer();
   }
@@ -37,7 +37,7 @@ export class ToolFolderServer {
     return (await this.#load()).listen(options);
   }
 
-  /** The MCP SDK is loaded with the first use. */
+  /** Loads the MCP SDK on first use. */
   #load(): Promise<FolderService> {
     this.#service ??= import('./serve.ts').then(({ FolderService }) => new FolderService(this.#tools, this.#options));
     return this.#service;

@@ -1,4 +1,4 @@
-// ToolFolder: folders with manifest.yaml and tool.ts, or with SKILL.md, as one ToolSource. Folders can be activated at any time.
+// ToolFolder: folders with manifest.yaml and tool.ts, or with SKILL.md, as one ToolSource. Folders can be switched at any time.
 import { basename, resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { didYouMean, errorText, type Logger, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
@@ -14,29 +14,29 @@ import {
   type ToolGroup,
   type ToolSource,
 } from 'pocket-agent';
-import { exposureIn } from 'pocket-agent/internal';
+import { exposureIn, LOAD_SKILL } from 'pocket-agent/internal';
 import { problemText } from './manifest/problem.ts';
 import { OfferedNames } from './offered-names.ts';
 import type { FolderSet, FolderState } from './running/folder-set.ts';
 import type { FolderCallContext, RunningFolder } from './running/running-folder.ts';
 import { JoinedSkills } from './skills/joined-skills.ts';
 import { skillResources } from './skills/skill-resources.ts';
-import { LOAD, SkillTools } from './skills/skill-tools.ts';
+import { SkillTools } from './skills/skill-tools.ts';
 import { checkFolderOptions, folderSetOptions, type ToolFolderOptions } from './tool-folder-options.ts';
 import { ToolFolderServer, type ToolFolderServerOptions } from './tool-folder-server.ts';
 
-/** The folders are read when tools are first listed, or by `load()`. */
+/** Loads the tool folders of a path: `path` itself, or its subfolders. They are read when tools are first listed, or by `load()`. */
 export function loadToolFolder(path: string, options: ToolFolderOptions = {}): ToolFolder {
   return new ToolFolder(path, options);
 }
 
 interface Route {
-  /** Undefined for the tools of skills. */
+  /** Undefined for the tools for skills. */
   folder: string | undefined;
   tool: string;
 }
 
-/** Stands for a folder in the names of tools. */
+/** The folder name of the tools for skills, in `OfferedNames`. */
 const SKILLS = 'skills';
 
 export class ToolFolder implements ToolSource {
@@ -107,7 +107,7 @@ export class ToolFolder implements ToolSource {
     return this.folders;
   }
 
-  /** Makes exactly these folders active, from the next step of an agent on. */
+  /** Makes exactly these folders active. Agents see the change in their next step. */
   async activate(names: readonly string[] | 'all'): Promise<void> {
     const wanted = copyNames(names);
     await this.load();
@@ -133,7 +133,7 @@ export class ToolFolder implements ToolSource {
       tools.push(name === tool.name ? tool : { ...tool, name });
     };
     for (const [index, { folder }] of running.entries()) for (const tool of lists[index] ?? []) add(folder.name, tool);
-    for (const tool of this.#skillTools.offer(this.skills)) add(undefined, tool);
+    for (const tool of this.#skillTools.setSkills(this.skills)) add(undefined, tool);
     this.#routes = routes;
     this.#routedAt = revision;
     return tools;
@@ -170,8 +170,8 @@ export class ToolFolder implements ToolSource {
   }
 
   choices(tool: Tool): ToolChoices | undefined {
-    const own = this.#skillToolOf(tool.name);
-    return own === undefined ? undefined : this.#skillTools.choices(tool, own);
+    const ownName = this.#skillToolOf(tool.name);
+    return ownName === undefined ? undefined : this.#skillTools.choices(tool, ownName);
   }
 
   /** Options take precedence over the manifest. The tools for skills are always in the prompt. */
@@ -188,10 +188,10 @@ export class ToolFolder implements ToolSource {
   }
 
   returnsInstructions({ name }: Tool): boolean {
-    return this.#skillToolOf(name) === LOAD;
+    return this.#skillToolOf(name) === LOAD_SKILL;
   }
 
-  /** Calls `listener` when a folder is reloaded, added, removed or (de)activated. Returns a function to unsubscribe. */
+  /** Calls `listener` when a folder is added, edited, removed or switched. Returns a function to unsubscribe. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -208,7 +208,7 @@ export class ToolFolder implements ToolSource {
     this.#listeners.clear();
     await this.#set?.close();
     await this.#lastWork.catch(() => {});
-    // a folder may have been loaded in between
+    // the last work may have started a folder
     await this.#set?.close();
   }
 
@@ -224,7 +224,10 @@ export class ToolFolder implements ToolSource {
     this.#set ??= new FolderSet({ path, logger, ...reading, running: { logger, ...running }, onEdit });
     await this.#set.scan();
     this.#assertKnown(this.#active);
-    if (this.#set.names.length === 0) this.logger.warn(`There are no tool folders in ${path}.`);
+    if (this.#set.names.length === 0)
+      this.logger.warn(
+        `There are no tool folders in ${path}: a tool folder has a manifest.yaml and a tool.ts, or a SKILL.md.`,
+      );
     this.#run();
   }
 
@@ -266,14 +269,18 @@ export class ToolFolder implements ToolSource {
     return { running: folder === undefined ? undefined : this.#set?.runningFolder(folder), tool };
   }
 
-  /** The own name of a tool for skills. */
+  /** The original name of a tool for skills; undefined for other tools. */
   #skillToolOf(name: string): string | undefined {
     const route = this.#routes.get(name);
     return route && route.folder === undefined ? route.tool : undefined;
   }
 
   #assertOpen(): void {
-    if (this.#isClosed) throw new PocketError('AGENT_CLOSED', `The tool folder ${this.path} was closed.`);
+    if (this.#isClosed)
+      throw new PocketError(
+        'AGENT_CLOSED',
+        `The tool folder ${this.path} was closed. Load it again with loadToolFolder().`,
+      );
   }
 
   #assertKnown(names: readonly string[] | 'all'): void {

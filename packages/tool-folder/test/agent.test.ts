@@ -1,4 +1,4 @@
-// Tool folders as the tools of an agent: several together, switched in the middle of a conversation, with MCP servers.
+// Tool folders as tools of an agent: several together, switched during a conversation, with MCP servers.
 import { join } from 'node:path';
 import { loadToolFolder, type ToolFolder, type ToolFolderOptions } from '@pocket-agent/tool-folder';
 import { expect, onTestFinished, test } from 'vitest';
@@ -193,7 +193,7 @@ test('an MCP server of a folder runs while the folder is active', async () => {
   expect(await namesOf(folder)).toEqual(['Local_find']);
 });
 
-test('a manifest says how the model gets to know its tools; options of the folder and of the agent take precedence', async () => {
+test('the manifest sets the exposure of its tools; options of the folder and of the agent take precedence', async () => {
   const tools = (name: string, exposure: string) => ({
     [`${name}/manifest.yaml`]: `exposure: ${exposure}\n${manifestOf(name)}`,
     [`${name}/tool.ts`]: `export class Tools { async ${name}() { return 'ok'; } }`,

@@ -1,4 +1,4 @@
-// Calls of tools in folders: what goes in, what comes out, what a tool knows, and tools that misbehave.
+// Calls of tools in folders: arguments, results, the context of a tool, and tools that misbehave.
 import { join } from 'node:path';
 import { loadToolFolder, type ToolFolderOptions } from '@pocket-agent/tool-folder';
 import { PocketAgent } from 'pocket-agent';
@@ -172,7 +172,7 @@ test('the context has the folder, variables, call and additions of the host', as
   expect(lines).toEqual(['info: [A] made for Some tools']);
 });
 
-test('a tool, and the function that makes its context, get caller and metadata of the run', async () => {
+test('a tool and the function that makes its context receive caller and metadata of the run', async () => {
   const root = writeFiles({
     'A/manifest.yaml': manifestOf('tell'),
     'A/tool.ts': `export class Tools {

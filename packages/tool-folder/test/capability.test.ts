@@ -1,4 +1,4 @@
-// What tools of folders can do: a manifest that does not say so is reported, and its operator can set a default.
+// Capabilities of tools in folders: a missing one is reported, and the operator can set a default.
 
 import { loadToolFolder, problemText, type ToolFolderOptions, undeclaredText } from '@pocket-agent/tool-folder';
 import { capabilityOf } from 'pocket-agent';

@@ -9,7 +9,7 @@ import { quickStart } from '../../pocket-agent/test/fixtures/programs/quick-star
 
 export const fixtures = fileURLToPath(new URL('fixtures/tool-folders', import.meta.url));
 
-/** Writes files under a new directory that goes away after the test. */
+/** Writes files to a new directory, which is removed after the test. */
 export function writeFiles(files: Record<string, string>): string {
   const root = mkdtempSync(join(tmpdir(), 'tool-folders-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
@@ -28,7 +28,7 @@ export function manifestOf(...names: string[]): string {
   return `tool_human_name: Some tools\ntool_list:\n${entries.join('')}`;
 }
 
-/** A logger that keeps what it is told. Most manifests of tests name no capability; the warning of that is kept apart. */
+/** A logger that records its lines. `undeclared` has the warnings about missing capabilities, which most test manifests cause. */
 export function recordLog(): { logger: Logger; lines: string[]; undeclared: string[] } {
   const lines: string[] = [];
   const undeclared: string[] = [];
@@ -41,7 +41,7 @@ export function recordLog(): { logger: Logger; lines: string[]; undeclared: stri
   };
 }
 
-/** The command that serves the tool folders of a directory on stdio, in a Node without a test runner around it. */
+/** The command that serves the tool folders of a directory on stdio, in a plain Node process. */
 export function servedOnStdio(path: string, ...more: string[]) {
   const program = fileURLToPath(new URL('fixtures/served-tool-folders.ts', import.meta.url));
   return {

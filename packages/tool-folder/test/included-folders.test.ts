@@ -1,3 +1,4 @@
+// The included tool folders: web, github and notes.
 import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -110,7 +111,9 @@ describe('web', () => {
       response.writeHead(url in types ? 200 : 404, { 'content-type': types[url] ?? 'text/html' }).end('{"a":1}'),
     );
     open('web');
-    expect((await call('web_fetch', { url: `${base}/a.zip` })).text).toContain('application/zip, which is not text');
+    expect((await call('web_fetch', { url: `${base}/a.zip` })).text).toContain(
+      'application/zip, which is neither text nor an image',
+    );
     expect((await call('web_fetch', { url: `${base}/b.png` })).first).toMatchObject({
       type: 'image',
       mimeType: 'image/png',
@@ -152,7 +155,7 @@ describe('web', () => {
     ['elements in elements', '<div>'.repeat(200_000)],
     ['spaces', `<p>${' '.repeat(1_000_000)}x`],
   ])('a page full of %s is read in linear time', async (_what, html) => {
-    const begun = process.cpuUsage(); // on the clock a machine that is shared takes any time
+    const begun = process.cpuUsage(); // CPU time, because elapsed time means nothing on a shared machine
     await htmlToText(html, 'https://x.example');
     expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
   });
@@ -170,7 +173,7 @@ describe('web', () => {
     ['an element that is never closed', '<div><button>Send</div><p>after', 'Send\n\nafter'],
     ['a script with tags in it', '<script>"</b><p>no"</script><p>yes', 'yes'],
     ['a hidden element inside another', '<svg><svg><text>no</text></svg></svg><p>yes', 'yes'],
-  ])('HTML with %s', async (_what, html, text) => {
+  ])('HTML with %s is converted', async (_what, html, text) => {
     expect((await htmlToText(html, 'https://x.example')).text).toBe(text);
   });
 });
@@ -265,7 +268,7 @@ describe('notes', () => {
     expect((await stat(join(home, 'deep', 'notes.db'))).mode & 0o077).toBe(0);
   });
 
-  test('operators of the search engine are plain words', async () => {
+  test('operators of the search engine are treated as plain words', async () => {
     await call('save_note', { title: 'x', text: 'rock AND roll "quoted" -minus' });
     for (const words of ['AND', '"', 'roll"', '-minus', 'NEAR(', '*', "'; DROP TABLE notes"])
       expect((await call('find_notes', { words })).isError, words).toBe(false);

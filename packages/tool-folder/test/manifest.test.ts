@@ -1,4 +1,4 @@
-// Problems of tool folders: position, what was found, what is expected.
+// Problems of tool folders: their position, what was found and what is expected.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadToolFolder, problemText } from '@pocket-agent/tool-folder';
@@ -61,7 +61,7 @@ const faults: Fault[] = [
     ],
   },
   {
-    fault: 'an unknown key that looks like nothing',
+    fault: 'an unknown key unlike any known one',
     manifest: `${HEAD}colour: red\n`,
     problems: [`manifest.yaml:5:1: found the unknown key "colour"; expected one of ${keys}`],
   },
@@ -73,7 +73,7 @@ const faults: Fault[] = [
     ],
   },
   {
-    fault: 'a key twice',
+    fault: 'a duplicate key',
     manifest: `${HEAD}tool_human_name: again\n`,
     problems: ['manifest.yaml:5:1: found invalid YAML (Map keys must be unique); expected YAML'],
   },
@@ -115,7 +115,7 @@ const faults: Fault[] = [
     ],
   },
   {
-    fault: 'a name twice',
+    fault: 'a duplicate tool name',
     manifest: `${HEAD}  - name: a\n    description: Again\n`,
     problems: ['manifest.yaml:5:11: found "a" again; expected a different name for each tool'],
   },
@@ -232,7 +232,7 @@ const faults: Fault[] = [
     ],
   },
   {
-    fault: 'a name that every object has',
+    fault: 'a tool name that every object has as a property',
     manifest: manifestOf('constructor', 'toString', '__proto__'),
     code: 'export class Tools {}',
     problems: [
@@ -242,7 +242,7 @@ const faults: Fault[] = [
     ],
   },
   {
-    fault: 'parameters one by one',
+    fault: 'a method with positional parameters',
     manifest: `${HEAD}    parameters: { properties: { x: {}, y: {} } }\n`,
     code: 'export class Tools { async tool_a(x: number, y: number) { return x * y; } }',
     problems: ['manifest.yaml:5:5: found tool_a(x, y); expected one object: tool_a({ x, y }, call)'],
@@ -295,26 +295,29 @@ const faults: Fault[] = [
   },
 ];
 
-test.each(faults)('$fault', async ({ manifest = HEAD, code = CODE, problems, loadTimeoutMs = 20_000 }) => {
-  const root = writeFiles({
-    'Bad/manifest.yaml': manifest,
-    'Bad/tool.ts': code,
-    'Good/manifest.yaml': manifestOf('hello'),
-    'Good/tool.ts': 'export class Tools { async hello() { return "hi"; } }',
-  });
-  const { logger, lines } = recordLog();
-  const folder = loadToolFolder(root, { logger, loadTimeoutMs });
-  const [bad, good] = await folder.load();
-  const short = (text: string) => text.replaceAll(join(root, 'Bad/'), '');
-  expect(bad?.problems.map((problem) => short(problemText(problem)))).toEqual(problems);
-  expect(bad?.tools).toEqual([]);
-  expect(good?.problems).toEqual([]);
-  expect((await folder.listTools()).map(({ name }) => name)).toEqual(['hello']);
-  expect(lines.map(short)).toEqual(problems.map((problem) => `warn: ${problem}`));
-  await folder.close();
-});
+test.each(faults)(
+  '$fault is reported with its position',
+  async ({ manifest = HEAD, code = CODE, problems, loadTimeoutMs = 20_000 }) => {
+    const root = writeFiles({
+      'Bad/manifest.yaml': manifest,
+      'Bad/tool.ts': code,
+      'Good/manifest.yaml': manifestOf('hello'),
+      'Good/tool.ts': 'export class Tools { async hello() { return "hi"; } }',
+    });
+    const { logger, lines } = recordLog();
+    const folder = loadToolFolder(root, { logger, loadTimeoutMs });
+    const [bad, good] = await folder.load();
+    const short = (text: string) => text.replaceAll(join(root, 'Bad/'), '');
+    expect(bad?.problems.map((problem) => short(problemText(problem)))).toEqual(problems);
+    expect(bad?.tools).toEqual([]);
+    expect(good?.problems).toEqual([]);
+    expect((await folder.listTools()).map(({ name }) => name)).toEqual(['hello']);
+    expect(lines.map(short)).toEqual(problems.map((problem) => `warn: ${problem}`));
+    await folder.close();
+  },
+);
 
-test('a folder without a manifest, without code, or with two manifests', async () => {
+test('a folder without a manifest, without code, or with two manifests is reported', async () => {
   const root = writeFiles({
     'A/tool.ts': CODE,
     'B/manifest.yaml': manifestOf('b'),

@@ -1,4 +1,4 @@
-// A folder made by writeNewTool: it works; nothing is overwritten. That its own test passes is shown by the tests of the CLI.
+// writeNewTool: the new folder works, and nothing is overwritten. Tests of the CLI run the test in the folder.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadToolFolder, writeNewTool } from '@pocket-agent/tool-folder';

@@ -36,7 +36,7 @@ async function connect(transport: Transport, era: keyof typeof eras, onTools?: (
   return client;
 }
 
-/** The things that must cross, whatever the transport and the era. */
+/** What must work over every transport and in both eras. */
 async function expectService(client: Client): Promise<void> {
   const { tools } = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual([
@@ -69,7 +69,7 @@ async function expectService(client: Client): Promise<void> {
   expect(JSON.stringify(big)).toContain('[truncated: ');
   await expect(client.callTool({ name: 'constructor' })).rejects.toThrow('Tool "constructor" not found');
 
-  // from the wire: the `onprogress` of the SDK misses what comes together with the answer
+  // read from the transport, because the SDK's `onprogress` misses progress that arrives with the answer
   const heard: unknown[] = [];
   const { transport = expect.fail('not connected') } = client;
   const { onmessage } = transport;
@@ -101,15 +101,15 @@ describe.each([2026, 2025] as const)('over stdio to a client of %s', (era) => {
       'A/manifest.yaml': manifestOf('before'),
       'A/tool.ts': 'export class Tools { async before() {} }',
     });
-    const told = Promise.withResolvers<string[]>();
-    const client = await connect(stdio(root, '--watch'), era, told.resolve);
+    const notified = Promise.withResolvers<string[]>();
+    const client = await connect(stdio(root, '--watch'), era, notified.resolve);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['before']);
     const prepared = writeFiles({
       'B/manifest.yaml': manifestOf('after'),
       'B/tool.ts': 'export class Tools { async after() {} }',
     });
     renameSync(join(prepared, 'B'), join(root, 'B'));
-    expect(await told.promise).toEqual(['before', 'after']);
+    expect(await notified.promise).toEqual(['before', 'after']);
   });
 });
 
@@ -132,12 +132,12 @@ describe.each([2025, 2026] as const)('to a client of %s', (era) => {
 
   test('clients are notified when folders are switched, over HTTP', async () => {
     const { folder, server } = await listen(fixtures);
-    const told: string[][] = [];
-    await connect(new StreamableHTTPClientTransport(new URL(server.url)), era, (names) => void told.push(names));
-    // a client of 2025 is connected a moment before it listens
+    const lists: string[][] = [];
+    await connect(new StreamableHTTPClientTransport(new URL(server.url)), era, (names) => void lists.push(names));
+    // a client of 2025 starts to listen a moment after it has connected
     const switched = async () => {
       await folder.activate(['Kinds']);
-      return told[0];
+      return lists[0];
     };
     await expect.poll(switched).toEqual(['give']);
   });
@@ -184,7 +184,7 @@ test('another agent uses the folders as an MCP server', async () => {
   await agent.close();
 });
 
-test('a caller reads what a tool says without secrets, and only the code of an error behind it', async () => {
+test('a caller reads the error of a tool without secrets, and only the code of errors behind it', async () => {
   const said = 'key sk-123 is refused by http://admin:hunter2@10.0.0.5/v1';
   const root = writeFiles({
     'shop/manifest.yaml': manifestOf('refuse', 'model'),

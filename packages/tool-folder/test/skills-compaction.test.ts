@@ -50,17 +50,20 @@ const sources: [string, () => Partial<PocketAgentOptions>][] = [
   ['an agent that keeps no results', () => ({ skills: [folder()], keepResults: false })],
 ];
 
-test.each(sources)('instructions of a skill stay when old results are left out: %s', async (_what, options) => {
-  const { agent, model, last } = agentWith(8, { ...options(), compaction: { at: 9_000, keep: 3_500 } });
-  await agent.run('Write notes on these pages.');
-  expect(model.summaryPrompts).toEqual([]);
-  expect(last()).toMatch(/Result of 6000 bytes left out/);
-  expect(last()).toContain(RULE);
-  expectValidHistory(agent);
-  await agent.close();
-});
+test.each(sources)(
+  'instructions of a skill stay in the prompt when old results are left out: %s',
+  async (_what, options) => {
+    const { agent, model, last } = agentWith(8, { ...options(), compaction: { at: 9_000, keep: 3_500 } });
+    await agent.run('Write notes on these pages.');
+    expect(model.summaryPrompts).toEqual([]);
+    expect(last()).toMatch(/Result of 6000 bytes left out/);
+    expect(last()).toContain(RULE);
+    expectValidHistory(agent);
+    await agent.close();
+  },
+);
 
-test('an agent that continues with the saved compaction keeps the instructions, too', async () => {
+test('an agent that continues with a saved compaction keeps the instructions, too', async () => {
   const { agent } = agentWith(8, { skills: [folder()], compaction: { at: 9_000, keep: 3_500 } });
   await agent.run('Write notes on these pages.');
   const { messages, compacted } = JSON.parse(JSON.stringify({ messages: agent.messages, compacted: agent.compacted }));

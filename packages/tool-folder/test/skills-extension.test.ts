@@ -117,7 +117,7 @@ test('an edited skill has new digests, and a broken one is not listed', async ()
   expect((await skills.list()).skills.map((each) => each.uri)).toEqual(['skill://deploy/SKILL.md']);
 });
 
-test('many skills come in pages; those that not every client accepts are left out, and stay resources', async () => {
+test('many skills are listed in pages; skills that some clients refuse are left out, but stay resources', async () => {
   const root = writeFiles({
     ...files(),
     'loose/SKILL.md': '---\nname: loose\ndescription: x\nmetadata:\n  version: 1.0\n---\n',
@@ -135,7 +135,7 @@ test('many skills come in pages; those that not every client accepts are left ou
   expect((await client.listResources()).resources).toHaveLength(48);
 });
 
-test('clients of a watched tool folder are told that the list of skills has changed', async () => {
+test('clients of a watched tool folder are notified when the list of skills changes', async () => {
   const root = writeFiles(files());
   const changed = Promise.withResolvers<void>();
   const listChanged = { resources: { autoRefresh: false, debounceMs: 0, onChanged: () => changed.resolve() } };

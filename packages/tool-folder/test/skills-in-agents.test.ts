@@ -51,7 +51,7 @@ describe('the option skills', () => {
     await agent.close();
   });
 
-  test('is kept by forks, which read the skills once', async () => {
+  test('also applies to forks, which do not read the skills again', async () => {
     const root = folder();
     const { agent } = scriptedAgent(['Hello.', load('pdf'), 'Done.'], { skills: [root] });
     await agent.run('Hello');
@@ -86,7 +86,7 @@ describe('the option skills', () => {
     });
   });
 
-  test('without the package that reads skills, the error says what to install', () => {
+  test('without the package for skills, the error says what to install', () => {
     const file = new URL('../../pocket-agent/test/fixtures/programs/without-tool-folder.ts', import.meta.url);
     const args = ['-C', 'pocket-agent/source', fileURLToPath(file)];
     const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
@@ -98,7 +98,7 @@ describe('the option skills', () => {
     });
   });
 
-  test('broken skills are logged and the others offered', async () => {
+  test('broken skills are logged, and the others are offered', async () => {
     const { logger, lines } = recordLog();
     const root = folder();
     writeInto(root, 'bad/SKILL.md', 'x');
@@ -111,15 +111,15 @@ describe('the option skills', () => {
 
 describe('rules for single skills', () => {
   const cases: [string, NonNullable<PocketAgentOptions['access']>, string[]][] = [
-    ['deny of one', { profile: { capabilities: ['read', 'write'], deny: ['skill:deploy'] } }, ['pdf']],
-    ['deny of all', { profile: { capabilities: ['read'], deny: ['skill:*'] } }, []],
-    ['deny of the tool', { profile: { capabilities: ['read'], deny: ['*_skill*'] } }, []],
+    ['deny for one skill', { profile: { capabilities: ['read', 'write'], deny: ['skill:deploy'] } }, ['pdf']],
+    ['deny for all skills', { profile: { capabilities: ['read'], deny: ['skill:*'] } }, []],
+    ['deny for the tools', { profile: { capabilities: ['read'], deny: ['*_skill*'] } }, []],
     ['the capability that a skill declares', { profile: 'reader' }, ['pdf']],
-    ['allow of one', { profile: { capabilities: [], allow: ['skill:deploy'] } }, ['deploy']],
+    ['allow for one skill', { profile: { capabilities: [], allow: ['skill:deploy'] } }, ['deploy']],
     ['a filter', { filter: ({ name }: FilteredTool) => name === 'skill:pdf' }, ['pdf']],
   ];
 
-  test.each(cases)('%s', async (_what, access, expected) => {
+  test.each(cases)('%s decides which skills are offered', async (_what, access, expected) => {
     const { agent, model } = scriptedAgent([load('pdf'), load('deploy'), load('unknown'), 'Done.'], {
       skills: [folder()],
       access,
@@ -187,7 +187,7 @@ describe('rules for single skills', () => {
     ]);
   });
 
-  test('an unknown skill reveals no refused ones, also where calls need approval', async () => {
+  test('the error for an unknown skill does not reveal refused skills, also if calls need approval', async () => {
     const { agent } = scriptedAgent([load('unknown'), { toolCalls: [{ name: 'load_skill' }] }, 'Done.'], {
       skills: [folder()],
       access: { confirm: 'always', profile: 'reader' },
@@ -294,7 +294,7 @@ describe('a SKILL.md in a tool folder', () => {
     await agent.close();
   });
 
-  test('a tool of a folder may be called load_skill, too', async () => {
+  test('a tool of a folder may have the name load_skill, too', async () => {
     const root = writeFiles({
       'Own/manifest.yaml': manifestOf('load_skill'),
       'Own/tool.ts': 'export class Tools { async load_skill() { return "own"; } }',
@@ -532,7 +532,7 @@ describe('skills over MCP', () => {
     expect(error).toMatchObject({ code: -32602 });
   });
 
-  test('reading is audited, and needs the approval that loading a skill would need', async () => {
+  test('reading is audited, and needs the same approval as loading the skill', async () => {
     const asked: string[] = [];
     const auditFile = join(folder(), 'audit.jsonl');
     const { url, agent } = await serve({

@@ -1,4 +1,4 @@
-// Skills: what SKILL.md may say, the tools of skills, and files that must not be read.
+// Skills: what SKILL.md may contain, the tools for skills, and files that must not be read.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -152,7 +152,7 @@ describe('SKILL.md', () => {
     expect(source.problems).toEqual([]);
   });
 
-  test('with letters of other scripts, normalized, is offered', async () => {
+  test('with letters of other scripts is offered, with a normalized name', async () => {
     const source = open(
       writeFiles({ 'caf\u00e9/SKILL.md': skillText('cafe\u0301'), '技能/SKILL.md': skillText('技能') }),
     );
@@ -160,7 +160,7 @@ describe('SKILL.md', () => {
     expect(await call(source, 'load_skill', { skill: 'cafe\u0301' })).toContain('# cafe');
   });
 
-  test('with keys of other programs is offered with a warning for each', async () => {
+  test('with unknown keys is offered, with a warning for each key', async () => {
     const { logger, lines } = recordLog();
     const root = writeFiles({
       'pdf/SKILL.md': '---\nname: pdf\ndescription: Does pdf\nversion: 2\nlicence: MIT\n---\n',
@@ -174,7 +174,7 @@ describe('SKILL.md', () => {
     expect(source.warnings).toHaveLength(2);
   });
 
-  test('with problems is named together with its unknown keys', async () => {
+  test('with problems is reported together with its unknown keys', async () => {
     const root = writeFiles({ 'pdf/SKILL.md': '---\nname: pdf\ndescripton: Does pdf\n---\n' });
     const { logger, lines } = recordLog();
     expect(await skills(root, { logger }).load()).toEqual([]);
@@ -240,7 +240,7 @@ describe('SKILL.md', () => {
   });
 });
 
-describe('the tools of skills', () => {
+describe('the tools for skills', () => {
   const png = Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
     'base64',
@@ -285,7 +285,7 @@ describe('the tools of skills', () => {
     );
   });
 
-  test('load_skill reads the file again, and refuses one that was broken or renamed, or needs more rights', async () => {
+  test('load_skill reads the file again, and refuses a skill that was broken, renamed or given more rights', async () => {
     const { root, source } = pdf();
     await source.listTools();
     writeInto(root, 'csv/SKILL.md', skillText('csv', 'Reads tables', 'New text'));
@@ -311,7 +311,7 @@ describe('the tools of skills', () => {
     }
   });
 
-  test('read_skill_file returns text, lines of it, and images', async () => {
+  test('read_skill_file returns text, some of its lines, and images', async () => {
     const { source } = pdf();
     const read = (path: string, lines = {}) => call(source, 'read_skill_file', { skill: 'pdf', path, ...lines });
     expect(await read('references/FORMS.md')).toBe('one\ntwo\nthree\n');
@@ -335,6 +335,13 @@ describe('the tools of skills', () => {
     expect(first).toContain('[lines 1 to 200 of 1000; continue with startLine 201]');
     const last = await call(source, 'read_skill_file', { skill: 'pdf', path: 'long.txt', startLine: 901 });
     expect(last).toBe(Array.from({ length: 100 }, () => line).join('\n'));
+  });
+
+  test('a line that is too long is cut off with a note', async () => {
+    const { root, source } = pdf();
+    writeInto(root, 'pdf/data.json', 'x'.repeat(250_000));
+    const text = await call(source, 'read_skill_file', { skill: 'pdf', path: 'data.json' });
+    expect(text).toBe(`${'x'.repeat(200_000)}\n[line 1 has 250000 characters; only the first 200000 are shown]`);
   });
 
   test.each([
@@ -412,7 +419,7 @@ describe('the tools of skills', () => {
     expect(await call(source, 'read_skill_file', { skill: 'pdf', path: 'a.txt' })).toBe('text');
   });
 
-  test('a skill folder that is replaced by a link later is not read', async () => {
+  test('a skill folder that was replaced by a link is not read', async () => {
     const { root, source } = pdf();
     const outside = writeFiles({ 'SKILL.md': skillText('pdf', 'x', 'outside'), 'a.txt': 'outside' });
     await source.listTools();
@@ -436,7 +443,7 @@ describe('the tools of skills', () => {
       workerData: { inside: join(root, 'pdf/sub'), outside: join(root, 'outside') },
     });
     const read = new Set<string>();
-    // until the folder was replaced between the check and the opening of the file, several times
+    // repeat until the folder was replaced several times between the check and the opening of the file
     for (let races = 0; (races < 5 || read.size === 0) && !read.has('outside'); ) {
       await call(source, 'read_skill_file', { skill: 'pdf', path: 'sub/note.txt' }).then(
         (text) => read.add(text),
@@ -461,7 +468,7 @@ describe('the tools of skills', () => {
     expect(text).toContain('[there are more files]');
   });
 
-  test('thousands of skills are cut off with a warning, and their descriptions shortened', async () => {
+  test('thousands of skills are cut off with a warning, and descriptions are shortened', async () => {
     const root = writeFiles({});
     for (let count = 0; count < 1_050; count++) {
       mkdirSync(join(root, `skill-${count}`));
@@ -472,7 +479,7 @@ describe('the tools of skills', () => {
     const [load] = await source.listTools();
     expect(source.skills).toHaveLength(1_000);
     expect(lines).toEqual([
-      `warn: ${root} has more than 1000 skills, or too many folders to search; some are left out.`,
+      `warn: ${root} has more than 1000 skills, or too many folders to search. Some skills are left out; name the folders that contain them.`,
     ]);
     const schema = load?.inputSchema.properties?.skill as { description: string; enum?: unknown };
     expect(schema.enum).toBeUndefined();

@@ -1,4 +1,4 @@
-// Folders under watch: what was edited serves the next call, what runs goes on, what was broken is said.
+// Watched folders: edits apply to the next call, running calls finish, and broken edits are reported.
 import { renameSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadToolFolder, skills, type ToolFolder } from '@pocket-agent/tool-folder';
@@ -99,7 +99,7 @@ test.each([
   expect(await say(folder)).toBe('two');
 });
 
-test('a folder that was broken from the start is offered once it is fixed', async () => {
+test('a folder that was broken from the start is offered after it is fixed', async () => {
   const root = writeFiles({ 'A/manifest.yaml': '', 'A/tool.ts': saying('one') });
   const folder = watch(root);
   expect(await namesOf(folder)).toEqual([]);
@@ -256,7 +256,7 @@ test('skills: edits of the front matter, new and removed skills change the list;
   expect(lines).toHaveLength(1);
 });
 
-test('skills: an edit of the text is in the next load_skill and leaves the list as it is', async () => {
+test('skills: the next load_skill returns an edited text, and the list does not change', async () => {
   const skillText = (text: string) => `---\nname: pdf\ndescription: Forms\n---\n${text}\n`;
   const root = writeFiles({ 'pdf/SKILL.md': skillText('one') });
   const source = skills(root, { logger: silent, watch: true });

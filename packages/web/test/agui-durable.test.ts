@@ -58,7 +58,7 @@ test('a client sees reasoning, calls, text, usage and the result, and continues 
 });
 
 describe('after a restart of the server', () => {
-  test('a page that is loaded again gets the question, and its answer continues the run', async () => {
+  test('a reloaded page gets the question, and its answer continues the run', async () => {
     const { erased, script, options } = eraser();
     const url = newUrl();
     const first = await start(url, script, options);
@@ -91,7 +91,7 @@ describe('after a restart of the server', () => {
     expect(page.messages.find(({ role }) => role === 'tool')).toMatchObject({ metadata: { isError: true } });
   });
 
-  test('a run in the middle of a step goes on, and the page that connects follows it', async () => {
+  test('a run in the middle of a step continues, and the page that connects follows it', async () => {
     const url = newUrl();
     const script = [{ toolCalls: [{ name: 'look' }] }, 'A cat.'];
     const held = Promise.withResolvers<string>();
@@ -134,7 +134,7 @@ describe('after a restart of the server', () => {
   });
 });
 
-test('a connection that is cut after any event is resumed, also while a question is put', async () => {
+test('a connection that is cut after any event is resumed, also while a question is open', async () => {
   const { erased, script, options } = eraser();
   const { handler } = await start(newUrl(), script, options);
   for (let cutAfter = 0; cutAfter < 10; cutAfter++) {
@@ -165,7 +165,7 @@ test('a form of an MCP server is an interrupt, which the page answers', async ()
   expect(page.messages).toContainEqual(expect.objectContaining({ role: 'tool', content: 'Booked for Monday' }));
 });
 
-test('a repeated question takes back what came after it', async () => {
+test('a repeated question removes all later turns', async () => {
   const { handler } = await start(
     newUrl(),
     Array.from({ length: 9 }, () => counting),
@@ -184,7 +184,7 @@ test('a repeated question takes back what came after it', async () => {
   ]);
 });
 
-test('a page that connects while an answer becomes too old to be streamed still gets it, once', async () => {
+test('a page that connects at the moment when an answer can no longer be replayed gets it once', async () => {
   let isOld = (): boolean => false;
   const { handler } = await startServer(newUrl(), ['Hello.'], {}, (agent, durable) => {
     const list: WebRuns['list'] = async (filter) => {
@@ -205,7 +205,7 @@ test('a page that connects while an answer becomes too old to be streamed still 
   ]);
 });
 
-test('a stream that has ended no longer waits for the handler to be closed', async () => {
+test('a stream that has ended ignores that the handler is closed', async () => {
   const signals: AbortSignal[] = [];
   const { handler, stop } = await startServer(newUrl(), ['Hello.'], {}, (agent, durable) => {
     const events: WebRuns['events'] = (id, options) => {
@@ -243,7 +243,7 @@ test('another caller neither sees nor answers the run, and DELETE stops it', asy
   expect(erased).toEqual([]);
 });
 
-test('options that cannot work together are refused', async () => {
+test('options that cannot be combined are refused', async () => {
   const agent = new PocketAgent({ llmModel: modelOf([]), logger: silent });
   onTestFinished(() => agent.close());
   const { runs } = await start(newUrl(), []);

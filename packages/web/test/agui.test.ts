@@ -56,7 +56,7 @@ class HeldModel extends ScriptedModel {
 }
 
 describe('a client of AG-UI', () => {
-  test('sees reasoning, tool calls with progress and results, sources, text, usage and the run that it began', async () => {
+  test('sees reasoning, tool calls with progress and results, sources, text, usage and its own run id', async () => {
     const source = {
       type: 'source' as const,
       sourceType: 'url' as const,
@@ -95,7 +95,7 @@ describe('a client of AG-UI', () => {
     ]);
   });
 
-  test('continues the conversation, which is known here and not taken from the page', async () => {
+  test('continues the conversation of the server, not the messages of the page', async () => {
     const { agent, model } = scriptedAgent(['one', ({ prompt }) => `${prompt.length} messages`]);
     const page = new PageAgent(servedAgui(agent));
     await page.ask('first');
@@ -114,7 +114,7 @@ describe('a client of AG-UI', () => {
     expect(page.state).toEqual({ theme: 'dark', output: { city: 'Rome', days: 3 } });
   });
 
-  test('sees files that the model made, and sends files of the types that are allowed', async () => {
+  test('sees files that the model generated, and sends files of allowed types', async () => {
     const content = [{ type: 'file' as const, mediaType: 'image/png', data: { type: 'data' as const, data: 'aGk=' } }];
     const { agent, model } = scriptedAgent([{ content, text: '' }], { agentConfig: { allowImages: true } });
     const page = new PageAgent(servedAgui(agent));
@@ -167,7 +167,7 @@ describe('a client of AG-UI', () => {
     }
   });
 
-  test('reads what failed, without what concerns only the operator', async () => {
+  test('reads that a run failed, without details for the operator', async () => {
     const error = new Error('connect ECONNREFUSED 10.0.0.7');
     const page = new PageAgent(servedAgui(scriptedAgent([{ error }]).agent));
     await page.ask('go');
@@ -179,7 +179,7 @@ describe('a form of an MCP server', () => {
   test.each([
     [{ day: 'Monday' }, 'Booked for Monday'],
     [undefined, 'not booked: decline'],
-  ])('is an interrupt, and the fields are its payload: %j', async (payload, result) => {
+  ])('is an interrupt whose payload has the fields: %j', async (payload, result) => {
     const page = new PageAgent(servedAgui(scriptedAgent(bookingScript, booking).agent));
     await page.ask('Book');
     const [interrupt] = page.pendingInterrupts;
@@ -227,7 +227,7 @@ describe('an interrupt', () => {
     expect(page.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   });
 
-  test('that is denied stops the call, and the model reads the reason', async () => {
+  test('that is denied prevents the call, and the model reads the reason', async () => {
     const { erased, calls, options } = eraser();
     const { agent, model } = scriptedAgent([calls(7), 'Then not.'], options);
     const page = new PageAgent(servedAgui(agent));
@@ -247,7 +247,7 @@ describe('an interrupt', () => {
     expect(erased).toEqual([8]);
   });
 
-  test('of several calls comes once with all of them', async () => {
+  test('for several calls arrives once, with all of them', async () => {
     const { erased, calls, options } = eraser();
     const page = new PageAgent(servedAgui(scriptedAgent([calls(1, 2), 'done'], options).agent));
     await page.ask('go');
@@ -262,7 +262,7 @@ describe('an interrupt', () => {
     expect(erased).toEqual([2]);
   });
 
-  test('of a sub-agent is put to the page too', async () => {
+  test('of a sub-agent reaches the page, too', async () => {
     const { erased, calls, options } = eraser();
     const child = new PocketAgent({
       name: 'Cleaner',
@@ -281,7 +281,7 @@ describe('an interrupt', () => {
     expect(erased).toEqual([3]);
   });
 
-  test('is given up when the user cancels it and writes something else', async () => {
+  test('is cancelled when the user cancels it and writes something else', async () => {
     const { erased, calls, options } = eraser();
     const page = new PageAgent(servedAgui(scriptedAgent([calls(7), 'Fine.'], options).agent));
     await page.ask('Erase 7');
@@ -291,7 +291,7 @@ describe('an interrupt', () => {
     expect(erased).toEqual([]);
   });
 
-  test('is still there after the page was loaded again', async () => {
+  test('survives a reload of the page', async () => {
     const { erased, calls, options } = eraser();
     const handler = servedAgui(scriptedAgent([calls(7), 'It is gone.'], options).agent);
     await new PageAgent(handler).ask('Erase 7');
@@ -302,7 +302,7 @@ describe('an interrupt', () => {
     expect(erased).toEqual([7]);
   });
 
-  test('that is no longer open says so', async () => {
+  test('that is no longer open is refused with a message', async () => {
     const { calls, options } = eraser();
     const handler = servedAgui(scriptedAgent([calls(7), 'done'], options).agent);
     const page = new PageAgent(handler);
@@ -324,7 +324,7 @@ describe('a lost connection', () => {
     { reasoning: 'Yes.', text: 'One. Two. Three.' },
   ];
 
-  test('is made up for by connecting, after any event, without running anything twice', async () => {
+  test('is followed by connecting again, after any event, without running anything twice', async () => {
     const whole = new PageAgent(servedAgui(scriptedAgent(script(), { tools: [look] }).agent));
     await whole.ask('go');
     expect(whole.shown).toHaveLength(7);
@@ -340,7 +340,7 @@ describe('a lost connection', () => {
     }
   });
 
-  test('while a question is put and answered, at any event', async () => {
+  test('does not lose an open question, at any event', async () => {
     for (let cutAfter = 0; cutAfter < 5; cutAfter++) {
       const { erased, calls, options } = eraser();
       const page = new PageAgent(servedAgui(scriptedAgent([calls(7), 'It is gone.'], options).agent), { cutAfter });
@@ -352,27 +352,24 @@ describe('a lost connection', () => {
     }
   });
 
-  test.each(['text', 'reasoning'] as const)(
-    'in the middle of %s: the page goes on with the same message',
-    async (kind) => {
-      const model = new HeldModel(
-        [{ [kind]: 'One. Two.', ...(kind === 'text' ? {} : { text: 'Done.' }) }],
-        `${kind}-delta`,
-      );
-      const page = new PageAgent(servedAgui(new PocketAgent({ llmModel: model, logger: silent })), {
-        cutAfter: kind === 'text' ? 3 : 4,
-      });
-      await page.ask('go');
-      const connected = page.connectAgent();
-      await expect.poll(() => page.events.filter((type) => type === 'MESSAGES_SNAPSHOT')).toHaveLength(1);
-      model.release();
-      await connected;
-      expect(page.messages[1]).toMatchObject({ content: 'One. Two.' });
-      expect(page.messages).toHaveLength(kind === 'text' ? 2 : 3);
-    },
-  );
+  test.each(['text', 'reasoning'] as const)('in the middle of %s does not split the message', async (kind) => {
+    const model = new HeldModel(
+      [{ [kind]: 'One. Two.', ...(kind === 'text' ? {} : { text: 'Done.' }) }],
+      `${kind}-delta`,
+    );
+    const page = new PageAgent(servedAgui(new PocketAgent({ llmModel: model, logger: silent })), {
+      cutAfter: kind === 'text' ? 3 : 4,
+    });
+    await page.ask('go');
+    const connected = page.connectAgent();
+    await expect.poll(() => page.events.filter((type) => type === 'MESSAGES_SNAPSHOT')).toHaveLength(1);
+    model.release();
+    await connected;
+    expect(page.messages[1]).toMatchObject({ content: 'One. Two.' });
+    expect(page.messages).toHaveLength(kind === 'text' ? 2 : 3);
+  });
 
-  test('can also be made up for by sending the same run again', async () => {
+  test('can also be followed by sending the same run again', async () => {
     const { agent, model } = scriptedAgent(['once', 'twice']);
     const page = new PageAgent(servedAgui(agent), { cutAfter: 2 });
     await page.ask('go', { runId: 'run-1' });
@@ -402,7 +399,7 @@ describe('a conversation', () => {
     expect(page.said).toBe('here');
   });
 
-  test('with forwardedProps.repeat takes back the later turns', async () => {
+  test('with forwardedProps.repeat loses the later turns', async () => {
     const { agent } = scriptedAgent(['first', 'second', ({ prompt }) => `${prompt.length} message`]);
     const page = new PageAgent(servedAgui(agent));
     await page.ask('one');
@@ -457,15 +454,15 @@ describe('a request', () => {
     ['without a thread', () => post({ ...input, threadId: '' }), 400, 'threadId'],
     ['without a run', () => post({ ...input, runId: 7 }), 400, 'runId'],
     ['without a question', () => post({ ...input, messages: [] }), 400, 'must come from the user'],
-    ['with an answer and a question', () => post({ ...input, resume }), 400, 'ask in the next one'],
+    ['with an answer and a question', () => post({ ...input, resume }), 400, 'in the next one'],
     [
       'with an unreadable answer',
       () => post({ ...input, resume: [{ ...resume[0], payload: 'yes' }] }),
       400,
       'approved',
     ],
-    ['with a very long id', () => post({ ...input, threadId: 't'.repeat(600) }), 429, '512 characters'],
-    ['of another kind', () => new Request('http://localhost/agui', { headers: { 'x-user': 'ada' } }), 405, 'POST'],
+    ['with a very long id', () => post({ ...input, threadId: 't'.repeat(600) }), 400, '512 characters'],
+    ['with another method', () => new Request('http://localhost/agui', { headers: { 'x-user': 'ada' } }), 405, 'POST'],
   ])('%s is refused', async (_what, request, status, says) => {
     const response = await servedAgui(scriptedAgent([]).agent)(request());
     expect(response.status).toBe(status);

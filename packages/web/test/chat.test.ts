@@ -70,7 +70,7 @@ describe('a page', () => {
     });
   });
 
-  test('continues the conversation, which is known here and not taken from the page', async () => {
+  test('continues the conversation of the server, not the messages of the page', async () => {
     const { agent, model } = scriptedAgent([
       ({ prompt }) => `${prompt.length} messages`,
       ({ prompt }) => `${prompt.length}`,
@@ -95,14 +95,14 @@ describe('a page', () => {
     expect(lastParts(page)).toContainEqual({ type: 'data-output', id: 'output', data: { city: 'Rome', days: 3 } });
   });
 
-  test('sees files that the model made', async () => {
+  test('sees files that the model generated', async () => {
     const content = [{ type: 'file' as const, mediaType: 'image/png', data: { type: 'data' as const, data: 'aGk=' } }];
     const page = openPage(served(scriptedAgent([{ content, text: '' }]).agent));
     await page.chat.sendMessage({ text: 'Draw' });
     expect(lastParts(page)).toContainEqual({ type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,aGk=' });
   });
 
-  test('sends files of the types that are allowed', async () => {
+  test('sends files of allowed types', async () => {
     const { agent, model } = scriptedAgent(['seen'], { agentConfig: { allowImages: true } });
     const page = openPage(served(agent));
     const files = [{ type: 'file' as const, mediaType: 'image/png', url: 'data:image/png;base64,iVBORw0KGgo=' }];
@@ -131,7 +131,7 @@ describe('a page', () => {
     }
   });
 
-  test('reads what failed, without what concerns only the operator', async () => {
+  test('reads that a run failed, without details for the operator', async () => {
     const error = new Error('connect ECONNREFUSED 10.0.0.7');
     const page = openPage(served(scriptedAgent([{ error }]).agent));
     await page.chat.sendMessage({ text: 'go' });
@@ -141,7 +141,7 @@ describe('a page', () => {
 });
 
 describe('an approval', () => {
-  test('is a part that can be answered, and the message goes on', async () => {
+  test('is a part that can be answered, and the message continues', async () => {
     const { erased, calls, options } = eraser();
     const page = openPage(served(scriptedAgent([calls(7), 'It is gone.'], options).agent));
     await page.chat.sendMessage({ text: 'Erase 7' });
@@ -158,7 +158,7 @@ describe('an approval', () => {
     expect(lastParts(page)[1]).toMatchObject({ state: 'output-available', output: 'erased 1' });
   });
 
-  test('that is denied stops the call, and the model reads the reason', async () => {
+  test('that is denied prevents the call, and the model reads the reason', async () => {
     const { erased, calls, options } = eraser();
     const { agent, model } = scriptedAgent([calls(7), 'Then not.'], options);
     const page = openPage(served(agent));
@@ -170,7 +170,7 @@ describe('an approval', () => {
     expect(JSON.stringify(model.calls[1]?.prompt)).toContain('too early');
   });
 
-  test('of several calls waits until nothing else is in progress', async () => {
+  test('for several calls ends the response only when no other call is in progress', async () => {
     const { erased, options } = eraser();
     const slow = Promise.withResolvers<string>();
     const wait = tool({
@@ -201,27 +201,30 @@ describe('an approval', () => {
     expect(erased).toEqual([1, 2]);
   });
 
-  test.each([true, false])('of a sub-agent is put to the page too, its own call asked: %s', async (asksParent) => {
-    const { erased, calls, options } = eraser();
-    const child = new PocketAgent({
-      name: 'Cleaner',
-      llmModel: new ScriptedModel([calls(3), 'cleaned']),
-      tools: options.tools,
-      logger: silent,
-    });
-    const ask = { toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'Erase 3' } }] };
-    const confirm = ({ name }: { name: string }) => name === 'erase' || asksParent;
-    const { agent } = scriptedAgent([ask, 'All clean.'], { subAgents: [child], access: { confirm } });
-    const page = openPage(served(agent));
-    await page.chat.sendMessage({ text: 'Clean up' });
-    if (asksParent) await answerQuestion(page, true);
-    await expect.poll(() => lastParts(page).at(-1)).toMatchObject({ toolName: 'erase', state: 'approval-requested' });
-    await answerQuestion(page, true);
-    await expect.poll(() => lastText(page)).toBe('All clean.');
-    expect(erased).toEqual([3]);
-  });
+  test.each([true, false])(
+    'of a sub-agent reaches the page, too; the call of the sub-agent needs one: %s',
+    async (asksParent) => {
+      const { erased, calls, options } = eraser();
+      const child = new PocketAgent({
+        name: 'Cleaner',
+        llmModel: new ScriptedModel([calls(3), 'cleaned']),
+        tools: options.tools,
+        logger: silent,
+      });
+      const ask = { toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'Erase 3' } }] };
+      const confirm = ({ name }: { name: string }) => name === 'erase' || asksParent;
+      const { agent } = scriptedAgent([ask, 'All clean.'], { subAgents: [child], access: { confirm } });
+      const page = openPage(served(agent));
+      await page.chat.sendMessage({ text: 'Clean up' });
+      if (asksParent) await answerQuestion(page, true);
+      await expect.poll(() => lastParts(page).at(-1)).toMatchObject({ toolName: 'erase', state: 'approval-requested' });
+      await answerQuestion(page, true);
+      await expect.poll(() => lastText(page)).toBe('All clean.');
+      expect(erased).toEqual([3]);
+    },
+  );
 
-  test('is given up when the user writes something else, and the history stays valid', async () => {
+  test('is cancelled when the user writes something else, and the history stays valid', async () => {
     const { erased, calls, options } = eraser();
     const agents: PocketAgent[] = [];
     const { agent } = scriptedAgent([calls(7), 'Fine.'], options);
@@ -239,7 +242,7 @@ describe('an approval', () => {
     for (const each of agents) expectValidHistory(each);
   });
 
-  test('is still there after the page was loaded again', async () => {
+  test('survives a reload of the page', async () => {
     const { erased, calls, options } = eraser();
     const handler = served(scriptedAgent([calls(7), 'It is gone.'], options).agent);
     await openPage(handler).chat.sendMessage({ text: 'Erase 7' });
@@ -291,7 +294,7 @@ describe('a form of an MCP server', () => {
     expect(formOf(own)).toBeUndefined();
   });
 
-  test('with an answer that cannot be read is refused', async () => {
+  test('with an invalid answer is refused', async () => {
     const page = openPage(served(scriptedAgent(bookingScript, booking).agent));
     await page.chat.sendMessage({ text: 'Book' });
     await page.chat.sendMessage(undefined, { body: { forms: [{ id: formOf(page).id, action: 'maybe' }] } });
@@ -318,7 +321,7 @@ describe('a lost connection', () => {
     }
   });
 
-  test('while a question is put and answered, at any event', async () => {
+  test('does not lose an open question, at any event', async () => {
     for (let cutAfter = 0; cutAfter < 6; cutAfter++) {
       const { erased, calls, options } = eraser();
       const page = openPage(served(scriptedAgent([calls(7), 'It is gone.'], options).agent), { cutAfter });
@@ -330,7 +333,7 @@ describe('a lost connection', () => {
     }
   });
 
-  test('that is not resumed ends the run after abandonMs', async () => {
+  test('that is not resumed aborts the run after abandonMs', async () => {
     const hooks = recordEvents();
     const { agent } = scriptedAgent([{ text: 'late', delayMs: 600_000 }], { hooks });
     const page = openPage(served(agent, { abandonMs: 20 }), { cutAfter: 1 });
@@ -340,7 +343,7 @@ describe('a lost connection', () => {
 });
 
 describe('stopping', () => {
-  test('DELETE ends the run, and the conversation can go on', async () => {
+  test('DELETE ends the run, and the conversation can continue', async () => {
     const { agent } = scriptedAgent([{ text: 'late', delayMs: 600_000 }, 'here']);
     const handler = served(agent);
     const page = openPage(handler);
@@ -370,7 +373,7 @@ describe('stopping', () => {
 });
 
 describe('repeating', () => {
-  test('an answer takes back the turn', async () => {
+  test('an answer replaces its turn', async () => {
     const { agent, model } = scriptedAgent(['first', 'second', 'third', ({ prompt }) => `${prompt.length} messages`]);
     const page = openPage(served(agent));
     for (const said of ['one', 'two', 'three']) await page.chat.sendMessage({ text: said });
@@ -379,7 +382,7 @@ describe('repeating', () => {
     expect(model.calls[3]?.prompt.at(-1)).toMatchObject({ content: [{ text: 'three' }] });
   });
 
-  test('a changed question takes back all that came after it', async () => {
+  test('an edited question removes all later turns', async () => {
     const { agent } = scriptedAgent(['first', 'second', ({ prompt }) => `${prompt.length} message`]);
     const page = openPage(served(agent));
     for (const said of ['one', 'two']) await page.chat.sendMessage({ text: said });
@@ -505,7 +508,7 @@ describe('a request', () => {
       'come from the user',
     ],
     ['that is too large', () => post({ id: 'c', messages: [user], more: 'x'.repeat(2_000) }), 413, '1000 bytes'],
-    ['with a very long id', () => post({ id: 'c'.repeat(600), messages: [user] }), 429, '512 characters'],
+    ['with a very long id', () => post({ id: 'c'.repeat(600), messages: [user] }), 400, '512 characters'],
   ])('%s is refused', async (_what, request, status, says) => {
     const response = await served(scriptedAgent([]).agent, { maxBodyBytes: 1_000 })(request());
     expect(response.status).toBe(status);
@@ -517,7 +520,7 @@ describe('a request', () => {
     expect((await handler(post({}))).headers.get('location')).toBe('http://localhost/login');
   });
 
-  test('beyond the limits of a caller is refused', async () => {
+  test('is refused beyond the limit of a caller', async () => {
     const { agent } = scriptedAgent([{ text: 'late', delayMs: 600_000 }]);
     const handler = served(agent, { maxRunsPerCaller: 1 });
     const first = await handler(post({ id: 'one', messages: [user] }));
@@ -525,23 +528,26 @@ describe('a request', () => {
     await first.body?.cancel();
   });
 
-  test.each([{ maxRunsPerCaller: 1 }, { maxRuns: 1 }])('is refused beyond %j, also of many at once', async (limit) => {
-    const { agent, model } = scriptedAgent(Array.from({ length: 20 }, () => ({ text: 'late', delayMs: 600_000 })));
-    const handler = served(agent, limit);
-    const asked = Array.from({ length: 20 }, (_, index) => handler(post({ id: `chat-${index}`, messages: [user] })));
-    const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
-    expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 429)]);
-    await expect.poll(() => model.calls).toHaveLength(1);
-  });
+  test.each([{ maxRunsPerCaller: 1 }, { maxRuns: 1 }])(
+    'is refused beyond %j, also if many arrive at once',
+    async (limit) => {
+      const { agent, model } = scriptedAgent(Array.from({ length: 20 }, () => ({ text: 'late', delayMs: 600_000 })));
+      const handler = served(agent, limit);
+      const asked = Array.from({ length: 20 }, (_, index) => handler(post({ id: `chat-${index}`, messages: [user] })));
+      const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
+      expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 429)]);
+      await expect.poll(() => model.calls).toHaveLength(1);
+    },
+  );
 
-  test('after the agent was closed is refused', async () => {
+  test('is refused after the agent was closed', async () => {
     const { agent } = scriptedAgent([]);
     const handler = served(agent);
     await agent.close();
-    expect((await handler(post({ id: 'c', messages: [user] }))).status).toBe(429);
+    expect((await handler(post({ id: 'c', messages: [user] }))).status).toBe(503);
   });
 
-  test('options that are wrong are named', () => {
+  test('wrong options are named', () => {
     const { agent } = scriptedAgent([]);
     onTestFinished(() => agent.close());
     expect(() => served(agent, { authorize: 'ada' as never })).toThrow('authorize must be a function');

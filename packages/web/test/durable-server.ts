@@ -13,7 +13,7 @@ import type { DurableChatOptions, WebRuns } from '../src/durable/durable-options
 export type Prompt = { prompt: readonly { role: string }[] };
 export type Script = readonly (string | ScriptedAnswer | ((asked: Prompt) => string))[];
 
-/** A model that answers by the number of its answers so far, so that it goes on in any process. */
+/** A model whose answers depend on the number of answers in the history, so that any process can continue. */
 export function modelOf(script: Script): ScriptedModel {
   const next = (asked: Prompt) => {
     const answer = script[asked.prompt.filter(({ role }) => role === 'assistant').length] ?? 'no more answers';

@@ -5,8 +5,18 @@ import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
+import type { WebRun, WebRuns } from '../src/durable/durable-options.ts';
 import { booking, bookingScript, requestedSchema } from './asker.ts';
-import { eraser, modelOf, newUrl, type Prompt, type Script, type Server, startServer } from './durable-server.ts';
+import {
+  eraser,
+  modelOf,
+  newUrl,
+  type Prompt,
+  runsWith,
+  type Script,
+  type Server,
+  startServer,
+} from './durable-server.ts';
 import { answerQuestion, authorize, lastParts, lastText, openPage } from './page.ts';
 
 const counting = ({ prompt }: Prompt) => `${prompt.length} messages`;
@@ -76,7 +86,7 @@ describe('a page with durable runs', () => {
 });
 
 describe('after a restart of the server', () => {
-  test('a question is still there, and the answer continues the run in the same message', async () => {
+  test('a question is still open, and the answer continues the run in the same message', async () => {
     const { erased, script, options } = eraser();
     const url = newUrl();
     const first = await start(url, script, { options });
@@ -109,7 +119,7 @@ describe('after a restart of the server', () => {
     expect(lastParts(page)[1]).toMatchObject({ state: 'output-denied' });
   });
 
-  test('a run in the middle of a step goes on, and the page follows it', async () => {
+  test('a run in the middle of a step continues, and the page follows it', async () => {
     const url = newUrl();
     const script = [{ toolCalls: [{ name: 'look' }] }, 'A cat.'];
     const held = Promise.withResolvers<string>();
@@ -160,7 +170,7 @@ describe('durable conversations', () => {
     }
   });
 
-  test('a repeated question takes back what came after it', async () => {
+  test('a repeated question removes all later turns', async () => {
     const { handler } = await start(
       newUrl(),
       Array.from({ length: 9 }, () => counting),
@@ -184,7 +194,7 @@ describe('durable conversations', () => {
     expect(stranger.errors).toEqual([expect.stringContaining('load them first')]);
   });
 
-  test('a question that is not answered is given up when the user writes something else', async () => {
+  test('an open question is cancelled when the user writes something else', async () => {
     const { erased, script, options } = eraser();
     const { handler } = await start(newUrl(), script, { options });
     const page = openPage(handler);
@@ -194,7 +204,25 @@ describe('durable conversations', () => {
     expect(erased).toEqual([]);
   });
 
-  test('approvals of sub-agents are put to the page', async () => {
+  test('a message that is refused leaves the open question as it is', async () => {
+    const { erased, script, options } = eraser();
+    let full: WebHandler = () => expect.fail('not served yet');
+    const { handler } = await startServer(newUrl(), script, options, (agent, durable) => {
+      full = chatHandler(agent, { authorize, durable, maxRuns: 1 });
+      return chatHandler(agent, { authorize, durable });
+    });
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'Erase 7' });
+    await openPage(handler, { user: 'eve' }).chat.sendMessage({ text: 'Erase 7' });
+    const refused = openPage(full);
+    await refused.chat.sendMessage({ text: 'Never mind' });
+    expect(refused.requests).toEqual(['POST /api/chat 429']);
+    await answerQuestion(page, true);
+    await expect.poll(() => lastText(page)).toBe('It is gone.');
+    expect(erased).toEqual([7]);
+  });
+
+  test('approvals of sub-agents reach the page', async () => {
     const { erased, script, options } = eraser();
     const cleaner = () =>
       new PocketAgent({ name: 'Cleaner', llmModel: modelOf(script), tools: options.tools, logger: silent });
@@ -222,7 +250,7 @@ describe('durable conversations', () => {
     expect(lastParts(page)).toContainEqual(expect.objectContaining({ output: 'Booked for Monday' }));
   });
 
-  test('stop cancels the run, and the conversation can go on', async () => {
+  test('stop cancels the run, and the conversation can continue', async () => {
     const { handler } = await start(newUrl(), [{ text: 'late', delayMs: 600_000 }]);
     const page = openPage(handler);
     const sent = page.chat.sendMessage({ text: 'go' });
@@ -260,14 +288,44 @@ describe('durable conversations', () => {
     expect(other.requests).toEqual(['POST /api/chat 429']);
   });
 
-  test('a run that fails says so without what concerns only the operator', async () => {
+  test('only the allowed number of runs begin when one caller starts many at once', async () => {
+    const { handler, runs } = await start(newUrl(), [{ text: 'late', delayMs: 600_000 }], {
+      web: { maxRunsPerCaller: 2 },
+    });
+    const pages = Array.from({ length: 6 }, (_, index) => openPage(handler, { id: `chat-${index}` }));
+    for (const page of pages) void page.chat.sendMessage({ text: 'go' });
+    await expect.poll(() => pages.flatMap(({ requests }) => requests)).toHaveLength(6);
+    const refused = pages.flatMap(({ requests }) => requests).filter((request) => request.endsWith(' 429'));
+    expect(refused).toHaveLength(4);
+    expect((await runs.list({ limit: 9 })).runs).toHaveLength(2);
+  });
+
+  test('a limit above 1,000 runs is kept', async () => {
+    const open = Array.from({ length: 1_500 }, (_, index) => ({ id: `run-${index}` }) as WebRun);
+    const { handler } = await startServer(newUrl(), ['Hello.'], {}, (agent, durable) => {
+      const list: WebRuns['list'] = async ({ prefix, status, limit, cursor }) => {
+        if (prefix === undefined || status !== 'running') return { runs: [] };
+        const from = Number(cursor ?? 0);
+        const next = from + limit < open.length ? { next: String(from + limit) } : {};
+        return { runs: open.slice(from, from + limit), ...next };
+      };
+      const runs = runsWith(durable.runs, { list });
+      return chatHandler(agent, { authorize, durable: { ...durable, runs }, maxRuns: 1_500, maxRunsPerCaller: 2_000 });
+    });
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'Hi' });
+    expect(page.requests).toEqual(['POST /api/chat 429']);
+    expect(page.errors.join()).toContain('already has 1500 runs');
+  });
+
+  test('a page reads that a run failed, without details for the operator', async () => {
     const { handler } = await start(newUrl(), [{ error: new Error('connect ECONNREFUSED 10.0.0.7') }]);
     const page = openPage(handler);
     await page.chat.sendMessage({ text: 'go' });
     expect(page.errors).toEqual(['The agent failed (MODEL_FAILED); its log says why.']);
   });
 
-  test('options that cannot work together are refused', async () => {
+  test('options that cannot be combined are refused', async () => {
     const agent = new PocketAgent({ llmModel: new ScriptedModel([]), logger: silent, approve: () => 'allow' });
     onTestFinished(() => agent.close());
     const { runs } = await start(newUrl(), []);

@@ -1,4 +1,4 @@
-// Calls the agents that the Next app serves at the address given as the argument: over MCP, and as a page with `useChat`.
+// Calls the agents of the Next app at the address in the argument: over MCP, and as a page with `useChat`.
 import assert from 'node:assert/strict';
 import { PocketAgentClient } from 'pocket-agent';
 

@@ -1,4 +1,5 @@
-// What an agent does in a Worker: tools with zod schemas, MCP servers over HTTP, and serving MCP. It says what needs Node.
+// What an agent does in a Worker: tools with zod schemas, MCP servers over HTTP, serving MCP, and clear errors for what needs
+// Node.
 import { openConversations } from '@pocket-agent/store';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -29,7 +30,7 @@ const answers = {
   '/sqlite': () => openConversations({ file: 'chats.db' }).then(String, (error) => new Response(error.message)),
 };
 
-/** The warning that the server is not available. */
+/** Returns the warning that the server is not available. */
 async function withoutPrograms() {
   const log = { debug() {}, info() {}, warn: (text) => warnings.push(text), error() {} };
   const warnings = [];

@@ -117,8 +117,9 @@ class RemoteAgent implements ToolSource {
   }
 
   judge(): Judgement {
-    const { capability } = this.#options;
-    return capability ? { capability, from: 'config' } : { capability: 'delete', from: 'nothing' };
+    const { capability, approvals } = this.#options;
+    const asks = approvals ? ({ asksItself: true } as const) : {};
+    return capability ? { capability, from: 'config', ...asks } : { capability: 'delete', from: 'nothing', ...asks };
   }
 
   async callTool(_name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {

@@ -89,7 +89,7 @@ export type FeedbackResult = z.output<typeof feedbackResult>;
 
 /** Which calls are counted, and the length of a bucket. */
 export interface StatisticsQuery {
-  /** Default: all agents. */
+  /** Default: all calls. */
   agentId?: string;
   /** Milliseconds since 1970. */
   since: number;
@@ -115,8 +115,11 @@ export const statistics = answer({
   total: callStatistics,
   /** Buckets with at least one call, oldest first. */
   buckets: z.array(answer({ start: z.number(), ...callStatistics.shape })),
-  /** Most called first; only without `agentId`. Calls to unknown agents are left out. */
+  /** Most called first; only without `agentId`. */
   agents: z.array(answer({ agentId: z.string(), name: z.string(), ...callStatistics.shape })),
 });
-/** The calls of a period, in buckets of equal length. */
+/**
+ * The calls of a period, in buckets of equal length. Figures of one agent leave out calls that say nothing about it: those
+ * that never reached it, that the caller cancelled, or that it had less than ten seconds to answer.
+ */
 export type Statistics = z.output<typeof statistics>;

@@ -59,9 +59,9 @@ function provider({ provider: by, owner }: AgentDetails): Html {
 function tiles({ reputation, totalReviews, price, metrics }: AgentDetails): Html {
   return html`<dl class="tiles">
     <div><dt>${countText(totalReviews)} ${totalReviews === 1 ? 'rating' : 'ratings'}</dt><dd>${reputation === undefined ? '–' : html`<span class="star" aria-hidden="true">★</span> ${reputation.toFixed(1)}`}</dd></div>
-    <div><dt>success rate</dt><dd>${metrics ? percentText(metrics.successRate) : '–'}</dd></div>
-    <div><dt>median time</dt><dd>${metrics ? durationText(metrics.avgResponseTime) : '–'}</dd></div>
-    <div><dt>calls</dt><dd>${countText(metrics?.totalCalls ?? 0)}</dd></div>
+    <div><dt>success rate, all time</dt><dd>${metrics ? percentText(metrics.successRate) : '–'}</dd></div>
+    <div><dt>median time, recent calls</dt><dd>${metrics ? durationText(metrics.avgResponseTime) : '–'}</dd></div>
+    <div><dt>calls, all time</dt><dd>${countText(metrics?.totalCalls ?? 0)}</dd></div>
     <div><dt>price</dt><dd>${priceText(price)}</dd></div>
   </dl>`;
 }

@@ -19,16 +19,17 @@ export function apiPage(): Html {
       <p class="soft">JSON over HTTP, with an <a href="/openapi.json">OpenAPI description</a>. MCP clients connect to <code>/mcp</code>.</p>
       <pre>curl -H "Authorization: Bearer a3_…" -H "Content-Type: application/json" \\
   -d '{"agentId": "…", "message": "…"}' /api/calls</pre>
-      <div class="panel table" tabindex="0"><table class="words">
-        <thead><tr><th scope="col">Request</th><th scope="col">Description</th><th scope="col">Parameters</th><th scope="col">Token</th></tr></thead>
-        <tbody>${operations().map(row)}</tbody>
-      </table></div>
+      <ul class="panel operations">${operations().map(operationItem)}</ul>
       <p class="soft"><code>agent3 token OWNER</code> creates an owner token. Reading requires one on private hubs only.</p>`,
   });
 }
 
-function row({ method, path, summary, parameters, needsToken }: Operation): Html {
-  return html`<tr><td><code>${method} ${path}</code></td><td>${summary}</td><td>${parameters.join(', ')}</td><td>${needsToken ? 'required' : ''}</td></tr>`;
+function operationItem({ method, path, summary, parameters, needsToken }: Operation): Html {
+  return html`<li>
+    <div class="row"><code>${method} ${path}</code>${needsToken ? html`<span class="badge plain">needs a token</span>` : ''}</div>
+    <p>${summary}</p>
+    ${parameters.length > 0 ? html`<p class="soft small">Parameters: ${parameters.join(', ')}</p>` : ''}
+  </li>`;
 }
 
 function operations(): Operation[] {

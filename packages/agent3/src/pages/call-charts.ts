@@ -42,15 +42,17 @@ export function callCharts({ statistics, range, now }: { statistics: Statistics;
   const all = times.map((time) => byStart.get(time));
   const formatTime = bucketMs < 24 * HOUR_MS ? timeText : dateText;
   const shared = { times, formatTime };
+  const period = `in ${range.name}`;
   if (total.calls === 0) return html`<p class="panel">No calls in the last ${range.name}.</p>`;
   return html`<div class="charts">
-      ${chart({ ...shared, title: 'Calls', summary: countText(total.calls), kind: 'bars', isWhole: true, values: all.map((one) => one?.calls), format: countText })}
-      ${chart({ ...shared, title: 'Success', summary: percentText(total.successRate), kind: 'line', top: 1, values: all.map((one) => one?.successRate), format: percentText })}
-      ${chart({ ...shared, title: 'Time', summary: durationText(total.averageResponseTime), kind: 'line', minTop: MIN_MS, values: all.map((one) => one?.averageResponseTime), format: durationText })}
-      ${chart({ ...shared, title: 'Cost', summary: dollarsText(total.cost), kind: 'bars', values: all.map((one) => one?.cost), format: dollarsText })}
+      ${chart({ ...shared, title: 'Calls', summary: `${countText(total.calls)} ${period}`, kind: 'bars', isWhole: true, values: all.map((one) => one?.calls), format: countText })}
+      ${chart({ ...shared, title: 'Success rate', summary: `${percentText(total.successRate)} ${period}`, kind: 'line', top: 1, values: all.map((one) => one?.successRate), format: percentText })}
+      ${chart({ ...shared, title: 'Mean time', summary: `${durationText(total.averageResponseTime)} ${period}`, kind: 'line', minTop: MIN_MS, values: all.map((one) => one?.averageResponseTime), format: durationText })}
+      ${chart({ ...shared, title: 'Cost', summary: `${dollarsText(total.cost)} ${period}`, kind: 'bars', values: all.map((one) => one?.cost), format: dollarsText })}
     </div>
+    <p class="soft small">Without calls that never reached the agent, that were cancelled, or that gave it less than ten seconds.</p>
     <details class="panel small"><summary>As a table</summary><div class="table" tabindex="0"><table>
-      <thead><tr><th scope="col">From</th><th scope="col">Calls</th><th scope="col">Success</th><th scope="col">Time</th><th scope="col">Cost</th></tr></thead>
+      <thead><tr><th scope="col">From</th><th scope="col">Calls</th><th scope="col">Success rate</th><th scope="col">Mean time</th><th scope="col">Cost</th></tr></thead>
       <tbody>${buckets.map((one) => html`<tr><td>${timeText(one.start)}</td><td>${countText(one.calls)}</td><td>${percentText(one.successRate)}</td><td>${durationText(one.averageResponseTime)}</td><td>${dollarsText(one.cost)}</td></tr>`)}</tbody>
     </table></div></details>`;
 }

@@ -60,17 +60,17 @@ test('a visitor searches, filters, opens an agent and sees its statistics', asyn
   expect(await page.title()).toBe('Weather · Agent3');
   expect(
     await page
-      .getByRole('img', { name: /^Calls: \d+$/ })
+      .getByRole('img', { name: /^Calls: \d+ in 7 days$/ })
       .locator('.bar')
       .count(),
   ).toBeGreaterThan(20);
   expect(
     await page
-      .getByRole('img', { name: /^Success: 9/ })
+      .getByRole('img', { name: /^Success rate: 9.* in 7 days$/ })
       .locator('.point')
       .count(),
   ).toBeGreaterThan(20);
-  expect(await page.getByRole('img', { name: /^Time: / }).count()).toBe(1);
+  expect(await page.getByRole('img', { name: /^Mean time: / }).count()).toBe(1);
   expect(await page.getByRole('img', { name: /^Cost: \$/ }).count()).toBe(1);
   expect(await page.getByText('Right on the day, every time.').count()).toBe(1);
   expect(await page.getByText('Will it rain in Oslo?').count()).toBeGreaterThan(0);
@@ -174,11 +174,20 @@ test.each([
 ] as const)('%s at %i pixels: nothing overflows, and all text has enough contrast', async (colorScheme, width) => {
   const { hub, seeded } = await seededHub();
   const { page } = await visit({ colorScheme, viewport: { width, height: 900 } });
-  for (const path of ['?minReputation=1', `agents/${seeded.weather}`]) {
+  for (const path of ['?minReputation=1', `agents/${seeded.weather}`, 'register', 'reference']) {
     await page.goto(hub.url + path);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     expect(await page.evaluate(faintTexts)).toEqual([]);
   }
+});
+
+test.each([360, 1100])('at %i pixels each request of the API page is on one line', async (width) => {
+  const hub = await startHub({ agent3: await open() });
+  const { page } = await visit({ viewport: { width, height: 900 } });
+  await page.goto(`${hub.url}reference`);
+  const lines = await page.evaluate<number[]>(linesOfRequests);
+  expect(lines.length).toBeGreaterThan(8);
+  expect(new Set(lines)).toEqual(new Set([1]));
 });
 
 test.each([360, 1100])(
@@ -194,6 +203,9 @@ test.each([360, 1100])(
     }
   },
 );
+
+/** Of how many lines each request of the API page is; runs in the page. */
+const linesOfRequests = `[...document.querySelectorAll('.operations code')].map((code) => code.getClientRects().length)`;
 
 /** Labels that overflow their chart or overlap another label; runs in the page. */
 const cutLabels = `[...document.querySelectorAll('svg.chart')].flatMap((chart) => {

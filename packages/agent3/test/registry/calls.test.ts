@@ -308,7 +308,7 @@ test('calls over time, their cost and success, by agent and in total', async () 
       cost: 0.25,
       responseTime: 300,
       success: false,
-      errorCode: 'TIMEOUT',
+      errorCode: 'AGENT_ERROR',
     }),
   );
   await registry.record(callRecord(other, { startedAt: start + 1_800_000, responseTime: 50 }));
@@ -336,6 +336,21 @@ test('calls over time, their cost and success, by agent and in total', async () 
   expect(none.total).toMatchObject({ calls: 0, successRate: 1 });
   const tooFine = registry.statistics({ since: 0, until: now, bucketMs: 1_000 });
   await expect(tooFine).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+});
+
+test('figures of an agent over time leave out the calls that its track record leaves out', async () => {
+  const failures = ['CANCELED', 'RATE_LIMITED', 'AGENT_ERROR'] as const;
+  const failed = { startedAt: now, success: false };
+  for (const errorCode of failures) await registry.record(callRecord(agentId, { ...failed, errorCode }));
+  await registry.record(callRecord(agentId, { ...failed, errorCode: 'TIMEOUT', responseTime: 500 }));
+  await registry.record(callRecord(agentId, { startedAt: now }));
+  const { metrics } = await registry.select(agentId);
+  const { total } = await registry.statistics({ agentId, since: now - DAY, until: now + 1, bucketMs: DAY });
+  const whole = await registry.statistics({ since: now - DAY, until: now + 1, bucketMs: DAY });
+  expect(metrics).toMatchObject({ totalCalls: 2, successRate: 0.5 });
+  expect(total).toMatchObject({ calls: 2, successRate: 0.5 });
+  expect(whole.total.calls).toBe(5);
+  expect(whole.agents).toMatchObject([{ calls: 2, successRate: 0.5 }]);
 });
 
 test('the health of the hub shows its contents and an unavailable store', async () => {

@@ -7,6 +7,8 @@ export const exitCodes = {
   usage: 2,
   limit: 3,
   refused: 4,
+  /** Answered, but a server, tool folder or skill that was asked for does not work. */
+  incomplete: 5,
   terminalClosed: 129,
   interrupted: 130,
   brokenPipe: 141,

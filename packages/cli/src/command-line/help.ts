@@ -49,7 +49,8 @@ Commands:
   eval FILE                   run the cases of a YAML file, check the answers, compare models and prompts
   dump [FILE]                 print documentation and source as one Markdown document
   models [NAME...]            list model providers and keys, or models with price and context window
-  sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save
+  sessions [ACTION]           list, show, rename, delete or export conversations saved with --session and /save, or
+                              those of a program
   memory [ACTION]             list or erase what agents remember with --memory
   callers [ACTION]            list, show, export or erase what serve --conversations saved about its callers
   worker FILE                 advance the durable runs of the agents that a module exports
@@ -81,6 +82,7 @@ Exit codes:
   2    wrong usage or configuration
   3    a limit was reached: steps, cost, tokens, tool calls or time
   4    pocket-agent call: the call was refused
+  5    answered, but a server, tool folder or skill that you named does not work
   129  the terminal was closed
   130  stopped by Ctrl-C
   141  output pipe closed
@@ -143,6 +145,8 @@ ${http}      --profile NAME   what clients may call: reader, writer, manager or 
       'pocket-agent gateway token list [--json]',
       'pocket-agent gateway token revoke NAME',
       'pocket-agent gateway login [SERVER] --url URL',
+      'pocket-agent gateway logout SERVER --url URL',
+      'pocket-agent gateway logins [list [--json] | remove CALLER [SERVER]]',
       'pocket-agent gateway approvals [list [--json] | allow ID [options] | deny ID [REASON]]',
     ],
     about: `Serves all MCP servers, tool folders and remote agents of FILE (JSON with "mcpServers") over MCP on stdin and
@@ -169,9 +173,11 @@ Options of token add, besides --profile, --expose and --state:
       --usd-per-day N  the most US dollars on a day (UTC), by the prices in FILE
       --approver       may answer questions about calls of other callers; without --profile, it can do only this
 
-login is for callers: it logs you in at a server whose entry has "login": true, or without SERVER lists these. It needs
-your token in POCKET_AGENT_GATEWAY_TOKEN, and --url, the address of the gateway. The gateway keeps logins encrypted
-with the key in POCKET_AGENT_GATEWAY_LOGIN_KEY.
+login is for callers: it logs you in at a server whose entry has "login": true, or without SERVER lists these. logout
+makes the gateway forget the login. Both need your token in POCKET_AGENT_GATEWAY_TOKEN, and --url, the address of the
+gateway. The gateway keeps logins encrypted with the key in POCKET_AGENT_GATEWAY_LOGIN_KEY.
+
+logins is for the operator of the gateway: it lists the logins of all callers, or removes those of one.
 
 approvals lists and answers calls that wait for a person, if FILE has "approvals": { "endpoint": true }.
 
@@ -222,9 +228,12 @@ Options:
     about: `Runs the cases of a YAML file, checks the answers and prints a table: a row for each case, a column for each
 variant. Several models, agent files or system prompts are compared side by side. Exit code 1 if a run does not pass.
 
+  agent: ./agent.ts
   cases:
     - prompt: What is 17% of 2380?
       checks: { contains: "404.6", tools: [calculate] }
+
+The agent, here or after --agent, may also be a module: export const agents = { support: () => new PocketAgent({ … }) }
 
 Options:
   -m, --model NAME     the model; may be repeated to compare models; default: the one in FILE or in the agent file
@@ -246,9 +255,12 @@ ${source}${access}      --yes            approve every call; without it, calls t
       'pocket-agent sessions export [--openai] NAME',
     ],
     about: `Lists the saved conversations, newest first: name, number of messages, time of the last save, first message.
---session NAME resumes one. export writes JSON to stdout.
+--session NAME resumes one. export writes JSON to stdout. What a program saves with openConversations(FILE) is in its
+own database: --conversations FILE. Databases in the working folder are named.
 
 Options:
+      --conversations DATABASE  those of a program, in this SQLite file or postgres:// URL
+      --scope NAME     the scope of the program in that database; default: none
       --search TEXT    list only the conversations that contain TEXT
       --openai         export the messages in OpenAI's format
 `,

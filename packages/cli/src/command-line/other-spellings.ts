@@ -9,7 +9,7 @@ interface Spelling {
 
 const spellings: readonly Spelling[] = [
   {
-    theirs: ['mcp-config', 'mcp-config-file', 'mcp-configs', 'mcp-file', 'mcp-server', 'mcp-servers', 'mcpservers'],
+    theirs: ['mcp-config', 'mcp-config-file', 'mcp-configs', 'mcp-file', 'mcp-server', 'mcp-servers'],
     ours: 'mcp',
     advice: 'Use --mcp FILE.',
   },
@@ -98,6 +98,12 @@ const spellings: readonly Spelling[] = [
 
 /** How an option of another program is written here, if this command has an option for it. */
 export function otherSpelling(name: string, ours: readonly string[]): string | undefined {
-  const theirs = name.replace(/^--?/, '').toLowerCase();
-  return spellings.find((each) => each.theirs.includes(theirs) && ours.includes(each.ours))?.advice;
+  const wanted = plain(name);
+  const isTheirs = (theirs: readonly string[]) => theirs.some((each) => plain(each) === wanted);
+  return spellings.find((each) => ours.includes(each.ours) && isTheirs(each.theirs))?.advice;
+}
+
+/** Hyphens, underscores and capitals make no difference. */
+function plain(name: string): string {
+  return name.replace(/[-_]/g, '').toLowerCase();
 }

@@ -1,6 +1,6 @@
 // The command `pocket-agent "prompt"`: answers once. The answer goes to stdout, everything else to stderr.
 import { didYouMean, PocketError, printable } from '@pocket-agent/kit';
-import type { FileInput } from 'pocket-agent';
+import type { FileInput, ServerStatus } from 'pocket-agent';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodeOf, exitCodes } from '../command-line/exit-codes.ts';
 import { commandNames, program, usageOf } from '../command-line/help.ts';
@@ -62,8 +62,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       process.stderr.write(`The prompt is missing.\n\n${usageOf('ask')}`);
       return exitCodes.usage;
     }
-    await answer({ values, request, prompt, images, files, json, interrupts });
-    return exitCodes.answered;
+    return await answer({ values, request, prompt, images, files, json, interrupts });
   } catch (error) {
     json?.error(error, interrupts.exitCode ?? exitCodeOf(error));
     throw error;
@@ -87,19 +86,22 @@ function refuseMisspelt(word: string): void {
   throw new PocketError('CONFIG_INVALID', `There is no command "${word}".${meant} ${PROMPT_ADVICE}`);
 }
 
-/** The demo model follows rules, and fits an answer to a schema only by chance. */
-function refuseTypedDemo(model: string): void {
-  if (model !== 'demo') return;
-  const text = 'set ANTHROPIC_API_KEY, OPENAI_API_KEY or another key, or choose a model with --model.';
-  throw new PocketError('CONFIG_INVALID', `The demo model cannot answer by a schema: ${text}`);
-}
-
 /** A line of the prompt that would be a command in a chat. */
 async function chatCommandIn(prompt: string): Promise<string | undefined> {
   const lines = prompt.match(/^\/[a-z]+\s*$/gm)?.map((line) => line.trim()) ?? [];
   if (lines.length === 0) return undefined;
   const { chatCommands } = await import('../chat/chat-commands.ts');
   return lines.find((line) => chatCommands.some(({ name, also }) => [name, also].includes(line.slice(1))));
+}
+
+/** What the user named and the run did not have. */
+function missingSources(servers: ReadonlyMap<string, ServerStatus>, problems: readonly string[]): string[] {
+  const lost = [...servers].flatMap(([name, status]) => (status === 'connected' ? [] : [`server ${name}`]));
+  return problems.length > 0 ? [...lost, 'broken tool folders or skills'] : lost;
+}
+
+function codeFor(missing: readonly string[]): number {
+  return missing.length > 0 ? exitCodes.incomplete : exitCodes.answered;
 }
 
 interface Question {
@@ -112,7 +114,8 @@ interface Question {
   interrupts: Interrupts;
 }
 
-async function answer({ values, request, prompt, images, files, json, interrupts }: Question): Promise<void> {
+/** Returns the exit code. */
+async function answer({ values, request, prompt, images, files, json, interrupts }: Question): Promise<number> {
   const { quiet, yes } = values;
   const { signal } = interrupts;
   const { isTTY } = process.stdout;
@@ -128,13 +131,13 @@ async function answer({ values, request, prompt, images, files, json, interrupts
   try {
     if (session !== undefined) await sessions.get();
     const chosen = await chooseModel(request.model);
-    if (isTyped) refuseTypedDemo(chosen.model);
     const { sources, problems, warnings } = await loadSources(request, {
       logger,
       signal,
       openMemory: () => sessions.memory(),
     });
-    for (const line of [...problems, ...warnings]) tell(line);
+    for (const line of problems) screen.line(printable(line)); // also with --quiet: without its tools the answer may be wrong
+    for (const line of warnings) tell(line);
     const chatCommand = await chatCommandIn(prompt);
     if (chatCommand) tell(`${chatCommand} is sent to the model: commands need a chat, in a terminal.`);
     tell(`model: ${chosen.model} (${chosen.because})`);
@@ -149,15 +152,24 @@ async function answer({ values, request, prompt, images, files, json, interrupts
     if (session !== undefined) await (await sessions.get()).resume(session, agent);
     if (session !== undefined && agent.messages.length > 0) tell(sessionLine(session, agent));
     json?.start({ model: chosen.model, session });
+    const servers = new Map<string, ServerStatus>();
+    let missing: readonly string[];
     try {
       const run = agent.stream({ text: prompt, images, files }, { signal });
       let next = await run.next();
-      for (; !next.done; next = await run.next()) display.show(next.value);
-      json?.answer(next.value, agent.totals);
+      for (; !next.done; next = await run.next()) {
+        if (next.value.type === 'server_status') servers.set(next.value.data.server, next.value.data.status);
+        display.show(next.value);
+      }
+      missing = missingSources(servers, problems);
+      json?.answer(next.value, { totals: agent.totals, exitCode: codeFor(missing) });
     } finally {
       display.end();
       if (agent.totals.usage.modelCalls > 0) tell(usageLine(agent.totals.usage));
     }
+    if (missing.length > 0)
+      screen.line(printable(`answered without ${missing.join(', ')}: exit code ${codeFor(missing)}`));
+    return codeFor(missing);
   } finally {
     screen.close();
     await sessions.close();

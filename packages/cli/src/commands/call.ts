@@ -2,8 +2,8 @@
 import type { CallToolResult, ContentBlock, Tool } from '@modelcontextprotocol/client';
 import {
   didYouMean,
-  errorText,
   isRecord,
+  jsonFault,
   type Logger,
   PocketError,
   printable,
@@ -193,8 +193,9 @@ function parseObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    throw wrongArguments(errorText(error));
+  } catch {
+    const fault = jsonFault(text);
+    throw wrongArguments(`column ${fault?.column}: ${fault?.problem}`);
   }
   if (isRecord(value)) return value;
   throw wrongArguments('they must be a JSON object');

@@ -1,12 +1,11 @@
 // The command `pocket-agent callers`: shows and erases what served agents saved about their callers.
-import { existsSync } from 'node:fs';
 import { PocketError, printable } from '@pocket-agent/kit';
 import type { Conversations, ExportedConversation } from '@pocket-agent/store';
 import { callerOfToken, type Message } from 'pocket-agent';
 import { memoryLines, messageLines } from '../chat/session-lines.ts';
 import { actionNamed, readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
-import { isUrl, openServedConversations } from '../files/served-conversations.ts';
+import { openWrittenConversations } from '../files/served-conversations.ts';
 import { columns } from '../terminal/text-width.ts';
 import { plural } from '../terminal/usage-line.ts';
 
@@ -40,28 +39,18 @@ export async function command(args: readonly string[]): Promise<number> {
     const usage = `Usage: ${program} callers ${name}${action.takes} --conversations DATABASE`;
     throw new PocketError('CONFIG_INVALID', usage);
   }
-  const location = databaseOf(values.conversations ?? process.env.POCKET_AGENT_CONVERSATIONS);
-  const chats = await openServedConversations(location, values.scope === undefined ? {} : { scope: values.scope });
+  const location = values.conversations ?? process.env.POCKET_AGENT_CONVERSATIONS;
+  if (!location) {
+    const text = 'Name the database: --conversations FILE, a postgres:// URL, or POCKET_AGENT_CONVERSATIONS.';
+    throw new PocketError('CONFIG_INVALID', text);
+  }
+  const chats = await openWrittenConversations(location, values.scope);
   try {
     process.stdout.write(await action.run(chats, names));
     return 0;
   } finally {
     await chats.close();
   }
-}
-
-function databaseOf(location: string | undefined): string {
-  if (!location) {
-    const text = 'Name the database: --conversations FILE, a postgres:// URL, or POCKET_AGENT_CONVERSATIONS.';
-    throw new PocketError('CONFIG_INVALID', text);
-  }
-  // a misspelt name would create an empty database, without callers
-  if (!isUrl(location) && !existsSync(location))
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `There is no database ${location}: name the file of serve --conversations.`,
-    );
-  return location;
 }
 
 async function list(chats: Conversations): Promise<string> {

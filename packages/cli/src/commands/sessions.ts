@@ -1,12 +1,19 @@
-// The command `pocket-agent sessions`: lists, shows, renames, deletes and exports saved conversations.
-import { PocketError } from '@pocket-agent/kit';
+// The command `pocket-agent sessions`: lists, shows, renames, deletes and exports conversations that it or a program saved.
+import { PocketError, printable } from '@pocket-agent/kit';
 import { toOpenAiMessages } from 'pocket-agent';
 import { messageLines, sessionLines } from '../chat/session-lines.ts';
 import { actionNamed, readArguments } from '../command-line/arguments.ts';
 import { program } from '../command-line/help.ts';
+import { programDatabases } from '../files/program-databases.ts';
 import { Sessions } from '../files/sessions.ts';
 
-const options = { search: { type: 'string' }, openai: { type: 'boolean', default: false } } as const;
+const options = {
+  search: { type: 'string' },
+  openai: { type: 'boolean', default: false },
+  conversations: { type: 'string' },
+  scope: { type: 'string' },
+} as const;
+const forAll = ['conversations', 'scope'];
 type Values = ReturnType<typeof readArguments<typeof options>>['values'];
 
 interface Action {
@@ -30,10 +37,14 @@ export async function command(args: readonly string[]): Promise<number> {
   const { values, positionals, tokens } = readArguments(args, options);
   const [name = 'list', ...names] = positionals;
   const action = actionNamed('sessions', name, actions);
-  const isForeign = tokens.some((token) => token.kind === 'option' && !action.options.includes(token.name));
+  const accepted = [...forAll, ...action.options];
+  const isForeign = tokens.some((token) => token.kind === 'option' && !accepted.includes(token.name));
   if (isForeign || names.length < action.least || names.length > action.most)
     throw new PocketError('CONFIG_INVALID', `Usage: ${program} sessions ${name} ${action.takes}`);
-  const sessions = await Sessions.open();
+  const { conversations: location, scope } = values;
+  if (location === undefined && scope !== undefined)
+    throw new PocketError('CONFIG_INVALID', '--scope needs the database of the program: --conversations DATABASE.');
+  const sessions = location === undefined ? await Sessions.open() : await Sessions.ofProgram(location, scope);
   try {
     process.stdout.write(await action.run(sessions, names, values));
     return 0;
@@ -42,12 +53,28 @@ export async function command(args: readonly string[]): Promise<number> {
   }
 }
 
-async function list(sessions: Sessions, _names: readonly string[], { search }: Values): Promise<string> {
-  const lines = sessionLines(await sessions.list(search));
-  if (lines.length > 0) return `${lines.join('\n')}\n`;
-  const advice = search === undefined ? `${program} --session NAME saves one.` : 'Search for another text.';
-  process.stderr.write(`No saved conversations. ${advice}\n`);
-  return '';
+async function list(sessions: Sessions, _names: readonly string[], values: Values): Promise<string> {
+  const lines = sessionLines(await sessions.list(values.search));
+  if (lines.length === 0) process.stderr.write(`No saved conversations. ${await adviceFor(sessions, values)}\n`);
+  if (values.conversations === undefined) {
+    for (const file of await programDatabases())
+      process.stderr.write(
+        `${printable(file)} has conversations of a program: ${program} sessions --conversations ${shellWord(file)}\n`,
+      );
+  }
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+async function adviceFor(sessions: Sessions, { search, conversations }: Values): Promise<string> {
+  if (search !== undefined) return 'Search for another text.';
+  if (conversations === undefined) return `${program} --session NAME saves one.`;
+  if (await sessions.hasOwners()) return `Those in this database belong to callers, whom ${program} callers lists.`;
+  return 'If the program gave them a scope, add --scope NAME.';
+}
+
+/** Quotes a file name for a shell. In single quotes `$( )` and backticks are not executed. */
+function shellWord(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : `'${printable(name).replaceAll("'", "'\\''")}'`;
 }
 
 async function show(sessions: Sessions, [name = '']: readonly string[]): Promise<string> {

@@ -10,11 +10,13 @@ export interface Outcome {
   /** The names of the tools that the model called, in order. */
   toolCalls: readonly string[];
   usage: Usage;
+  /** The run had the limits of the case. The agent of a module has its own. */
+  isLimited: boolean;
 }
 
-/** Without `graded`, which needs a model, and `maxSteps`, which is a limit of the run. */
+/** Without `graded`, which needs a model. */
 export async function failedChecks(checks: Checks, outcome: Outcome, signal: AbortSignal): Promise<string[]> {
-  const { toolCalls } = outcome;
+  const { toolCalls, usage, isLimited } = outcome;
   const text = answerText(outcome.answer);
   const absent = listOf(checks.contains).filter((part) => !text.includes(part));
   const forbidden = (checks.notTools ?? []).filter((name) => toolCalls.includes(name));
@@ -24,7 +26,8 @@ export async function failedChecks(checks: Checks, outcome: Outcome, signal: Abo
     ...(checks.schema ? await schemaFailures(checks.schema, outcome.answer, signal) : []),
     ...(checks.tools ? orderFailures(checks.tools, toolCalls) : []),
     ...forbidden.map((name) => `The tool ${name} was called.`),
-    ...(checks.maxCostUsd === undefined ? [] : costFailures(checks.maxCostUsd, outcome.usage.costUsd)),
+    ...(checks.maxCostUsd === undefined ? [] : costFailures(checks.maxCostUsd, usage.costUsd)),
+    ...(checks.maxSteps === undefined || isLimited ? [] : stepFailures(checks.maxSteps, usage.modelCalls)),
   ];
 }
 
@@ -82,4 +85,8 @@ function orderFailures(expected: readonly string[], called: readonly string[]): 
 function costFailures(maxCostUsd: number, costUsd: number | undefined): string[] {
   if (costUsd === undefined) return ['The cost is unknown.'];
   return costUsd <= maxCostUsd ? [] : [`The run cost $${costUsd.toFixed(6)}, more than $${maxCostUsd}.`];
+}
+
+function stepFailures(maxSteps: number, modelCalls: number): string[] {
+  return modelCalls <= maxSteps ? [] : [`The run needed ${modelCalls} model calls, more than ${maxSteps}.`];
 }

@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorText, PocketError } from '@pocket-agent/kit';
 import { problemText } from '@pocket-agent/tool-folder';
-import { describedSchema, shown, YamlFile } from '@pocket-agent/tool-folder/internal';
+import { describedSchema, describeValue, YamlFile } from '@pocket-agent/tool-folder/internal';
 import { checkForeign, type JsonSchema, profiles } from 'pocket-agent';
 import { z } from 'zod';
-import { hasCode } from '../files/json-file.ts';
+import { hasCode } from '../files/error-code.ts';
 
 const profileNames = Object.keys(profiles) as (keyof typeof profiles)[];
 
@@ -57,7 +57,7 @@ const evalCase = z
 
 const evalSchema = z
   .strictObject({
-    agent: text('the path of an agent file').optional(),
+    agent: text('the path of an agent file, or of a module that exports agents').optional(),
     model: text('a model such as openai/gpt-5.4-mini').optional(),
     grader: text('the model that grades; default: the model that answers').optional(),
     repeats: repeatCount('a whole number of runs for each case').optional(),
@@ -134,7 +134,7 @@ function reportNames(source: YamlEval, cases: readonly YamlCase[]): void {
   for (const [index, name] of names.entries()) {
     if (names.indexOf(name) === index) continue;
     const path = ['cases', index, cases[index]?.name === undefined ? 'prompt' : 'name'];
-    source.report(path, { found: `a second case ${shown(name)}`, expected: 'another name' });
+    source.report(path, { found: `a second case ${describeValue(name)}`, expected: 'another name' });
   }
 }
 
@@ -143,7 +143,7 @@ function reportFiles(source: YamlEval, cases: readonly YamlCase[]): void {
     for (const [place, path] of files.entries()) {
       if (isUrl(path) || existsSync(pathFrom(source.file, path))) continue;
       source.report(['cases', index, 'files', place], {
-        found: `${shown(path)}, which does not exist`,
+        found: `${describeValue(path)}, which does not exist`,
         expected: 'a path relative to this file, or a URL',
       });
     }

@@ -1,6 +1,6 @@
 // Runs one case with one variant, and checks the outcome. Each run has an agent of its own.
-import { errorText, isPocketError, type Logger, type PocketErrorCode, printable } from '@pocket-agent/kit';
-import type { Approve, PocketAgent, Usage } from 'pocket-agent';
+import { errorText, isPocketError, type Logger, PocketError, type PocketErrorCode, printable } from '@pocket-agent/kit';
+import type { Approve, PocketAgent, RunOptions, Usage } from 'pocket-agent';
 import { fileInput } from '../files/images.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
 import { makeAgent } from '../setup/make-agent.ts';
@@ -42,19 +42,31 @@ export async function runCase(
   { repeat, ...evalCase }: EvalCase & { repeat: number },
   options: CaseOptions,
 ): Promise<CaseRun> {
-  const { logger, signal, tell, approve } = options;
-  const request = limitedRequest(variant.request, evalCase);
-  const { sources, problems, warnings } = await loadSources(request, { logger, signal });
-  for (const line of [...problems, ...warnings]) tell(line);
-  await using agent = makeAgent(request, {
-    model: variant.model,
-    sources,
-    ...(evalCase.files.length > 0 ? { allowImages: true } : {}),
-    ...(approve ? { approver: { approve, elicit: undefined, answersServers: true } } : {}),
-    logger,
-  });
+  const agents = await openAgents(variant, evalCase, options);
+  try {
+    return await runWith(agents[0], { variant, repeat, evalCase }, options);
+  } finally {
+    for (const agent of agents) await agent.close();
+  }
+}
+
+interface PlannedCase {
+  variant: Variant;
+  repeat: number;
+  evalCase: EvalCase;
+}
+
+async function runWith(
+  agent: PocketAgent<unknown>,
+  { variant, repeat, evalCase }: PlannedCase,
+  options: CaseOptions,
+): Promise<CaseRun> {
+  const { signal, approve } = options;
   const toolCalls: string[] = [];
-  const ran = await answerOf(agent, evalCase, { signal, toolCalls });
+  const isMade = 'make' in variant;
+  const profile = [evalCase.profile, isMade ? variant.profile : undefined].filter((each) => each !== undefined);
+  const given = { ...(profile.length > 0 ? { profile } : {}), ...(isMade && approve ? { approve } : {}) };
+  const ran = await answerOf(agent, evalCase, { signal, toolCalls, given });
   const run = {
     case: evalCase.name,
     variant: variant.name,
@@ -65,10 +77,35 @@ export async function runCase(
   };
   if ('failure' in ran) return { ...run, passed: false, failures: [ran.failure] };
   const answer = answerText(ran.answer);
-  const failures = await failedChecks(evalCase.checks, { ...run, answer: ran.answer }, signal);
-  const graded = await gradeOf(evalCase, { answer, variant }, options);
+  const failures = await failedChecks(evalCase.checks, { ...run, answer: ran.answer, isLimited: !isMade }, signal);
+  const graded = await gradeOf(evalCase, { answer, variant, agent }, options);
   const all = [...failures, ...(graded?.failures ?? [])];
   return { ...run, passed: all.length === 0, failures: all, answer, ...(graded ? { grading: graded.usage } : {}) };
+}
+
+/** The agent of the run, and the one that it is a fork of. */
+async function openAgents(
+  variant: Variant,
+  evalCase: EvalCase,
+  { logger, signal, tell, approve }: CaseOptions,
+): Promise<[PocketAgent<unknown>, ...PocketAgent<unknown>[]]> {
+  if ('make' in variant) {
+    const made = await variant.make();
+    if (typeof made?.run !== 'function')
+      throw new PocketError('CONFIG_INVALID', `The function for the agent ${variant.name} does not return an agent.`);
+    return variant.model === undefined ? [made] : [made.fork({ llmModel: variant.model }), made];
+  }
+  const request = limitedRequest(variant.request, evalCase);
+  const { sources, problems, warnings } = await loadSources(request, { logger, signal });
+  for (const line of [...problems, ...warnings]) tell(line);
+  const agent = makeAgent(request, {
+    model: variant.model,
+    sources,
+    ...(evalCase.files.length > 0 ? { allowImages: true } : {}),
+    ...(approve ? { approver: { approve, elicit: undefined, answersServers: true } } : {}),
+    logger,
+  });
+  return [agent];
 }
 
 /** The limits of the case stop a run that exceeds them. */
@@ -85,8 +122,8 @@ type Answered = ({ answer: unknown } | { failure: string }) & { durationMs: numb
 
 async function answerOf(
   agent: PocketAgent<unknown>,
-  { prompt, files, profile }: EvalCase,
-  { signal, toolCalls }: { signal: AbortSignal; toolCalls: string[] },
+  { prompt, files }: EvalCase,
+  { signal, toolCalls, given }: { signal: AbortSignal; toolCalls: string[]; given: RunOptions },
 ): Promise<Answered> {
   let startedAt = performance.now();
   const durationMs = () => Math.round(performance.now() - startedAt);
@@ -98,7 +135,7 @@ async function answerOf(
       {
         signal,
         streaming: false,
-        ...(profile === undefined ? {} : { profile }),
+        ...given,
         onEvent: (event) => void (event.type === 'tool_call' && toolCalls.push(event.data.toolName)),
       },
     );
@@ -129,13 +166,14 @@ interface Graded {
 
 async function gradeOf(
   { prompt, checks }: EvalCase,
-  { answer, variant }: { answer: string; variant: Variant },
+  { answer, variant, agent }: { answer: string; variant: Variant; agent: PocketAgent<unknown> },
   { signal, logger }: CaseOptions,
 ): Promise<Graded | undefined> {
   if (!checks.graded) return undefined;
-  const { question, model = variant.model } = checks.graded;
-  const modelSettings = settingsFor(variant.request, model);
+  const { question, model: grader = variant.model } = checks.graded;
   try {
+    const model = grader ?? (await agent.languageModel());
+    const modelSettings = 'request' in variant && grader ? settingsFor(variant.request, grader) : undefined;
     const grading = { model, modelSettings, question, prompt, answer };
     const { pass, reason, usage } = await grade(grading, { signal, logger });
     return { failures: pass ? [] : [`Graded as failed: ${printable(reason, 500)}`], usage };

@@ -6,7 +6,7 @@ import { dataFolder } from '@pocket-agent/kit/private-files';
 import type { Conversations } from '@pocket-agent/store';
 import type { Message } from 'pocket-agent';
 import { readHistory } from 'pocket-agent/internal';
-import { hasCode } from './json-file.ts';
+import { hasCode } from './error-code.ts';
 
 const FORMAT = 1;
 

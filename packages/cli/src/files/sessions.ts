@@ -1,10 +1,11 @@
-// Sessions: conversations saved under a name, in a database in the user's data folder.
+// Sessions: conversations saved under a name, in a database in the user's data folder. The same for those of other programs.
 import { join } from 'node:path';
 import { didYouMean, errorText, PocketError } from '@pocket-agent/kit';
 import { dataFolder } from '@pocket-agent/kit/private-files';
 import type { Conversations, ExportedConversation, Memories } from '@pocket-agent/store';
 import type { Message, PocketAgent } from 'pocket-agent';
 import { plural } from '../terminal/usage-line.ts';
+import { openWrittenConversations } from './served-conversations.ts';
 import { type LeftFile, moveSessionFiles } from './session-files.ts';
 
 /** How long a run waits while another process uses its session. */
@@ -26,10 +27,18 @@ export interface SessionSummary {
 export class Sessions {
   readonly #chats: Conversations;
   readonly #leftFiles: readonly LeftFile[];
+  /** The names are file names, as those of this command are. */
+  readonly #hasFileNames: boolean;
 
-  private constructor(chats: Conversations, leftFiles: readonly LeftFile[]) {
+  private constructor(chats: Conversations, leftFiles?: readonly LeftFile[]) {
     this.#chats = chats;
-    this.#leftFiles = leftFiles;
+    this.#leftFiles = leftFiles ?? [];
+    this.#hasFileNames = leftFiles !== undefined;
+  }
+
+  /** The conversations of a program: those that have no owner. */
+  static async ofProgram(location: string, scope: string | undefined): Promise<Sessions> {
+    return new Sessions(await openWrittenConversations(location, scope));
   }
 
   /** Moves session files of earlier versions into the database first. */
@@ -85,6 +94,11 @@ export class Sessions {
     return text === undefined ? [...saved, ...left] : saved;
   }
 
+  /** Whether callers own conversations in the database. */
+  async hasOwners(): Promise<boolean> {
+    return (await this.#chats.owners({ limit: 1 })).owners.length > 0;
+  }
+
   async export(name: string): Promise<ExportedConversation<Message>> {
     await this.#check(name);
     return (await this.#chats.export<Message>(name)) ?? (await this.#missing(name));
@@ -136,7 +150,7 @@ export class Sessions {
 
   /** Refuses a name that is not valid, and one whose session is only in a file that cannot be read. */
   async #check(name: string): Promise<void> {
-    checkSessionName(name);
+    if (this.#hasFileNames) checkSessionName(name);
     const left = this.#leftFiles.find((file) => file.name === name);
     if (left && (await this.#chats.get(name)) === undefined) throw left.problem;
   }

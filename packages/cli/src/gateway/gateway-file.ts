@@ -12,19 +12,17 @@ import {
   type OptionRule,
   OptionSet,
   PocketError,
+  readJsonFile,
   secretStringMap,
   stringList,
   stringRule,
   withoutUndefined,
 } from '@pocket-agent/kit';
 import type { ToolFolder } from '@pocket-agent/tool-folder';
-import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import type { AccessOptions, McpServerEntry, ToolSource } from 'pocket-agent';
-import { expandVariables } from 'pocket-agent/internal';
-import { readJsonFile } from '../files/json-file.ts';
-import { accessFrom, entryFrom, pathFrom } from '../setup/agent-file.ts';
-import { readServers } from '../setup/servers.ts';
-import { closeFolders, loadFolders, toolFolderPath } from '../setup/tool-sources.ts';
+import { accessFrom, entryFrom, expandVariables, pathFrom, readServers } from 'pocket-agent/internal';
+import { folderOf } from '../setup/agent-file.ts';
+import { closeFolders, loadFolders } from '../setup/tool-sources.ts';
 
 interface FileContent {
   $schema?: string;
@@ -97,7 +95,7 @@ export class GatewayFile {
     } = content as FileContent;
     const folder = dirname(resolve(file));
     const servers = mcpServers === undefined ? new Map<string, McpServerEntry>() : readServers(file, { mcpServers });
-    const paths = tools.map((entry) => (bundledFolderPath(entry) ? entry : toolFolderPath(pathFrom(folder, entry))));
+    const paths = tools.map((entry) => folderOf(entry, pathFrom(folder, entry)));
     const folders = await this.#loadFolders(paths);
     const remote = await this.#remoteAgents(agents);
     return {

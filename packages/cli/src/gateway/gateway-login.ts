@@ -1,5 +1,5 @@
-// `pocket-agent gateway login`: a caller logs in at a server behind a gateway. The login page sends the browser back to this
-// machine, so the login can only be finished here.
+// `pocket-agent gateway login` and `logout`: a caller logs in at a server behind a gateway. The login page sends the browser
+// back to this machine, so the login can only be finished here.
 import { createServer, type Server } from 'node:http';
 import { abortable, errorText, isRecord, PocketError, printable, printableJson } from '@pocket-agent/kit';
 import { exitCodes } from '../command-line/exit-codes.ts';
@@ -30,6 +30,12 @@ export async function loginCommand(request: LoginRequest, signal: AbortSignal): 
   }
 }
 
+export async function logoutCommand({ server = '', gateway, token }: LoginRequest): Promise<number> {
+  await send(loginUrl(gateway, server), { method: 'DELETE', headers: headersFor(token) });
+  process.stderr.write(`You are logged out of ${printable(server)}. Its tools are gone.\n`);
+  return exitCodes.answered;
+}
+
 function loggedIn(server: string): number {
   process.stderr.write(`You are logged in to ${printable(server)}. Its tools are there now.\n`);
   return exitCodes.answered;
@@ -47,9 +53,12 @@ async function list({ gateway, token, json }: LoginRequest): Promise<number> {
 }
 
 function ask({ server = '', gateway, token }: LoginRequest, body: object): Promise<Record<string, unknown>> {
-  const url = new URL(`/logins/${encodeURIComponent(server)}`, gateway);
   const headers = { ...headersFor(token), 'content-type': 'application/json' };
-  return send(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  return send(loginUrl(gateway, server), { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+function loginUrl(gateway: URL, server: string): URL {
+  return new URL(`/logins/${encodeURIComponent(server)}`, gateway);
 }
 
 function headersFor(token: string): Record<string, string> {

@@ -24,6 +24,7 @@ export interface NewProject {
 
 interface Manifest {
   dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
 }
 
 /** Creates `<directory>/<name>` and returns its path. Fails if it exists. */
@@ -31,9 +32,11 @@ export async function writeProject({ name, template, directory, tarballs }: NewP
   const files = await templateFiles(template);
   const manifest: Manifest = JSON.parse(files.get('package.json') ?? '');
   checkName(name, manifest);
-  const names = Object.keys(manifest.dependencies).filter(isPocketPackage);
+  const { dependencies, devDependencies } = manifest;
+  const names = Object.keys({ ...dependencies, ...devDependencies }).filter(isPocketPackage);
   const packages = findPackages(names, tarballs === undefined ? undefined : resolve(directory, tarballs));
-  Object.assign(manifest.dependencies, packages.versions);
+  for (const list of [dependencies, devDependencies])
+    for (const name of Object.keys(list)) list[name] = packages.versions[name] ?? list[name] ?? '';
   files.set('package.json', `${JSON.stringify(manifest, null, 2)}\n`);
   if (packages.tarballs.length === 0) {
     files.set('Dockerfile', (files.get('Dockerfile') ?? '').replace(TARBALL_LINES, ''));

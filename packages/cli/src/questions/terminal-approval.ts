@@ -1,6 +1,6 @@
 // Asks the user at the terminal before a tool is called: yes, no, always or edit.
 
-import { errorText, isRecord, printable, printableJson, truncate } from '@pocket-agent/kit';
+import { isRecord, jsonFault, printable, printableJson, truncate } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
 
@@ -8,6 +8,8 @@ const MAX_DESCRIPTION = 500;
 const MAX_ARGUMENT_LENGTH = 300;
 const MAX_ARGUMENTS = 20;
 const MAX_NAME = 100;
+
+const HINT = 'Type y, n, a or e, and press Enter: y calls the tool once, n refuses, e changes the arguments first.\n';
 
 const always = { allow: true, remember: 'conversation' } as const;
 const noAnswer = { deny: 'the user did not answer at the terminal' };
@@ -61,7 +63,10 @@ async function converse(request: ApprovalRequest, question: OpenQuestion): Promi
       case 'edit': {
         const edited = await edit(request, question);
         if (edited) return edited;
+        break;
       }
+      default:
+        question.output.write(HINT);
     }
   }
 }
@@ -81,8 +86,8 @@ async function edit(
     const value: unknown = JSON.parse(typed);
     if (isRecord(value)) return { allow: value };
     output.write('Arguments must be a JSON object.\n');
-  } catch (error) {
-    output.write(`That is not JSON: ${printable(errorText(error))}\n`);
+  } catch {
+    output.write(`That is not JSON: ${jsonFault(typed)?.problem}.\n`);
   }
   return undefined;
 }

@@ -32,11 +32,12 @@ async function visit(url: string, question: OpenQuestion): Promise<ElicitResult>
   return { action: (await confirmed('done? y(es) / n(o) ', question)) ? 'accept' : 'decline' };
 }
 
-async function confirmed(words: string, { lines, signal }: OpenQuestion): Promise<boolean> {
+async function confirmed(words: string, { lines, output, signal }: OpenQuestion): Promise<boolean> {
   for (;;) {
     const word = (await lines.question(words, { signal })).trim().toLowerCase();
     if (word === 'y' || word === 'yes') return true;
     if (word === 'n' || word === 'no') return false;
+    output.write('Type y or n, and press Enter.\n');
   }
 }
 

@@ -1,152 +1,16 @@
-// Reads an agent file: configuration, servers, tool folders, skills, other tools, access and limits. Paths are relative to the file.
-import { dirname, isAbsolute, join, resolve } from 'node:path';
-import {
-  checkValue,
-  errorText,
-  isRecord,
-  listOf,
-  nullableBoolean,
-  OptionSet,
-  PocketError,
-  stringList,
-  stringRule,
-} from '@pocket-agent/kit';
+// Reads an agent file, and finds its tool folders.
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
-import type {
-  AccessOptions,
-  AgentConfig,
-  AgentLimits,
-  ExposureOption,
-  McpServerEntry,
-  PocketAgentOptions,
-  ProviderTool,
-  TypedAgentConfig,
-} from 'pocket-agent';
-import { checkAgentOptions, configRules, exposureRule, nestOptions, providerToolSource } from 'pocket-agent/internal';
-import { readJsonFile } from '../files/json-file.ts';
-import { readServers } from './servers.ts';
+import { type AgentFile, inFile, readAgentFile as readFile } from 'pocket-agent/internal';
 import { toolFolderPath } from './tool-sources.ts';
 
-export interface AgentFile {
-  agentConfig: Partial<TypedAgentConfig<unknown>>;
-  servers: ReadonlyMap<string, McpServerEntry>;
-  tools: readonly string[];
-  skills: readonly string[];
-  providerTools: readonly ProviderTool[];
-  memory: boolean;
-  traceContent: boolean;
-  exposure: ExposureOption | undefined;
-  access: AccessOptions;
-  limits: AgentLimits;
+/** With tool folders that exist: included ones by name, others by path. */
+export type FoundAgentFile = Omit<AgentFile, 'tools'> & { tools: readonly string[] };
+
+export async function readAgentFile(file: string): Promise<FoundAgentFile> {
+  const { tools, ...content } = await readFile(file);
+  return { ...content, tools: inFile(file, () => tools.map(({ name, path }) => folderOf(name, path))) };
 }
 
-/** Like the options of an agent: the fields of `agentConfig` may also be given at the top level. */
-interface FileContent extends Partial<TypedAgentConfig<unknown>> {
-  $schema?: string;
-  agentConfig?: Partial<TypedAgentConfig<unknown>>;
-  mcpServers?: Record<string, unknown>;
-  tools?: readonly string[];
-  skills?: readonly string[];
-  providerTools?: readonly ProviderTool[];
-  memory?: boolean;
-  traceContent?: boolean;
-  exposure?: ExposureOption;
-  access?: AccessOptions;
-  limits?: AgentLimits;
-}
-
-const fileOptions = new OptionSet<FileContent>('An agent file', {
-  $schema: stringRule,
-  ...configRules,
-  llmModel: stringRule,
-  agentConfig: true,
-  mcpServers: { expected: 'an object', accepts: isRecord },
-  tools: stringList,
-  skills: stringList,
-  providerTools: listOf('a list of objects with "id" and "capability"', isRecord),
-  memory: nullableBoolean,
-  traceContent: nullableBoolean,
-  exposure: exposureRule,
-  access: true,
-  limits: true,
-});
-
-export async function readAgentFile(file: string): Promise<AgentFile> {
-  const content = await readJsonFile(file, 'write JSON such as { "llmModel": "demo" }');
-  if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
-  fileOptions.check(content, `The agent file ${file}`);
-  const {
-    $schema: _ofEditors,
-    mcpServers,
-    tools,
-    skills = [],
-    memory,
-    traceContent,
-    ...options
-  } = content as FileContent;
-  const parts = inFile(file, () => readParts(options as PocketAgentOptions));
-  const { agentConfig, providerTools = [], exposure, access = {}, limits = {} } = parts;
-  const folder = dirname(resolve(file));
-  const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
-  return {
-    agentConfig,
-    servers: new Map([...servers].map(([name, entry]) => [name, entryFrom(folder, entry)])),
-    tools: (tools ?? []).map((entry) =>
-      bundledFolderPath(entry) ? entry : inFile(file, () => toolFolderPath(pathFrom(folder, entry))),
-    ),
-    skills: skills.map((entry) => pathFrom(folder, entry)),
-    providerTools,
-    memory: memory ?? false,
-    traceContent: traceContent ?? false,
-    exposure,
-    access: accessFrom(folder, access),
-    limits,
-  };
-}
-
-/** The same checks as for an agent in a program, except that a model can only be given by name. */
-function readParts(options: PocketAgentOptions) {
-  checkAgentOptions(options, false);
-  const nested = nestOptions(options);
-  if (nested.providerTools) providerToolSource(nested.providerTools);
-  const { llmModel } = nested.agentConfig as Partial<AgentConfig>;
-  if (llmModel !== undefined) checkValue('agentConfig.llmModel', llmModel, stringRule);
-  return nested;
-}
-
-/** Adds the name of the file to errors. */
-function inFile<Result>(file: string, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `${file}: ${errorText(error)}`, { cause: error });
-  }
-}
-
-/** A server without a `cwd` runs in the folder of the agent file. */
-export function entryFrom(folder: string, entry: McpServerEntry): McpServerEntry {
-  if (!('command' in entry)) return entry;
-  const isPath = /^\.{1,2}[\\/]/.test(entry.command);
-  return {
-    ...entry,
-    command: isPath ? join(folder, entry.command) : entry.command,
-    cwd: entry.cwd === undefined ? folder : pathFrom(folder, entry.cwd),
-  };
-}
-
-export function accessFrom<Access extends Pick<AccessOptions, 'fingerprintFile' | 'auditFile'>>(
-  folder: string,
-  access: Access,
-): Access {
-  const { fingerprintFile, auditFile } = access;
-  return {
-    ...access,
-    ...(fingerprintFile === undefined ? {} : { fingerprintFile: pathFrom(folder, fingerprintFile) }),
-    ...(auditFile === undefined ? {} : { auditFile: pathFrom(folder, auditFile) }),
-  };
-}
-
-/** A path of a file in a folder. */
-export function pathFrom(folder: string, path: string): string {
-  return isAbsolute(path) ? path : join(folder, path);
+export function folderOf(name: string, path: string): string {
+  return bundledFolderPath(name) ? name : toolFolderPath(path);
 }

@@ -20,7 +20,7 @@ import {
   readProfile,
 } from 'pocket-agent/internal';
 import { positiveNumber, type readArguments, wholeNumber } from '../command-line/arguments.ts';
-import { type AgentFile, readAgentFile } from './agent-file.ts';
+import { type FoundAgentFile, readAgentFile } from './agent-file.ts';
 import { builtinServer, readServerFiles } from './servers.ts';
 
 /** Command-line options for servers and tools. */
@@ -86,7 +86,7 @@ export interface AgentRequest {
 }
 
 export async function readAgentRequest(values: AgentValues): Promise<AgentRequest> {
-  const file: AgentFile = values.agent === undefined ? emptyFile : await readAgentFile(values.agent);
+  const file: FoundAgentFile = values.agent === undefined ? emptyFile : await readAgentFile(values.agent);
   const access = readAccess(values, file.access);
   const maxCostUsd = positiveNumber('max-cost', values['max-cost']);
   const maxSteps = wholeNumber('max-steps', values['max-steps']);
@@ -148,7 +148,7 @@ function readProviderTool(given: string): ProviderTool {
   return tool;
 }
 
-const emptyFile: AgentFile = {
+const emptyFile: FoundAgentFile = {
   agentConfig: {},
   servers: new Map(),
   tools: [],

@@ -3,11 +3,11 @@ import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { printable } from '@pocket-agent/kit';
-import { parseJson } from '../files/json-file.ts';
+import { parseJsonFile, printable } from '@pocket-agent/kit';
+import { readServers } from 'pocket-agent/internal';
 import type { AgentRequest } from './agent-request.ts';
 import { askOnce } from './remembered-answers.ts';
-import { readServerFiles, readServers } from './servers.ts';
+import { readServerFiles } from './servers.ts';
 
 export interface FoundConfig {
   program: string;
@@ -71,7 +71,7 @@ export async function offerFoundConfigs(request: AgentRequest, { ask, tell }: Of
     const { answer, isNew } = await askOnce({ file, content, ask: () => ask(question) });
     if (answer === false && isNew)
       tell(`Not used; you are asked again if the file changes. To use it: --mcp ${printable(file)}`);
-    if (answer) accepted[file] = readServers(file, parseJson(file, content));
+    if (answer) accepted[file] = readServers(file, parseJsonFile(file, content));
   }
   const files = Object.keys(accepted);
   if (files.length === 0) return request;

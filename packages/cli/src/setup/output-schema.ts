@@ -1,8 +1,7 @@
 // The JSON Schema of answers that --output names.
-import { errorText, PocketError } from '@pocket-agent/kit';
+import { errorText, PocketError, readJsonFile } from '@pocket-agent/kit';
 import type { JsonSchema } from 'pocket-agent';
 import { readOutput } from 'pocket-agent/internal';
-import { readJsonFile } from '../files/json-file.ts';
 import type { AgentRequest } from './agent-request.ts';
 
 /** The request with the schema of the file, if one is given, in place of the output of the agent file. */

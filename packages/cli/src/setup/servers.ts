@@ -1,9 +1,8 @@
 // The MCP servers of a command: from server files, or the built-in one.
 import { fileURLToPath } from 'node:url';
-import { compileCacheEnv, errorText, isRecord, PocketError } from '@pocket-agent/kit';
+import { compileCacheEnv, PocketError, readJsonFile } from '@pocket-agent/kit';
 import type { McpServerEntry } from 'pocket-agent';
-import { readMcpConfig } from 'pocket-agent/internal';
-import { readJsonFile } from '../files/json-file.ts';
+import { readServers } from 'pocket-agent/internal';
 
 type Servers = ReadonlyMap<string, McpServerEntry>;
 
@@ -30,18 +29,6 @@ export async function readServerFiles(
   for (const [file, servers] of Object.entries(others)) add(file, servers);
   for (const file of files) add(file, readServers(file, await readJsonFile(file, 'give a file with "mcpServers"')));
   return all;
-}
-
-/** The checked servers in the content of a file. */
-export function readServers(file: string, content: unknown): Servers {
-  if (!isRecord(content) || !('mcpServers' in content || 'servers' in content)) {
-    throw new PocketError('CONFIG_INVALID', `${file} must contain an object "mcpServers".`);
-  }
-  try {
-    return readMcpConfig(content);
-  } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `${file}: ${errorText(error)}`, { cause: error });
-  }
 }
 
 export function builtinServer(): McpServerEntry {

@@ -34,9 +34,9 @@ export class JsonEvents implements Display {
   }
 
   /** A value that is not text also comes as JSON text. */
-  answer(answer: unknown, totals: RunTotals): void {
+  answer(answer: unknown, { totals, exitCode }: { totals: RunTotals; exitCode: number }): void {
     const data = typeof answer === 'string' ? { text: answer } : { text: printableJson(answer), value: answer };
-    this.#line({ type: 'answer', data: { ...data, usage: totals.usage }, exitCode: 0 });
+    this.#line({ type: 'answer', data: { ...data, usage: totals.usage }, exitCode });
   }
 
   error(error: unknown, exitCode: number): void {

@@ -26,6 +26,9 @@ function inProject(path: string): string {
   return join(import.meta.dirname, path);
 }
 
+/** For `npm run eval`. */
+export const agents = { 'my-project': () => createAgent({ llmModel: process.env.MODEL ?? 'demo' }) };
+
 async function ask(): Promise<void> {
   const model = openModel();
   await using agent = createAgent(model);

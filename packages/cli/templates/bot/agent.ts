@@ -20,6 +20,9 @@ function inProject(path: string): string {
   return join(import.meta.dirname, path);
 }
 
+/** For `npm run eval`. */
+export const agents = { 'my-project': () => new PocketAgent(agentOptions(process.env.MODEL ?? 'demo')) };
+
 async function ask(): Promise<void> {
   await using agent = new PocketAgent(agentOptions(process.env.MODEL ?? 'demo'));
   console.log(await agent.run(process.argv.slice(2).join(' ') || 'What can you do?'));

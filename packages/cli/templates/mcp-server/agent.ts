@@ -13,6 +13,9 @@ export function createAgent(llmModel: string | LanguageModel): PocketAgent {
   });
 }
 
+/** For `npm run eval`. */
+export const agents = { 'my-project': () => createAgent(process.env.MODEL ?? 'demo') };
+
 async function ask(): Promise<void> {
   await using agent = createAgent(process.env.MODEL ?? 'demo');
   console.log(await agent.run(process.argv.slice(2).join(' ') || 'What can you do?'));

@@ -83,7 +83,7 @@ test('a database that does not exist is not made', async () => {
   const absent = join(folder.path, 'absent.sqlite');
   expect(await folder.command(['callers', '--conversations', absent])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(`There is no database ${absent}: name the file of serve --conversations.`),
+    stderr: expect.stringContaining(`There is no database ${absent}: name the file that the program opens`),
   });
   expect((await folder.command(['callers'])).stderr).toContain('Name the database: --conversations FILE');
   expect(existsSync(absent)).toBe(false);

@@ -85,7 +85,7 @@ describe.each(templates)('pocket-agent new --template %s', (template) => {
   test('writes the files of a project, with its name in place of that of the template', async () => {
     const project = await newProject(folder, template);
     const expected = ['agent.ts', 'agent.test.ts', 'mcp.json', 'Dockerfile', '.dockerignore', '.gitignore', '.env']
-      .concat(['.github/workflows/ci.yml', 'README.md', 'tsconfig.json', 'tools/Shop/manifest.yaml'])
+      .concat(['.github/workflows/ci.yml', 'README.md', 'tsconfig.json', 'tools/Shop/manifest.yaml', 'eval.yaml'])
       .concat(template === 'mcp-server' ? [] : ['compose.yaml']);
     expect(expected.filter((file) => !existsSync(join(project, file)))).toEqual([]);
     expect(JSON.parse(read(project, 'package.json')).name).toBe('corner-shop');
@@ -95,7 +95,9 @@ describe.each(templates)('pocket-agent new --template %s', (template) => {
 
   test('installs Pocket Agent from tarballs in the project', async () => {
     const project = await newProject(folder, template);
-    const dependencies: Record<string, string> = JSON.parse(read(project, 'package.json')).dependencies;
+    const manifest = JSON.parse(read(project, 'package.json'));
+    expect(Object.keys(manifest.devDependencies)).toContain('@pocket-agent/cli');
+    const dependencies: Record<string, string> = { ...manifest.dependencies, ...manifest.devDependencies };
     const own = Object.keys(dependencies).filter((name) => name.includes('pocket-agent'));
     const files = own.map((name) => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
     expect(own.map((name) => dependencies[name])).toEqual(files.map((file) => `file:tarballs/${file}`));

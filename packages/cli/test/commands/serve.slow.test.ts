@@ -271,7 +271,7 @@ describe('pocket-agent serve-tools', () => {
   test('two paths with the same tool name are refused', async () => {
     const { code, stderr } = await folder.command(['serve-tools', join(toolsFolder, 'Greeter'), toolsFolder]);
     expect(code).toBe(2);
-    expect(stderr).toContain(' both have a tool "greet": rename one.');
+    expect(stderr).toContain(' both have a tool "greet". Rename one.');
   });
 
   describe('--watch', () => {

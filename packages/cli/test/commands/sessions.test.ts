@@ -1,6 +1,9 @@
 // Sessions: saved conversations of the command, and the session files of earlier versions.
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openConversations } from '@pocket-agent/store';
+import { PocketAgent } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FakeProviders } from '../../../pocket-agent/test/fixtures/providers/fake-providers.ts';
 import { CommandFolder, SCRIPTED, scriptedBy } from '../fixtures/command.ts';
@@ -63,6 +66,77 @@ describe('--session', () => {
   test.each(['a/b', 'a\\b', '.hidden', 'con', 'x'.repeat(65)])('the name %j is refused', async (name) => {
     const outcome = await ask('--session', name, 'Hi');
     expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a valid session name') });
+  });
+});
+
+describe('the conversations of a program', () => {
+  /** A folder with the database of a program that has run. */
+  async function programFolder(name: string, options: { scope?: string; owner?: string } = {}) {
+    const cwd = join(folder.path, name);
+    await mkdir(cwd);
+    await writeFile(join(cwd, 'notes.txt'), 'pocket_conversations');
+    await writeFile(join(cwd, 'other.sqlite'), 'SQLite format 3\0 of another program');
+    const { scope, owner } = options;
+    await using chats = await openConversations({ file: join(cwd, 'shop.sqlite'), ...(scope ? { scope } : {}) });
+    await using agent = new PocketAgent({ llmModel: new ScriptedModel(['At nine.']) });
+    await (await (owner ? chats.forOwner(owner) : chats).open('order/18', agent)).run('When do you open?');
+    return (...more: string[]) => folder.command(['sessions', ...more], { cwd });
+  }
+
+  test('are found in the working folder: the error output names the command that lists them', async () => {
+    const run = await programFolder('found');
+    const { stderr } = await run();
+    const command = 'pocket-agent sessions --conversations shop.sqlite';
+    expect(stderr).toContain(`shop.sqlite has conversations of a program: ${command}\n`);
+    expect(stderr).not.toContain('other.sqlite');
+    expect((await run('--conversations', 'shop.sqlite')).stdout).toMatch(
+      /^order\/18 {2}2 messages {2}.* When do you open\?\n$/,
+    );
+  });
+
+  test('of a file whose name a shell would execute are named in quotes', async () => {
+    const cwd = join(folder.path, 'quoted');
+    await mkdir(cwd);
+    await using _open = await openConversations(join(cwd, "it's $(id).sqlite"));
+    const quoted = "'it'\\''s $(id).sqlite'";
+    expect((await folder.command(['sessions'], { cwd })).stderr).toContain(`--conversations ${quoted}\n`);
+  });
+
+  test('are found while the program has the database open', async () => {
+    const cwd = join(folder.path, 'open');
+    await mkdir(cwd);
+    await using _open = await openConversations(join(cwd, 'shop.sqlite'));
+    expect((await folder.command(['sessions'], { cwd })).stderr).toContain(
+      'shop.sqlite has conversations of a program',
+    );
+  });
+
+  test('are searched, shown, renamed, exported and deleted', async () => {
+    const run = await programFolder('used');
+    const inShop = (...more: string[]) => run(...more, '--conversations', 'shop.sqlite');
+    expect((await inShop('list', '--search', 'nine')).stdout).toContain('order/18');
+    expect((await inShop('show', 'order/18')).stdout).toBe('> When do you open?\n\nAt nine.\n\n');
+    expect((await inShop('rename', 'order/18', 'order/19')).code).toBe(0);
+    expect(JSON.parse((await inShop('export', 'order/19')).stdout)).toMatchObject({ id: 'order/19' });
+    expect((await inShop('delete', 'order/19')).code).toBe(0);
+    expect((await inShop()).stdout).toBe('');
+  });
+
+  test('of a scope or of callers are explained', async () => {
+    const scoped = await programFolder('scoped', { scope: 'shop' });
+    expect((await scoped('--conversations', 'shop.sqlite')).stderr).toContain('add --scope NAME');
+    expect((await scoped('--conversations', 'shop.sqlite', '--scope', 'shop')).stdout).toContain('order/18');
+    const owned = await programFolder('owned', { owner: 'ann' });
+    expect((await owned('--conversations', 'shop.sqlite')).stderr).toContain('pocket-agent callers lists');
+  });
+
+  test('a database that does not exist is not created', async () => {
+    const run = await programFolder('absent');
+    expect(await run('--conversations', 'shp.sqlite')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no database shp.sqlite'),
+    });
+    expect((await run('--scope', 'shop')).stderr).toContain('--scope needs the database');
   });
 });
 

@@ -57,7 +57,7 @@ test('with --json the answer has the value', async () => {
 test('the demo model is refused, because it follows rules', async () => {
   const { code, stderr } = await folder.command(['--output', schemaFile, 'How warm?']);
   expect(code).toBe(2);
-  expect(stderr).toContain('The demo model cannot answer by a schema: set ANTHROPIC_API_KEY, ');
+  expect(stderr).toMatch(/The demo model cannot answer by a schema.* set ANTHROPIC_API_KEY, /);
 });
 
 test('the output of an agent file does the same', async () => {

@@ -34,12 +34,12 @@ export class OpenQuestions implements ApprovalDesk {
   }
 
   async ask({ caller, request }: DeskQuestion): Promise<GivenAnswer> {
-    const { tool, capability, description, arguments: args, changed, hash, signal } = request;
+    const { tool, server, capability, description, arguments: args, changed, hash, signal } = request;
     const { state, timeoutMs } = this.#options;
     const askedAt = Date.now();
     const question: OpenQuestion = {
       ...{ id: randomUUID(), caller, tool, capability, arguments: args, changed, hash },
-      ...withoutUndefined({ description }),
+      ...withoutUndefined({ server, description }),
       ...{ askedAt, expiresAt: askedAt + timeoutMs() },
     };
     const { id } = question;

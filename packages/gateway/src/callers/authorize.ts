@@ -16,18 +16,21 @@ interface Authorizing {
   profiles(): Readonly<Record<string, Profile>>;
   /** Throws if this gateway cannot serve a caller with these settings. */
   check(settings: CallerSettings): void;
+  /** Called before each request of a caller is served. */
+  beforeUse(caller: Caller): Promise<void>;
   logger: Logger;
 }
 
 interface Found {
   name: string;
   settings: CallerSettings;
+  createdAt?: Date;
   expiresAt?: number;
   scopes?: string[];
 }
 
 /** The caller is `extra.caller` of what it returns. */
-export function authorizeCallers({ state, oauth, profiles, check, logger }: Authorizing): Authorize {
+export function authorizeCallers({ state, oauth, profiles, check, beforeUse, logger }: Authorizing): Authorize {
   const issued = oauth && new OAuthCallers(oauth);
   const find = (token: string): Promise<Found | undefined> =>
     issued && OAuthCallers.isJwt(token)
@@ -37,8 +40,10 @@ export function authorizeCallers({ state, oauth, profiles, check, logger }: Auth
     const found = await find(token);
     const profile = found && profileOf(found);
     if (!profile) throw new OAuthError(OAuthErrorCode.InvalidToken, 'Invalid token');
-    const { name, settings, scopes = [], expiresAt = Math.floor(Date.now() / 1_000) + TOKEN_VALID_S } = found;
-    const caller: Caller = { name, settings, profile };
+    const { name, settings, createdAt, scopes = [] } = found;
+    const { expiresAt = Math.floor(Date.now() / 1_000) + TOKEN_VALID_S } = found;
+    const caller: Caller = { name, settings, profile, ...(createdAt ? { createdAt: createdAt.getTime() } : {}) };
+    await beforeUse(caller);
     return { token, clientId: name, scopes, expiresAt, extra: { caller } };
   };
   /** A caller whose settings do not fit the configuration may do nothing. */

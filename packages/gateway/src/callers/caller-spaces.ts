@@ -54,6 +54,14 @@ export class CallerSpaces {
     return space;
   }
 
+  /** Forgets an earlier caller of this name, who was removed since. Returns whether there was one. */
+  forgetEarlier({ name, createdAt }: Caller): boolean {
+    const known = this.#spaces.get(name);
+    if (!known || known.caller.createdAt === createdAt) return false;
+    this.#drop(name);
+    return true;
+  }
+
   /** The servers or the rules were replaced. */
   renew(): void {
     this.#version++;
@@ -90,13 +98,16 @@ export class CallerSpaces {
     if (this.#isRefreshing) return;
     this.#isRefreshing = true;
     const idleSince = Date.now() - IDLE_MS;
-    await inSlices([...this.#spaces.keys()], (name) => {
-      const space = this.#spaces.get(name);
-      if (!space) return;
-      if (space.lastUsed < idleSince) this.#drop(name);
-      else if (space.refresh()) this.#tell(name, 'tools');
-    });
-    this.#isRefreshing = false;
+    try {
+      await inSlices([...this.#spaces.keys()], (name) => {
+        const space = this.#spaces.get(name);
+        if (!space) return;
+        if (space.lastUsed < idleSince) this.#drop(name);
+        else if (space.refresh()) this.#tell(name, 'tools');
+      });
+    } finally {
+      this.#isRefreshing = false;
+    }
   }
 
   #drop(name: string | undefined): void {

@@ -50,6 +50,8 @@ export interface Caller {
   readonly name: string;
   readonly settings: CallerSettings;
   readonly profile: Profile;
+  /** When its token was made: a later caller of this name is another one. */
+  readonly createdAt?: number;
 }
 
 /** The caller on stdin and stdout. */

@@ -23,7 +23,8 @@ const TOKENS = 'pocket-agent:gateway:tokens';
 const QUESTIONS = 'pocket-agent:gateway:questions';
 const countKey = (caller: string, period: string) => `pocket-agent:gateway:count:${caller} ${period}`;
 const questionKey = (id: string) => `pocket-agent:gateway:question:${id}`;
-const loginsKey = (caller: string) => `pocket-agent:gateway:logins:${caller}`;
+const LOGINS = 'pocket-agent:gateway:logins:';
+const loginsKey = (caller: string) => `${LOGINS}${caller}`;
 const answerKey = (id: string) => `pocket-agent:gateway:answer:${id}`;
 
 /** KEYS: callers, tokens. ARGV: name, record, hash of the token. */
@@ -68,6 +69,10 @@ interface CallerRecord {
   settings: string;
   hash: string;
   createdAt: number;
+}
+
+function knownCaller(name: string, { settings, createdAt }: CallerRecord): KnownCaller {
+  return { name, settings: readSettings(settings), createdAt: new Date(createdAt) };
 }
 
 export async function openRedisState(url: string): Promise<GatewayState> {
@@ -115,10 +120,7 @@ class RedisState implements GatewayState {
   async callers(): Promise<KnownCaller[]> {
     const records = Object.entries(await this.#client.hGetAll(CALLERS));
     return records
-      .map(([name, record]) => {
-        const { settings, createdAt } = JSON.parse(record) as CallerRecord;
-        return { name, settings: readSettings(settings), createdAt: new Date(createdAt) };
-      })
+      .map(([name, record]) => knownCaller(name, JSON.parse(record)))
       .sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
@@ -126,13 +128,13 @@ class RedisState implements GatewayState {
     return (await this.#run(REMOVE, [CALLERS, TOKENS, loginsKey(name)], [name])) === 1;
   }
 
-  async callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined> {
+  async callerWith(token: string): Promise<KnownCaller | undefined> {
     const hash = sha256(token);
     const name = await this.#client.hGet(TOKENS, hash);
-    const record = name && (await this.#client.hGet(CALLERS, name));
-    if (!record) return undefined;
-    const { settings, hash: current } = JSON.parse(record) as CallerRecord;
-    return current === hash ? { name, settings: readSettings(settings) } : undefined;
+    const text = name && (await this.#client.hGet(CALLERS, name));
+    if (!text) return undefined;
+    const record: CallerRecord = JSON.parse(text);
+    return record.hash === hash ? knownCaller(name, record) : undefined;
   }
 
   count({ caller, period, endsAt, amount }: Count): Promise<number> {
@@ -203,6 +205,16 @@ class RedisState implements GatewayState {
       .zRem(QUESTIONS, id)
       .del([questionKey(id), answerKey(id)])
       .exec();
+  }
+
+  async logins(): Promise<LoginKey[]> {
+    const keys = new Set<string>();
+    for await (const some of this.#client.scanIterator({ MATCH: `${LOGINS}*` })) for (const key of some) keys.add(key);
+    const lists = [...keys].sort().map(async (key) => {
+      const servers = await this.#client.hKeys(key);
+      return servers.sort().map((server) => ({ caller: key.slice(LOGINS.length), server }));
+    });
+    return (await Promise.all(lists)).flat();
   }
 
   async login({ caller, server }: LoginKey): Promise<string | undefined> {

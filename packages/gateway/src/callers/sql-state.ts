@@ -61,7 +61,11 @@ export async function openSqlState(location: string): Promise<GatewayState> {
 
 /** Every request looks up its caller, and writing the SQL takes as long as running it. */
 function callerQuery({ db }: Store<Tables>) {
-  return db.selectFrom('gateway_callers').select(['name', 'settings']).where('token_hash', '=', '').compile();
+  return db.selectFrom('gateway_callers').selectAll().where('token_hash', '=', '').compile();
+}
+
+function knownCaller({ name, settings, created_at: at }: Tables['gateway_callers']): KnownCaller {
+  return { name, settings: readSettings(settings), createdAt: new Date(at) };
 }
 
 class SqlState implements GatewayState {
@@ -90,11 +94,7 @@ class SqlState implements GatewayState {
 
   async callers(): Promise<KnownCaller[]> {
     const rows = await this.#store.db.selectFrom('gateway_callers').selectAll().orderBy('name').execute();
-    return rows.map(({ name, settings, created_at: at }) => ({
-      name,
-      settings: readSettings(settings),
-      createdAt: new Date(at),
-    }));
+    return rows.map(knownCaller);
   }
 
   async removeCaller(name: string): Promise<boolean> {
@@ -114,11 +114,11 @@ class SqlState implements GatewayState {
     return numDeletedRows;
   }
 
-  async callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined> {
+  async callerWith(token: string): Promise<KnownCaller | undefined> {
     const query: ReturnType<typeof callerQuery> = { ...this.#callerQuery, parameters: [sha256(token)] };
     const { rows } = await this.#store.db.executeQuery(query);
     const [row] = rows;
-    return row && { name: row.name, settings: readSettings(row.settings) };
+    return row && knownCaller(row);
   }
 
   async count({ caller, period, endsAt, amount }: Count): Promise<number> {
@@ -187,6 +187,11 @@ class SqlState implements GatewayState {
       .returning('answer')
       .executeTakeFirst();
     return taken && (taken.answer === null ? {} : { given: readAnswer(taken.answer) });
+  }
+
+  logins(): Promise<LoginKey[]> {
+    const { db } = this.#store;
+    return db.selectFrom('gateway_logins').select(['caller', 'server']).orderBy('caller').orderBy('server').execute();
   }
 
   async login({ caller, server }: LoginKey): Promise<string | undefined> {

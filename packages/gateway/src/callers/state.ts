@@ -26,6 +26,8 @@ export interface OpenQuestion {
   id: string;
   caller: string;
   tool: string;
+  /** The server that the tool is from. */
+  server?: string;
   capability: string;
   description?: string;
   arguments: Record<string, unknown>;
@@ -53,7 +55,7 @@ export interface GatewayState {
   /** Also removes the logins of a caller of an issuer (`oauth:SUBJECT`). False if there is no such caller. */
   removeCaller(name: string): Promise<boolean>;
   /** Undefined for a token that is unknown or revoked. */
-  callerWith(token: string): Promise<Pick<KnownCaller, 'name' | 'settings'> | undefined>;
+  callerWith(token: string): Promise<KnownCaller | undefined>;
   /** Adds to a count, and returns the sum. */
   count(count: Count): Promise<number>;
   ask(question: OpenQuestion): Promise<void>;
@@ -68,6 +70,8 @@ export interface GatewayState {
   take(id: string): Promise<{ given?: GivenAnswer } | undefined>;
   /** All questions that have not expired, the oldest first, also those with an answer. */
   asked(): Promise<OpenQuestion[]>;
+  /** The callers and servers of all logins that are kept, also of those in progress. */
+  logins(): Promise<LoginKey[]>;
   /** The login of a caller at a server, encrypted. */
   login(of: LoginKey): Promise<string | undefined>;
   /**

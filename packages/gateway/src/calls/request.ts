@@ -79,7 +79,7 @@ export class GatewayRequest {
       ...(total === undefined ? {} : { total }),
       ...(message === undefined ? {} : { message }),
     };
-    notify({ method: 'notifications/progress', params }).catch(() => {}); // a client that is gone needs none
+    notify({ method: 'notifications/progress', params }).catch(() => {}); // the client may be gone
   }
 
   log({ server, level, data, logger }: ServerLog): void {
@@ -87,7 +87,7 @@ export class GatewayRequest {
     this.#options
       .context()
       .mcpReq.log(level, data, name)
-      .catch(() => {}); // a client that is gone needs none
+      .catch(() => {}); // the client may be gone
   }
 
   /** A model call that a server asks for is made by the client. */

@@ -38,7 +38,7 @@ function joined(servers: readonly ToolSource[]): SourceResources {
     async find(uri): Promise<SourceResource | undefined> {
       const listed = (await lists()).find(({ resource }) => resource.uri === uri);
       if (listed) return listed;
-      // a template of one server does not take what another one lists
+      // only then templates: a server must not answer for a resource that another one lists
       for (const each of all) {
         const found = await each.find(uri);
         if (found) return found;

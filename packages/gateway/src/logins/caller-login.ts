@@ -1,9 +1,9 @@
 // The OAuth login of one caller at one server. The page is for a caller who asks for it; connections that the gateway makes by
-// itself never wait for a person.
+// itself never wait for a person. What is needed to finish a login is kept in the state, so any process can finish it.
 import { PocketError } from '@pocket-agent/kit';
 import type { OAuthLogin } from 'pocket-agent';
-import { type KeptLogin, keptOAuth, type LoginStore } from 'pocket-agent/internal/gate';
-import type { KeptLogins } from './kept-logins.ts';
+import { type KeptLogin, keptOAuth, type LoginPage, type LoginStore } from 'pocket-agent/internal/gate';
+import { type KeptLogins, type LoginPlace, pageOf } from './kept-logins.ts';
 
 /** What the gateway needs to log its callers in at a server. */
 export interface ServerLogin {
@@ -31,30 +31,36 @@ interface CallerLoginOptions {
   gateway: string;
 }
 
-/** A login in progress. */
+/** A connection that a caller has asked for: to get a login page, or to finish a login. */
 interface Attempt {
-  page: PromiseWithResolvers<URL>;
-  back: PromiseWithResolvers<URL>;
-  /** Resolves when the server accepts the login. */
-  done: Promise<void>;
+  /** Undefined to get a page. */
+  finishing?: { page: LoginPage; back: URL };
+  /** The server has asked for a login. */
+  isAsked?: boolean;
 }
+
+type Check = () => Promise<void>;
 
 export class CallerLogin {
   readonly redirectUrl: string;
   readonly login: OAuthLogin;
   readonly #options: CallerLoginOptions;
+  readonly #own: LoginPlace;
   #attempt: Attempt | undefined;
-  #verifier: string | undefined;
+  #beginning: Promise<URL | undefined> | undefined;
+  /** The last attempt: they take turns. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: CallerLoginOptions) {
-    const { settings, gateway } = options;
+    const { settings, gateway, caller, server } = options;
     const { redirectUrl = DEFAULT_REDIRECT, scope, clientId, clientSecret } = settings;
     this.#options = options;
+    this.#own = { caller, server };
     this.redirectUrl = redirectUrl;
     this.login = keptOAuth({
       store: this.#store,
       redirectUrl,
-      authorize: (page) => this.#show(page),
+      authorize: () => this.#show(),
       clientName: gateway,
       ...(scope === undefined ? {} : { scope }),
       ...(clientId === undefined
@@ -69,52 +75,65 @@ export class CallerLogin {
   }
 
   async isDone(): Promise<boolean> {
-    return (await this.#own()).tokens !== undefined;
+    return (await this.#options.kept.read(this.#own)).tokens !== undefined;
   }
 
   /** The page of the login; undefined if the server accepts the caller already. `check` sends a request as the caller. */
-  async begin(check: () => Promise<void>): Promise<URL | undefined> {
-    const attempt = this.#attempt ?? this.#start(check);
-    return Promise.race([attempt.page.promise, attempt.done.then(() => undefined)]);
+  begin(check: Check): Promise<URL | undefined> {
+    this.#beginning ??= this.#inTurn(() => this.#begin(check)).finally(() => {
+      this.#beginning = undefined;
+    });
+    return this.#beginning;
   }
 
   /** `back`: where the page has sent the caller, with the code. */
-  async finish(back: URL): Promise<void> {
-    if (!this.#attempt) throw new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is in progress: start it again.');
-    this.#attempt.back.resolve(back);
-    await this.#attempt.done;
-  }
-
-  #start(check: () => Promise<void>): Attempt {
-    const page = Promise.withResolvers<URL>();
-    const back = Promise.withResolvers<URL>();
-    const late = () => back.reject(new PocketError('MCP_AUTHORIZATION_NEEDED', 'The login took too long.'));
-    const timer = setTimeout(late, LOGIN_MS).unref();
-    let isShown = false;
-    void page.promise.then(() => {
-      isShown = true;
+  finish(back: URL, check: Check): Promise<void> {
+    return this.#inTurn(async () => {
+      const page = await this.#openPage();
+      if (!page) throw new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is in progress: start it again.');
+      await this.#options.kept.write(pageOf(this.#own), {}); // a page is used once
+      await this.#connect({ finishing: { page, back } }, check);
     });
-    back.promise.catch(() => {}); // the connection may not wait for it yet
-    const again = (error: unknown) => {
-      if (isShown) throw error;
-      return check(); // it waited for a connection that was made without the caller
-    };
-    const attempt: Attempt = { page, back, done: Promise.resolve() };
-    this.#attempt = attempt;
-    attempt.done = check()
-      .catch(again)
-      .finally(() => {
-        clearTimeout(timer);
-        this.#attempt = undefined;
-      });
-    attempt.done.catch(() => {}); // `begin` or `finish` reports it
-    return attempt;
   }
 
-  #show(page: URL): Promise<URL> {
-    if (!this.#attempt) return Promise.reject(this.#needed());
-    this.#attempt.page.resolve(page);
-    return this.#attempt.back.promise;
+  /** Forgets the login, and a page that is open. */
+  end(): Promise<void> {
+    const { kept } = this.#options;
+    return this.#inTurn(async () => {
+      for (const place of [this.#own, pageOf(this.#own)]) await kept.write(place, {});
+    });
+  }
+
+  async #begin(check: Check): Promise<URL | undefined> {
+    // a caller who asks again gets the same page
+    const open = await this.#openPage();
+    if (open) return new URL(open.url);
+    const attempt: Attempt = {};
+    await this.#connect(attempt, check).catch((error) => {
+      if (!attempt.isAsked) throw error;
+    });
+    const page = attempt.isAsked ? await this.#openPage() : undefined;
+    return page && new URL(page.url);
+  }
+
+  async #connect(attempt: Attempt, check: Check): Promise<void> {
+    this.#attempt = attempt;
+    try {
+      await check().catch((error) => {
+        if (attempt.isAsked) throw error;
+        return check(); // it waited for a connection that was made without the caller
+      });
+    } finally {
+      this.#attempt = undefined;
+    }
+  }
+
+  async #show(): Promise<URL> {
+    const attempt = this.#attempt;
+    const isFirst = attempt && !attempt.isAsked;
+    if (attempt) attempt.isAsked = true;
+    if (isFirst && attempt.finishing) return attempt.finishing.back; // a code works once
+    throw this.#needed();
   }
 
   #needed(): PocketError {
@@ -123,25 +142,34 @@ export class CallerLogin {
     return new PocketError('MCP_AUTHORIZATION_NEEDED', text);
   }
 
-  #own(): Promise<KeptLogin> {
-    const { caller, server, kept } = this.#options;
-    return kept.read({ caller, server });
+  /** The page of the login that the caller has begun, at any process. */
+  async #openPage(): Promise<LoginPage | undefined> {
+    const { page } = await this.#options.kept.read(pageOf(this.#own));
+    return page && Date.now() - page.at < LOGIN_MS ? page : undefined;
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {}); // the caller gets the error
+    return result;
   }
 
   get #store(): LoginStore {
-    const { caller, server, kept } = this.#options;
+    const { server, kept } = this.#options;
+    const own = this.#own;
     const shared = { caller: '', server };
-    const own = { caller, server };
     return {
-      read: async () => {
+      read: async (): Promise<KeptLogin> => {
         const { tokens } = await kept.read(own);
         // without this, each attempt to connect would ask the authorization server for a page that is never opened
         if (!tokens && !this.#attempt) throw this.#needed();
-        return { tokens, client: (await kept.read(shared)).client, verifier: this.#verifier };
+        return { tokens, client: (await kept.read(shared)).client, page: this.#attempt?.finishing?.page };
       },
       update: async (change, renewed) => {
-        if ('verifier' in change) this.#verifier = change.verifier;
         if ('client' in change) await kept.write(shared, { client: change.client });
+        // while a login is finished, its page is the one that counts
+        if (change.page && this.#attempt && !this.#attempt.finishing)
+          await kept.write(pageOf(own), { page: change.page });
         if (!('tokens' in change)) return;
         if (renewed) await kept.replace(own, { from: { tokens: renewed }, to: { tokens: change.tokens } });
         else if (change.tokens) await kept.write(own, { tokens: change.tokens });

@@ -16,6 +16,46 @@ export interface LoginPlace {
   server: string;
 }
 
+/** No name of a server has a colon. */
+const PAGE = 'page:';
+
+/** Where the login page that is open is kept. */
+export function pageOf({ caller, server }: LoginPlace): LoginPlace {
+  return { caller, server: `${PAGE}${server}` };
+}
+
+/** The login of a caller at a server. */
+export interface KnownLogin {
+  caller: string;
+  /** The name of the server. */
+  server: string;
+  url: string;
+}
+
+/** The logins that callers have, without those in progress. */
+export async function loginsIn(state: GatewayState): Promise<KnownLogin[]> {
+  const own = (await state.logins()).filter(({ caller, server }) => caller !== '' && !server.startsWith(PAGE));
+  return own.map((place) => ({ caller: place.caller, ...partsOf(place) }));
+}
+
+/** Removes the logins of a caller: all, or those at one server. Returns whether there were any. */
+export async function removeLogins(
+  state: GatewayState,
+  { caller, server }: { caller: string; server?: string | undefined },
+): Promise<boolean> {
+  const all = await state.logins();
+  const meant = all.filter(
+    (place) => place.caller === caller && (server === undefined || partsOf(place).server === server),
+  );
+  for (const place of meant) await state.saveLogin(place, undefined);
+  return meant.length > 0;
+}
+
+function partsOf({ server }: LoginPlace): Pick<KnownLogin, 'server' | 'url'> {
+  const [name = '', url = ''] = server.replace(PAGE, '').split(' ');
+  return { server: name, url };
+}
+
 export class KeptLogins {
   readonly #state: GatewayState;
   readonly #key: Buffer;

@@ -46,6 +46,8 @@ export interface OfferedLogin {
   login: CallerLogin;
   /** Sends a request as the caller. */
   check(): Promise<void>;
+  /** Logs the caller out, and closes the connection. */
+  end(): Promise<void>;
 }
 
 export class Logins {

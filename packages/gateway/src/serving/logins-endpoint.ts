@@ -1,5 +1,5 @@
 // `/logins`: callers log in at servers. `GET /logins` lists the servers that want it. `POST /logins/SERVER` answers with the address
-// of the login page, and with `{ "redirected": "http://…?code=…" }` finishes the login.
+// of the login page, and with `{ "redirected": "http://…?code=…" }` finishes the login. `DELETE /logins/SERVER` ends it.
 import { readBody } from '@pocket-agent/http/byte-chunks';
 import { errorText, isPocketError, isRecord, type Logger, publicErrorText } from '@pocket-agent/kit';
 import type { Caller } from '../callers/caller.ts';
@@ -19,16 +19,21 @@ interface Endpoint {
 export async function answerLogins(request: Request, { callerOf, loginsOf, logger }: Endpoint): Promise<Response> {
   const caller = await callerOf(request);
   if (caller instanceof Response) return caller;
+  const { method } = request;
   const offered = loginsOf(caller);
   const name = new URL(request.url).pathname.slice(LOGINS_PATH.length + 1);
-  if (request.method === 'GET' && name === '') {
+  if (method === 'GET' && name === '') {
     const servers = offered.map(async ({ server, login }) => ({ server, loggedIn: await login.isDone() }));
     return Response.json({ servers: await Promise.all(servers) });
   }
-  if (request.method !== 'POST' || name === '')
-    return refusal(405, `GET ${LOGINS_PATH}, or POST ${LOGINS_PATH}/SERVER`);
+  if ((method !== 'POST' && method !== 'DELETE') || name === '')
+    return refusal(405, `GET ${LOGINS_PATH}, or POST or DELETE ${LOGINS_PATH}/SERVER`);
   const found = offered.find(({ server }) => server === name);
   if (!found) return refusal(404, `There is no login at "${name}" for you.`);
+  if (method === 'DELETE') {
+    await found.end();
+    return Response.json({ loggedIn: false });
+  }
   const body = await readBody(request, MAX_BODY);
   if (!body) return refusal(413, `A request has at most ${MAX_BODY} bytes.`);
   const given = redirectIn(body.toString());
@@ -46,7 +51,7 @@ export async function answerLogins(request: Request, { callerOf, loginsOf, logge
 
 async function answer({ login, check }: OfferedLogin, redirected: URL | undefined): Promise<object> {
   if (redirected) {
-    await login.finish(redirected);
+    await login.finish(redirected, check);
     return { loggedIn: true };
   }
   const page = await login.begin(check);

@@ -64,7 +64,7 @@ export class RelayServers {
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#limit = new RunLimit({ name: options.serverInfo.name });
+    this.#limit = new RunLimit({ name: options.serverInfo.name, unit: 'request' });
   }
 
   /** Clients can watch single resources over HTTP. */
@@ -122,7 +122,7 @@ export class RelayServers {
   #relayUpdates(server: Server): void {
     server.onclose = () => this.watchers.drop(server);
     server.setRequestHandler('resources/subscribe', ({ params: { uri } }, context) =>
-      this.#within(server, context, async ({ space }) => {
+      this.#askingServers({ server, context }, async ({ space }) => {
         const end = await watchResource(space, uri);
         if (!end) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource ${uri} not found`);
         this.watchers.add(server, uri, { caller: space.caller.name, end });
@@ -138,7 +138,7 @@ export class RelayServers {
   #relayPrompts(server: Server): void {
     const { state } = this.#options;
     server.setRequestHandler('prompts/list', (_request, context) =>
-      this.#within(server, context, async (request) => ({ prompts: await listPrompts(request) })),
+      this.#askingServers({ server, context }, async (request) => ({ prompts: await listPrompts(request) })),
     );
     server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }, context) =>
       this.#limited(context, () =>
@@ -149,7 +149,7 @@ export class RelayServers {
       ),
     );
     server.setRequestHandler('completion/complete', ({ params: { ref, argument, context: known } }, context) =>
-      this.#within(server, context, (request) =>
+      this.#askingServers({ server, context }, (request) =>
         complete(request, { ref, argument, ...(known ? { context: known } : {}) }),
       ),
     );
@@ -164,7 +164,15 @@ export class RelayServers {
     return answered(new GatewayRequest(this.#options.spaceOf(context), server, plainOptions(context)), answer);
   }
 
-  /** Limits the reads and calls of a caller in progress, because servers may answer slowly. */
+  /** The same for a request that each time goes on to servers. */
+  #askingServers<Answer>(
+    { server, context }: FromClient,
+    answer: (request: GatewayRequest) => Promise<Answer>,
+  ): Promise<Answer> {
+    return this.#limited(context, () => this.#within(server, context, answer));
+  }
+
+  /** Limits the requests of a caller in progress, because servers may answer slowly. */
   async #limited<Answer>(context: ServerContext, answer: () => Promise<Answer>): Promise<Answer> {
     if (isContinued(context)) return answer();
     const caller = this.#options.spaceOf(context).caller.name;

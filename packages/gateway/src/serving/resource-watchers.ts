@@ -33,7 +33,7 @@ export class ResourceWatchers {
     for (const [server, watched] of this.#servers) {
       const watcher = watched.get(uri);
       if (!watcher || (forCaller !== undefined && forCaller !== watcher.caller)) continue;
-      server.sendResourceUpdated({ uri }).catch(() => {}); // a client that is gone needs none
+      server.sendResourceUpdated({ uri }).catch(() => {}); // the client may be gone
     }
   }
 }

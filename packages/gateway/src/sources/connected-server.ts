@@ -1,5 +1,5 @@
 // One MCP server of the gateway, and the ways from it back to the clients.
-import { dropOldest, type Logger } from '@pocket-agent/kit';
+import { dropOldest, type Logger, VERSION } from '@pocket-agent/kit';
 import { PocketAgentClient, type ServerList, type ServerLog, type ServerStatus } from 'pocket-agent';
 import { inRun, type RunContext } from 'pocket-agent/internal/gate';
 import { GatewayRequest } from '../calls/request.ts';
@@ -57,6 +57,8 @@ export class ConnectedServer {
       mcpConfig: { mcpServers: { [name]: own } },
       toolPrefix: 'never',
       logger,
+      // its clients may be others than Pocket Agent, which some servers send more tools
+      clientInfo: { name: 'pocket-agent-gateway', version: VERSION },
       elicitationHandler: () => ({ action: 'cancel' }), // the request that is asked has an `elicit` if its client can answer
       samplingHandler: async (params, from) => {
         const { current } = GatewayRequest;
@@ -95,6 +97,13 @@ export class ConnectedServer {
         return prompts ? sdk.listPrompts() : sdk.listResources();
       }),
     );
+  }
+
+  /** Closes the connection of the caller of this run, after a logout or for a new caller of the same name. */
+  async disconnect(run: RunContext): Promise<void> {
+    await inRun(run, () => this.#client.disconnect(this.#options.name));
+    this.#relay.changed();
+    for (const list of lists) this.#options.onChange(list, run.policy.caller);
   }
 
   close(): Promise<void> {

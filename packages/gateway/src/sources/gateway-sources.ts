@@ -53,11 +53,20 @@ export class GatewaySources {
 
   /** Where this caller can log in. `makeRun`: a run of the caller. */
   loginsOf(caller: Caller, makeRun: () => RunContext): OfferedLogin[] {
-    return [...this.#open].flatMap(([server, { connected }]) =>
-      connected?.loginOf && mayUse(caller, server)
-        ? [{ server, login: connected.loginOf(caller.name), check: () => connected.check(makeRun()) }]
-        : [],
-    );
+    return [...this.#open].flatMap(([server, { connected }]) => {
+      const login = connected && mayUse(caller, server) ? connected.loginOf?.(caller.name) : undefined;
+      if (!connected || !login) return [];
+      const end = async () => {
+        await login.end();
+        await connected.disconnect(makeRun());
+      };
+      return [{ server, login, check: () => connected.check(makeRun()), end }];
+    });
+  }
+
+  /** Closes the connections of the caller of this run. */
+  async disconnect(run: RunContext): Promise<void> {
+    await Promise.all([...this.#open.values()].map(({ connected }) => connected?.disconnect(run)));
   }
 
   /** Opens these servers. Those that are open already and have not changed stay as they are; others end after their calls. */

@@ -113,7 +113,7 @@ export class ServerRelay implements Relay {
     return lists;
   }
 
-  /** A resource that is listed, or begins like one of the templates. A gateway for one server has all of its resources. */
+  /** A resource that is listed, or begins like one of the templates. With plain names there is one server, which gets every address. */
   async #find(uri: string): Promise<SourceResource | undefined> {
     const { resources, templates } = this.#current;
     const listed = (await resources).find((resource) => resource.uri === uri);
@@ -141,7 +141,7 @@ export class ServerRelay implements Relay {
   }
 }
 
-/** Not a pattern: what a server gives may not cost much to compare. A template of all addresses matches none. */
+/** Compares the part before the first variable, not a pattern: those of servers may be slow to match. It must have a scheme. */
 function beginsLike(uri: string, template: string): boolean {
   const end = template.indexOf('{');
   const start = end < 0 ? template : template.slice(0, end);

@@ -1,7 +1,7 @@
 // Callers with a token who misuse it: floods, connections that never finish a request, and what belongs to other callers.
 import { once } from 'node:events';
 import { connect as connectTo, type Socket } from 'node:net';
-import { McpServer } from '@modelcontextprotocol/server';
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
 import { text } from '../../../pocket-agent/test/fixtures/programs/lives.ts';
 import { atEnd, clientV2, connect, modern, rawRequest, served, textOf } from '../world.ts';
@@ -10,7 +10,7 @@ const readOnly = { readOnlyHint: true };
 /** The share of one caller. */
 const LIMIT = 250;
 
-/** A server whose tool and resource answer when the test says so. */
+/** A server whose tool, resource and completion answer when the test says so. */
 function slowServer() {
   const released = Promise.withResolvers<void>();
   let waiting = 0;
@@ -29,32 +29,48 @@ function slowServer() {
       await wait();
       return { contents: [{ uri: href, text: 'read' }] };
     });
+    const complete = async () => {
+      await wait();
+      return ['completed'];
+    };
+    server.registerResource(
+      'any',
+      new ResourceTemplate('any:///{name}', { list: undefined, complete: { name: complete } }),
+      {},
+      ({ href }) => ({ contents: [{ uri: href, text: '' }] }),
+    );
     server.registerTool('quick', { annotations: readOnly }, () => text('at once'));
     return server;
   };
   return { make, release: () => released.resolve(), waiting: () => waiting };
 }
 
-test.each(['calls', 'reads'])('a flood of %s of one caller ends at its share, and others are served', async (kind) => {
-  const slow = slowServer();
-  const { url, caller } = await served({ mcpServers: { it: { server: slow.make } } });
-  const ann = await clientV2(url, await caller('ann', { profile: 'admin' }), modern);
-  const bob = await connect('SDK v1', url, await caller('bob', { profile: 'admin' }));
-  await ann.listResources();
-  const one = async () => {
-    if (kind === 'reads') return JSON.stringify(await ann.readResource({ uri: 'slow://it' }));
-    return JSON.stringify(await ann.callTool({ name: 'it__wait', arguments: {} }));
-  };
-  const answers = Array.from({ length: LIMIT + 30 }, () => one().catch((error: Error) => error.message));
-  const refused = await Promise.all(answers.slice(LIMIT));
-  await expect.poll(slow.waiting).toBe(LIMIT);
-  expect(refused.filter((answer) => !answer.includes('the limit for one caller'))).toEqual([]);
-  expect(textOf(await bob.call('it__quick'))).toBe('at once');
-  slow.release();
-  const given = await Promise.all(answers.slice(0, LIMIT));
-  expect(given.filter((answer) => !/waited|read/.test(answer))).toEqual([]);
-  expect(await one()).toMatch(/waited|read/);
-});
+test.each(['calls', 'reads', 'completions'])(
+  'a flood of %s of one caller ends at its share, and others are served',
+  async (kind) => {
+    const slow = slowServer();
+    const { url, caller } = await served({ mcpServers: { it: { server: slow.make } } });
+    const ann = await clientV2(url, await caller('ann', { profile: 'admin' }), modern);
+    const bob = await connect('SDK v1', url, await caller('bob', { profile: 'admin' }));
+    await ann.listResources();
+    const one = async () => {
+      if (kind === 'reads') return JSON.stringify(await ann.readResource({ uri: 'slow://it' }));
+      const ref = { type: 'ref/resource' as const, uri: 'any:///{name}' };
+      if (kind === 'completions')
+        return JSON.stringify(await ann.complete({ ref, argument: { name: 'name', value: '' } }));
+      return JSON.stringify(await ann.callTool({ name: 'it__wait', arguments: {} }));
+    };
+    const answers = Array.from({ length: LIMIT + 30 }, () => one().catch((error: Error) => error.message));
+    const refused = await Promise.all(answers.slice(LIMIT));
+    await expect.poll(slow.waiting).toBe(LIMIT);
+    expect(refused.filter((answer) => !answer.includes('the limit for one caller'))).toEqual([]);
+    expect(textOf(await bob.call('it__quick'))).toBe('at once');
+    slow.release();
+    const given = await Promise.all(answers.slice(0, LIMIT));
+    expect(given.filter((answer) => !/waited|read|completed/.test(answer))).toEqual([]);
+    expect(await one()).toMatch(/waited|read|completed/);
+  },
+);
 
 test('requests that never end do not keep others waiting, nor the gateway from closing', async () => {
   const { url, caller, gateway } = await served({ mcpServers: { it: { server: slowServer().make } } });

@@ -5,7 +5,14 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { fileOAuth, functionTools, tool } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { startProtectedHost } from '../../../pocket-agent/test/fixtures/servers/authorization-server.ts';
-import { Gateway, type GatewayListenOptions, type GatewayOptions, openGatewayState } from '../../src/index.ts';
+import {
+  Gateway,
+  type GatewayListenOptions,
+  type GatewayOptions,
+  loginsIn,
+  openGatewayState,
+  removeLogins,
+} from '../../src/index.ts';
 import {
   type AnyClient,
   atEnd,
@@ -58,6 +65,17 @@ interface LoginAnswer {
   error?: string;
 }
 
+type Ask = (token: string, path: string, body?: object | 'DELETE') => Promise<LoginAnswer>;
+
+function asker(gateway: string): Ask {
+  return async (token, path, body) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const sent = typeof body === 'object' ? { method: 'POST', body: JSON.stringify(body) } : body && { method: body };
+    const response = await fetch(new URL(`/logins${path}`, gateway), { headers, ...sent });
+    return { status: response.status, ...((await response.json()) as object) };
+  };
+}
+
 describe('a server with logins', () => {
   const clock = functionTools([tool({ name: 'now', description: 'The time', capability: 'read', run: () => '12:00' })]);
   const loginKey = 'a key for the tests of this file only';
@@ -67,12 +85,7 @@ describe('a server with logins', () => {
     atEnd(() => host.close());
     const mcpServers = { crm: { url: host.url, login: true } };
     const made = await served({ mcpServers, sources: { clock }, loginKey, ...options }, listen);
-    const ask = async (token: string, path: string, body?: object): Promise<LoginAnswer> => {
-      const headers = { authorization: `Bearer ${token}` };
-      const post = body && { method: 'POST', body: JSON.stringify(body) };
-      const response = await fetch(new URL(`/logins${path}`, made.url), { headers, ...post });
-      return { status: response.status, ...((await response.json()) as object) };
-    };
+    const ask = asker(made.url);
     const logIn = async (token: string) => {
       const { url } = await ask(token, '/crm', {});
       return ask(token, '/crm', { redirected: (await host.logIn(new URL(String(url)))).href });
@@ -195,6 +208,78 @@ describe('a server with logins', () => {
     held.resolve();
     expect(textOf(await late)).toBe('hello');
     expect(await ask(ann, '')).toMatchObject({ servers: [{ loggedIn: true }] });
+  });
+
+  test('is finished at any process, for the caller who began it', async () => {
+    const { host, mcpServers, url, state, caller, ask, logIn } = await world();
+    const other = await served({ mcpServers, loginKey, state });
+    const askOther = asker(other.url);
+    const [ann, bob] = [await caller('ann', { profile: 'admin' }), await caller('bob', { profile: 'admin' })];
+    const begun = await ask(ann, '/crm', {});
+    // the page is the same wherever the caller asks for it again
+    expect([await askOther(ann, '/crm', {}), await ask(ann, '/crm', {})]).toEqual([begun, begun]);
+    const redirected = (await host.logIn(new URL(String(begun.url)))).href;
+    expect(await askOther(bob, '/crm', { redirected })).toMatchObject({ status: 400, error: /^No login/ });
+    expect(await askOther(ann, '/crm', { redirected })).toEqual({ status: 200, loggedIn: true });
+    expect(await ask(ann, '/crm', { redirected })).toMatchObject({ status: 400, error: /^No login/ });
+    for (const each of [url, other.url]) {
+      const client = await connect('SDK v2 in 2026', each, ann);
+      await expect.poll(() => namesOf(client)).toContain('crm__echo');
+      expect(textOf(await client.call('crm__echo', { text: 'hello' }))).toBe('hello');
+    }
+    expect(await logIn(bob)).toEqual({ status: 200, loggedIn: true });
+    expect(host.grants).toEqual(['authorization_code', 'authorization_code']);
+    expect(host.registrations.length).toBe(1);
+  });
+
+  test('never takes the code to another authorization server than that of its page', async () => {
+    const { host, mcpServers, state, caller, ask } = await world();
+    const other = await served({ mcpServers, loginKey, state });
+    const ann = await caller('ann', { profile: 'admin' });
+    const { url } = await ask(ann, '/crm', {});
+    const redirected = (await host.logIn(new URL(String(url)))).href;
+    // the server now names another authorization server, which would get the code
+    const sly = await startProtectedHost();
+    atEnd(() => sly.close());
+    host.leaveTokensTo(sly);
+    expect((await asker(other.url)(ann, '/crm', { redirected })).error).toMatch(/^The login failed/);
+    expect(sly.grants).toEqual([]);
+    expect(await asker(other.url)(ann, '')).toMatchObject({ servers: [{ loggedIn: false }] });
+  });
+
+  test('is over when its caller logs out: the tools are gone at once, and other processes have no tokens either', async () => {
+    const { host, mcpServers, url, state, caller, ask, logIn } = await world();
+    const other = await served({ mcpServers, loginKey, state });
+    const [ann, bob] = [await caller('ann', { profile: 'admin' }), await caller('bob', { profile: 'admin' })];
+    await logIn(ann);
+    await logIn(bob);
+    const [here, there] = [await connect('SDK v1', url, ann), await connect('SDK v1', other.url, ann)];
+    const bobs = await connect('SDK v1', url, bob);
+    for (const client of [here, there, bobs]) await expect.poll(() => namesOf(client)).toContain('crm__echo');
+    expect(await ask(ann, '/crm', 'DELETE')).toEqual({ status: 200, loggedIn: false });
+    expect(await namesOf(here)).toEqual(['clock__now']);
+    const before = host.seen.length;
+    expect(await there.call('crm__echo', { text: 'hello' })).toMatchObject({ isError: true });
+    expect(host.seen.length).toBe(before);
+    expect(textOf(await bobs.call('crm__echo', { text: 'hello' }))).toBe('hello');
+    expect(await ask(ann, '')).toMatchObject({ servers: [{ loggedIn: false }] });
+    expect(await ask(ann, '/crm', 'DELETE')).toEqual({ status: 200, loggedIn: false });
+    expect(await logIn(ann)).toEqual({ status: 200, loggedIn: true });
+    await expect.poll(() => namesOf(here)).toContain('crm__echo');
+  });
+
+  test('is listed for the operator, who can remove it', async () => {
+    const { host, state, caller, ask, logIn } = await world();
+    const [ann, bob] = [await caller('ann', { profile: 'admin' }), await caller('bob', { profile: 'admin' })];
+    await logIn(ann);
+    await ask(bob, '/crm', {});
+    expect(await loginsIn(state)).toEqual([{ caller: 'ann', server: 'crm', url: host.url }]);
+    expect(await removeLogins(state, { caller: 'ann', server: 'other' })).toBe(false);
+    expect(await removeLogins(state, { caller: 'ann', server: 'crm' })).toBe(true);
+    expect(await ask(ann, '')).toMatchObject({ servers: [{ loggedIn: false }] });
+    expect(await removeLogins(state, { caller: 'bob' })).toBe(true);
+    expect(await ask(bob, '/crm', { redirected: 'http://127.0.0.1/?code=1' })).toMatchObject({ status: 400 });
+    expect(await loginsIn(state)).toEqual([]);
   });
 
   test('asks for a new login if the saved one is damaged', async () => {

@@ -77,8 +77,15 @@ async function loadNodeServer() {
   return { createServer, toNodeHandler };
 }
 
+/**
+ * Longer than clients and load balancers keep idle connections (60 s), so that they close them. If the server does, a request
+ * that is on its way fails.
+ */
+const KEEP_ALIVE_MS = 65_000;
+
 /** Resolves when the server listens. Port 0 takes a free one. */
 export async function startListening(server: NodeServer, host: string, port: number): Promise<void> {
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(
       `port must be a whole number from 0 to 65535, got ${typeof port === 'number' ? port : `${JSON.stringify(port)}, which is not a number`}.`,

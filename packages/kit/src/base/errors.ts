@@ -58,6 +58,7 @@ export class PocketError extends CodedError<PocketErrorCode> {
   ) {
     super(code, redactErrorText(message), options);
     this.details = options.details ?? {};
+    if (this.stack && setupCodes.includes(code)) this.stack = withoutOwnFrames(this.stack);
   }
 
   /** `instanceof PocketError` is also true for errors of another copy of this package; subclasses compare as usual. */
@@ -67,6 +68,22 @@ export class PocketError extends CodedError<PocketErrorCode> {
     // biome-ignore lint/complexity/noThisInStatic: as above
     return this === PocketError && isPocketError(value);
   }
+}
+
+/** Mistakes in the setup of a program: the line to look at is one of the program. */
+const setupCodes: readonly PocketErrorCode[] = [
+  'CONFIG_INVALID',
+  'MODEL_UNKNOWN',
+  'MODEL_KEY_MISSING',
+  'MODEL_PACKAGE_MISSING',
+];
+const OWN_FRAME = /^\s+at .*[\\/]node_modules[\\/](?:@pocket-agent|pocket-agent)[\\/]/;
+
+function withoutOwnFrames(stack: string): string {
+  return stack
+    .split('\n')
+    .filter((line) => !OWN_FRAME.test(line))
+    .join('\n');
 }
 
 /** For options, configuration and other input of the program that cannot work. */

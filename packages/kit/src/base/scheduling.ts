@@ -1,4 +1,4 @@
-// A semaphore, a queue by key, time slices for long work, and a queue of events for one reader.
+// A semaphore, a queue by key, work in batches, time slices for long work, and a queue of events for one reader.
 import { setImmediate as immediate } from 'node:timers/promises';
 import { onAbort } from './abort.ts';
 
@@ -54,13 +54,11 @@ export class Semaphore {
 export class KeyedQueue<Key = string> {
   readonly #last = new Map<Key, Promise<unknown>>();
 
-  run(key: Key, work: () => Promise<void>): Promise<void> {
+  run<Result>(key: Key, work: () => Promise<Result>): Promise<Result> {
     const done = (this.#last.get(key) ?? Promise.resolve()).then(work);
-    const settled = done
-      .catch(() => {})
-      .then(() => {
-        if (this.#last.get(key) === settled) this.#last.delete(key);
-      });
+    const settled: Promise<void> = Promise.allSettled([done]).then(() => {
+      if (this.#last.get(key) === settled) this.#last.delete(key);
+    });
     this.#last.set(key, settled);
     return done;
   }
@@ -68,6 +66,58 @@ export class KeyedQueue<Key = string> {
   /** Resolves when all tasks have finished. */
   async idle(): Promise<void> {
     await Promise.all(this.#last.values());
+  }
+}
+
+interface BatchOptions<Item> {
+  /** Batches that are worked on at the same time. */
+  maxBatches: number;
+  /** How many of the items that wait are the next batch. */
+  count(items: readonly Item[]): number;
+}
+
+/** Works on several items together: on those that are added in one turn of the event loop, or while earlier ones are worked on. */
+export class BatchQueue<Item, Result> {
+  readonly #work: (items: readonly Item[]) => Promise<readonly Result[]>;
+  readonly #options: BatchOptions<Item>;
+  readonly #waiting: { item: Item; done: PromiseWithResolvers<Result> }[] = [];
+  #batches = 0;
+  #isDue = false;
+
+  /** `work` returns a result for each item, in their order. */
+  constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>, options: BatchOptions<Item>) {
+    this.#work = work;
+    this.#options = options;
+  }
+
+  add(item: Item): Promise<Result> {
+    const done = Promise.withResolvers<Result>();
+    this.#waiting.push({ item, done });
+    this.#beginSoon();
+    return done.promise;
+  }
+
+  #beginSoon(): void {
+    if (this.#isDue || this.#waiting.length === 0 || this.#batches === this.#options.maxBatches) return;
+    this.#isDue = true;
+    process.nextTick(() => {
+      this.#isDue = false;
+      void this.#begin();
+      this.#beginSoon();
+    });
+  }
+
+  async #begin(): Promise<void> {
+    const batch = this.#waiting.splice(0, this.#options.count(this.#waiting.map(({ item }) => item)));
+    this.#batches++;
+    try {
+      const results = await this.#work(batch.map(({ item }) => item));
+      for (const [index, { done }] of batch.entries()) done.resolve(results[index] as Result); // one for each
+    } catch (error) {
+      for (const { done } of batch) done.reject(error);
+    }
+    this.#batches--;
+    this.#beginSoon();
   }
 }
 

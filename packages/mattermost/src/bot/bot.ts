@@ -12,7 +12,9 @@ import { backoff } from '../client/retry.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from '../client/socket.ts';
 import { withCheckedLists } from '../config/config.ts';
 import { AgentFactory } from './agent-factory.ts';
+import { type BotCallbacks, openCallbacks } from './callbacks/bot-callbacks.ts';
 import { Conversation, type CreatedAgent } from './conversation.ts';
+import { Conversations } from './conversations.ts';
 import type { DurableAnswersOptions } from './durable/bot-runs.ts';
 import { DurableAnswers, mayAskLater, unreadSince } from './durable/durable-answers.ts';
 import type { BotOptions, MattermostBot } from './options.ts';
@@ -22,8 +24,6 @@ import { type Question, Questions } from './posts/questions.ts';
 import { answerMemoryCommand } from './text/memory-command.ts';
 
 const STOP_SIGNS = ['octagonal_sign', 'stop_sign', '🛑'];
-const MAX_CONVERSATIONS = 500;
-const IDLE_CONVERSATION_MS = 3_600_000;
 const MAX_SEEN_POSTS = 5000;
 const CLOSE_TIMEOUT_MS = 10_000;
 /** How long reading a post is retried; later posts of the channel wait. */
@@ -42,6 +42,7 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
   const pool = new HttpPool(config);
   const closing = new AbortController();
   let bot: Bot | undefined;
+  let callbacks: BotCallbacks | undefined;
   const account = new Account({
     config,
     pool,
@@ -58,11 +59,17 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
       ? await unreadSince({ api: context.api, runs: options.durable.runs, me: id, latest })
       : latest;
     const me = { id, username: username ?? id };
-    bot = new Bot({ options, context, pool, closing, log, token, me, since });
+    callbacks =
+      options.callbacks &&
+      (await openCallbacks({
+        ...{ options: options.callbacks, context, log, me: id, token },
+        decide: async (question, userId, isAllowed) => bot?.decide(question, userId, isAllowed),
+      }));
+    bot = new Bot({ options, context, pool, closing, log, token, me, since, callbacks });
     await bot.recover();
     return bot;
   } catch (error) {
-    await bot?.close();
+    await (bot ?? callbacks)?.close();
     pool.close();
     throw error;
   }
@@ -82,6 +89,7 @@ interface BotParts {
   token: string;
   me: { id: string; username: string };
   since: number;
+  callbacks: BotCallbacks | undefined;
 }
 
 class Bot implements MattermostBot {
@@ -90,7 +98,7 @@ class Bot implements MattermostBot {
   readonly #agents: AgentFactory;
   readonly #questions: Questions;
   readonly #socket: MattermostSocket;
-  readonly #conversations = new Map<string, Conversation>();
+  readonly #conversations: Conversations;
   readonly #durable: DurableAnswers | undefined;
   /** Ids of processed posts, oldest first. */
   readonly #seen = new Set<string>();
@@ -106,12 +114,13 @@ class Bot implements MattermostBot {
   #isClosed = false;
 
   constructor(parts: BotParts) {
-    const { options, context, log, token, me, since } = parts;
+    const { options, context, log, token, me, since, callbacks } = parts;
     this.#parts = parts;
     this.username = me.username;
     this.#since = since;
     this.#agents = new AgentFactory(options, log);
-    this.#questions = new Questions(context, me);
+    this.#questions = new Questions({ context, me, log, settings: callbacks?.settings });
+    this.#conversations = new Conversations({ log, create: (question) => this.#newConversation(question) });
     this.#durable = options.durable && this.#durableAnswers(options.durable);
     this.#socket = new MattermostSocket({
       config: options.config,
@@ -157,14 +166,17 @@ class Bot implements MattermostBot {
     options.onRefused?.();
   }
 
+  /** Answers an approval by a button; undefined if the question is not open. */
+  async decide(question: string, userId: string, isAllowed: boolean): Promise<string | undefined> {
+    return this.#durable?.decide(question, userId, isAllowed);
+  }
+
   async close(): Promise<void> {
-    const { closing, pool } = this.#parts;
+    const { closing, pool, callbacks } = this.#parts;
     this.#isClosed = true;
     this.#socket.close();
-    const conversations = [...this.#conversations.values()];
-    this.#conversations.clear();
     const timeout = setTimeout(() => closing.abort(), CLOSE_TIMEOUT_MS);
-    await Promise.allSettled([...conversations.map((conversation) => conversation.close()), this.#durable?.close()]);
+    await Promise.allSettled([this.#conversations.close(), this.#durable?.close(), callbacks?.close()]);
     clearTimeout(timeout);
     closing.abort();
     this.#agents.close();
@@ -194,7 +206,7 @@ class Bot implements MattermostBot {
         const question = await this.#questions.read(post);
         if (!question || this.#isClosed) return;
         if (this.#durable) await this.#durable.ask(question, post.create_at ?? 0);
-        else this.#conversationFor(question).ask(question);
+        else this.#conversations.ask(question);
         return;
       } catch (error) {
         log.warning('post_not_read', { post_id: post.id, error: errorText(error).slice(0, 200) });
@@ -209,10 +221,7 @@ class Bot implements MattermostBot {
     const { user_id: userId, post_id: postId, emoji_name: emoji } = reaction ?? {};
     if (typeof userId !== 'string' || typeof postId !== 'string') return;
     void this.#durable?.react(userId, postId, String(emoji));
-    if (!STOP_SIGNS.includes(String(emoji))) return;
-    for (const conversation of this.#conversations.values()) {
-      if (conversation.isAbout(postId)) conversation.stop(userId);
-    }
+    if (STOP_SIGNS.includes(String(emoji))) this.#conversations.stop(userId, postId);
   }
 
   async #catchUp(): Promise<void> {
@@ -241,26 +250,22 @@ class Bot implements MattermostBot {
     await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {});
   }
 
-  #conversationFor(question: Question): Conversation {
-    const existing = this.#conversations.get(question.conversation);
-    if (existing) return existing;
-    this.#closeIdleConversations();
+  #newConversation(question: Question): Conversation {
     const { closing, options } = this.#parts;
-    const conversation = new Conversation({
+    return new Conversation({
       ...this.#shared,
       signal: closing.signal,
       linkHosts: new LinkHosts(options.allowLinkHosts ?? [], options.config.url),
       createAgent: (first) => this.#createAgent(first),
       watcher: options.watch?.({ id: question.conversation, agent: this.username }),
     });
-    this.#conversations.set(question.conversation, conversation);
-    return conversation;
   }
 
   #durableAnswers(durable: DurableAnswersOptions): DurableAnswers {
-    const { options, me, since } = this.#parts;
+    const { options, me, since, callbacks } = this.#parts;
     const { allowLinkHosts = [] } = options;
-    return new DurableAnswers({ ...this.#shared, durable, me: me.id, since, allowLinkHosts, stopSigns: STOP_SIGNS });
+    const place = { me: me.id, since, buttons: callbacks?.buttons };
+    return new DurableAnswers({ ...this.#shared, ...place, durable, allowLinkHosts, stopSigns: STOP_SIGNS });
   }
 
   /** Options of both kinds of answers. */
@@ -293,18 +298,6 @@ class Bot implements MattermostBot {
     } catch (error) {
       await agent.close();
       throw error;
-    }
-  }
-
-  /** Closes idle conversations; the bot reads the saved conversation or the thread again. */
-  #closeIdleConversations(): void {
-    const idle = [...this.#conversations].filter(([, { isIdle }]) => isIdle);
-    idle.sort(([, one], [, other]) => one.lastUsed - other.lastUsed);
-    for (const [key, conversation] of idle) {
-      const isExpired = Date.now() - conversation.lastUsed > IDLE_CONVERSATION_MS;
-      if (!isExpired && this.#conversations.size < MAX_CONVERSATIONS) return;
-      this.#conversations.delete(key);
-      conversation.close().catch((error) => this.#parts.log.warning('close_failed', { error: errorText(error) }));
     }
   }
 }

@@ -7,8 +7,9 @@ import { MattermostError } from '../base/errors.ts';
 import { readEnvFile } from '../config/command-line.ts';
 import { configFrom, type MattermostConfig } from '../config/config.ts';
 import { ConfigProblems } from '../config/problems.ts';
-import { list, oneOf, text } from '../config/schemas.ts';
-import { botVariables, type Environment, readVariables } from '../config/variables.ts';
+import { list, oneOf, secret, text } from '../config/schemas.ts';
+import { botVariables, type Environment, readVariables, type Values } from '../config/variables.ts';
+import { type CallbackOptions, readAddress } from './callbacks/callback-server.ts';
 import { isLinkHost } from './posts/link-hosts.ts';
 
 export const HELP = `Usage: mattermost-bot [options]
@@ -26,12 +27,15 @@ An agent that answers mentions, direct messages and replies in its threads.
   --runs <place>    SQLite file or postgres:// URL of durable runs: answers continue after a restart, and users approve calls
   --studio <address>  port, or host:port, to which pocket-agent studio --attach connects to see the answers and, with
                     --runs, to approve calls; the token is in POCKET_AGENT_STUDIO_TOKEN, or a new one is printed
+  --callbacks <address>  port, or host:port, that Mattermost can reach: users approve calls by buttons, and a slash command,
+                    whose token is in MATTERMOST_BOT_COMMAND_TOKEN, changes the settings of a channel
+  --callbacks-url <url>  URL of that address for Mattermost; default http://host:port
   --version         print the version
   --help            print this help
 
 Requires MATTERMOST_URL and MATTERMOST_TOKEN (of a bot account) in the environment or in a .env file in this folder.
 Each option can also be set there: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP,
-_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY, _DATABASE, _RUNS, _STUDIO.
+_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY, _DATABASE, _RUNS, _STUDIO, _CALLBACKS, _CALLBACKS_URL.
 `;
 
 export interface BotCommand {
@@ -49,6 +53,7 @@ export interface BotCommand {
   runs: string | undefined;
   /** Where studios can be attached: a port, or host:port. */
   studio: string | undefined;
+  callbacks: CallbackOptions | undefined;
 }
 
 /** Also collects problems of the server's variables. */
@@ -71,6 +76,7 @@ export function readBotCommand(args: readonly string[], environment: Environment
   if (agentFile === undefined && model === undefined) {
     problems.add('--model', 'is missing: set a model, or an agent file that does (--agent)');
   }
+  const callbacks = callbacksOf(values, problems);
   return {
     config: configFrom(merged, problems),
     agentFile,
@@ -82,7 +88,17 @@ export function readBotCommand(args: readonly string[], environment: Environment
     database: values.MATTERMOST_BOT_DATABASE,
     runs: values.MATTERMOST_BOT_RUNS,
     studio: values.MATTERMOST_BOT_STUDIO,
+    callbacks,
   };
+}
+
+function callbacksOf(values: BotValues, problems: ConfigProblems): CallbackOptions | undefined {
+  const { MATTERMOST_BOT_CALLBACKS: listen, MATTERMOST_BOT_CALLBACKS_URL: url } = values;
+  const { MATTERMOST_BOT_COMMAND_TOKEN: commandToken } = values;
+  if (listen !== undefined) return { listen, ...(url ? { url } : {}), ...(commandToken ? { commandToken } : {}) };
+  for (const name of ['MATTERMOST_BOT_CALLBACKS_URL', 'MATTERMOST_BOT_COMMAND_TOKEN'] as const)
+    if (values[name] !== undefined) problems.add(name, 'needs --callbacks, the address that Mattermost reaches');
+  return undefined;
 }
 
 const linkHost = z.string().refine(isLinkHost, {
@@ -98,8 +114,19 @@ const botSchemas = {
   MATTERMOST_BOT_DATABASE: text().optional(),
   MATTERMOST_BOT_RUNS: text().optional(),
   MATTERMOST_BOT_STUDIO: text().optional(),
+  MATTERMOST_BOT_CALLBACKS: text()
+    .refine((value) => readAddress(value), {
+      error: ({ input }) => `"${input}" is not a port or host:port, such as 8090`,
+    })
+    .optional(),
+  MATTERMOST_BOT_CALLBACKS_URL: text()
+    .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), 'must be an http or https URL')
+    .optional(),
+  MATTERMOST_BOT_COMMAND_TOKEN: secret().optional(),
   MATTERMOST_BOT_ALLOW_LINK_HOSTS: list().pipe(z.array(linkHost)).optional(),
 };
+
+type BotValues = Partial<Values<typeof botSchemas>>;
 
 const value = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
@@ -113,6 +140,8 @@ const options = {
   database: value,
   runs: value,
   studio: value,
+  callbacks: value,
+  'callbacks-url': value,
   version: flag,
   help: flag,
 };

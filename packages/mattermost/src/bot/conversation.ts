@@ -4,10 +4,12 @@ import { errorText } from '@pocket-agent/kit';
 import type { EventListener, PocketAgent, RunOptions } from 'pocket-agent';
 import type { ToolContext } from '../account/account.ts';
 import type { Log } from '../base/log.ts';
+import { postFiles } from './posts/answer-files.ts';
 import { AnswerPost } from './posts/answer-post.ts';
 import { readAttachments, withoutRefused } from './posts/attachments.ts';
 import type { LinkHosts } from './posts/link-hosts.ts';
 import type { Question, Questions } from './posts/questions.ts';
+import { summarizeBy } from './posts/thread-summary.ts';
 import { RunText } from './text/run-text.ts';
 
 interface ConversationOptions {
@@ -127,7 +129,9 @@ export class Conversation {
     try {
       const result =
         (await command(question)) ?? (await this.#runAgent(question, { signal: abort.signal, text, answer }));
-      await answer.finish(text.answer || (typeof result === 'string' && result.trim()) || '*(no answer)*');
+      const said = text.answer || (typeof result === 'string' && result.trim());
+      await answer.finish(said || (text.files.length > 0 ? ':paperclip:' : '*(no answer)*'));
+      await postFiles(text.files, { api, log, ...target, maxBytes: config.maxFileBytes });
     } catch (error) {
       if (!abort.signal.aborted) log.error('run_failed', { post_id: question.postId, ...errorFields(error) });
       const note = abort.signal.aborted ? '*(stopped)*' : `:warning: Sorry, that did not work (${codeOf(error)}).`;
@@ -144,7 +148,7 @@ export class Conversation {
     if (!this.#agent) {
       const { agent, isContinued } = await createAgent(question);
       this.#agent = agent;
-      if (!isContinued) earlier = await questions.earlier(question);
+      if (!isContinued) earlier = await questions.earlier(question, summarizeBy(agent, signal));
     }
     const agent = this.#agent;
     const options: RunOptions = {
@@ -163,7 +167,7 @@ export class Conversation {
       signal.throwIfAborted();
       const { kept, notes } = attachments;
       const message = [`${question.username}: ${question.text}`, ...notes].join('\n');
-      const input = earlier === '' ? message : `Earlier messages:\n${earlier}\n\nNew message:\n${message}`;
+      const input = earlier === '' ? message : `${earlier}\n\nNew message:\n${message}`;
       try {
         return await agent.run(
           kept.length === 0 ? input : { text: input, files: kept.map(({ file }) => file) },

@@ -3,6 +3,7 @@ import type { ConversationStore, EventListener, PocketAgent, PocketAgentOptions 
 import type { Profile } from '../base/access.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
+import type { CallbackOptions } from './callbacks/callback-server.ts';
 import type { DurableAnswersOptions } from './durable/bot-runs.ts';
 import type { UserMemory } from './text/memory-command.ts';
 
@@ -36,6 +37,11 @@ export interface BotOptions {
   allowLinkHosts?: readonly string[];
   /** Minimum time between two edits of an answer. Default 1,000. */
   editMs?: number;
+  /**
+   * Lets Mattermost reach the bot: people approve calls by buttons, and a slash command changes the settings of a channel.
+   * Default: approvals by reactions.
+   */
+  callbacks?: CallbackOptions;
   log?: Log;
   /** What is told of the runs of each conversation, such as `watch` of a studio address. Not with `durable`: that sees the runs. */
   watch?: (conversation: WatchedConversation) => { onEvent: EventListener };

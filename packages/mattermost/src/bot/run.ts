@@ -11,6 +11,8 @@ import { loadPocketAgent, MattermostTools } from './agent-factory.ts';
 import { readAgentOptions } from './agent-file.ts';
 import { createMattermostBot } from './bot.ts';
 import type { BotCommand } from './command-line.ts';
+import type { DurableAnswersOptions } from './durable/bot-runs.ts';
+import { summarizeBy } from './posts/thread-summary.ts';
 
 /** The name of the agent in the durable runs. */
 const AGENT = 'mattermost-bot';
@@ -26,6 +28,7 @@ export async function runBot({
   database,
   runs: runsPlace,
   studio: studioAddress,
+  callbacks,
 }: BotCommand): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   // an unhandled rejection in a tool must not end all conversations
@@ -56,7 +59,8 @@ export async function runBot({
       conversations,
       profile: 'none', // the agent already has the tools
       ...(studio ? { watch: studio.watch } : {}),
-      ...(runs ? { durable: { runs, agent: AGENT, allowImages: agent.allowImages } } : { agent: () => agent.fork() }),
+      ...(runs ? { durable: durableAnswers(runs, agent) } : { agent: () => agent.fork() }),
+      ...(callbacks ? { callbacks } : {}),
       onRefused: () =>
         tokenRejected.reject(new MattermostError('AUTHENTICATION_FAILED', 'MATTERMOST_TOKEN is no longer valid.')),
     });
@@ -75,6 +79,10 @@ export async function runBot({
     await conversations?.close();
     tools?.close();
   }
+}
+
+function durableAnswers(runs: Runs, agent: PocketAgent): DurableAnswersOptions {
+  return { runs, agent: AGENT, allowImages: agent.allowImages, summarize: summarizeBy(agent) };
 }
 
 async function openDatabase(place: string): Promise<Conversations> {

@@ -104,7 +104,7 @@ export class MattermostApi {
     return Object.values(posts ?? {}).find(({ user_id, props }) => user_id === me && props?.[prop] === key);
   }
 
-  put<Shape extends object>(path: string, json: unknown): Promise<Shape> {
+  put<Shape extends object>(path: string, json?: unknown): Promise<Shape> {
     return this.#object({ method: 'PUT', path, json, safety: 'idempotent' });
   }
 

@@ -13,6 +13,8 @@ export interface UserRecord {
   roles?: Maybe<string>;
   is_bot?: Maybe<boolean>;
   delete_at?: Maybe<number>;
+  /** The custom status is JSON text under `customStatus`. */
+  props?: Maybe<Record<string, unknown>>;
 }
 
 export interface TeamRecord {
@@ -66,6 +68,11 @@ export interface FileRecord {
   create_at?: Maybe<number>;
 }
 
+export interface FileListRecord {
+  order?: Maybe<string[]>;
+  file_infos?: Maybe<Record<string, FileRecord>>;
+}
+
 export interface ReactionRecord {
   user_id: string;
   post_id: string;
@@ -93,7 +100,15 @@ export interface PostRecord {
     files?: Maybe<FileRecord[]>;
     reactions?: Maybe<ReactionRecord[]>;
     embeds?: Maybe<EmbedRecord[]>;
+    priority?: Maybe<PriorityRecord>;
+    acknowledgements?: Maybe<{ user_id: string; acknowledged_at?: Maybe<number> }[]>;
   }>;
+}
+
+interface PriorityRecord {
+  /** `important`, `urgent`, or empty. */
+  priority?: Maybe<string>;
+  requested_ack?: Maybe<boolean>;
 }
 
 /** The preview of a link in a message. A permalink embeds the linked message. */
@@ -142,9 +157,63 @@ export interface BookmarkRecord {
   delete_at?: Maybe<number>;
 }
 
+/** A message that Mattermost will post later. */
+export interface ScheduledPostRecord {
+  id: string;
+  user_id?: Maybe<string>;
+  channel_id?: Maybe<string>;
+  root_id?: Maybe<string>;
+  message?: Maybe<string>;
+  props?: Maybe<Record<string, unknown>>;
+  file_ids?: Maybe<string[]>;
+  priority?: Maybe<Record<string, unknown>>;
+  scheduled_at?: Maybe<number>;
+  /** Why it could not be posted. */
+  error_code?: Maybe<string>;
+}
+
+export interface GroupRecord {
+  id: string;
+  /** The name that mentions use; groups without mentions have none. */
+  name?: Maybe<string>;
+  display_name?: Maybe<string>;
+  description?: Maybe<string>;
+  source?: Maybe<string>;
+  member_count?: Maybe<number>;
+  delete_at?: Maybe<number>;
+}
+
+export interface EmojiRecord {
+  id: string;
+  name?: Maybe<string>;
+  creator_id?: Maybe<string>;
+  create_at?: Maybe<number>;
+}
+
+export interface CategoryRecord {
+  id: string;
+  user_id?: Maybe<string>;
+  team_id?: Maybe<string>;
+  display_name?: Maybe<string>;
+  type?: Maybe<string>;
+  sorting?: Maybe<string>;
+  muted?: Maybe<boolean>;
+  collapsed?: Maybe<boolean>;
+  channel_ids?: Maybe<string[]>;
+}
+
+export interface CommandRecord {
+  trigger?: Maybe<string>;
+  display_name?: Maybe<string>;
+  auto_complete_hint?: Maybe<string>;
+  auto_complete_desc?: Maybe<string>;
+}
+
 export interface StatusRecord {
   user_id: string;
   status?: Maybe<string>;
   manual?: Maybe<boolean>;
   last_activity_at?: Maybe<number>;
+  /** In seconds, unlike other times. */
+  dnd_end_time?: Maybe<number>;
 }

@@ -1,6 +1,7 @@
 // The configuration of the server, read from environment variables; all problems are reported together.
 import type { Profile } from '../base/access.ts';
 import type { LogFormat, LogLevel } from '../base/log.ts';
+import type { ToolGroup } from '../base/tool-groups.ts';
 import { type AccessLists, accessLists } from './access-lists.ts';
 import { ConfigProblems } from './problems.ts';
 import type { ClientToken } from './schemas.ts';
@@ -35,6 +36,8 @@ export interface MattermostConfig {
   authMode: AuthMode;
   token: string | undefined;
   profile: Profile;
+  /** Groups of tools that are listed to every client. */
+  toolGroups: readonly ToolGroup[];
   /** The time limit for a request and its complete response. */
   timeoutMs: number;
   /** The time limit for the upload or download of a file. */
@@ -167,6 +170,7 @@ function toConfig(server: ServerValues, authMode: AuthMode, oauth: OAuthValues |
     authMode,
     token: server.MATTERMOST_TOKEN,
     profile,
+    toolGroups: server.MATTERMOST_TOOL_GROUPS,
     timeoutMs: server.MATTERMOST_TIMEOUT * SECOND,
     transferTimeoutMs: server.MATTERMOST_TRANSFER_TIMEOUT * SECOND,
     maxRetries: server.MATTERMOST_MAX_RETRIES,

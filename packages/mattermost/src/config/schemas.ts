@@ -25,6 +25,14 @@ export const oneOf = <const Values extends readonly [string, ...string[]]>(value
     .toLowerCase()
     .pipe(z.enum(values, mustBe(`one of ${values.join(', ')}`)));
 
+/** A list of these values, or `all`. */
+export const severalOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z
+    .string()
+    .toLowerCase()
+    .transform((value) => (value === 'all' ? [...values] : splitList(value)))
+    .pipe(z.array(z.enum(values, mustBe(`all, or some of ${values.join(', ')}`))));
+
 export const matching = (pattern: RegExp, example: string) =>
   z.string().refine((value) => pattern.test(value), mustBe(`like ${example}`));
 

@@ -3,6 +3,7 @@ import { unknownVariables } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { profiles } from '../base/access.ts';
 import { logFormats, logLevels } from '../base/log.ts';
+import { toolGroups } from '../base/tool-groups.ts';
 import { channelEntries, teamEntries } from './access-lists.ts';
 import type { ConfigProblems } from './problems.ts';
 import {
@@ -21,6 +22,7 @@ import {
   oneOf,
   required,
   secret,
+  severalOf,
   text,
 } from './schemas.ts';
 
@@ -42,6 +44,7 @@ export const serverVariables = {
   MATTERMOST_AUTH_MODE: oneOf(authModes).optional(),
   MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS: flag().default(false),
   MATTERMOST_PROFILE: oneOf(profiles).default('admin'),
+  MATTERMOST_TOOL_GROUPS: severalOf(toolGroups).default([]),
   MATTERMOST_DEFAULT_TEAM: text().optional(),
   MATTERMOST_DEFAULT_TEAM_ID: text().optional(),
   MATTERMOST_READ_ALLOW_CHANNELS: channelList(),
@@ -100,7 +103,12 @@ export const botVariables = {
   database: 'MATTERMOST_BOT_DATABASE',
   runs: 'MATTERMOST_BOT_RUNS',
   studio: 'MATTERMOST_BOT_STUDIO',
+  callbacks: 'MATTERMOST_BOT_CALLBACKS',
+  'callbacks-url': 'MATTERMOST_BOT_CALLBACKS_URL',
 } as const;
+
+/** A secret of the bot, which is no option, because other users of a machine can see those. */
+export const botSecret = 'MATTERMOST_BOT_COMMAND_TOKEN';
 
 export type Values<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
@@ -121,7 +129,12 @@ export function readVariables<Shape extends z.ZodRawShape>(
 
 /** A misspelt variable would leave in force a default that may allow more. */
 export function rejectUnknownVariables(environment: Environment, problems: ConfigProblems): void {
-  const known = [...Object.keys(serverVariables), ...Object.keys(oauthVariables), ...Object.values(botVariables)];
+  const known = [
+    ...Object.keys(serverVariables),
+    ...Object.keys(oauthVariables),
+    ...Object.values(botVariables),
+    botSecret,
+  ];
   for (const { name, meant } of unknownVariables(environment, { prefix: PREFIX, known }))
     problems.add(name, `unknown variable${meant ? ` (did you mean ${meant}?)` : '; remove it'}`);
 }

@@ -16,6 +16,7 @@ import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import { readChannelResource, requireChannelId, URI_TEMPLATE } from './channel-resource.ts';
 import { ChannelFeed, type Watcher } from './feed.ts';
+import { type ReadAs, registerListResources } from './list-resources.ts';
 import { keepGrantedUris, LISTEN, ListenEvents, requestedUris } from './listen-request.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -58,14 +59,12 @@ export class ChannelListener {
     // in a session of the 2025 protocol each request has its own authentication
     const authInfoOf = (context: ServerContext) => context.http?.authInfo ?? authInfo;
     server.server.registerCapabilities({ resources: { subscribe: true } });
+    const readAs: ReadAs = (context, read) =>
+      this.#options.runAs(authInfoOf(context), (account) => read(account.context(context.mcpReq.signal, () => {})));
     server.registerResource('channel', TEMPLATE, RESOURCE_INFO, (uri, _variables, context) =>
-      this.#options.runAs(authInfoOf(context), (account) =>
-        readChannelResource(
-          uri.href,
-          account.context(context.mcpReq.signal, () => {}),
-        ),
-      ),
+      readAs(context, (toolContext) => readChannelResource(uri.href, toolContext)),
     );
+    registerListResources(server, readAs);
     if (era === 'legacy') this.#handleSubscriptions(server, authInfoOf);
   }
 

@@ -19,6 +19,8 @@ const LOGGED_ARGUMENTS = new Set([
   'bookmarks_since',
   'new_sort_order',
   'bookmark_type',
+  'scheduled_id',
+  'group_id',
 ]);
 
 interface LoggedCall {

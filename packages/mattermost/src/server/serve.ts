@@ -10,6 +10,7 @@ import type { MattermostConfig } from '../config/config.ts';
 import { allTools } from '../tools/all.ts';
 import type { ReadyState } from './health.ts';
 import { createMattermostServer, type MattermostServer } from './server.ts';
+import { isListed } from './tool-catalog.ts';
 
 /** The server while it listens over HTTP. */
 export interface RunningServer {
@@ -30,7 +31,8 @@ export async function serve(config: MattermostConfig): Promise<void> {
   const facts = {
     profile: config.profile,
     auth_mode: config.authMode,
-    tools: allTools.filter(({ capability, isListed }) => isListed && allows(config.profile, capability)).length,
+    tools: allTools.filter((tool) => isListed(tool, config.toolGroups) && allows(config.profile, tool.capability))
+      .length,
   };
   if (config.transport === 'stdio') {
     log.info('listening', { transport: 'stdio', ...facts });

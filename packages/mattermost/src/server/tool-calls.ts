@@ -1,15 +1,17 @@
 // Registers the tools of a catalog on an MCP server and runs their calls with the account of the client.
-import type {
-  AuthInfo,
-  CallToolResult,
-  McpRequestContext,
-  McpServer,
-  ServerContext,
+import {
+  type AuthInfo,
+  type CallToolResult,
+  CLIENT_INFO_META_KEY,
+  type McpRequestContext,
+  type McpServer,
+  type ServerContext,
 } from '@modelcontextprotocol/server';
 import { errorText, inServedCallSpan } from '@pocket-agent/kit';
 import { resolveIdentity } from '../auth/auth.ts';
 import { allows, type Profile } from '../base/access.ts';
 import { MattermostError } from '../base/errors.ts';
+import { objectOf } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import type { RunAs } from '../listener/channel-listener.ts';
@@ -49,7 +51,15 @@ export function registerTools(server: McpServer, registration: Registration): vo
       });
     });
   }
-  server.server.setRequestHandler('tools/list', () => ({ tools: catalog.listed }));
+  server.server.setRequestHandler('tools/list', (_request, context) => ({
+    tools: defersTools(server, context) ? catalog.complete : catalog.listed,
+  }));
+}
+
+/** Pocket Agent keeps tools with `exposure: 'deferred'` out of the prompt; its model finds them with `find_tools`. */
+function defersTools({ server }: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
+  const sent = objectOf(envelope)[CLIENT_INFO_META_KEY] ?? server.getClientVersion();
+  return objectOf(sent).name === 'pocket-agent';
 }
 
 interface ToolCall {

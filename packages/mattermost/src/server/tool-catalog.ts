@@ -1,6 +1,8 @@
 // The tools available to a profile, described once, because the 2026 protocol creates a server per request.
 import type { ListToolsResult, McpRequestContext } from '@modelcontextprotocol/server';
 import { allows, type Profile } from '../base/access.ts';
+import type { ToolGroup } from '../base/tool-groups.ts';
+import type { MattermostConfig } from '../config/config.ts';
 import { allTools } from '../tools/all.ts';
 import type { Tool } from '../tools/base/tool.ts';
 
@@ -16,30 +18,42 @@ interface CatalogTool {
 
 export interface ToolCatalog {
   byName: ReadonlyMap<string, CatalogTool>;
+  /** For clients that put every listed tool into the prompt. */
   listed: ListToolsResult['tools'];
+  /** With the tools of all groups. */
+  complete: ListToolsResult['tools'];
 }
 
 const JSON_SCHEMA = { target: 'draft-2020-12' } as const;
 
-export function createToolCatalogs(hasDefaultTeam: boolean): (profile: Profile) => ToolCatalog {
+type CatalogConfig = Pick<MattermostConfig, 'defaultTeam' | 'toolGroups'>;
+
+export function createToolCatalogs(config: CatalogConfig): (profile: Profile) => ToolCatalog {
   const catalogs = new Map<Profile, ToolCatalog>();
   return (profile) => {
-    const catalog = catalogs.get(profile) ?? createCatalog(profile, hasDefaultTeam);
+    const catalog = catalogs.get(profile) ?? createCatalog(profile, config);
     catalogs.set(profile, catalog);
     return catalog;
   };
 }
 
-function createCatalog(profile: Profile, hasDefaultTeam: boolean): ToolCatalog {
+/** Whether a tool is listed to every client. */
+export function isListed({ isListed, group }: Tool, groups: readonly ToolGroup[]): boolean {
+  return isListed && (group === undefined || groups.includes(group));
+}
+
+function createCatalog(profile: Profile, { defaultTeam, toolGroups }: CatalogConfig): ToolCatalog {
   const tools = allTools.map((tool): CatalogTool => {
     const { title, description, annotations, outputSchema, meta } = tool;
-    const inputSchema = tool.inputSchema(hasDefaultTeam);
+    const inputSchema = tool.inputSchema(defaultTeam !== undefined);
     const described = { title, description, annotations, inputSchema, outputSchema, _meta: { ...meta } };
     return { tool, isAllowed: allows(profile, tool.capability), described };
   });
+  const allowed = tools.filter(({ isAllowed, tool }) => isAllowed && tool.isListed);
   return {
     byName: new Map(tools.map((one) => [one.tool.name, one])),
-    listed: tools.filter(({ isAllowed, tool }) => isAllowed && tool.isListed).map(toListedTool),
+    listed: allowed.filter(({ tool }) => isListed(tool, toolGroups)).map(toListedTool),
+    complete: allowed.map(toListedTool),
   };
 }
 

@@ -1,13 +1,14 @@
 // Tools for channel bookmarks (Mattermost 9.5 or newer).
 import { z } from 'zod';
-import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { BookmarkRecord } from '../client/records.ts';
 import { compactBookmark } from './base/compact.ts';
 import { full, id, listOf, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
+import { explainUnsupported } from './base/unsupported.ts';
 
 const bookmark = record('id', 'channel_id', 'display_name', 'type', 'link_url', 'file_id', 'emoji', 'sort_order');
+const BOOKMARKS = { what: 'channel bookmarks', version: '9.5', license: 'a license that includes them' };
 const tags = ['bookmark', 'channel', 'entry-required'];
 const displayName = () => z.string().min(1).max(255);
 const url = () =>
@@ -38,6 +39,7 @@ export const bookmarkTools = [
     async run({ channel_id, bookmarks_since, full }, { api, policy }) {
       await policy.requireChannel(channel_id, 'read');
       const found = await explainUnsupported(
+        BOOKMARKS,
         api.list<BookmarkRecord>(path`/channels/${channel_id}/bookmarks`, { bookmarks_since }),
       );
       return { bookmarks: found.map((one) => present(one, full)) };
@@ -70,6 +72,7 @@ export const bookmarkTools = [
       if (fields.file_id) await policy.requireFile(fields.file_id, 'read');
       return present(
         await explainUnsupported(
+          BOOKMARKS,
           api.post<BookmarkRecord>(path`/channels/${channel_id}/bookmarks`, { type, ...fields }),
         ),
         full,
@@ -98,9 +101,12 @@ export const bookmarkTools = [
         : undefined,
     output: bookmark,
     async run({ channel_id, bookmark_id, full, ...fields }, { api, policy }) {
-      await explainUnsupported(policy.requireBookmark(channel_id, bookmark_id, 'write'));
+      await explainUnsupported(BOOKMARKS, policy.requireBookmark(channel_id, bookmark_id, 'write'));
       const target = path`/channels/${channel_id}/bookmarks/${bookmark_id}`;
-      const answer = await explainUnsupported(api.patch<BookmarkRecord & { updated?: BookmarkRecord }>(target, fields));
+      const answer = await explainUnsupported(
+        BOOKMARKS,
+        api.patch<BookmarkRecord & { updated?: BookmarkRecord }>(target, fields),
+      );
       return present(answer.updated ?? answer, full);
     },
   }),
@@ -114,9 +120,12 @@ export const bookmarkTools = [
     input: { channel_id: id(), bookmark_id: id(), full: full() },
     output: bookmark,
     async run({ channel_id, bookmark_id, full }, { api, policy }) {
-      await explainUnsupported(policy.requireBookmark(channel_id, bookmark_id, 'write'));
+      await explainUnsupported(BOOKMARKS, policy.requireBookmark(channel_id, bookmark_id, 'write'));
       return present(
-        await explainUnsupported(api.delete<BookmarkRecord>(path`/channels/${channel_id}/bookmarks/${bookmark_id}`)),
+        await explainUnsupported(
+          BOOKMARKS,
+          api.delete<BookmarkRecord>(path`/channels/${channel_id}/bookmarks/${bookmark_id}`),
+        ),
         full,
       );
     },
@@ -131,9 +140,9 @@ export const bookmarkTools = [
     input: { channel_id: id(), bookmark_id: id(), new_sort_order: z.int().min(0).max(1000), full: full() },
     output: listOf('bookmarks', bookmark),
     async run({ channel_id, bookmark_id, new_sort_order, full }, { api, policy }) {
-      await explainUnsupported(policy.requireBookmark(channel_id, bookmark_id, 'write'));
+      await explainUnsupported(BOOKMARKS, policy.requireBookmark(channel_id, bookmark_id, 'write'));
       const target = path`/channels/${channel_id}/bookmarks/${bookmark_id}/sort_order`;
-      const moved = await explainUnsupported(api.postList<BookmarkRecord>(target, new_sort_order));
+      const moved = await explainUnsupported(BOOKMARKS, api.postList<BookmarkRecord>(target, new_sort_order));
       return { bookmarks: moved.map((one) => present(one, full)) };
     },
   }),
@@ -141,19 +150,4 @@ export const bookmarkTools = [
 
 function present(record: BookmarkRecord, full: boolean): object {
   return full ? record : compactBookmark(record);
-}
-
-/** Error id of an unknown API path. */
-const UNKNOWN_PATH = 'api.context.404.app_error';
-
-async function explainUnsupported<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
-    const isTooOld = isMattermostError(error, 'NOT_FOUND') && (!error.errorId || error.errorId === UNKNOWN_PATH);
-    if (!isTooOld) throw error;
-    const text =
-      'This Mattermost server has no channel bookmarks; they need version 9.5 or newer and a license that includes them.';
-    throw new MattermostError('CLIENT_ERROR', `Client error: ${text} (status=404)`, { cause: error, status: 404 });
-  }
 }

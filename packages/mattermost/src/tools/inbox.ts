@@ -7,12 +7,11 @@ import { isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
 import { type Compact, isoTime, omitEmpty } from './base/compact.ts';
+import { type MyChannel, readMyChannels, readMyTeams, unreadCounts } from './base/my-channels.ts';
 import { MAX_LIST_CHARACTERS, MAX_LISTED_POSTS, orderedPosts, presentPosts } from './base/present.ts';
 import { full, id, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
-import { readMyTeams } from './teams.ts';
 import { presentThreads, readThreads } from './threads.ts';
-import { type MyChannel, readMyChannels, unreadCounts } from './unread.ts';
 
 const list = (items: object) => ({ type: 'array', items });
 
@@ -70,7 +69,7 @@ export const inboxTools = [
   }),
 ];
 
-interface Failure {
+export interface Failure {
   what: string;
   error: string;
 }
@@ -167,7 +166,7 @@ async function readUnreadThreads(
 }
 
 /** Records a failed part so that the others are still returned. A rejected token fails the whole call. */
-async function orRecordFailure<Value>(
+export async function orRecordFailure<Value>(
   failures: Failure[],
   what: string,
   read: () => Promise<Value>,

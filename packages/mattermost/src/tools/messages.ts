@@ -1,17 +1,18 @@
 // Tools for messages: post, read a channel, search, edit, delete.
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { ToolContext } from '../account/account.ts';
-import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
-import type { ChannelRecord, FileRecord, PostListRecord, PostRecord } from '../client/records.ts';
+import type { PostListRecord, PostRecord } from '../client/records.ts';
+import { changePost } from './base/change-post.ts';
 import { readChannelMessages } from './base/channel-messages.ts';
 import { omitEmpty } from './base/compact.ts';
-import { pageEnd, readFromStart } from './base/paging.ts';
+import { findRoot, requireAttachable } from './base/outgoing-post.ts';
+import { pageEnd } from './base/paging.ts';
 import { orderedPosts, presentPosts, presentWritten } from './base/present.ts';
-import { attachments, full, id, message, page, pageOf, perPage, record } from './base/schemas.ts';
+import { attachments, full, id, message, page, pageOf, perPage, record, time, toMilliseconds } from './base/schemas.ts';
+import { searchTeam } from './base/team-search.ts';
 import { defineTool } from './base/tool.ts';
-import { changePost } from './change-post.ts';
+import { explainUnsupported } from './base/unsupported.ts';
 
 export const post = record(
   'id',
@@ -26,12 +27,11 @@ export const post = record(
   'reactions',
 );
 const item = record('id', 'time', 'user', 'message');
-const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
-/** A database search returns one page with at most this many posts and ignores `per_page`. */
-const DATABASE_SEARCH_LIMIT = 100;
 
 /** Prop of every message of post_message, used to find a message again after its response was lost. */
 const POST_PROP = 'pocket_agent_post';
+
+const PRIORITY = { what: 'message priorities and acknowledgements', license: 'a Professional license' };
 
 export const messageTools = [
   defineTool({
@@ -47,49 +47,59 @@ export const messageTools = [
       root_id: id().optional(),
       file_ids: z.array(id()).max(10).optional().describe('Ids from upload_file'),
       attachments: attachments().optional(),
+      priority: z.enum(['important', 'urgent']).optional().describe('Not for replies'),
+      request_ack: z.boolean().default(false).describe('Ask readers to acknowledge it'),
       full: full(),
     },
-    check: ({ message, file_ids, attachments }) =>
-      message.trim() === '' && !file_ids?.length && !attachments?.length
+    check({ message, root_id, file_ids, attachments, priority, request_ack }) {
+      if (root_id !== undefined && (priority || request_ack)) return 'replies have no priority; leave out root_id';
+      return message.trim() === '' && !file_ids?.length && !attachments?.length
         ? 'message is empty; write a message, or add file_ids or attachments'
-        : undefined,
+        : undefined;
+    },
     output: post,
-    async run({ channel_id, message, root_id, file_ids, attachments, full }, context) {
+    async run({ channel_id, message, root_id, file_ids, attachments, priority, request_ack, full }, context) {
       const { policy, names, api } = context;
       await policy.requireChannel(channel_id, 'write');
       for (const file of file_ids ?? []) await requireAttachable(context, file);
       const root = root_id === undefined ? undefined : await findRoot(context, root_id, channel_id);
       const me = await names.me();
-      const created = await api.createPost(
+      const wanted = priority || request_ack ? { priority: priority ?? '', requested_ack: request_ack } : undefined;
+      const sent = api.createPost(
         {
           channel_id,
           message,
           ...(root ? { root_id: root } : {}),
           ...(file_ids ? { file_ids } : {}),
           ...(attachments ? { props: { attachments } } : {}),
+          ...(wanted ? { metadata: { priority: wanted } } : {}),
           pending_post_id: `${me.id}:${randomBytes(10).toString('hex')}`,
         },
         POST_PROP,
       );
+      const created = await (wanted ? explainUnsupported(PRIORITY, sent) : sent);
+      // before version 7.7 Mattermost ignores it
+      const priority_dropped = wanted !== undefined && !created.metadata?.priority;
       const dropped = file_ids?.filter((file) => !created.file_ids?.includes(file)) ?? [];
-      return { ...(await presentWritten(context, created, full)), ...omitEmpty({ files_dropped: dropped }) };
+      return {
+        ...(await presentWritten(context, created, full)),
+        ...omitEmpty({ files_dropped: dropped, priority_dropped }),
+      };
     },
   }),
   defineTool({
     name: 'get_channel_messages',
     title: 'Read channel',
     description:
-      'Read messages of a channel, oldest first. Default: the newest page; "next" continues with older ones. unread_only: messages this account has not read (empty for a channel never opened). since: messages created, edited or deleted after a time, in order of change. before/after: messages before or after a message id.',
+      'Read messages of a channel, oldest first. Default: the newest page; "next" continues with older ones. unread_only: messages this account has not read (empty for a channel never opened). since: messages created, edited or deleted after a time, in order of change; with until: messages created between both. before/after: messages before or after a message id.',
     capability: 'read',
     effect: 'read',
     tags: ['message', 'channel'],
     input: {
       channel_id: id(),
       unread_only: z.boolean().default(false),
-      since: z
-        .union([z.int().min(1_000_000_000_000).max(9_999_999_999_999), z.string().regex(ISO_TIME)])
-        .optional()
-        .describe('Milliseconds or ISO 8601 time'),
+      since: time().optional(),
+      until: time().optional(),
       since_post: id().optional().describe('Taken from "next"'),
       before: id().optional(),
       after: id().optional(),
@@ -101,8 +111,12 @@ export const messageTools = [
       full: full(),
     },
     check(args) {
-      if (typeof args.since === 'string' && !isValidTime(args.since))
-        return `since "${args.since}" is not a valid time`;
+      if (args.until !== undefined) {
+        if (args.since === undefined && args.after === undefined) return 'until requires since or after';
+        if (args.since_post !== undefined) return 'since_post cannot be combined with until';
+        if (args.since !== undefined && toMilliseconds(args.since) >= toMilliseconds(args.until))
+          return 'until must be later than since';
+      }
       // `after` continues a read that began with unread_only
       const isFirst = args.unread_only && args.after === undefined;
       const modes = (['unread_only', 'since', 'before', 'after'] as const).filter((mode) =>
@@ -150,26 +164,13 @@ export const messageTools = [
     output: pageOf('messages', item, { note: {} }),
     async run({ team_id, terms, is_or_search, page, per_page, full }, context) {
       const team = await context.team(team_id);
-      await context.policy.requireTeamNotDenied(team);
-      const exclusions = await hiddenChannelTerms(context, team);
-      const { items, isTruncated, hitScanLimit, count } = await readFromStart<PostRecord>(context, {
-        page,
-        per_page,
+      const { items, end } = await searchTeam<PostRecord>(context, {
+        ...{ team, terms, is_or_search, page, per_page },
         channelOf: ({ channel_id }) => channel_id,
-        async read(page, per_page) {
-          // exclusions come first: a modifier at the end of the terms would take the next word as its value
-          const body = { terms: exclusions + withoutAtSigns(terms), is_or_search, page, per_page, time_zone_offset: 0 };
-          return orderedPosts(await context.api.query<PostListRecord>(path`/teams/${team}/posts/search`, body));
-        },
+        read: async (body) =>
+          orderedPosts(await context.api.query<PostListRecord>(path`/teams/${team}/posts/search`, body)),
       });
-      const messages = await presentPosts(context, items, { full, withChannel: true });
-      if (hitScanLimit || (!isTruncated && count === DATABASE_SEARCH_LIMIT))
-        return {
-          messages,
-          truncated: true,
-          note: 'There may be more results: narrow the search with before:, in: or from:.',
-        };
-      return { messages, ...pageEnd({ isTruncated }, { page: page + 1, per_page }) };
+      return { messages: await presentPosts(context, items, { full, withChannel: true }), ...end };
     },
   }),
   defineTool({
@@ -208,58 +209,3 @@ export const messageTools = [
     },
   }),
 ];
-
-/** Mattermost attaches a file to only one message of its uploader and drops other files silently. */
-async function requireAttachable(context: ToolContext, fileId: string): Promise<void> {
-  await context.policy.requireFile(fileId, 'read');
-  const { post_id, user_id } = await context.api.get<FileRecord>(path`/files/${fileId}/info`);
-  const reason = post_id
-    ? `is already attached to message ${post_id}`
-    : user_id && user_id !== (await context.names.me()).id
-      ? 'was uploaded by another account'
-      : undefined;
-  if (reason === undefined) return;
-  const text = `file_ids: ${fileId} ${reason}, so Mattermost would drop it. Upload it again with upload_file.`;
-  throw new MattermostError('ARGUMENTS_INVALID', text);
-}
-
-/** Removes the @ of `from:@alice`, which Mattermost would treat as part of the name. */
-function withoutAtSigns(terms: string): string {
-  return terms.replace(/(?<=(?:^|\s)-?from:\s*)@/gi, '');
-}
-
-/** `Date` alone accepts 30 February as 2 March. */
-function isValidTime(text: string): boolean {
-  const day = text.slice(0, 10);
-  return !Number.isNaN(Date.parse(text)) && new Date(day).toISOString().startsWith(day);
-}
-
-/** Search terms that exclude hidden channels, so that their posts do not use up the limit of results. */
-async function hiddenChannelTerms({ api, names, policy }: ToolContext, team: string): Promise<string> {
-  if (policy.isUnrestricted('read')) return '';
-  const channels = await api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`);
-  names.rememberChannels(channels);
-  const readable = new Set(await policy.filterReadable(channels, ({ id }) => id));
-  return channels.map((one) => (readable.has(one) ? '' : `-in:${one.name || one.id} `)).join('');
-}
-
-/** Returns the first post of a thread. Models often give the last one, which Mattermost does not accept. */
-async function findRoot({ api, policy }: ToolContext, postId: string, channelId: string): Promise<string> {
-  const posts = await api.get<PostRecord>(path`/posts/${postId}`).then(
-    (post) => [post],
-    (error) => {
-      if (isMattermostError(error, 'NOT_FOUND')) return [];
-      throw error;
-    },
-  );
-  const [found] = await policy.filterReadable(posts, ({ channel_id }) => channel_id);
-  if (!found) {
-    const text = `Resource not found: message ${postId} does not exist. Check root_id; get valid ids from channel or search tools.`;
-    throw new MattermostError('NOT_FOUND', text);
-  }
-  if (found.channel_id && found.channel_id !== channelId) {
-    const text = `root_id ${postId} is in channel ${found.channel_id}, not in ${channelId}; use the channel of the thread.`;
-    throw new MattermostError('ARGUMENTS_INVALID', text);
-  }
-  return found.root_id || found.id;
-}

@@ -4,11 +4,11 @@ import type { ToolContext } from '../account/account.ts';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord, ReactionRecord } from '../client/records.ts';
+import { changePost } from './base/change-post.ts';
 import { isoTime, omitEmpty } from './base/compact.ts';
 import { orderedPosts, presentPost, presentPosts } from './base/present.ts';
 import { emojiName, full, id, listOf, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
-import { changePost } from './change-post.ts';
 import { post } from './messages.ts';
 
 const reaction = record('emoji_name', 'user', 'user_id', 'post_id', 'time');

@@ -1,4 +1,4 @@
-// The tool resolve: turns a #channel, @name or link into ids. Never creates anything.
+// The tool resolve: turns a name, id or link into ids. Never creates anything.
 import { z } from 'zod';
 import type { ToolContext } from '../account/account.ts';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
@@ -6,17 +6,18 @@ import { isId } from '../client/id.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, PostRecord, TeamRecord, UserRecord } from '../client/records.ts';
 import { omitEmpty } from './base/compact.ts';
+import { readMyTeams } from './base/my-channels.ts';
 import { presentChannel, presentPost, presentUsers } from './base/present.ts';
 import { id, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
-import { readMyTeams } from './teams.ts';
+import { findChannels, isNamed } from './channels/channel-search.ts';
 
 export const resolveTools = [
   defineTool({
     name: 'resolve',
     title: 'Resolve a reference',
     description:
-      'Get ids for a reference: #channel, ~channel, team/channel, @username (includes the direct channel, if it exists), or a permalink or other URL of this Mattermost server.',
+      'Get ids for a reference: #channel, ~channel, team/channel, a display name (also of an archived channel), @username or @"Full Name" (includes the direct channel, if it exists), a bare id, or a permalink or other URL of this Mattermost server.',
     capability: 'read',
     effect: 'read',
     tags: ['channel', 'user', 'post', 'team'],
@@ -37,8 +38,12 @@ export const resolveTools = [
       const text = reference.trim();
       if (/^https?:\/\//i.test(text)) return resolveUrl(context, text);
       if (text.startsWith('@')) return resolveUser(context, text.slice(1), team_id);
-      const [first = '', second] = text.replace(/^[#~]/, '').split('/');
-      return second === undefined ? resolveChannel(context, first, team_id) : resolveIn(context, first, second);
+      if (isId(text)) return resolveId(context, text);
+      const name = text.replace(/^[#~]/, '');
+      const [, team, channel] = /^([\w.-]+)\/([\w.-]+)$/.exec(name) ?? [];
+      const found = team && channel ? await orUndefined(resolveIn(context, team, channel)) : undefined;
+      // a slash may also be part of a display name
+      return found ?? resolveChannel(context, name, team_id);
     },
   }),
 ];
@@ -69,6 +74,19 @@ function decode(part: string): string {
   }
 }
 
+/** Ids do not tell what they belong to. Mattermost reports ids of other kinds as missing, older versions as forbidden. */
+async function resolveId(context: ToolContext, id: string): Promise<object> {
+  const channel = await orUndefined(context.names.channel(id));
+  if (channel) return presentResolved(context, channel);
+  const post = await orUndefined(context.api.get<PostRecord>(path`/posts/${id}`));
+  if (post) return resolvePost(context, id);
+  const user = await orUndefined(context.api.get<UserRecord>(path`/users/${id}`));
+  if (user) return presentPerson(context, user, undefined);
+  const team = await orUndefined(context.names.team(id));
+  if (team) return resolveTeam(context, id);
+  throw notFound(`${id} is no channel, message, user or team that this account can see`);
+}
+
 async function resolvePost(context: ToolContext, id: string): Promise<object> {
   await context.policy.requirePost(id, 'read');
   const post = await context.api.get<PostRecord>(path`/posts/${id}`);
@@ -94,20 +112,52 @@ async function resolveIn(context: ToolContext, team: string, channel: string): P
 async function resolveChannel(context: ToolContext, name: string, teamId: string | undefined): Promise<object> {
   const hasTeam = teamId !== undefined || context.config.defaultTeam !== undefined;
   const teams = hasTeam ? [await context.team(teamId)] : (await readMyTeams(context)).map(({ id }) => id);
-  const found = await Promise.all(teams.map((id) => orUndefined(findChannel(context, id, name))));
-  const channels = [...new Map(found.flatMap((one) => one ?? []).map((one) => [one.id, one])).values()];
+  const found = await Promise.all(teams.map((team) => orUndefined(findChannel(context, team, name))));
+  const byName = [...new Map(found.flatMap((one) => one ?? []).map((one) => [one.id, one])).values()];
+  const channels = byName.length > 0 ? byName : await findByDisplayName(context, teams, name);
   const [first] = channels;
   if (!first) throw notFound(`no channel "${name}" in ${hasTeam ? 'the team' : 'any team of this account'}`);
   context.names.rememberChannels(channels);
   const readable = await context.policy.filterReadable(channels, ({ id }) => id);
-  if (readable.length > 1) {
-    throw invalid(`"${name}" exists in several teams (${readable.map((one) => one.team_id).join(', ')}); set team_id`);
-  }
+  if (readable.length > 1) throw ambiguous(name, readable);
   return presentResolved(context, readable[0] ?? first);
 }
 
+/** An archived channel counts only if no other one has the name. */
+async function findByDisplayName(
+  context: ToolContext,
+  teams: readonly string[],
+  name: string,
+): Promise<ChannelRecord[]> {
+  const found = await Promise.all(teams.map((team) => findChannels(context, team, name)));
+  const named = found.flat().filter((channel) => isNamed(channel, name));
+  const open = named.filter(({ delete_at }) => !delete_at);
+  return open.length > 0 ? open : named;
+}
+
 async function resolveUser(context: ToolContext, name: string, teamId: string | undefined): Promise<object> {
-  const user = await context.api.get<UserRecord>(path`/users/username/${name.toLowerCase()}`);
+  const fullName = name.replace(/^"(.*)"$/, '$1').trim();
+  const isUsername = /^[A-Za-z0-9._-]+$/.test(name);
+  const byName = isUsername
+    ? await context.api.get<UserRecord>(path`/users/username/${name.toLowerCase()}`).catch(onlyMissing)
+    : undefined;
+  return presentPerson(context, byName ?? (await findByFullName(context, fullName)), teamId);
+}
+
+async function findByFullName({ api }: ToolContext, name: string): Promise<UserRecord> {
+  if (/^\.{0,2}$/.test(name)) throw invalid(`"${name}" is not a name or id`);
+  // Mattermost compares each word with the start of one name, so one word finds a full name
+  const found = await api.queryList<UserRecord>('/users/search', { term: name.split(/\s+/)[0], limit: 1000 });
+  const people = found.filter(({ first_name, last_name, nickname }) =>
+    [`${first_name} ${last_name}`, nickname].some((one) => one?.trim().toLowerCase() === name.toLowerCase()),
+  );
+  const [first, second] = people;
+  if (!first) throw new MattermostError('NOT_FOUND', `Resource not found: no user "${name}". Use search_users.`);
+  if (!second) return first;
+  throw invalid(`"${name}" is the name of several users: ${people.map(({ username }) => `@${username}`).join(', ')}`);
+}
+
+async function presentPerson(context: ToolContext, user: UserRecord, teamId: string | undefined): Promise<object> {
   const me = await context.names.me();
   const [presented = {}] = presentUsers(context, [user], false);
   const direct = await findDirect(context, [me.id, user.id].sort().join('__'), teamId);
@@ -140,16 +190,29 @@ function findTeam({ names }: ToolContext, name: string): Promise<TeamRecord> {
 function findChannel({ api }: ToolContext, team: string, name: string): Promise<ChannelRecord> {
   return isId(name)
     ? api.get(path`/channels/${name}`)
-    : api.get(path`/teams/${team}/channels/name/${name.toLowerCase()}`);
+    : api.get(path`/teams/${team}/channels/name/${name.toLowerCase()}`, { include_deleted: true });
 }
 
 async function orUndefined<Value>(value: Promise<Value>): Promise<Value | undefined> {
   try {
     return await value;
   } catch (error) {
-    if (isMattermostError(error, 'NOT_FOUND') || isMattermostError(error, 'CLIENT_ERROR')) return undefined;
-    throw error;
+    if (isMattermostError(error, 'CLIENT_ERROR')) return undefined;
+    return onlyMissing(error);
   }
+}
+
+function onlyMissing(error: unknown): undefined {
+  if (isMattermostError(error, 'NOT_FOUND')) return undefined;
+  throw error;
+}
+
+function ambiguous(name: string, channels: readonly ChannelRecord[]): MattermostError {
+  const teams = new Set(channels.map(({ team_id }) => team_id));
+  if (teams.size > 1) return invalid(`"${name}" exists in several teams (${[...teams].join(', ')}); set team_id`);
+  return invalid(
+    `"${name}" is the display name of several channels: ${channels.map((one) => `#${one.name}`).join(', ')}`,
+  );
 }
 
 function invalid(text: string): MattermostError {

@@ -1,9 +1,8 @@
 // Tools for teams and their members.
-import type { ToolContext } from '../account/account.ts';
-import { isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { MemberRecord, TeamRecord } from '../client/records.ts';
 import { compactTeam } from './base/compact.ts';
+import { readMyTeams } from './base/my-channels.ts';
 import { pageEnd, readPage } from './base/paging.ts';
 import { presentMembers } from './base/present.ts';
 import { full, listOf, page, pageOf, perPage, record } from './base/schemas.ts';
@@ -65,20 +64,3 @@ export const teamTools = [
     },
   }),
 ];
-
-/** Teams of this account that may be read. */
-export async function readMyTeams({ api, policy }: ToolContext): Promise<TeamRecord[]> {
-  const teams = await api.list<TeamRecord>('/users/me/teams');
-  const isReadable = await Promise.all(
-    teams.map(async ({ id }) => {
-      try {
-        await policy.requireTeam(id, 'read');
-        return true;
-      } catch (error) {
-        if (isMattermostError(error, 'REFUSED')) return false;
-        throw error;
-      }
-    }),
-  );
-  return teams.filter((_, index) => isReadable[index]);
-}

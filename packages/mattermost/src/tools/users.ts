@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { ToolContext } from '../account/account.ts';
 import { path } from '../client/path.ts';
 import type { StatusRecord, UserRecord } from '../client/records.ts';
-import { isoTime, omitEmpty } from './base/compact.ts';
 import { presentUsers } from './base/present.ts';
 import { full, id, pageOf, record, username } from './base/schemas.ts';
+import { presentStatus, status } from './base/status.ts';
 import { defineTool } from './base/tool.ts';
 
 /** Default limit of Mattermost. */
@@ -75,20 +75,17 @@ export const userTools = [
   defineTool({
     name: 'get_user_status',
     title: 'Get user status',
-    description: 'Get the status of a user: online, away, offline or dnd (do not disturb).',
+    description:
+      'Get the status of a user, by default of this account: online, away, offline or dnd (do not disturb), and the custom status.',
     capability: 'read',
     effect: 'read',
     tags: ['user'],
-    input: { user_id: id(), full: full() },
-    output: record('user_id', 'status', 'manual', 'last_activity'),
-    async run({ user_id, full }, { api, names }) {
-      // Mattermost reports unknown users as offline
-      if (!(await names.users([user_id])).has(user_id)) await api.get<UserRecord>(path`/users/${user_id}`);
-      const found = await api.get<StatusRecord>(path`/users/${user_id}/status`);
-      const { status, manual, last_activity_at } = found;
-      return full
-        ? found
-        : omitEmpty({ user_id: found.user_id, status, manual, last_activity: isoTime(last_activity_at) });
+    input: { user_id: id().optional(), full: full() },
+    output: status,
+    async run({ user_id, full }, context) {
+      const user = user_id ?? (await context.names.me()).id;
+      const presented = await presentStatus(context, user);
+      return full ? context.api.get<StatusRecord>(path`/users/${user}/status`) : presented;
     },
   }),
 ];

@@ -160,6 +160,24 @@ describe('a bot with tool folders', () => {
   });
 });
 
+test('serves the slash command at --callbacks', async () => {
+  const environment = { MATTERMOST_BOT_COMMAND_TOKEN: 'the-token-of-the-command' };
+  const { fake, errors } = await start(['--callbacks', '0'], { environment });
+  await until(errors).toContain('"callbacks"');
+  const { url } = JSON.parse(
+    errors()
+      .split('\n')
+      .find((line) => line.includes('"callbacks"')) ?? '{}',
+  );
+  const command = { channel_id: fake.channel('alice,helper').id, user_id: fake.user('alice').id };
+  const ask = async (token: string) => {
+    const body = new URLSearchParams({ ...command, text: '', token });
+    return (await fetch(`${url}/command`, { method: 'POST', body })).text();
+  };
+  expect(await ask('the-token-of-the-command')).toContain('I answer mentions and threads');
+  expect(await ask('another')).toBe('{}');
+});
+
 test('prints help and version, and explains invalid options', async () => {
   const refused: [string[], RegExp][] = [
     [
@@ -176,7 +194,12 @@ test('prints help and version, and explains invalid options', async () => {
       /--profile: is "king", but must be one of reader.*\n- --default-capability: is "raed".*\n- --stop: is "sometimes".*\n- --allow-link-hosts: "https:.*is not a host/,
     ],
     [['--model', 'anthropic/claude-sonnet-5'], /needs a key: set ANTHROPIC_API_KEY/],
-    [['--agent', 'missing.json'], /missing\.json cannot be read/],
+    [['--agent', 'missing.json'], /There is no file missing\.json/],
+    [
+      ['--callbacks', 'here', '--callbacks-url', 'bot'],
+      /--callbacks: "here" is not a port.*\n- --callbacks-url: must be an http/,
+    ],
+    [['--callbacks-url', 'https://bot.example.com'], /--callbacks-url: needs --callbacks/],
   ];
   const asked = start(['--help']);
   await Promise.all(

@@ -1,5 +1,5 @@
 // A bot that answers by durable runs: what the next process goes on with.
-import { type BotOptions, createMattermostBot } from '@pocket-agent/mattermost/bot';
+import { type BotOptions, createMattermostBot, type DurableAnswersOptions } from '@pocket-agent/mattermost/bot';
 import { openRuns } from '@pocket-agent/runs';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -13,7 +13,11 @@ import { until } from '../until.ts';
 import { gate, react, seed } from './bot-world.ts';
 
 /** A Mattermost, and a bot on a file of runs, which can be replaced by the bot of the next process. */
-async function durableWorld(make: () => PocketAgent, more: Partial<BotOptions> = {}) {
+async function durableWorld(
+  make: () => PocketAgent,
+  more: Partial<BotOptions> = {},
+  answers: Partial<DurableAnswersOptions> = {},
+) {
   const fake = await startFakeMattermost({ seed });
   onTestFinished(() => fake.close());
   const file = newFile();
@@ -28,7 +32,13 @@ async function durableWorld(make: () => PocketAgent, more: Partial<BotOptions> =
   const start = async (makeNext = make) => {
     const runs = await openRuns({ url: `sqlite:${file}`, agents: { helper: makeNext }, logger: silent });
     const config = configFor(fake, { user: 'helper' });
-    const bot = await createMattermostBot({ config, durable: { runs, agent: 'helper' }, editMs: 20, log, ...more });
+    const bot = await createMattermostBot({
+      config,
+      durable: { runs, agent: 'helper', ...answers },
+      editMs: 20,
+      log,
+      ...more,
+    });
     let isClosed = false;
     const close = async () => {
       if (isClosed) return;
@@ -227,4 +237,32 @@ test('a bot needs an agent or durable runs, not both', async () => {
   onTestFinished(() => fake.close());
   const config = configFor(fake, { user: 'helper' });
   await expect(createMattermostBot({ config })).rejects.toThrow('either agent or durable');
+});
+
+test('the older messages of a long thread are summarised before the run starts, and generated files are posted', async () => {
+  const content = [
+    { type: 'text' as const, text: 'Here.' },
+    { type: 'file' as const, mediaType: 'image/png', data: { type: 'data' as const, data: 'iVBORw0KGgo=' } },
+  ];
+  const models: ScriptedModel[] = [];
+  const make = () => {
+    const model = new ScriptedModel([{ content }]);
+    models.push(model);
+    return new PocketAgent({ llmModel: model, logger: silent });
+  };
+  const summarised: string[] = [];
+  const summarize = async (text: string) => {
+    summarised.push(text);
+    return 'They look for a restaurant.';
+  };
+  const { fake, start, said, texts } = await durableWorld(make, {}, { summarize });
+  const root = fake.say('bob', 'town-square', 'Where do we eat?');
+  for (let number = 1; number < 40; number++) fake.say('alice', 'town-square', `Idea ${number}`, { root: root.id });
+  await start();
+  fake.say('bob', 'town-square', '@helper draw it', { root: root.id });
+  await until(texts).toEqual(['Here.', '']);
+  expect(summarised).toEqual([expect.stringMatching(/^bob: Where do we eat\?\n.*alice: Idea 9$/s)]);
+  expect(JSON.stringify(models.flatMap(({ calls }) => calls))).toContain('Summary of 10 older messages');
+  const [, post] = said();
+  expect(fake.world.files.get(post?.file_ids[0] ?? '')?.info.name).toBe('file-1.png');
 });

@@ -15,6 +15,7 @@ import { openSystemRoutes } from './api/system.ts';
 import { teamRoutes } from './api/teams.ts';
 import { threadRoutes } from './api/threads.ts';
 import { userRoutes } from './api/users.ts';
+import { addFeatures } from './features/all.ts';
 import type { Fault, FaultHandle } from './http/faults.ts';
 import { HttpCore, type RecordedRequest } from './http/http-core.ts';
 import { RouteTable } from './http/routes.ts';
@@ -153,6 +154,7 @@ export async function startFakeMattermost(options: FakeOptions = {}): Promise<Fa
     collapsedThreads: options.collapsedThreads ?? true,
     searchEngine: options.searchEngine ?? 'elasticsearch',
     maxFileSize: options.maxFileSize ?? 104_857_600,
+    disabled: options.disabled ?? [],
   });
   const names = plantPast(world, options);
   const oauthApp: OAuthApp = {
@@ -168,6 +170,7 @@ export async function startFakeMattermost(options: FakeOptions = {}): Promise<Fa
   const more = [fileRoutes, reactionRoutes, searchRoutes, threadRoutes, preferenceRoutes];
   for (const group of [...groups, ...more]) routes.add('/api/v4', group);
   if (world.atLeast(9, 5)) routes.add('/api/v4', bookmarkRoutes);
+  addFeatures(routes, world);
   routes.add('/api/v4', openSystemRoutes, { open: true });
   routes.add('', oauthRoutes(oauthApp), { open: true });
   const core = new HttpCore(world, routes);

@@ -4,6 +4,8 @@ import { storeChannel, storeConversation } from './api/channels.ts';
 import { storeFile } from './api/files.ts';
 import { deletePost } from './api/posts.ts';
 import { joinTeam } from './api/teams.ts';
+import { storeEmoji } from './features/emoji.ts';
+import { storeGroup } from './features/groups.ts';
 import type { Channel, Post, User } from './world/model.ts';
 import type { Seed, SeedPost, SeedUser } from './world/seed.ts';
 import { storePost } from './world/store-post.ts';
@@ -63,6 +65,10 @@ export function plant(world: World, seed: Seed): Names {
     if (creator) names.channels.set(users.toSorted().join(','), storeConversation(world, creator, members));
   }
   for (const post of seed.posts) plantPost(world, names, post);
+  for (const group of seed.groups) {
+    storeGroup(world, { ...group, members: group.members.map((name) => named(names.users, name).id) });
+  }
+  for (const [name, creator] of Object.entries(seed.emoji)) storeEmoji(world, name, named(names.users, creator).id);
   return names;
 }
 

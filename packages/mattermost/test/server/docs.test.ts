@@ -94,6 +94,23 @@ test('the table lists every tool in order with its capability', async () => {
   expect(page).toContain(`${tools.length} tools`);
 });
 
+test('the table of more tools lists those of every group in order with group and capability', async () => {
+  const environment = { MATTERMOST_TOOL_GROUPS: 'all' };
+  const connection = await connect({ environment });
+  const { tools } = await connection.client.listTools();
+  await connection.close();
+  const optional = tools.filter(({ _meta }) => _meta?.exposure === 'deferred');
+  const rows = rowsOf('More tools');
+  expect(rows.map(([name = '', , capability]) => [unquoted(name), capability])).toEqual(
+    optional.map(({ name, _meta }) => [name, _meta?.capability]),
+  );
+  for (const group of new Set(rows.map(([, group = '']) => unquoted(group)))) {
+    const { toolGroups } = readConfig({ ...plain, MATTERMOST_TOOL_GROUPS: group });
+    expect(toolGroups).toEqual([group]);
+  }
+  expect(page).toContain(`and ${optional.length} more`);
+});
+
 test('client configurations are JSON, and those that start the server are valid', () => {
   const blocks = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
   const entries = blocks.map(({ mcpServers, servers }) => (mcpServers ?? servers).mattermost);

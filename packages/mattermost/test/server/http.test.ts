@@ -66,7 +66,7 @@ describe.each(eras)('in %s', (era) => {
     const started = await start(staticMode);
     const client = await connectTo(started, era, CLIENT_TOKEN);
     expect((await callTool(client, { name: 'get_me' })).data.username).toBe('alice');
-    expect((await client.listTools()).tools).toHaveLength(49);
+    expect((await client.listTools()).tools).toHaveLength(53);
   });
 
   test('a client token can have a narrower profile', async () => {

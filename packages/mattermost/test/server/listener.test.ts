@@ -60,7 +60,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
     const place = await world();
     const { client } = await connectTo(place, era);
     const { resourceTemplates } = await client.listResourceTemplates();
-    expect(resourceTemplates).toMatchObject([{ uriTemplate: 'mattermost://channel/{channel_id}' }]);
+    expect(resourceTemplates[0]).toMatchObject({ uriTemplate: 'mattermost://channel/{channel_id}' });
     const uri = uriOf(place.fake, 'town-square');
     const { contents } = await client.readResource({ uri });
     const [content] = contents;

@@ -40,7 +40,7 @@ test.each(eras)('a client of %s starts it, calls it, watches a channel, and stop
   const client = newClient(era);
   await client.connect(transport);
   onTestFinished(() => client.close());
-  expect((await client.listTools()).tools).toHaveLength(49);
+  expect((await client.listTools()).tools).toHaveLength(53);
   const channel_id = fake.channel('off-topic').id;
   const post = { channel_id, message: 'Hello from my agent!' };
   expect((await callTool(client, { name: 'post_message', args: post })).data.message).toBe('Hello from my agent!');
@@ -116,7 +116,7 @@ test('over HTTP it logs its URL, reads .env, and exits cleanly on SIGTERM', asyn
     errors()
       .split('\n')
       .find((one) => one.includes('listening')) ?? '';
-  expect(JSON.parse(line)).toMatchObject({ profile: 'reader', auth_mode: 'static_token', tools: 27 });
+  expect(JSON.parse(line)).toMatchObject({ profile: 'reader', auth_mode: 'static_token', tools: 30 });
   const { url } = JSON.parse(line);
   expect((await fetch(new URL('/ready', url))).status).toBe(200);
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401);

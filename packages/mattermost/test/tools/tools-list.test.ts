@@ -12,9 +12,30 @@ const ORIGINAL =
   update_bookmark_sort_order`.split(/\s+/);
 const ADDED =
   `get_post list_threads create_group_channel list_pinned_messages download_file get_file_content get_unread_inbox resolve
-  list_saved_messages save_message unsave_message`.split(/\s+/);
-const CREATE = ['create_channel', 'create_direct_channel', 'create_group_channel'];
-const DELETE = ['delete_message', 'delete_bookmark'];
+  list_saved_messages save_message unsave_message get_digest search_channels update_channel search_files`.split(/\s+/);
+const GROUPS: Record<string, string> = {
+  channels: 'archive_channel restore_channel remove_user_from_channel add_user_to_team',
+  reading: 'update_thread mark_unread acknowledge_message',
+  status: 'set_status',
+  schedule: 'set_reminder schedule_message list_scheduled_messages update_scheduled_message delete_scheduled_message',
+  people: 'list_user_groups list_user_group_members',
+  emoji: 'list_emoji create_emoji delete_emoji',
+  sidebar: 'list_sidebar_categories update_sidebar_category delete_sidebar_category',
+  commands: 'list_slash_commands run_slash_command',
+};
+const GROUPED = Object.values(GROUPS).flatMap((names) => names.split(' '));
+const CREATE = ['create_channel', 'create_direct_channel', 'create_group_channel'].concat([
+  'restore_channel',
+  'add_user_to_team',
+  'create_emoji',
+]);
+const DELETE = ['delete_message', 'delete_bookmark', 'archive_channel', 'remove_user_from_channel'].concat([
+  'delete_scheduled_message',
+  'delete_emoji',
+  'delete_sidebar_category',
+  'run_slash_command',
+]);
+const ALL_GROUPS = { environment: { MATTERMOST_TOOL_GROUPS: 'all' } };
 
 async function listTools(options: Parameters<typeof connect>[0] = {}) {
   const connection = await connect(options);
@@ -24,7 +45,7 @@ async function listTools(options: Parameters<typeof connect>[0] = {}) {
 }
 
 describe.each(eras)('in %s', (era) => {
-  test('lists all tools in less than 60 kB', async () => {
+  test('lists the tools that most agents need in less than 60 kB', async () => {
     const tools = await listTools({ era });
     expect(tools.map(({ name }) => name).sort()).toEqual([...ORIGINAL, ...ADDED].sort());
     expect(Buffer.byteLength(JSON.stringify({ tools }))).toBeLessThan(60_000);
@@ -32,7 +53,7 @@ describe.each(eras)('in %s', (era) => {
 
   test('every tool has a title, schemas, capability, tags and annotations', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    for (const tool of await listTools({ era })) {
+    for (const tool of await listTools({ era, ...ALL_GROUPS })) {
       const { capability, tags } = tool._meta as { capability: string; tags: string[] };
       const expected = CREATE.includes(tool.name) ? 'create' : DELETE.includes(tool.name) ? 'delete' : undefined;
       expect([expected ?? 'read', expected ?? 'write']).toContain(capability);
@@ -52,6 +73,41 @@ describe.each(eras)('in %s', (era) => {
       }
     }
   });
+});
+
+test.each(Object.entries(GROUPS))('the group %s adds its tools', async (group, names) => {
+  const tools = await listTools({ environment: { MATTERMOST_TOOL_GROUPS: group } });
+  const added = tools.map(({ name }) => name).filter((name) => !ORIGINAL.includes(name) && !ADDED.includes(name));
+  expect(added).toEqual(names.split(' '));
+});
+
+test('several groups can be named, and unknown ones are refused', async () => {
+  const tools = await listTools({ environment: { MATTERMOST_TOOL_GROUPS: 'status, people' } });
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['set_status', 'list_user_groups']));
+  expect(tools.map(({ name }) => name)).not.toContain('list_emoji');
+  await expect(listTools({ environment: { MATTERMOST_TOOL_GROUPS: 'status,rights' } })).rejects.toThrow(
+    'MATTERMOST_TOOL_GROUPS: is "rights", but must be all, or some of channels, reading',
+  );
+});
+
+test('a tool of a group that is not listed can be called, within the profile', async () => {
+  const call = async (profile: string) => {
+    const connection = await connect({ environment: { MATTERMOST_PROFILE: profile } });
+    const answer = await connection.call('set_status', { status: 'away' });
+    await connection.close();
+    return answer;
+  };
+  expect((await call('writer')).data).toMatchObject({ status: 'away' });
+  expect((await call('reader')).text).toContain('needs the capability "write"');
+});
+
+test.each(eras)('Pocket Agent gets the tools of all groups in %s, marked as deferred', async (era) => {
+  const connection = await connect({ era, clientName: 'pocket-agent' });
+  const { tools } = await connection.client.listTools();
+  await connection.close();
+  const deferred = tools.filter(({ _meta }) => _meta?.exposure === 'deferred').map(({ name }) => name);
+  expect(deferred.sort()).toEqual([...GROUPED].sort());
+  expect(tools).toHaveLength(ORIGINAL.length + ADDED.length + GROUPED.length);
 });
 
 test('list_channels is not listed but returns public channels and private channels of the account', async () => {
@@ -133,6 +189,30 @@ test.each([
   ],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), limit_after: 5 }, 'require unread_only'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 0 }, 'since'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), until: 1e12 }, 'until requires since or after'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 2e12, until: 1e12 }, 'until must be later than since'],
+  [
+    'get_channel_messages',
+    { channel_id: 'x'.repeat(26), since: 1e12, until: 2e12, since_post: 'x'.repeat(26) },
+    'since_post cannot be combined with until',
+  ],
+  ['get_digest', { since: 9e12 }, 'since must be in the past'],
+  ['update_channel', { channel_id: 'x'.repeat(26) }, 'nothing to change; set header'],
+  ['update_thread', { post_id: 'x'.repeat(26) }, 'nothing to change; set following or read'],
+  ['update_thread', { post_id: 'x'.repeat(26), following: false, read: true }, 'only followed threads'],
+  ['set_status', {}, 'nothing to change; set status'],
+  ['set_status', { status: 'away', dnd_until: '2099-01-01T00:00:00Z' }, 'dnd_until requires status'],
+  ['set_status', { status: 'dnd', dnd_until: '2020-01-01T00:00:00Z' }, 'dnd_until must be in the future'],
+  ['set_status', { text: 'Lunch', clear_text: true }, 'clear_text cannot be combined'],
+  ['set_reminder', { post_id: 'x'.repeat(26), time: '2020-01-01T00:00:00Z' }, 'time must be in the future'],
+  ['schedule_message', { channel_id: 'x'.repeat(26), message: ' ', time: 9e12 }, 'message is empty'],
+  ['update_scheduled_message', { scheduled_id: 'x'.repeat(26) }, 'nothing to change; set message or time'],
+  ['run_slash_command', { channel_id: 'x'.repeat(26), command: 'shrug' }, 'must start with /'],
+  [
+    'post_message',
+    { channel_id: 'x'.repeat(26), message: 'x', root_id: 'x'.repeat(26), priority: 'urgent' },
+    'replies have no priority',
+  ],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-13-45T00:00Z' }, 'is not a valid time'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-02-30T00:00:00Z' }, 'is not a valid time'],
   [

@@ -91,6 +91,43 @@ test('channels: create, direct and group channels', async () => {
   expect(await ask('create_group_channel', { user_ids: [ids.bob, ids.carol] })).toMatchObject({ type: 'G' });
 });
 
+test('channels: search by display name, archived ones included, and change', async () => {
+  const search = async (args: object) =>
+    names((await ask('search_channels', { team_id: ids.team, ...args })).channels, 'name');
+  expect(await search({ term: 'private ROOM' })).toEqual(['private-room']);
+  expect(await search({ term: 'o' })).toEqual(expect.arrayContaining(['open-door', 'old-news']));
+  expect(await search({ term: 'news', archived: 'exclude' })).toEqual([]);
+  expect(await search({ term: 'n', archived: 'only' })).toEqual(['old-news']);
+  expect(await search({ term: 'secret' })).toEqual([]);
+  const channel_id = ids['private-room'];
+  const changes = { header: '**Rules**', purpose: 'Talk', display_name: 'Quiet Room' };
+  expect(await ask('update_channel', { channel_id, ...changes })).toMatchObject({ name: 'private-room', ...changes });
+  expect(await ask('update_channel', { channel_id, header: '' })).not.toHaveProperty('header');
+  expect(connection.fake.world.channel(channel_id ?? '')).toMatchObject({ header: '', purpose: 'Talk' });
+});
+
+test('files: search by name, content, person and extension', async () => {
+  const search = async (terms: string) => (await ask('search_files', { team_id: ids.team, terms })).files;
+  expect(await search('second ext:txt')).toEqual([
+    expect.objectContaining({
+      name: 'notes.txt',
+      user: 'carol',
+      channel: 'Town Square',
+      post_id: ids.notes,
+      time: expect.any(String),
+    }),
+  ]);
+  expect(await search('from:@bob')).toEqual([]);
+  expect(await search('notes ext:pdf')).toEqual([]);
+});
+
+test('the digest: what happened since a time', async () => {
+  const since = new Date(connection.fake.post('notes').create_at).toISOString();
+  const { channels, truncated } = await ask('get_digest', { since });
+  expect(names(channels, 'name')).toEqual(expect.arrayContaining(['Town Square', '@bob']));
+  expect(truncated).toBe(false);
+});
+
 test('channels: join, add a user, mark as read, leave', async () => {
   const channel_id = ids['open-door'];
   const { world } = connection.fake;

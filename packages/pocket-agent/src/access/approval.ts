@@ -37,6 +37,8 @@ export const confirmRule = {
 /** A call that needs a decision, with the facts that a person needs for it. */
 export interface ApprovalRequest {
   tool: string;
+  /** The MCP server or tool folder that the tool is from, if it has one. */
+  server?: string;
   capability: Capability;
   description: string | undefined;
   annotations: ToolAnnotations | undefined;

@@ -35,6 +35,8 @@ export interface Judgement {
   from: 'config' | 'meta' | 'annotations' | 'nothing' | 'distrust' | 'sub-agent';
   /** The server's name for the tool, if it differs from the name here. */
   ownName?: string;
+  /** The tool is a remote agent that asks our approver about its own calls: `approvals: true`. */
+  asksItself?: true;
 }
 
 /** A tool with its capability, as access rules judge it. */

@@ -24,7 +24,10 @@ const DEFAULT_APPROVAL_TIMEOUT_MS = 300_000;
 interface CallableTool extends JudgedTool {
   /** The name that the model uses, if `name` is the name of a choice. */
   listedAs?: string;
-  source: { readonly hasOwnSchemas?: boolean | undefined };
+  source: {
+    readonly hasOwnSchemas?: boolean | undefined;
+    group?(tool: JudgedTool['tool']): { name: string } | undefined;
+  };
 }
 
 interface ApprovalContext {
@@ -150,7 +153,9 @@ export class Policy {
     if (requiredBy.length === 0 && !changed) return { decision: 'allowed', by: 'policy', call };
     const { description, annotations } = tool;
     const about = { tool: name, capability, description, annotations, arguments: args, toolCallId, changed };
-    const question = { ...about, path: this.path, ...(canWait ? { canWait } : {}) };
+    const server = entry.source.group?.(tool)?.name;
+    const from = server === undefined ? {} : { server };
+    const question = { ...about, ...from, path: this.path, ...(canWait ? { canWait } : {}) };
     // an approval covers only this version of the tool
     const version = fingerprint(tool);
     const once = JSON.stringify([callHash(question), version]);
@@ -173,9 +178,9 @@ export class Policy {
   }
 
   /** For calls that need no approval: warns a developer who has set `approve` without `access.confirm`. */
-  warnOfMissingConfirm({ name, capability }: JudgedTool): void {
+  warnOfMissingConfirm({ name, capability, asksItself }: JudgedTool): void {
     const { rules, approve } = this;
-    if (!approve || rules.options.confirm !== undefined || capability !== 'delete') return;
+    if (!approve || rules.options.confirm !== undefined || capability !== 'delete' || asksItself) return;
     const wayOut = `Set access.confirm to 'destructive', or to 'never' if that is intended.`;
     rules.warnOnce(
       `"${name}" can delete and was called without approval: without access.confirm, approve is not asked. ${wayOut}`,

@@ -33,7 +33,6 @@ import type { BudgetLimits, RunTotals } from '../cost/budget.ts';
 import { Ledger } from '../cost/ledger.ts';
 import type { ConversationLog } from '../history/conversation-log.ts';
 import { History } from '../history/history.ts';
-import { SavedHistory } from '../history/saved-history.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import { readOutput } from '../output/output-options.ts';
 import { OutputRun } from '../output/output-run.ts';
@@ -55,7 +54,7 @@ import type { AgentParts } from './agent-parts.ts';
 import { AgentTools } from './agent-tools.ts';
 import { type ForkChanges, forkOptions, forkOriginOf } from './fork.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
-import { type OverriddenRun, queueOverriddenRun } from './overridden-run.ts';
+import { OverriddenRun } from './overridden-run.ts';
 import { RunQueue } from './run-queue.ts';
 import { RunStream } from './run-stream.ts';
 import type { StepResult } from './step-result.ts';
@@ -65,6 +64,19 @@ export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
 /** `Answer` is what `run()` returns: text, a value of `output`, or what an overridden `run()` returns. */
 export class PocketAgent<Answer = string> {
+  /**
+   * The property `run` of every agent: an overridden `run` enters the queue first. It is not configurable, because a class field
+   * `run = …` would bypass queue, limits and abort; so that throws.
+   */
+  static readonly #queuedRun: PropertyDescriptor & ThisType<PocketAgent<unknown>> = {
+    get() {
+      return this.#overriddenRun.queued;
+    },
+    set(assigned: PocketAgent<unknown>['run']) {
+      this.#overriddenRun.replace(assigned);
+    },
+  };
+
   readonly subAgents: readonly PocketAgent<unknown>[];
   readonly hooks: AgentHooks;
   readonly logger: Logger;
@@ -76,8 +88,8 @@ export class PocketAgent<Answer = string> {
   readonly #tools: AgentTools;
   readonly #loop: AgentLoop;
   readonly #queue: RunQueue;
-  readonly #closedTogether = new Set<{ close(): Promise<void> }>();
-  readonly #overriddenRun: OverriddenRun;
+  #closedTogether: Set<{ close(): Promise<void> }> | undefined;
+  readonly #overriddenRun: OverriddenRun<Answer>;
   #client: PocketAgentClient | undefined;
   #agentId: string | undefined;
 
@@ -111,8 +123,8 @@ export class PocketAgent<Answer = string> {
       createHookContext: () => this.createHookContext(),
       stepOfSubclass: () => (this.step === PocketAgent.prototype.step ? undefined : () => this.step()),
     });
-    // from here on, `this.run` of a subclass that overrides it enters the queue first
-    this.#overriddenRun = queueOverriddenRun<Answer>(this, PocketAgent.prototype.run, this.#queue);
+    this.#overriddenRun = new OverriddenRun<Answer>(this, PocketAgent.prototype.run, this.#queue);
+    Object.defineProperty(this, 'run', PocketAgent.#queuedRun);
     if (options.agentConfig.compacted) this.#model.resumeCompaction(options.agentConfig.compacted);
   }
 
@@ -178,7 +190,7 @@ export class PocketAgent<Answer = string> {
   async run(input: string | UserInput, options: Partial<TypedRunOptions<unknown>> = {}): Promise<unknown> {
     runOptions.checkSpelling(options);
     // such as `super.run()`: the overridden run has announced itself, and may have options of its own
-    const isInsideOverridden = this.#overriddenRun.isInside();
+    const isInsideOverridden = this.#overriddenRun.isInside;
     if (!isInsideOverridden) refuseMisplaced(options);
     const announcedInput = isInsideOverridden ? undefined : textOfInput(input);
     const returns = this.#returns(options);
@@ -299,6 +311,7 @@ export class PocketAgent<Answer = string> {
    * begin the conversation if it is new. `@pocket-agent/store` saves conversations.
    */
   async continueConversation(log: ConversationLog): Promise<void> {
+    const { SavedHistory } = await import('../history/saved-history.ts');
     if (this.#queue.isRunning)
       throw configError(`${this.name} is running: await its run before it changes conversations.`);
     const saved = new SavedHistory({ history: this.#parts.history, view: this.#model, log, logger: this.logger });
@@ -352,14 +365,15 @@ export class PocketAgent<Answer = string> {
 
   /** Closes `part` when this agent closes. Call the returned function when `part` was closed before. */
   closeTogether(part: { close(): Promise<void> }): () => void {
+    this.#closedTogether ??= new Set();
     this.#closedTogether.add(part);
-    return () => this.#closedTogether.delete(part);
+    return () => this.#closedTogether?.delete(part);
   }
 
   /** Aborts runs and closes servers, connections, child processes and sub-agents. The agent cannot be used again. */
   async close(): Promise<void> {
     this.#queue.close();
-    const closing = [...this.#closedTogether, this.#tools, ...this.subAgents].map((part) => part.close());
+    const closing = [...(this.#closedTogether ?? []), this.#tools, ...this.subAgents].map((part) => part.close());
     const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
     await this.#parts.access.close(); // after the records of the runs that were aborted
     if (failed) throw failed.reason;

@@ -10,37 +10,44 @@ const SETTLE_MS = 1_000;
 
 type Run<Answer> = (input: string | UserInput, options?: RunOptions) => Promise<Answer>;
 
-export interface OverriddenRun {
-  readonly isOverridden: boolean;
-  /** Whether the current code runs inside an overridden run. */
-  isInside(): boolean;
-}
+/** The `run` of one agent. `baseRun` enters the queue itself, so it stays as it is. */
+export class OverriddenRun<Answer> {
+  readonly #agent: { run: Run<Answer> };
+  readonly #baseRun: Run<Answer>;
+  readonly #queue: RunQueue;
+  /** As the class or the program defines it. */
+  #run: Run<Answer>;
 
-/** `baseRun` enters the queue itself, so it stays as it is. */
-export function queueOverriddenRun<Answer>(
-  agent: { run: Run<Answer> },
-  baseRun: Run<Answer>,
-  queue: RunQueue,
-): OverriddenRun {
-  let { run } = agent;
-  const queuedRun: Run<Answer> = async (input, options = {}) => {
+  constructor(agent: { run: Run<Answer> }, baseRun: Run<Answer>, queue: RunQueue) {
+    this.#agent = agent;
+    this.#baseRun = baseRun;
+    this.#queue = queue;
+    this.#run = agent.run;
+  }
+
+  get isOverridden(): boolean {
+    return this.#run !== this.#baseRun;
+  }
+
+  /** Whether the current code runs inside an overridden run. */
+  get isInside(): boolean {
+    return this.isOverridden && this.#queue.current !== undefined;
+  }
+
+  /** What `run` of the agent is for its callers. */
+  get queued(): Run<Answer> {
+    return this.isOverridden ? (input, options) => this.#enter(input, options) : this.#baseRun;
+  }
+
+  replace(run: Run<Answer>): void {
+    this.#run = run;
+  }
+
+  async #enter(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
     runOptions.checkSpelling(options);
     // `output` is for the overridden run to pass on
-    return queue.enter({ options, announcedInput: textOfInput(input), returns: 'text' }, ({ signal }) =>
-      abortableAfter(Promise.resolve(run.call(agent, input, options)), signal, SETTLE_MS),
+    return this.#queue.enter({ options, announcedInput: textOfInput(input), returns: 'text' }, ({ signal }) =>
+      abortableAfter(Promise.resolve(this.#run.call(this.#agent, input, options)), signal, SETTLE_MS),
     );
-  };
-  // not configurable: a class field `run = …` would bypass queue, limits and abort, so it throws
-  Object.defineProperty(agent, 'run', {
-    get: () => (run === baseRun ? baseRun : queuedRun),
-    set: (assigned: Run<Answer>) => {
-      run = assigned;
-    },
-  });
-  return {
-    get isOverridden() {
-      return run !== baseRun;
-    },
-    isInside: () => run !== baseRun && queue.current !== undefined,
-  };
+  }
 }

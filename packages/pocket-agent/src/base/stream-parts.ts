@@ -1,9 +1,10 @@
-// Turns a whole answer into the parts of a stream, with text in small pieces.
+// Answers of models that run in this process: as the parts of a stream, with text in small pieces, and their usage.
 import type {
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
+  LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 
 type Answer = Pick<
@@ -11,6 +12,14 @@ type Answer = Pick<
   'content' | 'finishReason' | 'usage' | 'warnings' | 'providerMetadata' | 'response'
 >;
 type Part<Type extends LanguageModelV4Content['type']> = Extract<LanguageModelV4Content, { type: Type }>;
+
+/** Tokens of a call without a cache and without reasoning. */
+export function usageOf(input: number, output: number): LanguageModelV4Usage {
+  return {
+    inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: output, text: output, reasoning: 0 },
+  };
+}
 
 export function streamOf(answer: Answer): LanguageModelV4StreamResult['stream'] {
   return ReadableStream.from(streamParts(answer)) as LanguageModelV4StreamResult['stream'];

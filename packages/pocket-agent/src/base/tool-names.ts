@@ -21,6 +21,11 @@ export function shortToolName(name: string, suffix: string): string {
 export const FIND_TOOLS = 'find_tools';
 /** The tool with which models run code that calls tools. */
 export const RUN_CODE = 'run_code';
+/** The tool with which models read the instructions of a skill. */
+export const LOAD_SKILL = 'load_skill';
+/** How the description of the tool for typed answers begins; its name may be another one. */
+export const FINAL_ANSWER =
+  'Gives the final answer and ends the task. Call it once, when everything else is done, with the whole answer as arguments; do not write the answer as text.';
 
 /** More than any reconnecting server needs. */
 export const MAX_ABSENT_NAMES = 10_000;

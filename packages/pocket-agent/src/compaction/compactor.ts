@@ -22,7 +22,7 @@ import {
   resultsIn,
   startOf,
 } from './history-view.ts';
-import { MIN_SUMMARY_TOKENS, SummaryWriter, type SummaryWriterOptions } from './summary-writer.ts';
+import type { SummaryWriterOptions } from './summary-writer.ts';
 
 /** The history that a compactor shortens for the model. */
 interface CompactableHistory {
@@ -79,11 +79,12 @@ interface Plan {
 /** The part of the window, if the option names none. */
 const DEFAULT_AT = 0.8;
 const MIN_RESULT_BYTES = 500;
+/** A summary of less would not be shorter. */
+const MIN_SUMMARISED_TOKENS = 150;
 
 export class Compactor {
   readonly #options: CompactorOptions;
   readonly #windows = new ContextWindows();
-  readonly #summaries: SummaryWriter;
   #view: CompactedHistory = { from: 0, resultsFrom: 0 };
   #start: PromptStart = { before: [], from: 0 };
   #resets: number;
@@ -92,7 +93,6 @@ export class Compactor {
 
   constructor(options: CompactorOptions) {
     this.#options = options;
-    this.#summaries = new SummaryWriter({ ...options, windows: this.#windows });
     this.#resets = options.history.resets;
   }
 
@@ -170,10 +170,11 @@ export class Compactor {
     if (occasion !== 'command' && this.#tokensWith(plan, messages, withoutResults) <= plan.goal)
       return { view: withoutResults };
     const older = messages.slice(from, cut);
-    const isShort = older.reduce((sum, message) => sum + this.#tokensOf(plan, message), 0) < MIN_SUMMARY_TOKENS;
+    const isShort = older.reduce((sum, message) => sum + this.#tokensOf(plan, message), 0) < MIN_SUMMARISED_TOKENS;
     if (isShort) return { view: this.#withShortResults(plan, messages, withoutResults) };
     const { request, room, at, window } = plan;
-    const summary = await this.#summaries.write({
+    const { SummaryWriter } = await import('./summary-writer.ts');
+    const summary = await new SummaryWriter({ ...this.#options, windows: this.#windows }).write({
       messages: older,
       earlier: old.summary,
       context: request.context,

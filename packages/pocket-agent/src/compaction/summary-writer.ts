@@ -34,8 +34,7 @@ interface SummaryRequest {
   isRequired: boolean;
 }
 
-/** A summary of less would not be shorter. */
-export const MIN_SUMMARY_TOKENS = 150;
+const MIN_SUMMARY_TOKENS = 150;
 const MAX_SUMMARY_TOKENS = 4_000;
 const WORDS_PER_TOKEN = 0.6;
 /** Part of the context window that a transcript may take. */

@@ -1,6 +1,6 @@
 // Reads a prompt: the last request of the user, the tool results since then, and the size of everything.
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
-import { FIND_TOOLS } from '../base/tool-names.ts';
+import { FIND_TOOLS, LOAD_SKILL } from '../base/tool-names.ts';
 import { shortened } from './words.ts';
 
 export const NOTICE = '(demo model: rules, not an LLM)';
@@ -8,15 +8,15 @@ const MAX_RESULT = 2_000;
 
 type Part = Exclude<LanguageModelV4Message['content'], string>[number];
 /** `found`: what `find_tools` returned for the request; undefined if it was not called. */
-type Conversation = { request: string; results: string[]; found: string | undefined; characters: number };
+type Conversation = { request: string; results: string[]; found?: string; characters: number };
 
 export function readConversation(prompt: LanguageModelV4Prompt): Conversation {
-  const conversation: Conversation = { request: '', results: [], found: undefined, characters: 0 };
+  let conversation: Conversation = { request: '', results: [], characters: 0 };
   for (const { role, content } of prompt) {
     const parts: Part[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     conversation.characters += parts.reduce((sum, part) => sum + textOf(part).length, 0);
     const request = role === 'user' ? withoutQuotedMessages(parts.map(textOf).join('\n')) : '';
-    if (request) Object.assign(conversation, { request, results: [], found: undefined });
+    if (request) conversation = { request, results: [], characters: conversation.characters };
     for (const part of parts) {
       if (part.type !== 'tool-result') continue;
       if (part.toolName === FIND_TOOLS) conversation.found = `${conversation.found ?? ''}${resultText(part.output)}\n`;
@@ -42,7 +42,8 @@ function withoutQuotedMessages(text: string): string {
 function resultSentence({ toolName, output }: LanguageModelV4ToolResultPart): string {
   const text = shortened(resultText(output), MAX_RESULT);
   if (output.type === 'execution-denied') return `The tool ${toolName} was not allowed: ${text}`;
-  return output.type.startsWith('error') ? `The tool ${toolName} failed: ${text}` : text;
+  if (output.type.startsWith('error')) return `The tool ${toolName} failed: ${text}`;
+  return toolName === LOAD_SKILL ? `A real model would now follow these instructions:\n${text}` : text;
 }
 
 function resultText(output: LanguageModelV4ToolResultPart['output']): string {

@@ -1,11 +1,11 @@
 // Splits a request into steps and picks a tool for each by comparing words.
-import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { type Filled, fillArguments, readText } from './arguments.ts';
+import type { Offer } from './offers.ts';
 import { FILLER_WORDS, QUOTE, SYNONYMS, stem, wordsOf } from './words.ts';
 
 /** `tool` is called only if none of its required arguments is missing. */
-export type Step = { text: string; tool?: Filled & { name: string } };
-type PlanOptions = { tools: readonly LanguageModelV4FunctionTool[]; mustCall: boolean };
+export type Step = { text: string; tool?: Filled & Pick<Offer, 'name' | 'via'> };
+type PlanOptions = { tools: readonly Offer[]; mustCall: boolean };
 
 const MIN_SCORE = 1.5;
 const ADDRESSED_SCORE = 6;
@@ -40,7 +40,7 @@ function planStep(text: string, { tools, mustCall }: PlanOptions): Step {
   const candidates = tools.map((tool, index) => {
     const filled = fillArguments(tool.inputSchema, readText(text, tool));
     const score = scores[index] ?? 0;
-    return { name: tool.name, ...filled, score: filled.missing.length > 0 ? score / 2 : score + filled.evidence };
+    return { ...tool, ...filled, score: filled.missing.length > 0 ? score / 2 : score + filled.evidence };
   });
   const [best] = candidates.sort((left, right) => right.score - left.score);
   return best && (best.score >= MIN_SCORE || mustCall) ? { text, tool: best } : { text };
@@ -61,9 +61,10 @@ function scoreTools(text: string, tools: PlanOptions['tools']): number[] {
   return scores;
 }
 
-/** The name of a tool counts more than its parameters, and these more than its description. */
-function wordWeights({ name, description = '', inputSchema }: LanguageModelV4FunctionTool): Map<string, number> {
+/** The name counts most; then parameters and, in the description, what follows "when"; then the rest of it. */
+function wordWeights({ name, description = '', inputSchema }: Offer): Map<string, number> {
   const parameters = Object.keys(inputSchema.properties ?? {}).join(' ');
+  const [occasions = ''] = /\bwhen\b.*/is.exec(description) ?? [];
   const weighed = (text: string, weight: number) => wordsOf(text).map((word) => [stem(word), weight] as const);
-  return new Map([...weighed(description, 1), ...weighed(parameters, 1.5), ...weighed(name, 3)]);
+  return new Map([...weighed(description, 1), ...weighed(`${parameters} ${occasions}`, 1.5), ...weighed(name, 3)]);
 }

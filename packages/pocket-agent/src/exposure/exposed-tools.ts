@@ -83,19 +83,21 @@ interface Settled {
   exposed: ExposedTools | undefined;
 }
 
+/** By the policy of a run: a run that starts inside another may have fewer tools. */
+const plans = new WeakMap<Policy, Plan>();
+/** The most tokens of definitions, and the name for which they were computed: that of a router's model can change. */
+const limits = new WeakMap<LanguageModel, { name: string; tokens: number }>();
+
 export class ToolExposure {
   readonly #options: ExposureOptions;
   #search: ReturnType<typeof toolSearch> | undefined;
   #isSearchOffered = false;
   /** The last plan. */
   #plan: Plan | undefined;
-  /** A run that starts inside another may have fewer tools. */
-  readonly #planOf = new WeakMap<Policy, Plan>();
   /** The names in the last event. */
   #reported: string | undefined;
   #shown: { plan: Plan; names: string; exposed: ExposedTools } | undefined;
   readonly #settled = new WeakMap<ToolTable, Settled>();
-  readonly #limits = new WeakMap<LanguageModel, { name: string; tokens: number }>();
 
   constructor(options: ExposureOptions) {
     this.#options = options;
@@ -117,12 +119,12 @@ export class ToolExposure {
       settled = { profiles, limit: undefined, exposed };
       this.#settled.set(table, settled);
     }
-    return settled.limit === undefined || settled.limit === this.#knownLimit(model) ? settled.exposed : undefined;
+    return settled.limit === undefined || settled.limit === knownLimit(model) ? settled.exposed : undefined;
   }
 
   /** Undefined if `find_tools` has to be offered first. */
   async expose(step: StepTools): Promise<ExposedTools | undefined> {
-    const limit = await this.#limitOf(step.model);
+    const limit = await limitOf(step.model);
     const options = this.#optionsFor(step.policy);
     let plan = this.#plan;
     if (
@@ -142,7 +144,7 @@ export class ToolExposure {
       warnOfVolume({ ...this.#options, tokens: plan.direct.map(tokensOf) });
       await this.#report(plan);
     }
-    this.#planOf.set(step.policy, plan);
+    plans.set(step.policy, plan);
     const exposed = this.#exposedBy(plan, step.required);
     if (plan.searched.length === 0)
       this.#settled.set(step.table, { profiles: step.policy.profilesHere, limit, exposed });
@@ -152,7 +154,7 @@ export class ToolExposure {
   /** The tools that `find_tools` searches in the run that calls it. */
   #searchedNow(): readonly FoundEntry[] {
     const run = currentRun();
-    return (run && this.#planOf.get(run.policy)?.searched) ?? [];
+    return (run && plans.get(run.policy)?.searched) ?? [];
   }
 
   /** The options of profiles take precedence. */
@@ -251,22 +253,22 @@ export class ToolExposure {
     const deferredTokens = await totalOf([...deferred.values()]);
     this.#options.emit({ type: 'tools_exposed', data: { ...names, tokens, deferredTokens } });
   }
+}
 
-  /** A router may pass a call on, or fall back, to the model with the smallest window. */
-  async #limitOf(model: LanguageModel): Promise<number> {
-    const known = this.#knownLimit(model);
-    if (known !== undefined) return known;
-    const name = modelName(model);
-    const models = [...(await modelsOf(model)), ...(await fallbacksOf(model))];
-    const tokens = limitFor(await Promise.all(models.map(contextWindowOf)));
-    this.#limits.set(model, { name, tokens });
-    return tokens;
-  }
+/** A router may pass a call on, or fall back, to the model with the smallest window. */
+async function limitOf(model: LanguageModel): Promise<number> {
+  const known = knownLimit(model);
+  if (known !== undefined) return known;
+  const name = modelName(model);
+  const models = [...(await modelsOf(model)), ...(await fallbacksOf(model))];
+  const tokens = limitFor(await Promise.all(models.map(contextWindowOf)));
+  limits.set(model, { name, tokens });
+  return tokens;
+}
 
-  #knownLimit(model: LanguageModel): number | undefined {
-    const known = this.#limits.get(model);
-    return known?.name === modelName(model) ? known.tokens : undefined;
-  }
+function knownLimit(model: LanguageModel): number | undefined {
+  const known = limits.get(model);
+  return known?.name === modelName(model) ? known.tokens : undefined;
 }
 
 function allShown(table: ToolTable): ExposedTools {

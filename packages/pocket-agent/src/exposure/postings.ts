@@ -27,46 +27,21 @@ export class Postings {
     this.#starts = new Int32Array(vocabularySize + 1);
   }
 
-  /** Fills the index; called only once. */
+  /** Fills the index; called only once. Loops over words are in methods of their own, which are compiled sooner. */
   async fill(all: readonly Words[], slices: TimeSlices): Promise<void> {
     this.count = all.length;
-    const averages = averageLengths(all);
-    const starts = this.#starts;
-    /** The different words of all documents, one document after another. */
-    const words: number[] = [];
-    const weights: number[] = [];
-    const ends: number[] = [];
-    /** The weights of the current document, by word. */
-    const sums = new Float64Array(starts.length);
+    const rows = new Rows(all, this.#starts.length);
     for (const document of all) {
-      const start = words.length;
-      addWords(document, averages, sums, words);
-      for (let index = start; index < words.length; index++) {
-        const word = words[index] ?? 0;
-        weights.push(sums[word] ?? 0);
-        sums[word] = 0;
-        starts[word + 1] = (starts[word + 1] ?? 0) + 1;
-      }
-      ends.push(words.length);
+      this.#count(rows.add(document));
       if (slices.isOver) await slices.next();
     }
-    for (let word = 1; word < starts.length; word++) starts[word] = (starts[word] ?? 0) + (starts[word - 1] ?? 0);
-    const documents = new Int32Array(words.length);
-    const documentWeights = new Float32Array(words.length);
-    const next = starts.slice();
-    let index = 0;
-    for (const [document, end] of ends.entries()) {
-      for (; index < end; index++) {
-        const word = words[index] ?? 0;
-        const place = next[word] ?? 0;
-        documents[place] = document;
-        documentWeights[place] = weights[index] ?? 0;
-        next[word] = place + 1;
-      }
+    const next = this.#startOfEach();
+    this.#documents = new Int32Array(rows.size);
+    this.#weights = new Float32Array(rows.size);
+    for (let document = 0; document < all.length; document++) {
+      this.#place(document, rows.of(document), next);
       if (slices.isOver) await slices.next();
     }
-    this.#documents = documents;
-    this.#weights = documentWeights;
   }
 
   of(word: number): Posting {
@@ -74,22 +49,85 @@ export class Postings {
     const end = this.#starts[word + 1] ?? start;
     return { documents: this.#documents.subarray(start, end), weights: this.#weights.subarray(start, end) };
   }
-}
 
-function averageLengths(all: readonly Words[]): number[] {
-  return fieldNames.map((field) => all.reduce((sum, words) => sum + words[field].length, 0) / all.length || 1);
-}
+  #count({ words }: Row): void {
+    for (const word of words) this.#starts[word + 1] = (this.#starts[word + 1] ?? 0) + 1;
+  }
 
-/** Adds the weight of each word to `sums`, and words that are new there to `present`. */
-function addWords(document: Words, averages: readonly number[], sums: Float64Array, present: number[]): void {
-  for (const [index, field] of fieldNames.entries()) {
-    const { weight, lengthPart } = fields[field];
-    const each = weight / (1 - lengthPart + (lengthPart * document[field].length) / (averages[index] ?? 1));
-    for (const word of document[field]) {
-      const sum = sums[word] ?? 0;
-      if (sum === 0) present.push(word);
-      sums[word] = sum + each;
+  /** Adds up the counts, and returns where the next document of each word is placed. */
+  #startOfEach(): Int32Array {
+    const starts = this.#starts;
+    for (let word = 1; word < starts.length; word++) starts[word] = (starts[word] ?? 0) + (starts[word - 1] ?? 0);
+    return starts.slice();
+  }
+
+  #place(document: number, { words, weights }: Row, next: Int32Array): void {
+    for (let index = 0; index < words.length; index++) {
+      const word = words[index] ?? 0;
+      const place = next[word] ?? 0;
+      this.#documents[place] = document;
+      this.#weights[place] = weights[index] ?? 0;
+      next[word] = place + 1;
     }
+  }
+}
+
+/** The different words of a document, and how much each counts. */
+interface Row {
+  words: Int32Array;
+  weights: Float32Array;
+}
+
+/** The rows of all documents, in two lists: thousands of small ones would be work for the garbage collector. */
+class Rows {
+  size = 0;
+  readonly #words: Int32Array;
+  readonly #weights: Float32Array;
+  /** Where the row of each document ends. */
+  readonly #ends: number[] = [];
+  readonly #averages: readonly number[];
+  /** The weights of the current document, by word. */
+  readonly #sums: Float64Array;
+
+  constructor(all: readonly Words[], vocabularySize: number) {
+    const lengths = fieldNames.map((field) => all.reduce((sum, words) => sum + words[field].length, 0));
+    const total = lengths.reduce((sum, length) => sum + length, 0);
+    this.#words = new Int32Array(total);
+    this.#weights = new Float32Array(total);
+    this.#averages = lengths.map((length) => length / all.length || 1);
+    this.#sums = new Float64Array(vocabularySize);
+  }
+
+  add(document: Words): Row {
+    const start = this.size;
+    for (const [index, field] of fieldNames.entries()) {
+      const { weight, lengthPart } = fields[field];
+      const words = document[field];
+      this.#addWords(words, weight / (1 - lengthPart + (lengthPart * words.length) / (this.#averages[index] ?? 1)));
+    }
+    for (let index = start; index < this.size; index++) {
+      const word = this.#words[index] ?? 0;
+      this.#weights[index] = this.#sums[word] ?? 0;
+      this.#sums[word] = 0;
+    }
+    this.#ends.push(this.size);
+    return this.#between(start, this.size);
+  }
+
+  of(document: number): Row {
+    return this.#between(this.#ends[document - 1] ?? 0, this.#ends[document] ?? 0);
+  }
+
+  #addWords(words: readonly number[], weight: number): void {
+    for (const word of words) {
+      const sum = this.#sums[word] ?? 0;
+      if (sum === 0) this.#words[this.size++] = word;
+      this.#sums[word] = sum + weight;
+    }
+  }
+
+  #between(start: number, end: number): Row {
+    return { words: this.#words.subarray(start, end), weights: this.#weights.subarray(start, end) };
   }
 }
 

@@ -61,15 +61,7 @@ export class ToolIndex {
     const groups = new Map<string, GroupWords>();
     const wordsOfTools: Words[] = [];
     for (const searched of this.tools) {
-      const name = searched.group?.name ?? '';
-      const group = groups.get(name) ?? readGroup(searched.group, groups.size, this.#vocabulary);
-      groups.set(name, group);
-      const words = readTool(searched, group, this.#vocabulary);
-      for (const word of new Set(words.name)) group.words.name.push(word);
-      for (const word of words.firstSentence) group.words.firstSentence.push(word);
-      wordsOfTools.push(words);
-      this.#sentences.push(words.firstSentence);
-      this.#groupOf.push(group.number);
+      wordsOfTools.push(this.#read(searched, groups));
       if (slices.isOver) await slices.next();
     }
     this.#ofTools = new Postings(this.#vocabulary.size);
@@ -77,6 +69,18 @@ export class ToolIndex {
     await this.#ofTools.fill(wordsOfTools, slices);
     const wordsOfGroups = [...groups.values()].map(({ words }) => words);
     await this.#ofGroups.fill(wordsOfGroups, slices);
+  }
+
+  #read(searched: SearchedTool, groups: Map<string, GroupWords>): Words {
+    const name = searched.group?.name ?? '';
+    const group = groups.get(name) ?? readGroup(searched.group, groups.size, this.#vocabulary);
+    groups.set(name, group);
+    const words = readTool(searched, group, this.#vocabulary);
+    for (const word of new Set(words.name)) group.words.name.push(word);
+    for (const word of words.firstSentence) group.words.firstSentence.push(word);
+    this.#sentences.push(words.firstSentence);
+    this.#groupOf.push(group.number);
+    return words;
   }
 
   /** The best first. `meanings`: how near each tool is to the query, if that is known. */

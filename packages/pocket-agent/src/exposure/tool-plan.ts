@@ -11,7 +11,7 @@ const UNKNOWN_WINDOW_LIMIT = Math.round(20_000 / BYTES_PER_TOKEN);
 
 /** If some are deferred: OpenAI accepts 128, and a typed run has one more for its answer. */
 const MAX_DIRECT = 100;
-/** At least the results of one search. */
+/** The most found tools in a prompt: not fewer than one search finds. */
 export const MAX_FOUND = 27;
 
 export interface ToolPlan<Entry = ToolEntry> {

@@ -80,9 +80,15 @@ export function readTool({ name, tool }: SearchedTool, { words, room }: GroupWor
   };
 }
 
+const SENTENCE_END = /[.!?](?=\s|$)|[。！？]|\n\s*\n/;
+const MAX_SENTENCE = 300;
+const BEGINNING = 200;
+
 /** Without a sentence that ends soon, the beginning. */
 function firstSentence(text: string): string {
-  return /^[\s\S]{1,300}?(?:[.!?](?=\s|$)|[。！？]|\n\s*\n|$)/u.exec(text)?.[0] ?? text.slice(0, 200);
+  const end = SENTENCE_END.exec(text);
+  if (end && end.index <= MAX_SENTENCE) return text.slice(0, end.index + end[0].length);
+  return text.length <= MAX_SENTENCE ? text : text.slice(0, BEGINNING);
 }
 
 interface Parameters {

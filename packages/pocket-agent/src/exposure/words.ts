@@ -11,11 +11,13 @@ const ASCII_PIECES = /[A-Z]+(?![a-z])[a-z0-9]*|[A-Z]?[a-z0-9]+/g;
 const SYMBOLS =
   /[\u00a0-\u00a9\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2bff]|\ufe0f|[\ud83c-\ud83e][\udc00-\udfff]/g;
 const IS_CJK = new RegExp(`^[${CJK}]`, 'u');
+const NOT_ASCII = /[^\t-~]/;
 
 /** `getUserName` and `get_user_name` are three words each. */
 export function wordsOf(text: string): string[] {
-  const plain = /[^\t-~]/.test(text) ? text.replace(SYMBOLS, ' ') : text;
-  if (!/[^\t-~]/.test(plain)) return plain.match(ASCII_PIECES) ?? [];
+  if (!NOT_ASCII.test(text)) return text.match(ASCII_PIECES) ?? [];
+  const plain = text.replace(SYMBOLS, ' ');
+  if (!NOT_ASCII.test(plain)) return plain.match(ASCII_PIECES) ?? [];
   const pieces = text.normalize('NFKC').match(PIECES) ?? [];
   return pieces.flatMap((piece) => (IS_CJK.test(piece) ? pairsOf(piece) : [piece]));
 }

@@ -157,13 +157,17 @@ export class PocketAgentClient implements ToolSource {
     const named = this.#names.find(tool.name);
     if (!named) return { capability: 'delete', from: 'nothing' };
     const entry = this.#entries.get(named.owner.name);
-    if (named.tool === tool.name) return judgeTool(tool, entry);
-    return { ...judgeTool({ ...tool, name: named.tool }, entry), ownName: named.tool };
+    const asks = entry?.approvals ? ({ asksItself: true } as const) : {};
+    if (named.tool === tool.name) return { ...judgeTool(tool, entry), ...asks };
+    return { ...judgeTool({ ...tool, name: named.tool }, entry), ownName: named.tool, ...asks };
   }
 
   exposure(tool: Tool): Exposure | undefined {
     const named = this.#names.find(tool.name);
-    return named && exposureIn(this.#entries.get(named.owner.name)?.exposure, [named.tool, tool.name]);
+    if (!named) return undefined;
+    const given = exposureIn(this.#entries.get(named.owner.name)?.exposure, [named.tool, tool.name]);
+    // a server may keep its tools out of prompts, but not force them into prompts
+    return given ?? (tool._meta?.exposure === 'deferred' ? 'deferred' : undefined);
   }
 
   group(tool: Tool): ToolGroup | undefined {
@@ -200,6 +204,11 @@ export class PocketAgentClient implements ToolSource {
   /** Sends any other request. It may be repeated if the connection is lost, so it must only read. */
   async request<Result>(server: string, send: SendRequest<Result>): Promise<Result> {
     return this.#request(await this.#server(server), send);
+  }
+
+  /** Closes the connection of the current caller to a server with `perCaller`. The next use makes a new one. */
+  async disconnect(server: string): Promise<void> {
+    await (await this.#server(server)).closeOwn();
   }
 
   async close(): Promise<void> {

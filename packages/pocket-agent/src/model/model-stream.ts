@@ -146,6 +146,8 @@ function isPart(part: unknown): boolean {
   return isRecord(part) && typeof part.type === 'string';
 }
 
+/** Types that a stream does not have. */
+const WHOLE_ANSWER = /^(?:application\/json\b|text\/plain\b|$)/i;
 /** Models whose servers answer streaming requests with the whole answer as JSON. */
 const notStreaming = new WeakSet<LanguageModelV4>();
 
@@ -156,9 +158,10 @@ export async function startModelStream(
 ): Promise<LanguageModelV4StreamResult> {
   if (!notStreaming.has(model)) {
     const result = await model.doStream(options);
-    refuseHtml(result.response?.headers);
-    // the type may be wrong, so the content decides
-    if (!/^application\/json\b/i.test(contentTypeOf(result.response?.headers))) return result;
+    const { headers } = result.response ?? {};
+    refuseHtml(headers);
+    // the type may be wrong or missing, so the content decides
+    if (!headers || !WHOLE_ANSWER.test(contentTypeOf(headers))) return result;
     const reader = result.stream.getReader();
     const held = await readToContent(reader);
     if (held) return { ...result, stream: resumedStream(held, reader) };

@@ -3,6 +3,7 @@ import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { configError, isRecord, snapshot } from '@pocket-agent/kit';
 import { ownArguments, type RepairedSchema, repairSchema, schemaFault, strictSchema } from '@pocket-agent/schema';
+import { FINAL_ANSWER } from '../base/tool-names.ts';
 import {
   type CheckedValue,
   isStandardSchema,
@@ -13,8 +14,6 @@ import {
 } from '../base/value-schema.ts';
 
 const OWNER = 'The output schema';
-const TOOL_DESCRIPTION =
-  'Gives the final answer and ends the task. Call it once, when everything else is done, with the whole answer as arguments; do not write the answer as text.';
 
 export class AnswerSchema {
   /** Cache: runs usually share schema objects. */
@@ -87,7 +86,7 @@ export class AnswerSchema {
   #newDefinition(name: string): LanguageModelV4FunctionTool {
     this.#repaired ??= repairSchema(this.asked);
     const { description } = this.#value.json;
-    const about = typeof description === 'string' ? `${TOOL_DESCRIPTION} The answer: ${description}` : TOOL_DESCRIPTION;
+    const about = typeof description === 'string' ? `${FINAL_ANSWER} The answer: ${description}` : FINAL_ANSWER;
     return Object.freeze({ type: 'function', name, description: about, inputSchema: this.#repaired.schema });
   }
 }

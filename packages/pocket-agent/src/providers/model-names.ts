@@ -10,6 +10,7 @@ import { knownProviders, providerByPrefix } from './provider-table.ts';
 export type LanguageModel = LanguageModelV4;
 
 const MAX_SHOWN_NAME = 200;
+const MAX_SHOWN_PROVIDERS = 5;
 /** The demo model, which needs no key. */
 const DEMO = 'demo';
 
@@ -93,16 +94,16 @@ function unknownModel(model: string): PocketError {
   const routerHint = slash < 0 ? ' The name of a routed model needs the option "router" of the agent.' : '';
   return new PocketError(
     'MODEL_UNKNOWN',
-    `Unknown model "${model}".${meant} Write provider/model, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${routerHint} ${providerList(names)}`,
+    `Unknown model "${model}".${meant} Write provider/model, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${routerHint} ${providersText()}`,
   );
 }
 
-/** The known prefixes, first those whose package is installed. */
-function providerList(names: readonly string[]): string {
+/** Prefixes whose package is installed, and where all are listed. */
+function providersText(): string {
   const installed = installedPrefixes();
-  const others = names.filter((name) => !installed.includes(name));
-  const listed = (prefixes: readonly string[]) => prefixes.map((prefix) => `${prefix}/…`).join(', ') || 'no providers';
-  return `Installed: ${listed(installed)}.${others.length > 0 ? ` Others: ${listed(others)}.` : ''}`;
+  const shown = installed.slice(0, MAX_SHOWN_PROVIDERS).join(', ') || 'none';
+  const others = installed.length - MAX_SHOWN_PROVIDERS;
+  return `Installed providers: ${shown}${others > 0 ? ` and ${others} more` : ''}; docs/models.md of this package lists all.`;
 }
 
 /** The AI SDK that each older version of the interface belongs to. */

@@ -49,6 +49,11 @@ export class DeploymentCall {
     return this.#span.within(send);
   }
 
+  /** Time in the queue of the model, in whole milliseconds. */
+  get waitedMs(): number {
+    return Math.round(this.#options.lease.waitedMs);
+  }
+
   get isOver(): boolean {
     return this.#isOver;
   }

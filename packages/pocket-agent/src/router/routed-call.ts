@@ -245,14 +245,15 @@ function transformPart(part: LanguageModelV4StreamPart, model: LanguageModelV4, 
   return 'providerMetadata' in part ? tagPart(part, model) : part;
 }
 
-/** Adds which deployment answered, for logs, and its own price, for budgets. */
+/** Adds which deployment answered and how long the call waited for it, for logs, and its own price, for budgets. */
 function withRoute(
   metadata: LanguageModelV4GenerateResult['providerMetadata'],
   model: LanguageModelV4,
-  { deployment }: DeploymentCall,
+  { deployment, waitedMs }: DeploymentCall,
 ) {
   const { id, params } = deployment;
   const { price } = params;
-  const route = { deployment: id, provider: model.provider, modelId: model.modelId };
+  const waited = waitedMs > 0 ? { waitedMs } : {};
+  const route = { deployment: id, provider: model.provider, modelId: model.modelId, ...waited };
   return { ...metadata, router: price ? { ...route, price: { ...price } } : route };
 }

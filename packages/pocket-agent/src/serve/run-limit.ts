@@ -7,6 +7,8 @@ const CALLER_SHARE = 1 / 4;
 interface RunLimitOptions {
   /** The agent, for the text of a refusal. */
   name: string;
+  /** What is limited, for the text. Default `run`. */
+  unit?: 'run' | 'request';
   maxRuns?: number | undefined;
   maxRunsPerCaller?: number | undefined;
   /** Bytes of the messages that started the runs. Default: no limit. */
@@ -48,11 +50,12 @@ export class RunLimit {
   }
 
   #tooManyRuns({ caller, isOneOfMany }: RunRequest): string | undefined {
-    const { name, maxRuns = DEFAULT_MAX_RUNS } = this.#options;
+    const { name, unit = 'run', maxRuns = DEFAULT_MAX_RUNS } = this.#options;
     const { maxRunsPerCaller = isOneOfMany ? Math.ceil(maxRuns * CALLER_SHARE) : maxRuns } = this.#options;
-    if (this.#total.runs >= maxRuns) return `${name} already has ${runsText(maxRuns)}, its limit; try again later.`;
+    if (this.#total.runs >= maxRuns)
+      return `${name} already has ${counted(maxRuns, unit)}, its limit; try again later.`;
     if (this.#usageOf(caller).runs < maxRunsPerCaller) return undefined;
-    return `You already have ${runsText(maxRunsPerCaller)} of ${name}, the limit for one caller; try again when one has ended.`;
+    return `You already have ${counted(maxRunsPerCaller, unit)} of ${name}, the limit for one caller; try again when one has ended.`;
   }
 
   /** A message that exceeds the limit by itself may run alone; `maxBodyBytes` limits single messages. */
@@ -80,6 +83,6 @@ export class RunLimit {
   }
 }
 
-function runsText(count: number): string {
-  return count === 1 ? '1 run' : `${count} runs`;
+function counted(count: number, unit: string): string {
+  return count === 1 ? `1 ${unit}` : `${count} ${unit}s`;
 }

@@ -210,6 +210,23 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
     },
   );
 
+  test('a caller with an approver and no access.confirm is asked by the served agent, and gets no warning', async () => {
+    const { server, erased } = await serveCleaner();
+    const warnings: string[] = [];
+    const { agent } = scriptedAgent(
+      [{ toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] }, 'done'],
+      {
+        mcpConfig: { mcpServers: { cleaner: { ...(await place(server)), approvals: true } } },
+        approve: () => 'allow',
+        logger: { ...silent, warn: (text) => void warnings.push(text) },
+      },
+    );
+    closing.push(agent);
+    await agent.run('x');
+    expect(erased).toHaveLength(2);
+    expect(warnings).toEqual([]);
+  });
+
   test('without approvals: true the handler of the client is asked, and the approver never', async () => {
     const { server, erased } = await serveCleaner();
     const asked: string[] = [];

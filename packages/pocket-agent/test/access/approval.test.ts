@@ -1,6 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { McpServer } from '@modelcontextprotocol/server';
 import { type ApprovalRequest, type Approve, PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -58,6 +59,32 @@ describe('calls that need approval', () => {
     await agent.run('x');
     expect(ran).toEqual([]);
   });
+});
+
+test('a question names the MCP server of the tool; functions have none', async () => {
+  const asked: ApprovalRequest[] = [];
+  const drop = () => {
+    const server = new McpServer({ name: 'n', version: '1' });
+    server.registerTool('drop', {}, () => ({ content: [{ type: 'text', text: 'dropped' }] }));
+    return server;
+  };
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'drop' }, { name: 'post' }] }, 'ok'], {
+    tools: recorder().tools,
+    mcpConfig: { mcpServers: { notes: { server: drop } } },
+    access: { confirm: 'always' },
+    approve: (request) => {
+      asked.push(request);
+      return 'allow';
+    },
+  });
+  await agent.run('x');
+  const servers = new Map(asked.map(({ tool: name, server }) => [name, server]));
+  expect(servers).toEqual(
+    new Map([
+      ['drop', 'notes'],
+      ['post', undefined],
+    ]),
+  );
 });
 
 test('the approver is not asked about arguments that the tool would reject; the model reads the schema', async () => {

@@ -205,6 +205,26 @@ test('an entry of a server and a profile say how its tools are exposed, and the 
   await agent.close();
 });
 
+test('a server keeps its own tools out of the prompt, but forces none into it; the option of its entry wins', async () => {
+  const marked = (name: string, exposure: string) =>
+    tool({ name, description: `Does ${name}`, capability: 'read', meta: { exposure }, run: () => name });
+  const tools = [add, marked('rare', 'deferred'), marked('pushy', 'direct'), marked('secret', 'hidden')];
+  const server = await scriptedServer(tools);
+  const { agent, model } = scriptedAgent([find('rare'), call('rare'), 'done'], { mcpServers: { a: { server } } });
+  await agent.run('go');
+  expect(shownAt(model)[0]).toEqual(['add', 'pushy', 'secret', 'find_tools']);
+  expect(resultText(agent, 1)).toBe('rare');
+  await agent.close();
+  const deferred = scriptedAgent(['done'], { mcpServers: { a: { server, exposure: 'deferred' } } });
+  await deferred.agent.run('go');
+  expect(shownAt(deferred.model)[0]).toEqual(['find_tools']);
+  await deferred.agent.close();
+  const direct = scriptedAgent(['done'], { mcpServers: { a: { server, exposure: 'direct' } } });
+  await direct.agent.run('go');
+  expect(shownAt(direct.model)[0]).toEqual(['add', 'rare', 'pushy', 'secret']);
+  await direct.agent.close();
+});
+
 test('without the right to search, all tools are in the prompt', async () => {
   const { agent, model } = await searching(['done'], { access: { profile: { capabilities: ['delete'] } } });
   await agent.run('go');

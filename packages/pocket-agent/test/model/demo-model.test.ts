@@ -250,6 +250,50 @@ describe('choosing tools', () => {
   });
 });
 
+describe('skills', () => {
+  const loadSkill = tool('load_skill', 'Returns the instructions of a skill.', {
+    properties: {
+      skill: {
+        type: 'string',
+        enum: ['release-notes', 'invoices'],
+        description:
+          'One of these skills:\n- release-notes: Writes notes from a list of changes. Use it when someone wants a changelog.\n- invoices: Fills forms',
+      },
+    },
+    required: ['skill'],
+  });
+
+  test.each([
+    ['Write release notes: dark mode', [['load_skill', { skill: 'release-notes' }]]],
+    ['I need a changelog', [['load_skill', { skill: 'release-notes' }]]],
+    ['Put the changes into notes', [['load_skill', { skill: 'release-notes' }]]],
+    ['List the files in src', [['list_files', { path: 'src' }]]],
+    [
+      'What is 2 + 2? Write an invoice.',
+      [
+        ['calculate', { expression: '2 + 2' }],
+        ['load_skill', { skill: 'invoices' }],
+      ],
+    ],
+    ['Who wrote Hamlet?', []],
+  ])('%s', async (request, calls) => {
+    expect(await callsFor(request, [...builtin, loadSkill])).toEqual(calls);
+  });
+
+  test('the answer says that a real model would follow the instructions', async () => {
+    const prompt = asking('Write release notes: dark mode');
+    const { calls } = await generate(prompt, { tools: [loadSkill] });
+    append(prompt, calls, [{ type: 'text', value: 'Begin each line with a verb.' }]);
+    const { text } = await generate(prompt, { tools: [loadSkill] });
+    expect(text).toBe(`${NOTICE}A real model would now follow these instructions:\nBegin each line with a verb.`);
+  });
+
+  test('without a match the skills are listed among the tools', async () => {
+    const { text } = await generate(asking('Who wrote Hamlet?'), { tools: [loadSkill] });
+    expect(text).toContain('Tools here: 2\n- release-notes: Writes notes from a list of changes.');
+  });
+});
+
 describe('answering', () => {
   test('the answer gives the results in the order of the request, after a notice that this is not an LLM', async () => {
     const { answer, rounds } = await run('What is 17% of 2380, and how many feet are in 3 meters?');

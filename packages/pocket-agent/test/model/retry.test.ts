@@ -152,6 +152,17 @@ test.each(models)(
   },
 );
 
+test.each(['text/plain', ''])(
+  'a server that ignores `stream` and calls its JSON "%s" is not retried either',
+  async (type) => {
+    const headers = { 'content-type': type };
+    fake.script({ text: 'Never read.', ignoresStream: true, headers }, { text: 'Hi.', ignoresStream: true, headers });
+    const { agent, retries } = watched('openai-compatible/local-model');
+    expect(await streamed(agent)).toEqual({ answer: 'Hi.', text: 'Hi.' });
+    expect({ retries, requests: fake.requests.length }).toEqual({ retries: [], requests: 2 });
+  },
+);
+
 test('a router asks a deployment that ignores `stream` for a whole answer', async () => {
   fake.script({ text: 'Never read.', ignoresStream: true }, 'All at once.');
   const { llmModel, modelSettings } = fake.modelConfig('openai-compatible/local-model');

@@ -91,6 +91,27 @@ describe('the type of an answer', () => {
   });
 });
 
+test.each([
+  { mode: 'auto', names: ['add'] },
+  { mode: 'tool', names: ['add'] },
+  { mode: 'native', names: [] },
+] as const)('the demo model is refused before it calls a tool: $mode', async ({ mode, names }) => {
+  const ran: unknown[] = [];
+  const tools = names.map((name) => tool({ name, description: 'Adds', run: (args) => ran.push(args) }));
+  await using agent = new PocketAgent({ llmModel: 'demo', tools });
+  await expect(agent.run('Add the numbers.', { output: { schema: Report, mode } })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringMatching(/^The demo model cannot answer by a schema.*ANTHROPIC_API_KEY/),
+  });
+  expect(ran).toEqual([]);
+});
+
+test('a tool of the program that is called final_answer is no typed answer for the demo model', async () => {
+  const final = tool({ name: 'final_answer', description: 'Tells the final answer', run: () => '42' });
+  await using agent = new PocketAgent({ llmModel: 'demo', tools: [final] });
+  expect(await agent.run('Tell the final answer')).toContain('42');
+});
+
 describe('an answer', () => {
   test('is checked by a JSON Schema too', async () => {
     const output = { type: 'object', properties: { celsius: { type: 'number' } }, required: ['celsius'] };

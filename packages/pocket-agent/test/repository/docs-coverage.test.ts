@@ -63,7 +63,7 @@ test('every option is documented', () => {
     missing(interfacesIn(relative(root, file)).get(name) ?? []).map((key) => `${name}.${key}`),
   );
   expect(undocumented).toEqual([]);
-  for (const file of ['pocket-agent/src/agent/agent-config.ts', 'cli/src/setup/agent-file.ts']) {
+  for (const file of ['pocket-agent/src/agent/agent-config.ts', 'pocket-agent/src/agent-file.ts']) {
     const keys = [...interfacesIn(`packages/${file}`).values()].flat();
     expect(keys.length, file).toBeGreaterThan(10);
     expect(missing(keys), file).toEqual([]);

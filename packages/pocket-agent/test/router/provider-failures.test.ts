@@ -617,9 +617,18 @@ describe('observation:', () => {
     const { model } = single();
     const { providerMetadata } = await model.doGenerate(ask('Hello'));
     const route = { deployment: 'a', provider: 'openai.responses', modelId: 'gpt-5-nano' };
-    expect(providerMetadata?.router).toEqual(route);
+    expect(providerMetadata?.router).toMatchObject(route);
     const finish = (await partsOf(model, ask('Hello'))).find((part) => part.type === 'finish');
-    expect(finish?.providerMetadata?.router).toEqual(route);
+    expect(finish?.providerMetadata?.router).toMatchObject(route);
+  });
+
+  test('an answer says how long its call waited for room', async () => {
+    const { router, model } = single({ windowMs: 12_000 }, { rpm: 1 });
+    const answers = await fastForward(router, () =>
+      Promise.all(['one', 'two'].map(async (text) => (await model.doGenerate(ask(text))).providerMetadata?.router)),
+    );
+    expect(answers[0]?.waitedMs ?? 0).toBeLessThan(1_000);
+    expect(answers[1]?.waitedMs).toBeGreaterThanOrEqual(11_000);
   });
 
   test('a listener that throws breaks nothing', async () => {

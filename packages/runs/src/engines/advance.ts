@@ -3,7 +3,8 @@ import { errorText, isPocketError, sha256 } from '@pocket-agent/kit';
 import type { ApprovalRequest, Approve, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import type { Changes } from '../journal/changes.ts';
 import { queueNext } from '../journal/conversations.ts';
-import type { EndEvent, QuestionAnswer } from '../journal/events.ts';
+import type { ApprovalCall, EndEvent, QuestionAnswer } from '../journal/events.ts';
+import type { HeldWrites } from '../journal/held-writes.ts';
 import { type Database, inTransaction, lockRun, type RunStore, write } from '../journal/journal.ts';
 import type { LiveEvents } from '../journal/live-events.ts';
 import { closeQuestions, type NewQuestion, type Questions } from '../journal/questions.ts';
@@ -16,6 +17,7 @@ const MAX_ATTEMPTS = 5;
 
 interface AdvanceOptions {
   store: RunStore;
+  writes: HeldWrites;
   questions: Questions;
   changes: Changes;
   live: LiveEvents;
@@ -43,7 +45,9 @@ export class HeldRun {
     this.row = row;
     this.#options = options;
     this.#holder = row.holder ?? '';
-    this.#log = new RunLog(options.store, {
+    this.#log = new RunLog({
+      store: options.store,
+      writes: options.writes,
       run: row,
       holder: this.#holder,
       failed: (error) => this.#writeFailed(error),
@@ -195,7 +199,7 @@ export class HeldRun {
       const status = this.#abort.signal.aborted || isAnswered ? 'queued' : 'waiting';
       const set = { status, holder: null } as const;
       const isHeld = await write(store, db, { run, holder: this.#holder, events: [], set });
-      if (isHeld && status === 'queued') await store.queued(db, this.row);
+      if (isHeld && status === 'queued') await store.queued(db, [this.row]);
     });
   }
 
@@ -219,13 +223,15 @@ export function late(): EndEvent {
 }
 
 /** Without the name of the agent, which is random in each process unless an option sets it. */
-function hashOf({ path, toolCallId: _id, changed: _changed, ...call }: ReturnType<typeof callOf>): string {
+function hashOf({ path, toolCallId: _id, changed: _changed, server: _server, ...call }: ApprovalCall): string {
   return sha256(JSON.stringify([path.slice(1), call]));
 }
 
-function callOf({ tool, capability, description, arguments: args, toolCallId, path, changed }: ApprovalRequest) {
+function callOf({ tool, server, capability, description, arguments: args, ...request }: ApprovalRequest): ApprovalCall {
+  const { toolCallId, path, changed } = request;
   return {
     tool,
+    ...(server === undefined ? {} : { server }),
     capability,
     ...(description === undefined ? {} : { description }),
     arguments: args,

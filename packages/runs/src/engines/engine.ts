@@ -6,8 +6,8 @@ import type { RunTable } from '../journal/schema.ts';
 export type QueuedRun = Pick<RunTable, 'id' | 'agent' | 'caller'>;
 
 export interface Engine {
-  /** Called in each transaction that queues a run. */
-  queued(db: Database, run: QueuedRun): Promise<void>;
+  /** Called in each transaction that queues runs. */
+  queued(db: Database, runs: readonly QueuedRun[]): Promise<void>;
   /** Begins to advance runs, if this process has agents. */
   start(): Promise<void>;
   /** Called after a transaction that may have queued a run. */

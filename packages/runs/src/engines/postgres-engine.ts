@@ -1,9 +1,8 @@
 // The engine of many processes on PostgreSQL: pg-boss decides which of them advances a run, and gives the runs of a process
 // that died to others. A job says only that a run is queued; the journal is the truth.
-import { randomUUID } from 'node:crypto';
-import { configError, sha256 } from '@pocket-agent/kit';
+import { BatchQueue, configError, sha256 } from '@pocket-agent/kit';
 import { sql } from 'kysely';
-import type { PgBoss } from 'pg-boss';
+import type { Job, PgBoss } from 'pg-boss';
 import { hasToWait } from '../journal/conversations.ts';
 import { type Database, inTransaction } from '../journal/journal.ts';
 import type { RunTable } from '../journal/schema.ts';
@@ -25,22 +24,27 @@ const MAX_RETRIES = 1_000_000;
 /** After an error, such as a database that cannot be reached. */
 const RETRY_S = 1;
 
+/** The most jobs that a process takes at once, so that processes share what is queued. */
+const MAX_JOBS = 4;
+
 interface RunJob {
   run: string;
 }
 
-/** The workers of pg-boss for one agent. */
+/** The runs of one agent in this process. */
 interface Slots {
   queue: string;
-  workers: number;
-  /** Those that wait for a job. */
-  waiting: number;
+  /** Runs in progress. */
+  busy: number;
+  /** The worker of pg-boss that waits for jobs. It has an id as soon as it has begun to. */
+  waiting: { id?: string } | undefined;
 }
 
 export class PostgresEngine implements Engine {
   readonly #worker: Worker;
   readonly #boss: PgBoss;
   readonly #adapter: typeof import('pg-boss').fromKysely;
+  readonly #claims: BatchQueue<string, RunTable | undefined>;
   readonly #known = new Map<string, Promise<string>>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -48,20 +52,29 @@ export class PostgresEngine implements Engine {
   constructor(options: WorkerOptions, { boss, fromKysely }: Pick<Loaded, 'boss' | 'fromKysely'>) {
     this.#worker = new Worker(options);
     this.#boss = boss;
+    this.#claims = new BatchQueue((ids) => claimTogether(options.store.db, ids), {
+      maxBatches: 2,
+      count: ({ length }) => length,
+    });
     this.#adapter = fromKysely;
   }
 
-  async queued(db: Database, { id: run, agent, caller }: QueuedRun): Promise<void> {
-    const job: RunJob = { run };
-    const group = caller === null ? {} : { group: { id: caller } };
-    await this.#boss.send(await this.#queueOf(agent), job, { db: this.#adapter(db), ...group });
+  async queued(db: Database, runs: readonly QueuedRun[]): Promise<void> {
+    for (const [agent, queued] of Map.groupBy(runs, (run) => run.agent)) {
+      const jobs = queued.map(({ id, caller }) => {
+        const data: RunJob = { run: id };
+        return { data, ...(caller === null ? {} : { group: { id: caller } }) };
+      });
+      await this.#boss.insert(await this.#queueOf(agent), jobs, { db: this.#adapter(db) });
+    }
   }
 
   async start(): Promise<void> {
     await this.#boss.start();
     const { agents } = this.#worker.options;
     if (agents.size === 0) return;
-    for (const agent of agents.keys()) await this.#work({ queue: await this.#queueOf(agent), workers: 0, waiting: 0 });
+    for (const agent of agents.keys())
+      await this.#wait({ queue: await this.#queueOf(agent), busy: 0, waiting: undefined });
     this.#timer = setInterval(() => {
       this.#worker.tick().catch((error) => this.#worker.report(error));
     }, TICK_MS).unref();
@@ -83,33 +96,62 @@ export class PostgresEngine implements Engine {
   }
 
   /**
-   * Adds a worker, which waits for the next job. One that waits is enough: a new job wakes all of them, and each asks the database.
-   * With a limit per caller a worker stays after its job, because the next job of the caller has waited for its end.
+   * Adds a worker, which takes the next jobs, once. One that waits is enough: a new job wakes all that wait, and each asks the
+   * database.
    */
-  async #work(slots: Slots): Promise<void> {
+  async #wait(slots: Slots): Promise<void> {
     const { maxParallelRuns, maxParallelRunsPerCaller: perCaller } = this.#worker.options;
+    const free = maxParallelRuns - slots.busy;
+    if (slots.waiting !== undefined || free <= 0 || this.#isClosed) return;
     const options = {
+      batchSize: perCaller === undefined ? Math.min(free, MAX_JOBS) : 1,
       pollingIntervalSeconds: 1,
       notifyPollingIntervalSeconds: POLL_S,
       ...(perCaller === undefined ? {} : { groupConcurrency: perCaller }),
     };
-    slots.workers++;
-    slots.waiting++;
-    const id = await this.#boss.work<RunJob>(slots.queue, options, async ([job]) => {
-      slots.waiting--;
-      if (slots.waiting === 0 && slots.workers < maxParallelRuns && !this.#isClosed) await this.#work(slots);
+    const waiting: Slots['waiting'] = {};
+    slots.waiting = waiting;
+    const id = await this.#boss.work<RunJob>(slots.queue, options, async (jobs) => {
+      slots.waiting = undefined;
+      slots.busy += jobs.length;
+      await this.#wait(slots);
       try {
-        if (job) await this.#advance(job.data.run);
+        await this.#workOn(jobs, slots);
       } finally {
-        if (slots.waiting > 0 && perCaller === undefined) {
-          slots.workers--;
-          await this.#boss.offWork(slots.queue, { id, wait: false });
-        } else {
-          slots.waiting++;
-          this.#boss.notifyWorker(id); // it fetches the next job at once
-        }
+        await this.#boss.offWork(slots.queue, { id, wait: false });
       }
     });
+    waiting.id = id;
+  }
+
+  async #workOn(jobs: readonly Job<RunJob>[], slots: Slots): Promise<void> {
+    const hasLimit = this.#worker.options.maxParallelRunsPerCaller !== undefined;
+    // pg-boss ends the jobs together, after the last one. Until then, a job whose run has ended would come again if the process
+    // dies, and the next job of its caller would wait.
+    const endsAlone = jobs.length > 1 || hasLimit;
+    const { queue } = slots;
+    const work = async ({ id, data, groupId }: Job<RunJob>): Promise<void> => {
+      try {
+        await this.#advance(data.run);
+        if (endsAlone) await this.#boss.complete(queue, id);
+      } catch (error) {
+        if (jobs.length === 1) throw error; // pg-boss tries the job again
+        // as a new job: pg-boss ends all of these ids, even if one of them is in progress again
+        const retry = { startAfter: RETRY_S, ...(groupId ? { group: { id: groupId } } : {}) };
+        await inTransaction(this.#worker.options.store.db, async (transaction) => {
+          const db = this.#adapter(transaction);
+          await this.#boss.send(queue, data, { ...retry, db });
+          await this.#boss.complete(queue, id, undefined, { db });
+        });
+      } finally {
+        slots.busy--;
+        await this.#wait(slots);
+        if (hasLimit && slots.waiting?.id !== undefined) this.#boss.notifyWorker(slots.waiting.id);
+      }
+    };
+    const results = await Promise.allSettled(jobs.map(work));
+    const failed = results.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
   }
 
   async #advance(id: string): Promise<void> {
@@ -124,13 +166,13 @@ export class PostgresEngine implements Engine {
    */
   async #claim(id: string): Promise<RunTable | undefined> {
     const { db } = this.#worker.options.store;
-    const alone = await claimOf(db, id).where('conversation', 'is', null).executeTakeFirst();
+    const alone = await this.#claims.add(id);
     if (alone) return alone;
     return inTransaction(db, async (transaction) => {
       // two runs of a conversation must not begin at the same time
       await sql`select pg_advisory_xact_lock(hashtextextended(conversation, 0)) from pocket_runs
         where id = ${id} and conversation is not null`.execute(transaction);
-      return claimOf(transaction, id)
+      return claimOf(transaction, [id])
         .where('conversation', 'is not', null)
         .where(({ not }) => not(hasToWait))
         .executeTakeFirst();
@@ -158,11 +200,22 @@ export class PostgresEngine implements Engine {
   }
 }
 
-function claimOf(db: Database, id: string) {
+/** Of two jobs for one run, one gets it. */
+async function claimTogether(db: Database, ids: readonly string[]): Promise<(RunTable | undefined)[]> {
+  const rows = await claimOf(db, ids).where('conversation', 'is', null).execute();
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => {
+    const row = byId.get(id);
+    byId.delete(id);
+    return row;
+  });
+}
+
+function claimOf(db: Database, ids: readonly string[]) {
   return db
     .updateTable('pocket_runs')
-    .set({ status: 'running', holder: randomUUID(), attempts: sql<number>`attempts + 1` })
-    .where('id', '=', id)
+    .set({ status: 'running', holder: sql<string>`gen_random_uuid()::text`, attempts: sql<number>`attempts + 1` })
+    .where('id', 'in', ids)
     .where('status', 'in', ['queued', 'running'])
     .returningAll();
 }

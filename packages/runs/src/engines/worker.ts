@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { PocketAgent } from 'pocket-agent';
 import type { Changes } from '../journal/changes.ts';
 import { queueNext } from '../journal/conversations.ts';
+import { HeldWrites } from '../journal/held-writes.ts';
 import { inTransaction, type RunStore, write } from '../journal/journal.ts';
 import type { LiveEvents } from '../journal/live-events.ts';
 import { closeQuestions, type Questions } from '../journal/questions.ts';
@@ -28,10 +29,14 @@ export interface WorkerOptions {
 
 export class Worker {
   readonly options: WorkerOptions;
+  readonly #writes: HeldWrites;
+  #ticking: Promise<void> | undefined;
+  #isLeaving = false;
   readonly #held = new Map<string, { run: HeldRun; ended: Promise<void> }>();
 
   constructor(options: WorkerOptions) {
     this.options = options;
+    this.#writes = new HeldWrites(options.store);
   }
 
   /** The number of runs. */
@@ -44,7 +49,11 @@ export class Worker {
     const { store, questions, changes, live, agents } = this.options;
     const agent = agents.get(row.agent);
     if (!agent) return;
-    const run = new HeldRun(row, { store, questions, changes, live, agent });
+    if (this.#isLeaving) {
+      await this.#release(row, false);
+      throw new Error('The process ends.'); // the job is tried again elsewhere
+    }
+    const run = new HeldRun(row, { store, writes: this.#writes, questions, changes, live, agent });
     const advancing = run.advance();
     const held = { run, ended: advancing.catch(() => {}) };
     this.#held.set(row.id, held);
@@ -84,8 +93,19 @@ export class Worker {
     this.#held.get(run)?.run.stop('The run was cancelled.');
   }
 
-  /** Handles what no timer covers: overdue questions and runs, and runs that other processes took over or cancelled. */
+  /**
+   * Handles what no timer covers: overdue questions and runs, and runs that other processes took over or cancelled. Does nothing
+   * while the call before is in progress, as on a slow database.
+   */
   async tick(): Promise<void> {
+    if (this.#ticking) return;
+    this.#ticking = this.#tick().finally(() => {
+      this.#ticking = undefined;
+    });
+    await this.#ticking;
+  }
+
+  async #tick(): Promise<void> {
     await this.options.schedules.startDue(Date.now());
     await this.options.questions.expire();
     await this.#failLate();
@@ -93,12 +113,14 @@ export class Worker {
   }
 
   async leave(graceMs: number): Promise<void> {
+    this.#isLeaving = true;
     const held = [...this.#held.values()];
     for (const { run } of held) run.leave();
     const ended = Promise.all(held.map((each) => each.ended));
     await settlesWithin(graceMs, ended);
     for (const { run } of held) run.stop('The process ends.');
     await ended;
+    await this.#ticking?.catch(() => {}); // its caller reports an error
   }
 
   report(error: unknown): void {

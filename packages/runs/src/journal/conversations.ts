@@ -30,7 +30,7 @@ export async function queueNext(store: RunStore, db: Database, ended: string): P
     .orderBy('id')
     .limit(1)
     .executeTakeFirst();
-  if (next) await store.queued(db, next);
+  if (next) await store.queued(db, [next]);
 }
 
 interface Earlier {

@@ -61,6 +61,8 @@ export interface Question {
 /** A call that needs an approval. */
 export interface ApprovalCall {
   tool: string;
+  /** The MCP server or tool folder that the tool is from, if it has one. */
+  server?: string;
   capability: string;
   description?: string;
   arguments: Record<string, unknown>;

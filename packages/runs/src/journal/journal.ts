@@ -4,11 +4,11 @@ import type { Store } from '@pocket-agent/store';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { NewEvent } from './events.ts';
 import { RunError } from './run-error.ts';
-import type { RunsSchema, RunTable } from './schema.ts';
+import type { JournalTable, RunsSchema, RunTable } from './schema.ts';
 
-/** The database, with a method that must be called in each transaction that queues a run. */
+/** The database, with a method that must be called in each transaction that queues runs. */
 export interface RunStore extends Store<RunsSchema> {
-  queued(db: Database, run: Pick<RunTable, 'id' | 'agent' | 'caller'>): Promise<void>;
+  queued(db: Database, runs: readonly Pick<RunTable, 'id' | 'agent' | 'caller'>[]): Promise<void>;
 }
 
 export type Database = Kysely<RunsSchema>;
@@ -22,6 +22,11 @@ export function inTransaction<Value>(db: Database, work: (db: Database) => Promi
 
 /** An event to write. `subAgent`: whose it is, if not the agent's of the run. */
 export type JournalEvent = NewEvent & { subAgent?: string };
+
+/** An event without its number, as in the database. */
+export interface JournalRow extends Pick<JournalTable, 'type' | 'json'> {
+  subAgent: string | null;
+}
 
 interface Write {
   run: string;
@@ -44,7 +49,7 @@ export async function write(store: RunStore, db: Database, { events, ...change }
   const now = Date.now();
   const update = updateOf(change, { added: events.length, now });
   if (events.length === 0) return (await update.execute(db)).rows.length === 1;
-  const rows = events.map(({ type, data, subAgent = null }) => ({ type, json: JSON.stringify(data), subAgent }));
+  const rows = rowsOf(events);
   if (store.kind === 'postgres') {
     const added = sql`with held as (${update})
       insert into pocket_run_journal (run, number, type, json, at, sub_agent)
@@ -66,6 +71,20 @@ export async function write(store: RunStore, db: Database, { events, ...change }
         values ${sql.join(values.slice(start, start + ROWS_PER_INSERT))}`.execute(transaction);
     return true;
   });
+}
+
+export function rowsOf(events: readonly JournalEvent[]): JournalRow[] {
+  return events.map(({ type, data, subAgent = null }) => ({ type, json: JSON.stringify(data), subAgent }));
+}
+
+/** How many of the first items are together not larger than `max`; at least one. */
+export function countWithin<Item>(max: number, items: readonly Item[], sizeOf: (item: Item) => number): number {
+  let size = 0;
+  const end = items.findIndex((item, index) => {
+    size += sizeOf(item);
+    return index > 0 && size > max;
+  });
+  return end < 0 ? items.length : end;
 }
 
 /** The statement that every write begins with: it changes nothing if the run is not in the expected state. */

@@ -10,13 +10,13 @@ export class LiveEvents {
   readonly #steps = new Map<string, AgentEvent[]>();
 
   add(run: string, event: AgentEvent): void {
-    const isOwn = event.meta.path.length === 1;
-    const isBegin = isOwn && event.type === 'step_started';
-    const step = isBegin ? [] : (this.#steps.get(run) ?? []);
-    this.#steps.set(run, step);
-    const joined = joinedText(step.at(-1), event);
-    if (joined) step[step.length - 1] = joined;
-    else if (step.length < MAX_KEPT) step.push(event);
+    const isBegin = event.meta.path.length === 1 && event.type === 'step_started';
+    if (isBegin) this.#steps.set(run, []);
+    // no step is in progress before the first one, and after the run has left this process
+    const step = this.#steps.get(run);
+    const joined = joinedText(step?.at(-1), event);
+    if (step && joined) step[step.length - 1] = joined;
+    else if (step && step.length < MAX_KEPT) step.push(event);
     for (const listener of this.#listeners.get(run) ?? []) listener(event);
   }
 

@@ -28,11 +28,14 @@ export class Questions {
     this.#expireAfterMs = expireAfterMs;
   }
 
-  /** The answer to a question of a run, or the id of the question if it has no answer yet. Asks the question if it is new. */
+  /**
+   * The answer to a question of a run, or the id of the question if it has no answer yet. Asks the question if it is new. Throws if
+   * another process holds the run: the answer is for that process.
+   */
   ask(run: AskingRun, question: NewQuestion): Promise<{ answer: QuestionAnswer } | { id: string }> {
     const { kind, hash, call_id } = question;
     return inTransaction(this.#store.db, async (db) => {
-      await lockRun(this.#store, db, run.id);
+      if ((await lockRun(this.#store, db, run.id))?.holder !== run.holder) throw lost(run.id);
       const earlier = await db
         .selectFrom('pocket_run_questions')
         .select(['id', 'status', 'answer', 'hash'])
@@ -88,7 +91,7 @@ export class Questions {
         events: [{ type: 'answer', data: { question: id, answer, ...(by === undefined ? {} : { by }) } }],
         set: { attempts: 0, ...(wakes ? { status: 'queued' as const } : {}) },
       });
-      if (wakes) await this.#store.queued(db, run);
+      if (wakes) await this.#store.queued(db, [run]);
       return run.id;
     });
   }

@@ -1,9 +1,10 @@
 // What lists of runs show of each run, and the pages of such lists.
+import { configError } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { RunTotals, UserInput } from 'pocket-agent';
 import type { Database } from './journal.ts';
 import type { ListRunsOptions } from './options.ts';
-import type { RunStatus, RunTable } from './schema.ts';
+import type { JournalTable, RunStatus, RunTable } from './schema.ts';
 
 /** What is known of a run without reading its events. */
 export interface RunInfo {
@@ -41,6 +42,24 @@ export async function findRun(db: Database, id: string): Promise<RunInfo | undef
   return row && infoOf(row);
 }
 
+/** The newest event of a run, and the status of the run. */
+export type LastEvent = JournalTable & Pick<RunTable, 'status'>;
+
+/** In the order of the ids; undefined for runs that do not exist. */
+export async function lastEvents(db: Database, ids: readonly string[]): Promise<(LastEvent | undefined)[]> {
+  const rows = await db
+    .selectFrom('pocket_runs')
+    .innerJoin('pocket_run_journal as last', (join) =>
+      join.onRef('last.run', '=', 'pocket_runs.id').onRef('last.number', '=', 'pocket_runs.length'),
+    )
+    .selectAll('last')
+    .select('status')
+    .where('id', 'in', ids)
+    .execute();
+  const byId = new Map(rows.map((row) => [row.run, row]));
+  return ids.map((id) => byId.get(id));
+}
+
 /** Newest first. */
 export async function listRuns(db: Database, options: ListRunsOptions): Promise<RunPage> {
   const { agent, caller, status, conversation, prefix, undelivered, limit = DEFAULT_PAGE, cursor } = options;
@@ -53,7 +72,8 @@ export async function listRuns(db: Database, options: ListRunsOptions): Promise<
   if (undelivered) query = query.where('undelivered', '=', sql.lit(1));
   if (prefix !== undefined) query = query.where(sql`substr(id, 1, ${prefix.length})`, '=', prefix);
   if (cursor !== undefined) {
-    const [, time, id = ''] = /^(\d+) (.*)$/s.exec(cursor) ?? [];
+    const [, time, id = ''] = /^(\d{1,15}) (.*)$/s.exec(cursor) ?? [];
+    if (time === undefined) throw configError('"cursor" must be `next` of an earlier page.');
     query = query.where(({ eb, or, and }) =>
       or([eb('created_at', '<', Number(time)), and([eb('created_at', '=', Number(time)), eb('id', '<', id)])]),
     );

@@ -11,11 +11,14 @@ import type {
 } from 'pocket-agent';
 import { earlierMessages } from './conversations.ts';
 import { type EndEvent, eventOf, type NewEvent, type RunEvent } from './events.ts';
-import { type Database, inTransaction, type JournalEvent, lost, type RunStore, write } from './journal.ts';
+import type { HeldChange, HeldWrites } from './held-writes.ts';
+import { type Database, inTransaction, type JournalEvent, lost, type RunStore } from './journal.ts';
 import type { RunTable } from './schema.ts';
 import { SubAgents } from './sub-agents.ts';
 
 interface LogOptions {
+  store: RunStore;
+  writes: HeldWrites;
   run: RunTable;
   holder: string;
   /** Called when the database cannot be used, or another process holds the run. */
@@ -29,7 +32,7 @@ interface LogOptions {
 /** What is written at once. */
 interface Batch {
   events: JournalEvent[];
-  set: Partial<RunTable>;
+  set: HeldChange;
   /** Whether the agent of the run has added messages. */
   hasMessages: boolean;
   /** Nothing more is expected for it. */
@@ -45,7 +48,6 @@ const READ_TYPES = ['message', 'reset', 'intent', 'result', 'inner'] as const;
 export class RunLog {
   /** The conversation that the agent of the run continues. */
   readonly conversation: ConversationLog;
-  readonly #store: RunStore;
   readonly #options: LogOptions;
   readonly #subAgents: SubAgents;
   #events: Promise<RunEvent[]> | undefined;
@@ -55,8 +57,7 @@ export class RunLog {
   /** What the next write contains. */
   #next: Batch | undefined;
 
-  constructor(store: RunStore, options: LogOptions) {
-    this.#store = store;
+  constructor(options: LogOptions) {
     this.#options = options;
     this.#subAgents = new SubAgents(options.run.sub_agents);
     this.conversation = this.#conversationOf('');
@@ -77,7 +78,7 @@ export class RunLog {
     if (this.#isFrozen) return false;
     const batch = this.#batch();
     batch.afterwards = afterwards;
-    await this.#write('', [event], { status: event.type, holder: null });
+    await this.#write('', [event], { status: event.type });
     return !this.#isFrozen;
   }
 
@@ -128,12 +129,12 @@ export class RunLog {
   }
 
   async #readEvents(): Promise<RunEvent[]> {
-    const { id, length } = this.#options.run;
-    if (length === 1) return []; // it has only started
-    const rows = await this.#store.db
+    const { run, store } = this.#options;
+    if (run.length === 1) return []; // it has only started
+    const rows = await store.db
       .selectFrom('pocket_run_journal')
       .selectAll()
-      .where('run', '=', id)
+      .where('run', '=', run.id)
       .where('type', 'in', READ_TYPES)
       .orderBy('number')
       .execute();
@@ -141,9 +142,9 @@ export class RunLog {
   }
 
   async #saved(path: string): Promise<SavedMessages> {
-    const { run } = this.#options;
+    const { run, store } = this.#options;
     const isAgent = path === '';
-    const earlier = isAgent ? await earlierMessages(this.#store.db, run) : undefined;
+    const earlier = isAgent ? await earlierMessages(store.db, run) : undefined;
     let messages: Message[] = earlier?.messages ?? [];
     // of the calls since the last message: a message that follows calls has their results
     let [begun, results, inner]: [string[], ToolMessage[], JournaledInnerCall[]] = [[], [], []];
@@ -176,7 +177,7 @@ export class RunLog {
     if (path !== '') this.#subAgents.appended(path, options);
     const sub_agents = hasChanged || path !== '' ? { sub_agents: this.#subAgents.json } : {};
     const own = {
-      progress: progress ? JSON.stringify(progress) : null,
+      ...(progress ? { progress: JSON.stringify(progress) } : {}),
       // `null` as JSON: what earlier runs had compacted is not of these messages
       ...(replaces || compacted ? { compacted: JSON.stringify(compacted ?? null) } : {}),
     };
@@ -187,11 +188,11 @@ export class RunLog {
   }
 
   /** Resolves when it is saved. */
-  #write(path: string, events: readonly NewEvent[], set: Partial<RunTable> = {}): Promise<void> {
+  #write(path: string, events: readonly NewEvent[], set: HeldChange = {}): Promise<void> {
     const batch = this.#batch();
     for (const event of events) batch.events.push(path === '' ? event : { ...event, subAgent: path });
     // on SQLite a write is no round trip
-    if (this.#store.kind === 'sqlite' || !events.every(isAnswer)) batch.hurry();
+    if (this.#options.store.kind === 'sqlite' || !events.every(isAnswer)) batch.hurry();
     Object.assign(batch.set, set);
     return batch.written;
   }
@@ -201,7 +202,7 @@ export class RunLog {
     const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
     const due = this.#writing.then(() => Promise.race([hurried, afterDuePromises()]));
     const written = due.then(() => this.#writeNow(batch));
-    const batch: Batch = { events: [], set: { attempts: 0 }, hasMessages: false, hurry, written };
+    const batch: Batch = { events: [], set: {}, hasMessages: false, hurry, written };
     written.catch((error) => this.#options.failed(error));
     this.#writing = written;
     this.#next = batch;
@@ -211,16 +212,15 @@ export class RunLog {
   async #writeNow({ events, set, hasMessages, afterwards }: Batch): Promise<void> {
     this.#next = undefined;
     if (this.#isFrozen) return;
-    const { run, holder, saved } = this.#options;
+    const { run, holder, store, writes, saved } = this.#options;
     const change = { run: run.id, holder, events, set };
-    const { db } = this.#store;
     const isHeld = afterwards
-      ? await inTransaction(db, async (transaction) => {
-          if (!(await write(this.#store, transaction, change))) return false;
+      ? await inTransaction(store.db, async (transaction) => {
+          if (!(await writes.write(change, transaction))) return false;
           await afterwards(transaction);
           return true;
         })
-      : await write(this.#store, db, change);
+      : await writes.write(change);
     if (!isHeld) throw lost(run.id);
     const isCalling = events.some(({ type }) => type === 'intent' || type === 'inner');
     if (hasMessages && !isCalling && !this.#next) saved();

@@ -4,7 +4,7 @@ import { configError, errorText } from '@pocket-agent/kit';
 import { type Database, inTransaction, type RunStore } from './journal.ts';
 import type { ScheduleOptions } from './options.ts';
 import type { ScheduleTable } from './schema.ts';
-import { insertRun, newRun } from './start-run.ts';
+import { insertRuns, newRun } from './start-run.ts';
 
 /** A schedule, and when its next run starts. */
 export interface Schedule extends ScheduleOptions {
@@ -89,8 +89,11 @@ export class Schedules {
     if (numUpdatedRows !== 1n) return false; // another process was first
     if (missed === 'skip' && now - next_at > ON_TIME_MS) return false;
     const id = `${name}@${new Date(next_at).toISOString()}`;
-    await insertRun(this.#store, db, { row: { ...newRun({ id, agent, input: '' }), caller, input } });
-    return true;
+    const [exists] = await insertRuns(this.#store, db, [
+      { row: { ...newRun({ id, agent, input: '' }), caller, input } },
+    ]);
+    // by a program, or before the schedule was replaced on a machine whose clock is behind
+    return exists === undefined;
   }
 }
 

@@ -5,19 +5,24 @@ import { address, useKnown } from '../parts/hooks.ts';
 import { FormCard } from './form-card.tsx';
 import { QuestionCard } from './question-card.tsx';
 
+const example = `"access": { "confirm": "destructive" }`;
+
 export function ApprovalsView(): VNode {
   const { questions, chats } = useKnown();
   return (
     <section class="page">
       <h1>Approvals</h1>
       {questions.size === 0 && (
-        <p class="empty">
-          <span>
-            No approvals are waiting. Agents ask here before calls that need approval by <code>access.confirm</code>.
-          </span>
-        </p>
+        <div class="empty">
+          <p>No approvals are waiting.</p>
+          <p>
+            An agent asks here before each call that <code>access.confirm</code> selects. Put this in its file, or start
+            the studio with <code>--confirm destructive</code>:
+          </p>
+          <pre>{example}</pre>
+        </div>
       )}
-      <ul class="plain inbox">
+      <ul class="plain inbox" data-list>
         {[...questions.values()].map((question) => (
           <li key={question.id}>
             <p class="note">

@@ -14,7 +14,8 @@ export function FormCard({ question: { id, server, message, schema, url } }: { q
   const send = (make: () => FormAnswer) => act(async () => connection.post(`/questions/${id}`, make()));
   const accept = (): FormAnswer => ({ action: 'accept', ...(url ? {} : { content: readValues(fields, values) }) });
   return (
-    <section class="question" aria-label={`Question of ${server}`}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: j and k move between questions
+    <section class="question" aria-label={`Question of ${server}`} data-item tabIndex={0}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -2,26 +2,25 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer, ApprovalQuestion } from '../../src/wire/wire.ts';
-import { clock } from '../parts/format.ts';
-import { useAction, useConnection } from '../parts/hooks.ts';
+import { age, clock } from '../parts/format.ts';
+import { useAction, useConnection, useNow } from '../parts/hooks.ts';
 import { JsonTree } from '../parts/json-tree.tsx';
 
 const effects = { read: 'reads', write: 'changes things', create: 'creates things', delete: 'may delete things' };
 
+const SECOND_MS = 1_000;
+
 export function QuestionCard({ question }: { question: ApprovalQuestion }): VNode {
-  const { id, tool, capability, description, path, changed, askedAt } = question;
+  const { id, tool, server, capability, description, path, changed, askedAt } = question;
   const connection = useConnection();
   const { error, isBusy, act } = useAction();
   const [edited, setEdited] = useState<string>();
   const [isRemembered, setRemembered] = useState(false);
   const send = (answer: Answer) => act(() => connection.post(`/questions/${id}`, answer));
   const allow = () => {
-    const remember = isRemembered ? ({ remember: 'conversation' } as const) : {};
-    if (edited === undefined) return send({ allow: true, ...remember });
-    act(async () => {
-      const args = readArguments(edited);
-      await connection.post(`/questions/${id}`, { allow: args, ...remember });
-    });
+    if (edited === undefined)
+      return send({ allow: true, ...(isRemembered ? ({ remember: 'conversation' } as const) : {}) });
+    act(async () => connection.post(`/questions/${id}`, { allow: readArguments(edited) }));
   };
   const [meant, setMeant] = useState<'a' | 'd'>();
   const onKeyDown = (event: KeyboardEvent) => {
@@ -33,11 +32,13 @@ export function QuestionCard({ question }: { question: ApprovalQuestion }): VNod
   };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a question is answered by keys while it has the focus
-    <section class="question" aria-label={`Approval of ${tool}`} tabIndex={0} onKeyDown={onKeyDown}>
+    <section class="question" aria-label={`Approval of ${tool}`} data-item tabIndex={0} onKeyDown={onKeyDown}>
       <p>
-        <strong>{path.join(' › ')}</strong> wants to call <strong>{tool}</strong>, which {effects[capability]}.{' '}
-        <span class="soft">asked at {clock(askedAt)}</span>
+        <strong>{path.join(' › ')}</strong> wants to call <strong>{tool}</strong>
+        {server !== undefined && ` of the server ${server}`}, which {effects[capability]}.{' '}
+        <span class={`capability ${capability}`}>{capability}</span>
       </p>
+      <Since time={askedAt} />
       {description && <p class="soft">{description}</p>}
       {changed && <p class="problem">The tool has changed since it was first seen.</p>}
       {edited === undefined ? (
@@ -66,15 +67,23 @@ export function QuestionCard({ question }: { question: ApprovalQuestion }): VNod
         >
           {edited === undefined ? 'Edit…' : 'Do not edit'}
         </button>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isRemembered}
-            onChange={(event) => setRemembered(event.currentTarget.checked)}
-          />
-          do not ask again for {tool} in this conversation
-        </label>
+        {edited === undefined && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isRemembered}
+              onChange={(event) => setRemembered(event.currentTarget.checked)}
+            />
+            do not ask again for {tool} {placeOf(question)}
+          </label>
+        )}
       </div>
+      {edited === undefined && isRemembered && (
+        <p class="note">
+          Then {path.at(-1)} may call {tool} with any arguments, {placeOf(question)}, until the tool changes.
+        </p>
+      )}
+      {edited !== undefined && <p class="note">With other arguments, only this call is allowed.</p>}
       {meant && <p role="status">{meant === 'a' ? 'Enter allows the call.' : 'Enter denies the call.'}</p>}
       {error && (
         <p class="problem" role="alert">
@@ -82,6 +91,21 @@ export function QuestionCard({ question }: { question: ApprovalQuestion }): VNod
         </p>
       )}
     </section>
+  );
+}
+
+/** How long an approval is remembered. */
+function placeOf({ runId, gateway }: ApprovalQuestion): string {
+  if (gateway !== undefined) return 'for this caller';
+  return runId === undefined ? 'in this conversation' : 'while this worker runs it';
+}
+
+function Since({ time }: { time: number }): VNode {
+  const now = useNow(SECOND_MS);
+  return (
+    <p class="note">
+      waiting for {age(now - time)}, since {clock(time)}
+    </p>
   );
 }
 

@@ -1,29 +1,45 @@
-// Which agent, model and profile a conversation has.
+// Which agent, model, profile and exposure of tools a conversation has.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ChatInfo } from '../../src/wire/wire.ts';
 import { address, useAction, useConnection, useKnown } from '../parts/hooks.ts';
+import { deleteChat } from './requests.ts';
 
-const profiles = ['reader', 'writer', 'manager', 'admin'];
-const exposures = { auto: 'tools: automatic', direct: 'tools: all in the prompt', deferred: 'tools: found by search' };
+/** The labels of profiles and exposures. The empty name stands for the setting of the agent. */
+export const profiles = {
+  '': "agent's profile",
+  reader: 'at most reader',
+  writer: 'at most writer',
+  manager: 'at most manager',
+  admin: 'at most admin',
+};
+export const exposures = {
+  '': "agent's exposure",
+  auto: 'tools: automatic',
+  direct: 'tools: in the prompt',
+  deferred: 'tools: searched',
+};
 
-interface Header {
+interface HeaderProps {
   chat: ChatInfo | undefined;
   agentName: string;
-  /** The id of its last run. */
+  /** The id of the run whose trace can be opened. */
   runId: string | undefined;
-  onAgent(name: string): void;
 }
 
-export function ChatHeader({ chat, agentName, runId, onAgent }: Header): VNode {
+export function ChatHeader({ chat, agentName, runId }: HeaderProps): VNode {
   const { agents } = useKnown();
   const model = chat?.model ?? agents.find(({ name }) => name === agentName)?.model ?? '';
   return (
     <header class="chat-header">
       {chat ? (
-        <strong>{agentName}</strong>
+        <strong class="cut">{agentName}</strong>
       ) : agents.length === 0 ? null : (
-        <select aria-label="Agent" value={agentName} onChange={(event) => onAgent(event.currentTarget.value)}>
+        <select
+          aria-label="Agent"
+          value={agentName}
+          onChange={(event) => location.replace(address('chat', '', event.currentTarget.value))}
+        >
           {agents.map(({ name }) => (
             <option key={name} value={name}>
               {name}
@@ -31,12 +47,16 @@ export function ChatHeader({ chat, agentName, runId, onAgent }: Header): VNode {
           ))}
         </select>
       )}
-      {runId !== undefined && (
-        <a class="to-trace" href={address('runs', runId)}>
+      {chat && !chat.isElsewhere ? (
+        <Settings key={`${chat.id} ${chat.model}`} chat={chat} />
+      ) : (
+        <span class="soft cut">{model}</span>
+      )}
+      {chat && runId !== undefined && (
+        <a class="to-trace" href={address('chat', chat.id, runId)}>
           Trace
         </a>
       )}
-      {chat && !chat.isElsewhere ? <Settings key={chat.id} chat={chat} /> : <span class="soft">{model}</span>}
     </header>
   );
 }
@@ -47,11 +67,6 @@ function Settings({ chat }: { chat: ChatInfo }): VNode {
   const [model, setModel] = useState(chat.model);
   const change = (settings: { model?: string; profile?: string; exposure?: string }) =>
     act(() => connection.post(`/chats/${chat.id}/settings`, settings));
-  const remove = () =>
-    act(async () => {
-      await connection.delete(`/chats/${chat.id}`);
-      location.hash = address('chat');
-    });
   return (
     <>
       <form
@@ -69,38 +84,53 @@ function Settings({ chat }: { chat: ChatInfo }): VNode {
           onBlur={() => model !== chat.model && change({ model })}
         />
       </form>
-      <select
-        aria-label="Profile"
-        value={chat.profile ?? ''}
-        onChange={(event) => change({ profile: event.currentTarget.value })}
-      >
-        <option value="">profile of the agent</option>
-        {profiles.map((name) => (
-          <option key={name} value={name}>
-            at most {name}
-          </option>
-        ))}
-      </select>
-      <select
-        aria-label="Exposure of tools"
-        value={chat.exposure ?? ''}
-        onChange={(event) => change({ exposure: event.currentTarget.value })}
-      >
-        <option value="">tools: as the agent says</option>
-        {Object.entries(exposures).map(([name, label]) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <button type="button" class="quiet" onClick={remove}>
-        Delete
-      </button>
+      <Choice label="Profile" choices={profiles} value={chat.profile} onChange={(profile) => change({ profile })} />
+      <Choice
+        label="Exposure of tools"
+        choices={exposures}
+        value={chat.exposure}
+        onChange={(exposure) => change({ exposure })}
+      />
+      <DeleteButton onDelete={() => act(() => deleteChat(connection, chat.id))} />
       {error && (
         <span class="problem" role="alert">
           {error}
         </span>
       )}
     </>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  choices: Readonly<Record<string, string>>;
+  value: string | undefined;
+  onChange(value: string): void;
+}
+
+function Choice({ label, choices, value = '', onChange }: ChoiceProps): VNode {
+  return (
+    <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+      {Object.entries(choices).map(([name, text]) => (
+        <option key={name} value={name}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Asks once more: a deleted conversation is gone. */
+function DeleteButton({ onDelete }: { onDelete(): void }): VNode {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <button
+      type="button"
+      class={isAsking ? 'stop' : 'quiet'}
+      onBlur={() => setAsking(false)}
+      onClick={() => (isAsking ? onDelete() : setAsking(true))}
+    >
+      {isAsking ? 'Delete it?' : 'Delete'}
+    </button>
   );
 }

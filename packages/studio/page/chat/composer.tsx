@@ -31,11 +31,13 @@ export function Composer(props: ComposerProps): VNode {
   useEffect(() => field.current?.focus(), [field]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key === 'Escape' && isRunning) onStop();
+      if (event.key !== 'Escape') return;
+      if (isRunning) onStop();
+      else field.current?.blur(); // now j and k move in lists
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, [isRunning, onStop]);
+  }, [field, isRunning, onStop]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'ArrowUp' && draft === '' && lastText !== '') onDraft(lastText);
     // Enter also ends the input of a character in Japanese or Chinese

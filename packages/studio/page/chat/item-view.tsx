@@ -6,9 +6,8 @@ import type { ApprovalQuestion } from '../../src/wire/wire.ts';
 import { Markdown } from '../parts/markdown.tsx';
 import type { Item, ToolState } from '../state/model.ts';
 import { FileList } from './file-list.tsx';
+import type { UserItem } from './requests.ts';
 import { ToolCallView } from './tool-call-view.tsx';
-
-type UserItem = Extract<Item, { kind: 'user' }>;
 
 interface ItemProps {
   item: Item;

@@ -12,9 +12,9 @@ export function CostView(): VNode {
   const { runs, hasRouters } = useKnown();
   const tools = useMemo(() => timeByTool(runs.values()), [runs]);
   return (
-    <section class="page">
+    <section class="page cost">
       <h1>Cost and limits</h1>
-      {runs.size === 0 && <p class="empty">No agent has run yet.</p>}
+      {runs.size === 0 && <p class="empty">No agent has run yet. What each run uses is added up here.</p>}
       {groups.map(([title, name, nameOf]) => (
         <CostTable key={title} title={title} name={name} rows={costBy(runs.values(), nameOf)} />
       ))}
@@ -26,20 +26,20 @@ export function CostView(): VNode {
               <thead>
                 <tr>
                   <th>Tool</th>
-                  <th>Calls</th>
-                  <th>Failed</th>
-                  <th>Median time</th>
-                  <th>Longest</th>
+                  <th class="number">Calls</th>
+                  <th class="number">Failed</th>
+                  <th class="number">Median time</th>
+                  <th class="number">Longest</th>
                 </tr>
               </thead>
               <tbody>
                 {tools.map((each) => (
                   <tr key={each.name}>
                     <td>{each.name}</td>
-                    <td>{each.calls}</td>
-                    <td>{each.failed}</td>
-                    <td>{duration(each.medianMs)}</td>
-                    <td>{duration(each.longestMs)}</td>
+                    <td class="number">{each.calls}</td>
+                    <td class="number">{each.failed}</td>
+                    <td class="number">{duration(each.medianMs)}</td>
+                    <td class="number">{duration(each.longestMs)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -75,24 +75,24 @@ function CostTable({ title, name, rows }: CostTableProps): VNode | null {
           <thead>
             <tr>
               <th>{name}</th>
-              <th>Runs</th>
-              <th>Model calls</th>
-              <th>Tokens in</th>
-              <th>from the cache</th>
-              <th>Tokens out</th>
-              <th>Cost</th>
+              <th class="number">Runs</th>
+              <th class="number">Model calls</th>
+              <th class="number">Tokens in</th>
+              <th class="number">from the cache</th>
+              <th class="number">Tokens out</th>
+              <th class="number">Cost</th>
             </tr>
           </thead>
           <tbody>
             {rows.map((each) => (
               <tr key={each.name}>
                 <td>{each.name}</td>
-                <td>{each.runs}</td>
-                <td>{each.modelCalls}</td>
-                <td>{each.inputTokens.toLocaleString('en')}</td>
-                <td>{each.cachedInputTokens.toLocaleString('en')}</td>
-                <td>{each.outputTokens.toLocaleString('en')}</td>
-                <td>{dollars(each.costUsd)}</td>
+                <td class="number">{each.runs}</td>
+                <td class="number">{each.modelCalls}</td>
+                <td class="number">{each.inputTokens.toLocaleString('en')}</td>
+                <td class="number">{each.cachedInputTokens.toLocaleString('en')}</td>
+                <td class="number">{each.outputTokens.toLocaleString('en')}</td>
+                <td class="number">{dollars(each.costUsd)}</td>
               </tr>
             ))}
           </tbody>

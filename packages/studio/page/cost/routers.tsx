@@ -11,7 +11,11 @@ export function Routers(): VNode {
   const { value: routers, error } = usePolled<RouterInfo[]>('/routers');
   return (
     <>
-      {error && <p class="problem">{error}</p>}
+      {error && (
+        <p class="problem" role="alert">
+          {error}
+        </p>
+      )}
       {routers?.map(({ name, status: { deployments, waiting } }) => (
         <section key={name}>
           <h2>Router {name}</h2>
@@ -22,12 +26,12 @@ export function Routers(): VNode {
                   <th>Model</th>
                   <th>Deployment</th>
                   <th>State</th>
-                  <th>In progress</th>
-                  <th>Waiting for the model</th>
-                  <th>Calls</th>
-                  <th>Failed</th>
-                  <th>Latency</th>
-                  <th>Requests and tokens in the last minute</th>
+                  <th class="number">In progress</th>
+                  <th class="number">Waiting for the model</th>
+                  <th class="number">Calls</th>
+                  <th class="number">Failed</th>
+                  <th class="number">Latency</th>
+                  <th class="number">Requests and tokens in the last minute</th>
                 </tr>
               </thead>
               <tbody>
@@ -36,12 +40,12 @@ export function Routers(): VNode {
                     <td>{each.modelName}</td>
                     <td>{each.id}</td>
                     <DeploymentState deployment={each} />
-                    <td>{each.inFlight}</td>
-                    <td>{waiting[each.modelName] ?? 0}</td>
-                    <td>{each.calls}</td>
-                    <td>{each.failures}</td>
-                    <td>{each.latencyMs === undefined ? '' : duration(each.latencyMs)}</td>
-                    <td>
+                    <td class="number">{each.inFlight}</td>
+                    <td class="number">{waiting[each.modelName] ?? 0}</td>
+                    <td class="number">{each.calls}</td>
+                    <td class="number">{each.failures}</td>
+                    <td class="number">{each.latencyMs === undefined ? '' : duration(each.latencyMs)}</td>
+                    <td class="number">
                       {each.used.requests.toLocaleString('en')} · {each.used.tokens.toLocaleString('en')}
                     </td>
                   </tr>

@@ -1,14 +1,17 @@
-// Durable runs of other processes, and the journal of one of them.
+// Durable runs of other processes.
 import type { VNode } from 'preact';
-import type { DurableList, DurableRunDetails } from '../../src/wire/wire.ts';
+import type { DurableList } from '../../src/wire/wire.ts';
 import { clock, dollars } from '../parts/format.ts';
-import { address, useAction, useConnection, usePolled } from '../parts/hooks.ts';
-import { JsonTree } from '../parts/json-tree.tsx';
+import { address, usePolled } from '../parts/hooks.ts';
 import { Wide } from '../parts/wide.tsx';
+import { DurableRun } from './durable-run.tsx';
 
-export function DurableView({ runId }: { runId: string | undefined }): VNode {
-  return runId ? <OneRun key={runId} id={runId} /> : <AllRuns />;
+export function DurableView({ runId, selected }: { runId: string | undefined; selected: string | undefined }): VNode {
+  return runId ? <DurableRun key={runId} id={runId} selected={selected} /> : <AllRuns />;
 }
+
+const example = `const runs = await openRuns({ url: 'sqlite:runs.db', agents });
+await runs.start('support', 'Refund order 17');`;
 
 function AllRuns(): VNode {
   const { value, error } = usePolled<DurableList>('/durable');
@@ -21,87 +24,43 @@ function AllRuns(): VNode {
           {problem}
         </p>
       ))}
-      {runs?.length === 0 && problems.length === 0 && <p class="empty">There is no run in this database yet.</p>}
+      {runs?.length === 0 && problems.length === 0 && (
+        <div class="empty">
+          <p>There is no run in this database yet. Start one in a program, or a bot with --runs:</p>
+          <pre>{example}</pre>
+        </div>
+      )}
       {runs !== undefined && runs.length > 0 && (
         <Wide label="Durable runs">
           <table>
             <thead>
               <tr>
-                <th>Updated</th>
-                <th>Agent</th>
                 <th>Input</th>
                 <th>Status</th>
-                <th>Steps</th>
-                <th>Cost</th>
+                <th>Agent</th>
+                <th>Updated</th>
+                <th class="number">Steps</th>
+                <th class="number">Cost</th>
               </tr>
             </thead>
-            <tbody>
+            <tbody data-list>
               {runs.map((run) => (
                 <tr key={run.id}>
-                  <td>{clock(run.updatedAt)}</td>
-                  <td>{run.agent}</td>
                   <td class="cut">
-                    <a href={address('durable', run.id)}>{run.input || run.id}</a>
+                    <a data-item href={address('durable', run.id)}>
+                      {run.input || run.id}
+                    </a>
                   </td>
                   <td class={run.status === 'failed' ? 'bad' : ''}>{run.status}</td>
-                  <td>{run.steps}</td>
-                  <td>{run.steps > 0 ? dollars(run.costUsd) : ''}</td>
+                  <td>{run.agent}</td>
+                  <td>{clock(run.updatedAt)}</td>
+                  <td class="number">{run.steps}</td>
+                  <td class="number">{run.steps > 0 ? dollars(run.costUsd) : ''}</td>
                 </tr>
               ))}
             </tbody>
           </table>
         </Wide>
-      )}
-    </section>
-  );
-}
-
-const ended = ['finished', 'failed', 'cancelled'];
-
-function OneRun({ id }: { id: string }): VNode {
-  const connection = useConnection();
-  const path = `/durable/${encodeURIComponent(id)}`;
-  const { value: run, error } = usePolled<DurableRunDetails>(path);
-  const { error: refused, isBusy, act } = useAction();
-  return (
-    <section class="page">
-      <p>
-        <a href={address('durable')}>All durable runs</a>
-      </p>
-      <h1>{id}</h1>
-      {(error || refused) && (
-        <p class="problem" role="alert">
-          {error || refused}
-        </p>
-      )}
-      {run && (
-        <>
-          <p class="actions">
-            <strong>{run.agent}</strong> {run.status}
-            {!ended.includes(run.status) && (
-              <button
-                type="button"
-                class="stop"
-                disabled={isBusy}
-                onClick={() => act(() => connection.post(`${path}/cancel`, {}))}
-              >
-                Cancel the run
-              </button>
-            )}
-          </p>
-          <ol class="plain tools" aria-label="Journal">
-            {run.events.map(({ number, type, time, data }) => (
-              <li key={number}>
-                <details>
-                  <summary>
-                    {number} <strong>{type}</strong> <span class="soft">{clock(Date.parse(time))}</span>
-                  </summary>
-                  <JsonTree value={data} />
-                </details>
-              </li>
-            ))}
-          </ol>
-        </>
       )}
     </section>
   );

@@ -35,10 +35,10 @@ function Calls({ servers, name }: { servers: readonly GatewayCalls[]; name: stri
           <tr>
             <th>Server</th>
             <th>Status</th>
-            <th>Calls</th>
-            <th>Failed</th>
-            <th>Denied</th>
-            <th>Mean time</th>
+            <th class="number">Calls</th>
+            <th class="number">Failed</th>
+            <th class="number">Denied</th>
+            <th class="number">Mean time</th>
           </tr>
         </thead>
         <tbody>
@@ -46,10 +46,10 @@ function Calls({ servers, name }: { servers: readonly GatewayCalls[]; name: stri
             <tr key={server}>
               <td>{server}</td>
               <td class={isUp ? 'good' : 'bad'}>{isUp ? 'up' : 'down'}</td>
-              <td>{calls}</td>
-              <td>{failed}</td>
-              <td>{denied}</td>
-              <td>{calls > 0 ? duration(meanMs) : ''}</td>
+              <td class="number">{calls}</td>
+              <td class="number">{failed}</td>
+              <td class="number">{denied}</td>
+              <td class="number">{calls > 0 ? duration(meanMs) : ''}</td>
             </tr>
           ))}
         </tbody>

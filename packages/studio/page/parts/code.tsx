@@ -2,6 +2,7 @@
 import { common, createLowlight } from 'lowlight';
 import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import { useAction } from './hooks.ts';
 
 const lowlight = createLowlight(common);
 /** Longer code stays plain: colouring it would hold up the page. */
@@ -13,15 +14,18 @@ type TreeNode = Tree['children'][number];
 export function Code({ text, language }: { text: string; language?: string | undefined }): VNode {
   const coloured = useMemo(() => colour(text, language), [text, language]);
   const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1_500);
-  };
+  const { error, act } = useAction();
+  const copy = () =>
+    act(async () => {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+      setTimeout(() => setCopied(false), 1_500);
+    });
   return (
     <div class="code">
       <div class="code-head">
         <span>{language ?? ''}</span>
+        {error && <span class="bad">The browser does not allow copying here.</span>}
         <button type="button" class="quiet" onClick={copy}>
           {isCopied ? 'Copied' : 'Copy'}
         </button>

@@ -67,6 +67,17 @@ export function useAction(): { error: string; isBusy: boolean; act(work: () => P
   return { error, isBusy, act };
 }
 
+/** The time, again after each interval; it stands still while `isOn` is false. */
+export function useNow(everyMs: number, isOn = true): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isOn) return;
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs, isOn]);
+  return now;
+}
+
 /** How often the state of other processes is polled. */
 const REFRESH_MS = 2_000;
 

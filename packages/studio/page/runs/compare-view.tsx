@@ -4,7 +4,7 @@ import { counted, dollars, duration } from '../parts/format.ts';
 import { address, useKnown } from '../parts/hooks.ts';
 import { Wide } from '../parts/wide.tsx';
 import type { RunState, StepState } from '../state/model.ts';
-import { usageOf } from '../state/trace.ts';
+import { modelKey, toolKey, usageOf } from '../state/trace.ts';
 
 export function CompareView({ ids }: { ids: readonly string[] }): VNode {
   const known = useKnown();
@@ -75,8 +75,7 @@ function Step({ run, step, model }: StepProps): VNode {
   const time = step.endedAt === undefined ? '…' : duration(step.endedAt - step.startedAt);
   return (
     <td>
-      <a href={address('runs', run.id, `${run.id} ${step.number} model`)}>{model?.split('/').at(-1) ?? 'model'}</a>{' '}
-      {time}
+      <a href={address('runs', run.id, modelKey(run, step))}>{model?.split('/').at(-1) ?? 'model'}</a> {time}
       {step.inputTokens !== undefined && (
         <span class="soft">
           {' '}
@@ -86,7 +85,7 @@ function Step({ run, step, model }: StepProps): VNode {
       <ul class="plain">
         {step.tools.map((tool) => (
           <li key={tool.id}>
-            <a href={address('runs', run.id, tool.id)}>{tool.name}</a>{' '}
+            <a href={address('runs', run.id, toolKey(run, step, tool))}>{tool.name}</a>{' '}
             <span class={tool.isError ? 'bad' : 'good'}>{tool.isError ? 'failed' : '✓'}</span>{' '}
             <span class="soft cut">{JSON.stringify(tool.arguments)}</span>
           </li>

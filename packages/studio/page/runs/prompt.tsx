@@ -1,5 +1,8 @@
-// A prompt message by message, with the part of the prompt that each one is.
+// A request to a model in its parts: the system prompt, the history, and the tools, each with its share of the tokens.
 import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { ModelCallDetails } from '../../src/wire/wire.ts';
+import { counted } from '../parts/format.ts';
 import { JsonText, JsonTree } from '../parts/json-tree.tsx';
 
 interface PromptMessage {
@@ -7,29 +10,59 @@ interface PromptMessage {
   content: unknown;
 }
 
-/** `tokens`: of the whole prompt, if they are known. */
-export function Prompt({ prompt, tokens }: { prompt: unknown; tokens: number | undefined }): VNode {
-  const messages: PromptMessage[] = Array.isArray(prompt) ? prompt : [];
-  const sizes = messages.map((message) => JSON.stringify(message).length);
-  const whole = sizes.reduce((sum, size) => sum + size, 0);
+interface PromptProps {
+  call: ModelCallDetails;
+  /** Of the whole request, if they are known. */
+  tokens: number | undefined;
+}
+
+export function Prompt({ call, tokens }: PromptProps): VNode {
+  const messages: readonly PromptMessage[] = Array.isArray(call.prompt) ? call.prompt : [];
+  const tools: readonly { name?: unknown }[] = Array.isArray(call.tools) ? call.tools : [];
+  const sizes = useMemo(
+    () => new Map([...messages, ...tools].map((part) => [part, JSON.stringify(part).length])),
+    [call],
+  );
+  const size = (parts: readonly object[]) => parts.reduce((sum, part) => sum + (sizes.get(part) ?? 0), 0);
+  const whole = size([...messages, ...tools]);
+  const shareOf = (parts: readonly object[]) => share(size(parts) / whole, tokens);
+  const system = messages.filter(({ role }) => role === 'system');
+  const history = messages.filter(({ role }) => role !== 'system');
   return (
     <>
-      {messages.map((message, index) => (
+      {system.length > 0 && <Heading title="System prompt" share={shareOf(system)} />}
+      {system.map((message, index) => (
         <div key={index} class="message">
-          <h4>
-            {message.role} <span class="soft">{share((sizes[index] ?? 0) / whole, tokens)}</span>
-          </h4>
           <Content content={message.content} />
         </div>
       ))}
+      <Heading title={`History: ${counted(history.length, 'message')}`} share={shareOf(history)} />
+      {history.map((message, index) => (
+        <div key={index} class="message">
+          <h5>
+            {message.role} <span class="soft">{shareOf([message])}</span>
+          </h5>
+          <Content content={message.content} />
+        </div>
+      ))}
+      {tools.length > 0 && <Heading title={counted(tools.length, 'tool')} share={shareOf(tools)} />}
+      {tools.length > 0 && <p class="note">{tools.map(({ name }) => String(name)).join(', ')}</p>}
     </>
   );
 }
 
-/** Tokens are counted for the whole prompt, so those of a message are an estimate. */
+function Heading({ title, share: text }: { title: string; share: string }): VNode {
+  return (
+    <h4>
+      {title} <span class="soft">{text}</span>
+    </h4>
+  );
+}
+
+/** Tokens are counted for the whole request, so those of a part are an estimate. */
 function share(part: number, tokens: number | undefined): string {
-  const percent = `${Math.round(100 * part)} % of the prompt`;
-  return tokens === undefined ? percent : `about ${Math.round(part * tokens).toLocaleString('en')} tokens, ${percent}`;
+  if (tokens === undefined) return `${Math.round(100 * part)} % of the request`;
+  return `about ${counted(Math.round(part * tokens), 'token')}`;
 }
 
 function Content({ content }: { content: unknown }): VNode {

@@ -1,34 +1,23 @@
-// What a row of the trace was: a request to the model as it was sent, or a tool call.
+// What a row of the trace was: a request to the model as it was sent, a tool call, or a wait.
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ModelCallDetails } from '../../src/wire/wire.ts';
 import { useAction, useConnection } from '../parts/hooks.ts';
-import { JsonTree } from '../parts/json-tree.tsx';
+import { JsonText, JsonTree } from '../parts/json-tree.tsx';
 import { ToolResultView } from '../parts/tool-result-view.tsx';
 import type { Row } from '../state/trace.ts';
 import { Prompt } from './prompt.tsx';
 import { ReplayForm } from './replay.tsx';
 
 export function RowDetails({ row }: { row: Row }): VNode {
-  const { kind, tool, call, step, run } = row;
+  const { kind, tool, run, note } = row;
   return (
     <section class="details" aria-label={`Details of ${row.label}`}>
       <h3>{row.label}</h3>
-      {row.note && kind !== 'tool' && <p class={row.isFailed ? 'problem' : 'soft'}>{row.note}</p>}
+      {note && kind !== 'tool' && <p class={row.isFailed ? 'problem' : 'soft'}>{note}</p>}
       {kind === 'run' && <p>{run.input}</p>}
-      {kind === 'model' &&
-        step?.retries.map((reason) => (
-          <p key={reason} class="note">
-            Tried again: {reason}
-          </p>
-        ))}
-      {kind === 'model' && call && (
-        <ModelCall id={call.id} isDone={call.endedAt !== undefined} tokens={step?.inputTokens} />
-      )}
-      {kind === 'model' && !call && (
-        <p class="note">The studio keeps the requests of the agents it opened, not those of sub-agents.</p>
-      )}
-      {tool && (
+      {kind === 'model' && <ModelRow row={row} />}
+      {kind === 'tool' && tool && (
         <>
           <p class="soft">{[tool.capability, tool.decision, tool.reason].filter(Boolean).join(' · ')}</p>
           <h4>Arguments</h4>
@@ -37,6 +26,27 @@ export function RowDetails({ row }: { row: Row }): VNode {
         </>
       )}
     </section>
+  );
+}
+
+function ModelRow({ row: { call, step } }: { row: Row }): VNode {
+  return (
+    <>
+      {step?.retries.map(({ at, reason }) => (
+        <p key={at} class="note">
+          Tried again: {reason}
+        </p>
+      ))}
+      {call && <ModelCall id={call.id} isDone={call.endedAt !== undefined} tokens={step?.inputTokens} />}
+      {!call && step?.answer && <JsonText text={step.answer} />}
+      {!call && (
+        <p class="note">
+          {step?.answer === undefined
+            ? 'The studio keeps the requests of the agents it opened, not those of sub-agents and other programs.'
+            : 'The journal of a durable run keeps answers, not requests.'}
+        </p>
+      )}
+    </>
   );
 }
 
@@ -58,7 +68,12 @@ function ModelCall({ id, isDone, tokens }: ModelCallProps): VNode {
     () => act(async () => setDetails(await connection.get<ModelCallDetails>(`/calls/${id}`))),
     [act, connection, id, isDone],
   );
-  if (error) return <p class="problem">{error}</p>;
+  if (error)
+    return (
+      <p class="problem" role="alert">
+        {error}
+      </p>
+    );
   if (!details) return <p class="note">Loading…</p>;
   return (
     <>
@@ -81,7 +96,7 @@ interface PartProps {
 }
 
 function Part({ part, call, tokens }: PartProps): VNode {
-  if (part === 'prompt') return <Prompt prompt={call.prompt} tokens={tokens} />;
+  if (part === 'prompt') return <Prompt call={call} tokens={tokens} />;
   if (part === 'ask again') return <ReplayForm call={call} />;
   return <JsonTree key={part} value={call[part]} />;
 }

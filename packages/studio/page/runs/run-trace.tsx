@@ -1,27 +1,32 @@
 // The trace of a run: its figures, a waterfall, and what the selected row was.
 import type { VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { counted, dollars, duration } from '../parts/format.ts';
 import { useKnown } from '../parts/hooks.ts';
-import type { RunState } from '../state/model.ts';
+import type { RunState, State } from '../state/model.ts';
 import { traceRows, usageOf } from '../state/trace.ts';
 import { RowDetails } from './row-details.tsx';
 import { Waterfall } from './waterfall.tsx';
 
 interface RunTraceProps {
   run: RunState;
-  /** Set for a trace that has an address of its own. */
-  address?: { selected: string | undefined; onSelect(key: string): void };
+  /** The key of a row. */
+  selected: string | undefined;
+  onSelect(key: string): void;
+  /** Replaces the state of the page, for runs that are not in it, such as durable runs. */
+  from?: Pick<State, 'runs' | 'answers'>;
 }
 
-export function RunTrace({ run, address }: RunTraceProps): VNode {
-  const { runs, questions } = useKnown();
-  const [picked, setPicked] = useState<string>();
-  const selected = address ? address.selected : picked;
-  const rows = useMemo(() => traceRows(run, { runs, questions }), [run, runs, questions]);
+export function RunTrace({ run, selected, onSelect, from }: RunTraceProps): VNode {
+  const known = useKnown();
+  const { questions } = known;
+  const { runs, answers } = from ?? known;
+  const rows = useMemo(() => traceRows(run, { runs, questions, answers }), [run, runs, questions, answers]);
   const usage = useMemo(() => usageOf(run, { runs }), [run, runs]);
   const row = rows.find(({ key }) => key === selected);
-  const time = run.endedAt === undefined ? 'running' : duration(run.endedAt - run.startedAt);
+  const isWaiting = rows.some(({ kind, end }) => kind === 'wait' && end === undefined);
+  const state = isWaiting ? 'waiting for an answer' : 'running';
+  const time = run.endedAt === undefined ? state : duration(run.endedAt - run.startedAt);
   return (
     <div class="trace">
       <p class="figures">
@@ -31,7 +36,7 @@ export function RunTrace({ run, address }: RunTraceProps): VNode {
         {dollars(usage.costUsd)}
       </p>
       {run.error && <p class="problem">{run.error}</p>}
-      <Waterfall rows={rows} selected={selected} onSelect={address?.onSelect ?? setPicked} />
+      <Waterfall rows={rows} selected={selected} onSelect={onSelect} />
       {row && <RowDetails key={row.key} row={row} />}
     </div>
   );

@@ -1,9 +1,10 @@
 // The runs since the studio was started, and the trace of one of them.
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { clock, dollars, duration } from '../parts/format.ts';
 import { address, useKnown } from '../parts/hooks.ts';
 import { Wide } from '../parts/wide.tsx';
+import type { RunState } from '../state/model.ts';
 import { rootRuns, usageOf } from '../state/trace.ts';
 import { CompareView } from './compare-view.tsx';
 import { RunTrace } from './run-trace.tsx';
@@ -11,25 +12,46 @@ import { RunTrace } from './run-trace.tsx';
 const SHOWN = 200;
 
 export function RunsView({ runId, selected }: { runId: string | undefined; selected: string | undefined }): VNode {
-  const known = useKnown();
-  const [marked, setMarked] = useState<readonly string[]>([]);
+  const { runs } = useKnown();
   if (runId === 'compare' && selected) return <CompareView ids={selected.split(' ')} />;
-  const run = runId ? known.runs.get(runId) : undefined;
-  if (run)
-    return (
-      <section class="page wide-page">
-        <p>
-          <a href={address('runs')}>All runs</a> · <a href={address('chat', run.chatId)}>Conversation</a>
-        </p>
-        <RunTrace run={run} address={{ selected, onSelect: (key) => location.replace(address('runs', run.id, key)) }} />
-      </section>
-    );
-  const runs = rootRuns(known);
+  const run = runId === undefined ? undefined : runs.get(runId);
+  if (!run) return <AllRuns isGone={runId !== undefined} />;
+  return (
+    <section class="page wide-page">
+      <p class="trail">
+        <a href={address('runs')}>All runs</a>
+        <a href={address('chat', run.chatId)}>Conversation</a>
+      </p>
+      <h1 class="cut">{run.input || run.agentName}</h1>
+      <RunTrace run={run} selected={selected} onSelect={(key) => location.replace(address('runs', run.id, key))} />
+    </section>
+  );
+}
+
+/** `isGone`: the address names a run that the page does not know. */
+function AllRuns({ isGone }: { isGone: boolean }): VNode {
+  const { runs: known, connection } = useKnown();
+  const [marked, setMarked] = useState<readonly string[]>([]);
+  const runs = useMemo(() => {
+    const latest = rootRuns({ runs: known }).slice(0, SHOWN);
+    return latest.map((run) => ({ run, usage: usageOf(run, { runs: known }) }));
+  }, [known]);
+  const mark = (id: string, isMarked: boolean) => {
+    const others = marked.filter((other) => other !== id);
+    setMarked(isMarked ? [...others, id].slice(-2) : others);
+  };
   return (
     <section class="page">
       <h1>Runs</h1>
-      {runId && <p class="problem">This run is no longer kept.</p>}
-      {runs.length === 0 && <p class="empty">No agent has run yet. Send a message in Chat.</p>}
+      {isGone && connection === 'live' && <p class="problem">This run is no longer kept.</p>}
+      {runs.length === 0 && (
+        <p class="empty">
+          <span>
+            No agent has run yet. <a href={address('chat')}>Send a message</a>, and each step, tool call and token of
+            the answer is shown here.
+          </span>
+        </p>
+      )}
       {marked.length > 0 && (
         <p class="actions">
           {marked.length === 2 ? (
@@ -47,46 +69,56 @@ export function RunsView({ runId, selected }: { runId: string | undefined; selec
                 <th>
                   <span class="hidden">Compare</span>
                 </th>
-                <th>Started</th>
-                <th>Agent</th>
                 <th>Input</th>
-                <th>Time</th>
-                <th>Tokens</th>
-                <th>Cost</th>
+                <th>Agent</th>
+                <th>Started</th>
+                <th class="number">Time</th>
+                <th class="number">Tokens</th>
+                <th class="number">Cost</th>
               </tr>
             </thead>
-            <tbody>
-              {runs.slice(0, SHOWN).map((each) => {
-                const usage = usageOf(each, known);
-                return (
-                  <tr key={each.id}>
-                    <td>
-                      <input
-                        type="checkbox"
-                        aria-label={`Compare the run ${each.input || 'run'}`}
-                        checked={marked.includes(each.id)}
-                        onChange={({ currentTarget: { checked } }) => {
-                          const others = marked.filter((id) => id !== each.id);
-                          setMarked(checked ? [...others, each.id].slice(-2) : others);
-                        }}
-                      />
-                    </td>
-                    <td>{clock(each.startedAt)}</td>
-                    <td>{each.agentName}</td>
-                    <td class="cut">
-                      <a href={address('runs', each.id)}>{each.input || 'run'}</a>
-                      {each.error !== undefined && <span class="bad"> {each.error}</span>}
-                    </td>
-                    <td>{each.endedAt === undefined ? 'running' : duration(each.endedAt - each.startedAt)}</td>
-                    <td>{(usage.inputTokens + usage.outputTokens).toLocaleString('en')}</td>
-                    <td>{dollars(usage.costUsd)}</td>
-                  </tr>
-                );
-              })}
+            <tbody data-list>
+              {runs.map(({ run, usage }) => (
+                <RunRow key={run.id} run={run} usage={usage} isMarked={marked.includes(run.id)} onMark={mark} />
+              ))}
             </tbody>
           </table>
         </Wide>
       )}
     </section>
+  );
+}
+
+interface RunRowProps {
+  run: RunState;
+  usage: ReturnType<typeof usageOf>;
+  isMarked: boolean;
+  onMark(id: string, isMarked: boolean): void;
+}
+
+function RunRow({ run, usage: { inputTokens, outputTokens, costUsd }, isMarked, onMark }: RunRowProps): VNode {
+  const { id, agentName, input, startedAt, endedAt, error } = run;
+  return (
+    <tr>
+      <td>
+        <input
+          type="checkbox"
+          aria-label={`Compare the run ${input || 'run'}`}
+          checked={isMarked}
+          onChange={(event) => onMark(id, event.currentTarget.checked)}
+        />
+      </td>
+      <td class="cut">
+        <a data-item href={address('runs', id)}>
+          {input || 'run'}
+        </a>
+        {error !== undefined && <span class="bad"> {error}</span>}
+      </td>
+      <td>{agentName}</td>
+      <td>{clock(startedAt)}</td>
+      <td class="number">{endedAt === undefined ? 'running' : duration(endedAt - startedAt)}</td>
+      <td class="number">{(inputTokens + outputTokens).toLocaleString('en')}</td>
+      <td class="number">{dollars(costUsd)}</td>
+    </tr>
   );
 }

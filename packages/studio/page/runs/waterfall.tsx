@@ -1,7 +1,8 @@
 // Bars on a time axis. Only the rows in sight are drawn, so ten thousand scroll as ten do.
 import type { VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { duration } from '../parts/format.ts';
+import { useNow } from '../parts/hooks.ts';
 import type { Row } from '../state/trace.ts';
 
 const ROW_PX = 28;
@@ -32,38 +33,57 @@ export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
     };
   }, []);
   const isRunning = rows[0] !== undefined && rows[0].end === undefined;
-  const [, setTicks] = useState(0);
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => setTicks((ticks) => ticks + 1), TICK_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  const now = useNow(TICK_MS, isRunning);
   const start = rows[0]?.start ?? 0;
-  const last = rows.reduce((latest, row) => Math.max(latest, row.end ?? row.start), start);
-  const end = rows[0]?.end ?? Math.max(last, Date.now());
+  const last = useMemo(
+    () => rows.reduce((latest, row) => Math.max(latest, row.end ?? row.start), start),
+    [rows, start],
+  );
+  const end = rows[0]?.end ?? Math.max(last, now);
   const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN);
-  const shown = rows.slice(first, first + Math.ceil(view.height / ROW_PX) + 2 * MARGIN);
+  const slots = Math.ceil(view.height / ROW_PX) + 2 * MARGIN;
+  const shown = rows.slice(first, first + slots);
+  const chosen = useMemo(() => rows.findIndex(({ key }) => key === selected), [rows, selected]);
+  /** The row that the keys have reached; the page may not have drawn it yet. */
+  const reached = useRef(chosen);
+  useEffect(() => {
+    reached.current = chosen;
+    const { current } = area;
+    const top = chosen * ROW_PX;
+    if (!current || chosen < 0) return;
+    if (top < current.scrollTop || top > current.scrollTop + current.clientHeight - 2 * ROW_PX)
+      current.scrollTop = top - current.clientHeight / 2;
+  }, [chosen]);
   const move = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey) return;
     const step =
       event.key === 'j' || event.key === 'ArrowDown' ? 1 : event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0;
-    const next = rows[Math.max(0, rows.findIndex(({ key }) => key === selected) + step)];
+    const index = Math.max(0, reached.current + step);
+    const next = rows[index];
     if (step === 0 || !next) return;
     event.preventDefault();
+    reached.current = index;
     onSelect(next.key);
-    const top = rows.indexOf(next) * ROW_PX;
-    if (area.current && (top < view.top || top > view.top + view.height - ROW_PX))
-      area.current.scrollTop = top - view.height / 2;
   };
   return (
-    <div class="waterfall" ref={area} role="listbox" aria-label="Trace" tabIndex={0} onKeyDown={move}>
+    <div
+      class="waterfall"
+      ref={area}
+      role="listbox"
+      aria-label="Trace"
+      aria-activedescendant={chosen < 0 ? undefined : `row-${chosen}`}
+      tabIndex={0}
+      onKeyDown={move}
+    >
       <Axis ms={end - start} />
       <div style={{ height: `${rows.length * ROW_PX}px` }} class="waterfall-rows">
         {shown.map((row, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the keys
           // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
           <div
-            key={row.key}
-            class={`row ${row.kind}${row.isFailed ? ' failed' : ''}`}
+            key={(first + index) % slots} // elements of rows that leave are used for those that come
+            id={`row-${first + index}`}
+            class={`row ${row.kind === 'tool' ? 'call' : row.kind}${row.isFailed ? ' failed' : ''}`}
             role="option"
             aria-selected={row.key === selected}
             style={{ top: `${(first + index) * ROW_PX}px` }}
@@ -71,7 +91,7 @@ export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
             onClick={() => onSelect(row.key)}
           >
             <span class="row-label" style={{ paddingLeft: `${row.depth * 0.8}rem` }}>
-              {row.label}
+              {row.label} {row.isFailed && <span class="small">{row.note}</span>}
             </span>
             <span class="row-bar">
               <Bar row={row} start={start} end={end} />

@@ -35,17 +35,14 @@ function changedRun(run: RunState, { type, data, meta: { time } }: AgentEvent): 
       return { ...run, steps: [...run.steps, { number: data.step, startedAt: time, tools: [], retries: [] }] };
     case 'step_finished': {
       const { inputTokens, cachedInputTokens, outputTokens, costUsd } = data.usage;
-      const { finishReason } = data;
-      return changeStep(run, (step) => ({
-        ...step,
-        ...{ endedAt: time, inputTokens, cachedInputTokens, outputTokens, costUsd, finishReason },
-      }));
+      const used = { inputTokens, cachedInputTokens, outputTokens, costUsd };
+      return changeStep(run, (step) => ({ ...step, ...used, endedAt: time }));
     }
     case 'new_message':
       if (data.role !== 'assistant') return run;
       return changeStep(run, (step) => ({ ...step, answeredAt: time }));
     case 'model_retry':
-      return changeStep(run, (step) => ({ ...step, retries: [...step.retries, data.reason] }));
+      return changeStep(run, (step) => ({ ...step, retries: [...step.retries, { at: time, ...data }] }));
     case 'tool_call': {
       const tool: ToolState = { id: data.toolCallId, name: data.toolName, arguments: data.arguments, startedAt: time };
       return changeStep(run, (step) => ({ ...step, tools: [...step.tools, tool] }));

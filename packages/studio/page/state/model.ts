@@ -1,4 +1,5 @@
 // What the page knows. Changed objects are replaced, so a view draws only what has changed.
+import type { Usage } from 'pocket-agent';
 import type { AgentInfo, ChatInfo, ModelCallInfo, Question, SentFile } from '../../src/wire/wire.ts';
 
 export interface ToolState {
@@ -29,9 +30,17 @@ export interface StepState {
   cachedInputTokens?: number;
   outputTokens?: number;
   costUsd?: number | undefined;
-  finishReason?: string;
+  /** Its text, of a durable run. */
+  answer?: string;
   tools: readonly ToolState[];
-  retries: readonly string[];
+  retries: readonly Retry[];
+}
+
+/** The model was asked again, after a pause. */
+export interface Retry {
+  at: number;
+  delayMs: number;
+  reason: string;
 }
 
 export interface RunState {
@@ -47,6 +56,8 @@ export interface RunState {
   steps: readonly StepState[];
   /** Requests to the model as the studio saw them; those of sub-agents are not among them. */
   calls: readonly ModelCallInfo[];
+  /** Of a durable run, whose journal does not say it of each step. */
+  usage?: Usage;
 }
 
 /** One thing in a conversation, in order. */
@@ -71,6 +82,13 @@ export interface ChatState {
   lastRunId?: string;
 }
 
+/** How the approval of a tool call was answered. */
+export interface GivenAnswer {
+  text: string;
+  askedAt: number;
+  closedAt: number;
+}
+
 export interface State {
   hasDurableRuns: boolean;
   hasGateways: boolean;
@@ -80,7 +98,7 @@ export interface State {
   runs: ReadonlyMap<string, RunState>;
   questions: ReadonlyMap<string, Question>;
   /** How questions were answered, by tool call. */
-  answers: ReadonlyMap<string, string>;
+  answers: ReadonlyMap<string, GivenAnswer>;
 }
 
 export const emptyState: State = {

@@ -20,7 +20,7 @@ export function reduce(state: State, line: Line): State {
     case 'question':
       return { ...state, questions: withEntry(state.questions, line.question.id, line.question) };
     case 'question_closed':
-      return withAnswer(state, line.questionId, line.text ?? 'no answer was needed any more');
+      return withAnswer(state, line);
     case 'model_call': {
       const run = line.call.runId === undefined ? undefined : state.runs.get(line.call.runId);
       if (!run) return state;
@@ -60,8 +60,13 @@ function withChat(state: State, info: ChatInfo): State {
   return { ...state, chats: withEntry(state.chats, info.id, { ...known, info }) };
 }
 
-function withAnswer(state: State, questionId: string, text: string): State {
+function withAnswer(
+  state: State,
+  { questionId, closedAt, text = 'no answer was needed any more' }: Extract<Line, { type: 'question_closed' }>,
+): State {
   const question = state.questions.get(questionId);
-  const answers = question?.kind === 'approval' ? withEntry(state.answers, question.toolCallId, text) : state.answers;
-  return { ...state, answers, questions: without(state.questions, questionId) };
+  const questions = without(state.questions, questionId);
+  if (question?.kind !== 'approval') return { ...state, questions };
+  const given = { text, askedAt: question.askedAt, closedAt };
+  return { ...state, questions, answers: withEntry(state.answers, question.toolCallId, given) };
 }

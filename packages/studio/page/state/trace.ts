@@ -2,15 +2,24 @@
 import type { ModelCallInfo } from '../../src/wire/wire.ts';
 import { dollars } from '../parts/format.ts';
 import type { RunState, State, StepState, ToolState } from './model.ts';
+import { approvals } from './questions.ts';
+
+/** Of an error in a row; its details have the whole text. */
+const NOTE_LENGTH = 200;
+
+/** Shorter waits for room at a router are not shown. */
+const SHORTEST_WAIT_MS = 10;
 
 export interface Row {
+  /** Begins with the id of its run. */
   key: string;
   depth: number;
   label: string;
   start: number;
   /** Undefined while it runs. */
   end: number | undefined;
-  kind: 'run' | 'step' | 'model' | 'tool' | 'question';
+  /** wait: for a person, for room at a router, or before the model is asked again. */
+  kind: 'run' | 'step' | 'model' | 'tool' | 'wait';
   isFailed: boolean;
   /** Tokens in and out, or a decision. */
   note: string;
@@ -20,48 +29,97 @@ export interface Row {
   call?: ModelCallInfo;
 }
 
-export function traceRows(run: RunState, state: Pick<State, 'runs' | 'questions'>): Row[] {
+/** The keys of the rows of a model call and of a tool call. */
+export function modelKey(run: RunState, step: StepState): string {
+  return `${run.id} ${step.number} model`;
+}
+
+export function toolKey(run: RunState, step: StepState, tool: ToolState): string {
+  return `${run.id} ${step.number} ${tool.id}`;
+}
+
+type Parts = Pick<State, 'runs' | 'questions' | 'answers'>;
+
+export function traceRows(run: RunState, { runs, questions, answers }: Parts): Row[] {
   const inside = Map.groupBy(
-    [...state.runs.values()].filter(({ parentRunId }) => parentRunId !== undefined),
+    [...runs.values()].filter(({ parentRunId }) => parentRunId !== undefined),
     ({ parentToolCallId, parentRunId }) => parentToolCallId ?? parentRunId,
   );
-  const waiting = new Set([...state.questions.values()].map((asked) => asked.kind === 'approval' && asked.toolCallId));
-  const runRows = (each: RunState, depth: number): Row[] => [
-    {
-      ...{ key: each.id, depth, label: each.agentName, start: each.startedAt, end: each.endedAt, kind: 'run' },
-      ...{ isFailed: each.error !== undefined, note: each.error ?? '', run: each },
-    },
-    ...each.steps.flatMap((step, index) => stepRows(each, step, index, depth + 1)),
-    ...(inside.get(each.id) ?? []).flatMap((inner) => runRows(inner, depth + 1)),
-  ];
-  const stepRows = (each: RunState, step: StepState, index: number, depth: number): Row[] => {
+  const waiting = new Map(approvals(questions).map((asked) => [asked.toolCallId, asked]));
+  return runRows(run, 0);
+
+  function runRows(each: RunState, depth: number): Row[] {
+    const own: Row = {
+      key: each.id,
+      depth,
+      label: each.agentName,
+      start: each.startedAt,
+      end: each.endedAt,
+      ...runPart(each),
+    };
+    const steps = each.steps.flatMap((step, index) => stepRows(each, step, index, depth + 1));
+    return [own, ...steps, ...(inside.get(each.id) ?? []).flatMap((inner) => runRows(inner, depth + 1))];
+  }
+
+  function stepRows(each: RunState, step: StepState, index: number, depth: number): Row[] {
+    const key = `${each.id} ${step.number}`;
     const call = each.calls[index];
-    const base = { run: each, step };
+    const base = { run: each, step, isFailed: false, note: '' };
+    const end = step.endedAt ?? each.endedAt;
     return [
+      { ...base, key, depth, label: `step ${step.number}`, kind: 'step', start: step.startedAt, end },
       {
-        ...{ key: `${each.id} ${step.number}`, depth, label: `step ${step.number}`, start: step.startedAt },
-        ...{ end: step.endedAt ?? each.endedAt, kind: 'step', isFailed: false, note: '', ...base },
-      },
-      {
-        ...{
-          key: `${each.id} ${step.number} model`,
-          depth: depth + 1,
-          label: call?.model.split('/').at(-1) ?? 'model',
-        },
-        ...{ start: step.startedAt, end: step.answeredAt ?? step.endedAt ?? each.endedAt, kind: 'model', ...base },
+        ...{ ...base, key: modelKey(each, step), depth: depth + 1, kind: 'model', start: step.startedAt },
+        ...{ label: call?.model.split('/').at(-1) ?? 'model', end: step.answeredAt ?? end },
         ...{ isFailed: call?.error !== undefined, note: call?.error ?? usageNote(step), ...(call ? { call } : {}) },
       },
-      ...step.tools.flatMap((tool): Row[] => [
-        {
-          ...{ key: tool.id, depth: depth + 1, label: tool.name, start: tool.startedAt },
-          ...{ end: tool.endedAt ?? each.endedAt, kind: waiting.has(tool.id) ? 'question' : 'tool', ...base, tool },
-          ...{ isFailed: tool.isError === true, note: waiting.has(tool.id) ? 'waits for an answer' : noteOf(tool) },
-        },
-        ...(inside.get(tool.id) ?? []).flatMap((inner) => runRows(inner, depth + 2)),
-      ]),
+      ...waits(each, step, call).map((wait, number) => ({
+        ...{ ...base, ...wait, key: `${key} wait ${number}`, depth: depth + 2, kind: 'wait' as const },
+      })),
+      ...step.tools.flatMap((tool) => toolRows(each, step, tool, depth + 1)),
     ];
-  };
-  return runRows(run, 0);
+  }
+
+  function toolRows(each: RunState, step: StepState, tool: ToolState, depth: number): Row[] {
+    const key = toolKey(each, step, tool);
+    const asked = waiting.get(tool.id);
+    const answer = answers.get(tool.id);
+    const base = { run: each, step, tool, isFailed: false };
+    const approval = { ...base, key: `${key} approval`, depth: depth + 1, label: 'approval', kind: 'wait' as const };
+    return [
+      {
+        ...{
+          ...base,
+          key,
+          depth,
+          label: tool.name,
+          kind: 'tool',
+          start: tool.startedAt,
+          end: tool.endedAt ?? each.endedAt,
+        },
+        ...{ isFailed: tool.isError === true, note: asked ? 'waits for an answer' : noteOf(tool) },
+      },
+      ...(asked ? [{ ...approval, start: asked.askedAt, end: undefined, note: 'waits for an answer' }] : []),
+      ...(!asked && answer ? [{ ...approval, start: answer.askedAt, end: answer.closedAt, note: answer.text }] : []),
+      ...(inside.get(tool.id) ?? []).flatMap((inner) => runRows(inner, depth + 1)),
+    ];
+  }
+}
+
+function runPart(run: RunState): Pick<Row, 'kind' | 'isFailed' | 'note' | 'run'> {
+  return { kind: 'run', isFailed: run.error !== undefined, note: run.error ?? '', run };
+}
+
+/** What a model call waited for: room at a router, and the pauses before it was repeated. */
+function waits(run: RunState, step: StepState, call: ModelCallInfo | undefined) {
+  const { startedAt = 0, waitedMs = 0, deployment = '' } = call ?? {};
+  const router = { label: 'router', start: startedAt, end: startedAt + waitedMs, note: `waited for ${deployment}` };
+  const over = step.answeredAt ?? step.endedAt ?? run.endedAt;
+  const retries = step.retries.map(({ at, delayMs, reason }, index) => {
+    const end = Math.min(at + delayMs, over ?? Number.POSITIVE_INFINITY);
+    return { label: `retry ${index + 1}`, start: at, end, note: reason };
+  });
+  return waitedMs >= SHORTEST_WAIT_MS ? [router, ...retries] : retries;
 }
 
 /** Tokens, cache and cost of an answer; empty until it is there. */
@@ -72,8 +130,19 @@ function usageNote({ inputTokens, cachedInputTokens = 0, outputTokens = 0, costU
   return `${inputTokens.toLocaleString('en')}${cached} → ${outputTokens.toLocaleString('en')} tokens${cost}`;
 }
 
-function noteOf({ decision }: ToolState): string {
-  return decision === undefined || decision === 'allowed' ? '' : decision;
+/** How the gate decided, or why the call failed. */
+function noteOf({ decision = 'allowed', isError, result = [] }: ToolState): string {
+  if (decision !== 'allowed' || !isError) return decision === 'allowed' ? '' : decision;
+  const [first] = result;
+  return first?.type === 'text' ? first.text.slice(0, NOTE_LENGTH) : '';
+}
+
+/** The run that a row of its trace belongs to, or that of the agent above. */
+export function rootOf(key: string, runs: State['runs']): RunState | undefined {
+  let run = runs.get(key.split(' ')[0] ?? '');
+  for (let above = run; above; above = above.parentRunId === undefined ? undefined : runs.get(above.parentRunId))
+    run = above;
+  return run;
 }
 
 /** The calls of a conversation by their id. */
@@ -94,13 +163,14 @@ export function usageOf(run: RunState, state: Pick<State, 'runs'>) {
   const sum = (read: (step: StepState) => number | undefined) =>
     steps.reduce((total, step) => total + (read(step) ?? 0), 0);
   const isPriced = steps.every(({ costUsd, endedAt }) => endedAt === undefined || costUsd !== undefined);
+  const counts = { toolCalls: sum(({ tools }) => tools.length), modelCalls: steps.length };
+  if (run.usage) return { ...run.usage, ...counts };
   return {
+    ...counts,
     inputTokens: sum((step) => step.inputTokens),
     cachedInputTokens: sum((step) => step.cachedInputTokens),
     outputTokens: sum((step) => step.outputTokens),
     costUsd: isPriced ? sum((step) => step.costUsd) : undefined,
-    toolCalls: sum(({ tools }) => tools.length),
-    modelCalls: steps.length,
   };
 }
 

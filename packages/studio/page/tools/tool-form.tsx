@@ -45,7 +45,7 @@ export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VN
         )}
       </form>
       {called && (
-        <ToolCallView tool={called} question={approvalOf(questions, called.id)} answer={answers.get(called.id)} />
+        <ToolCallView tool={called} question={approvalOf(questions, called.id)} answer={answers.get(called.id)?.text} />
       )}
       {formsOf(questions, chatId).map((form) => (
         <FormCard key={form.id} question={form} />

@@ -69,7 +69,7 @@ export class Attached implements DurableSource {
         const problem = errorText(error);
         if (problem !== this.#problem) this.#parts.logger.warn(`${this.name} cannot be followed: ${problem}`);
         this.#problem = problem;
-        this.#lose();
+        this.#disconnected();
       }
       await delay(RETRY_MS, signal).catch(() => {}); // closed
     }
@@ -92,8 +92,8 @@ export class Attached implements DurableSource {
     this.#questions.close();
   }
 
-  /** Nobody knows what happens there now; when it can be followed again, it tells. */
-  #lose(): void {
+  /** The state there is unknown until the program can be followed again. */
+  #disconnected(): void {
     const { chats } = this.#parts;
     for (const id of this.#chats) {
       const chat = chats.get(id);

@@ -2,7 +2,7 @@
 import { errorText, type Logger, withoutUndefined } from '@pocket-agent/kit';
 import type { Question as RunQuestion, Runs } from '@pocket-agent/runs';
 import type { DurableList, DurableRunDetails, Question } from '../wire/wire.ts';
-import { type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
+import { capabilityIn, type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
 import type { Questions } from './questions.ts';
 import { Refusal } from './refusal.ts';
 
@@ -10,7 +10,6 @@ import { Refusal } from './refusal.ts';
 const POLL_MS = 1_000;
 const LISTED = 100;
 const MAX_EVENTS = 2_000;
-const capabilities = ['read', 'write', 'create', 'delete'] as const;
 
 /** Where durable runs are. */
 export interface DurableSource {
@@ -65,7 +64,7 @@ export class DurableRuns implements DurableSource {
         events.push(event);
         if (event.number >= info.events) break;
       }
-    return { id, agent: info.agent, status: info.status, events };
+    return { id, agent: info.agent, status: info.status, events, ...withoutUndefined({ usage: info.totals?.usage }) };
   }
 
   async cancel(id: string): Promise<boolean> {
@@ -103,11 +102,11 @@ export class DurableRuns implements DurableSource {
 function shownQuestion({ id, run, agent, call, request, server, askedAt }: RunQuestion): Question {
   const base = { id, chatId: '', runId: run, askedAt: Date.parse(askedAt) };
   if (call) {
-    const { tool, description, toolCallId, path, changed } = call;
-    const capability = capabilities.find((each) => each === call.capability) ?? 'delete';
+    const { tool, server, description, toolCallId, path, changed } = call;
+    const capability = capabilityIn(call.capability);
     return {
       ...{ ...base, kind: 'approval', tool, capability, arguments: call.arguments, toolCallId, path, changed },
-      ...(description === undefined ? {} : { description }),
+      ...withoutUndefined({ server, description }),
     };
   }
   return {

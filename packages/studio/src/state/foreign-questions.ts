@@ -1,5 +1,6 @@
 // Questions of other programs, shown among those of the studio until they are answered, here or there.
 import { randomUUID } from 'node:crypto';
+import { type Capability, profiles } from 'pocket-agent';
 import type { Answer, FormAnswer, Question } from '../wire/wire.ts';
 import type { Questions } from './questions.ts';
 
@@ -67,4 +68,9 @@ export class ForeignQuestions {
       if (!shown.signal.aborted) this.add({ ...asked, question: { ...asked.question, id: randomUUID() } });
     });
   }
+}
+
+/** The capability of a tool, as another program reports it. An unknown one counts as `delete`. */
+export function capabilityIn(value: unknown): Capability {
+  return profiles.admin.find((each) => each === value) ?? 'delete';
 }

@@ -1,9 +1,8 @@
 // Gateways that run elsewhere, by URL and token: their questions join those of the studio, and their calls can be seen.
 import { randomUUID } from 'node:crypto';
 import { delay, errorText, isRecord, type Logger, recordsIn } from '@pocket-agent/kit';
-import type { Capability } from 'pocket-agent';
 import type { Answer, GatewayCalls, GatewayInfo, Question } from '../wire/wire.ts';
-import { type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
+import { capabilityIn, type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
 import type { Questions } from './questions.ts';
 
 /** A gateway to attach to. */
@@ -21,7 +20,6 @@ const WAIT_S = 25;
 const TIMEOUT_MS = 40_000;
 const RETRY_MS = 2_000;
 const MAX_ANSWER = 10_000_000;
-const capabilities: readonly Capability[] = ['read', 'write', 'create', 'delete'];
 
 export class Gateways {
   readonly #gateways: readonly Gateway[];
@@ -129,12 +127,13 @@ class Gateway {
 }
 
 function shownQuestion(gateway: string, asked: Record<string, unknown>): Question {
-  const { id, caller, tool, capability, description, arguments: args, changed, askedAt } = asked;
+  const { id, caller, tool, server, capability, description, arguments: args, changed, askedAt } = asked;
   return {
     ...{ kind: 'approval', id: randomUUID(), chatId: '', gateway, askedAt: Number(new Date(String(askedAt))) },
-    ...{ tool: String(tool), capability: capabilities.find((each) => each === capability) ?? 'delete' },
+    ...{ tool: String(tool), capability: capabilityIn(capability) },
     ...{ arguments: isRecord(args) ? args : {}, toolCallId: String(id), path: [String(caller)] },
     changed: changed === true,
+    ...(typeof server === 'string' ? { server } : {}),
     ...(typeof description === 'string' ? { description } : {}),
   };
 }

@@ -20,10 +20,6 @@ export class Journal {
     this.#maxCharacters = maxCharacters;
   }
 
-  get last(): number {
-    return this.#last;
-  }
-
   add(entry: Entry): void {
     this.#last += 1;
     const line = JSON.stringify({ seq: this.#last, ...entry });

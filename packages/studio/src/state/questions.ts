@@ -29,11 +29,11 @@ export class Questions {
 
   /** Whether a call may be made. */
   async approve(chatId: string, request: ApprovalRequest): Promise<ApprovalAnswer> {
-    const { tool, capability, description, toolCallId, path, changed, hash, signal } = request;
+    const { tool, server, capability, description, toolCallId, path, changed, hash, signal } = request;
     const question: Question = {
       ...{ kind: 'approval', id: randomUUID(), chatId, askedAt: Date.now() },
       ...{ tool, capability, arguments: request.arguments, toolCallId, path, changed },
-      ...(description === undefined ? {} : { description }),
+      ...withoutUndefined({ server, description }),
     };
     const given = await this.ask(question, signal);
     if (!given || 'action' in given) return { deny: 'it was not answered in time' };
@@ -68,7 +68,12 @@ export class Questions {
     const close = (given: Given | undefined, text?: string) => {
       if (!this.#waiting.delete(id)) return;
       signal.removeEventListener('abort', withdraw);
-      this.#journal.add({ type: 'question_closed', questionId: id, ...(text === undefined ? {} : { text }) });
+      this.#journal.add({
+        type: 'question_closed',
+        questionId: id,
+        closedAt: Date.now(),
+        ...withoutUndefined({ text }),
+      });
       resolve(given);
     };
     const withdraw = () => close(undefined);

@@ -46,7 +46,8 @@ export class WatchedModel implements LanguageModel {
     const call = this.#begin(options);
     try {
       const result = await this.current.doGenerate(options);
-      this.#end(call, { content: result.content, finishReason: result.finishReason, usage: result.usage });
+      const { content, finishReason, usage, providerMetadata } = result;
+      this.#end(call, { content, finishReason, usage }, providerMetadata);
       return result;
     } catch (error) {
       this.#fail(call, error);
@@ -64,7 +65,7 @@ export class WatchedModel implements LanguageModel {
           answer.add(part);
           controller.enqueue(part);
         },
-        flush: () => this.#end(call, answer.read()),
+        flush: () => this.#end(call, answer.read(), answer.metadata),
         cancel: (reason: unknown) => this.#fail(call, reason, answer.read()),
       });
       const failed = (error: unknown) => this.#fail(call, error, answer.read());
@@ -93,10 +94,11 @@ export class WatchedModel implements LanguageModel {
     return call;
   }
 
-  #end(call: ModelCallDetails, answer: unknown): void {
+  #end(call: ModelCallDetails, answer: unknown, metadata?: Metadata): void {
     if (call.endedAt !== undefined) return;
     call.endedAt = Date.now();
     call.answer = answer;
+    Object.assign(call, routeIn(metadata));
     this.#onCall(call);
   }
 
@@ -104,6 +106,17 @@ export class WatchedModel implements LanguageModel {
     if (call.endedAt === undefined) call.error = errorText(error);
     this.#end(call, answer);
   }
+}
+
+type Metadata = LanguageModelV4GenerateResult['providerMetadata'];
+
+/** What a router reports of a call. */
+function routeIn(metadata: Metadata): Pick<ModelCallInfo, 'deployment' | 'waitedMs'> {
+  const { deployment, waitedMs } = metadata?.router ?? {};
+  return {
+    ...(typeof deployment === 'string' ? { deployment } : {}),
+    ...(typeof waitedMs === 'number' ? { waitedMs } : {}),
+  };
 }
 
 /** Reports an error of the stream. A pipe would only pass it on. */
@@ -129,6 +142,7 @@ class StreamedAnswer {
   readonly #content: object[] = [];
   readonly #texts = new Map<string, { type: string; text: string }>();
   #end: object = {};
+  metadata: Metadata;
 
   add(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
@@ -143,6 +157,7 @@ class StreamedAnswer {
         break;
       case 'finish':
         this.#end = { finishReason: part.finishReason, usage: part.usage };
+        this.metadata = part.providerMetadata;
         break;
       case 'error':
         this.#end = { error: errorText(part.error) };

@@ -49,6 +49,10 @@ export class Workspace {
   readonly journal = new Journal();
   readonly questions = new Questions(this.journal);
   readonly modelCalls = new ModelCalls();
+  /** Gateways elsewhere. */
+  readonly gateways: Gateways | undefined;
+  /** Runs in a database that other processes share. */
+  readonly #durable: DurableRuns | undefined;
   readonly #agents: ReadonlyMap<string, PocketAgent<unknown>>;
   readonly #routers: ReadonlyMap<string, Router>;
   readonly #chats = new Map<string, Chat>();
@@ -58,15 +62,10 @@ export class Workspace {
   /** Saved conversations that are being opened. */
   readonly #opening = new Map<string, Promise<Chat>>();
 
-  /** Runs of other processes. */
-  readonly durable: DurableRuns | undefined;
-  /** Gateways elsewhere. */
-  readonly gateways: Gateways | undefined;
-
   constructor({ agents, conversations, runs, gateways, attached, routers, logger }: WorkspaceOptions) {
     this.#agents = agents;
     this.#routers = routers;
-    this.durable = runs && new DurableRuns(runs, this.questions, logger);
+    this.#durable = runs && new DurableRuns(runs, this.questions, logger);
     this.gateways = gateways.length > 0 ? new Gateways(gateways, this.questions, logger) : undefined;
     const { journal, questions } = this;
     const parts = { journal, questions, chats: this.#foreign, logger };
@@ -76,7 +75,7 @@ export class Workspace {
 
   /** Begins to show what other processes ask. */
   start(): void {
-    this.durable?.start();
+    this.#durable?.start();
     this.gateways?.start();
     for (const program of this.#attached) void program.follow();
   }
@@ -146,7 +145,7 @@ export class Workspace {
 
   /** Where durable runs can be seen. */
   get durableSources(): DurableSource[] {
-    return [...(this.durable ? [this.durable] : []), ...this.#attached.filter((program) => program.hasDurableRuns)];
+    return [...(this.#durable ? [this.#durable] : []), ...this.#attached.filter((program) => program.hasDurableRuns)];
   }
 
   get hasRouters(): boolean {
@@ -188,7 +187,7 @@ export class Workspace {
   }
 
   async close(): Promise<void> {
-    this.durable?.close();
+    this.#durable?.close();
     this.gateways?.close();
     for (const program of this.#attached) program.close();
     await Promise.all([...this.#chats.values()].map((chat) => chat.close()));

@@ -1,6 +1,6 @@
 // The messages between server and page. Types only: the page is a program of its own.
 import type { RunEvent, RunStatus } from '@pocket-agent/runs';
-import type { AgentEvent, BudgetLimits, Capability, Exposure, Message, RouterStatus } from 'pocket-agent';
+import type { AgentEvent, BudgetLimits, Capability, Exposure, Message, RouterStatus, Usage } from 'pocket-agent';
 
 export interface AgentInfo {
   name: string;
@@ -51,6 +51,8 @@ interface Asked {
 export interface ApprovalQuestion extends Asked {
   kind: 'approval';
   tool: string;
+  /** The MCP server or tool folder that the tool is from. */
+  server?: string;
   capability: Capability;
   description?: string;
   arguments: Record<string, unknown>;
@@ -98,6 +100,9 @@ export interface ModelCallInfo {
   startedAt: number;
   endedAt?: number;
   error?: string;
+  /** The deployment of a router that answered, and how long the call waited for room there. */
+  deployment?: string;
+  waitedMs?: number;
 }
 
 /** The request exactly as the model got it, and its answer. */
@@ -170,6 +175,8 @@ export interface DurableRunDetails {
   agent: string;
   status: RunStatus;
   events: RunEvent[];
+  /** Of the steps that are saved. */
+  usage?: Usage;
 }
 
 /** A gateway that the studio is attached to. */
@@ -209,7 +216,7 @@ export type Entry =
   | { type: 'event'; chatId: string; event: AgentEvent }
   | { type: 'question'; question: Question }
   /** `text`: how it was answered; absent if no answer is needed any more. */
-  | { type: 'question_closed'; questionId: string; text?: string }
+  | { type: 'question_closed'; questionId: string; closedAt: number; text?: string }
   | { type: 'model_call'; call: ModelCallInfo }
   /** Durable runs can be seen from now on. */
   | { type: 'durable_runs' }

@@ -1,15 +1,15 @@
-// A zod schema whose descriptions say what is expected at each path.
+// A zod schema that knows, from its descriptions, what is expected at each path of a value.
 import { z } from 'zod';
 
 export type Path = readonly PropertyKey[];
 
 export interface DescribedSchema<Value> {
   readonly zod: z.ZodType<Value>;
-  /** A description of the value that is expected at a path. */
+  /** Describes the value that is expected at a path. */
   expectedAt(path: Path): string;
   /** The allowed keys of the mapping at a path. */
   keysAt(path: Path): string[];
-  /** Whether problems must not show the value at a path. */
+  /** Whether the value at a path may be a secret, which problems must not show. */
   isSecret(path: Path): boolean;
 }
 
@@ -25,22 +25,23 @@ export function describedSchema<Value>(
   isSecret: (path: Path) => boolean = () => false,
 ): DescribedSchema<Value> {
   let described: Described | undefined;
-  const along = (path: Path): Described[] => {
+  /** The schemas from the root to the path, as far as they are known. */
+  const schemasTo = (path: Path): Described[] => {
     described ??= z.toJSONSchema(zod, { target: 'draft-7', io: 'input' }) as Described;
-    const passed = [described];
+    const found = [described];
     for (const step of path) {
-      const { properties, items, additionalProperties }: Described = passed.at(-1) ?? {};
+      const { properties, items, additionalProperties }: Described = found.at(-1) ?? {};
       const other = typeof additionalProperties === 'object' ? additionalProperties : undefined;
       const next = typeof step === 'number' ? items : (properties?.[String(step)] ?? other);
       if (!next) break;
-      passed.push(next);
+      found.push(next);
     }
-    return passed;
+    return found;
   };
   return {
     zod,
     isSecret,
-    expectedAt: (path) => along(path).findLast(({ description }) => description)?.description ?? 'another value',
-    keysAt: (path) => Object.keys(along(path).at(-1)?.properties ?? {}),
+    expectedAt: (path) => schemasTo(path).findLast(({ description }) => description)?.description ?? 'another value',
+    keysAt: (path) => Object.keys(schemasTo(path).at(-1)?.properties ?? {}),
   };
 }

@@ -1,5 +1,4 @@
-// The schema of a manifest, used for reading it, for problem texts and for editors.
-
+// The schema of manifest.yaml, for reading it, for problem texts and for editors.
 import { capabilities, exposures } from 'pocket-agent/internal';
 import { z } from 'zod';
 import { describedSchema, type Path } from './described-schema.ts';
@@ -56,7 +55,7 @@ const environmentEntry = z
   ])
   .describe('the name of an environment variable, or a mapping with name, optional and description');
 
-// readMcpConfig checks which entries are valid
+// readMcpConfig checks the rest
 const server = z
   .looseObject({
     command: z.string().describe('a program to start').optional(),
@@ -70,7 +69,7 @@ const server = z
   })
   .describe('an MCP server as in mcpServers: a mapping with command or url');
 
-export const manifestSchema = z
+const manifestSchema = z
   .strictObject({
     tool_human_name: humanName().optional(),
     tool_name: humanName().optional(),
@@ -86,7 +85,7 @@ export const manifestSchema = z
 
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** The JSON Schema for completion in editors; `manifest.schema.json` is a copy of it. */
+/** The JSON Schema for completion in editors. A test keeps the copy in `manifest.schema.json` up to date. */
 export function manifestJsonSchema(): Record<string, unknown> {
   return { title: 'Tool folder manifest', ...z.toJSONSchema(manifestSchema, { target: 'draft-7' }) };
 }

@@ -1,28 +1,28 @@
-// Parses YAML once: the same files are read by a list of folders, by every agent that uses them, and after an edit of another.
+// Parses YAML, with a cache by content: the same file is read for every agent, and again when another file is edited.
 import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 
-export interface ParsedYaml {
-  /** Shared, so do not change them. */
+interface ParsedYaml {
+  /** Shared by all readers of the same text. Do not change them. */
   documents: readonly Document.Parsed[];
   lines: LineCounter;
 }
 
-/** A parsed text takes a multiple of its length. */
+/** Of all cached texts. A parsed text takes several times its length. */
 const MAX_CHARACTERS = 200_000;
 
-/** By their text, least recently used first. */
-const parsed = new Map<string, ParsedYaml>();
+/** By text, least recently used first. */
+const cache = new Map<string, ParsedYaml>();
 let characters = 0;
 
 export function parseYaml(text: string): ParsedYaml {
-  const known = parsed.get(text);
-  const result = known ?? parse(text);
-  if (known) parsed.delete(text);
+  const cached = cache.get(text);
+  const result = cached ?? parse(text);
+  if (cached) cache.delete(text);
   else characters += text.length;
-  parsed.set(text, result);
-  for (const oldest of parsed.keys()) {
+  cache.set(text, result);
+  for (const oldest of cache.keys()) {
     if (characters <= MAX_CHARACTERS) break;
-    parsed.delete(oldest);
+    cache.delete(oldest);
     characters -= oldest.length;
   }
   return result;

@@ -1,4 +1,4 @@
-// A problem of a tool folder: its position, what was found and what is expected.
+// A problem in a tool folder: its position, what was found and what is expected.
 
 /** What is wrong in a manifest, and where. */
 export interface ManifestProblem {
@@ -20,7 +20,7 @@ interface Undeclared {
   undeclared: readonly string[];
 }
 
-/** A warning if tools of a folder declare no capability. `option` is the name of the option that sets a default. */
+/** The warning about tools that declare no capability; undefined if all do. `option` names the option that sets a default. */
 export function undeclaredText({ humanName, undeclared }: Undeclared, option = 'defaultCapability') {
   if (undeclared.length === 0) return undefined;
   const names = undeclared.map((name) => `"${name}"`).join(', ');
@@ -28,7 +28,7 @@ export function undeclaredText({ humanName, undeclared }: Undeclared, option = '
 }
 
 /** A short description of a value. */
-export function shown(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (typeof value === 'object' && value !== null) return 'a mapping';

@@ -1,5 +1,4 @@
 // Reads YAML, checks it against a schema and reports every problem with its line and column.
-
 import { closest, errorText } from '@pocket-agent/kit';
 import { expectedCapability } from 'pocket-agent/internal';
 import {
@@ -16,7 +15,7 @@ import {
 } from 'yaml';
 import type { DescribedSchema, Path } from './described-schema.ts';
 import { parseYaml } from './parse-yaml.ts';
-import { type ManifestProblem, shown } from './problem.ts';
+import { describeValue, type ManifestProblem } from './problem.ts';
 
 interface Finding {
   found: string;
@@ -26,21 +25,21 @@ interface Finding {
 interface YamlSource<Value> {
   file: string;
   text: string;
-  /** The name of the text in problems. */
+  /** What problems call the text. */
   kind?: 'file' | 'front matter';
   schema: DescribedSchema<Value>;
 }
 
-/** For `description: Use this: when …`, which reads as a mapping inside a line. */
+/** The advice for `description: Use this: when …`, which YAML reads as a mapping. */
 const QUOTED = 'a string with ": " in quotes';
 
 /** A parsed file that knows the position of every value. */
 export class YamlFile<Value> {
   readonly file: string;
   readonly problems: ManifestProblem[] = [];
-  /** The value as it was written; undefined if the file is not YAML. */
+  /** The value before it was checked; undefined if the file is not YAML. */
   readonly raw: unknown;
-  /** Undefined if the file does not match its schema. */
+  /** The checked value; undefined if the file does not match its schema. */
   readonly value: Value | undefined;
   readonly #schema: DescribedSchema<Value>;
   readonly #kind: string;
@@ -53,30 +52,30 @@ export class YamlFile<Value> {
     this.#kind = kind;
     const { documents, lines } = parseYaml(text);
     this.#lines = lines;
-    this.#document = this.#only(documents);
+    this.#document = this.#onlyDocument(documents);
     this.raw = this.#document ? this.#plain(this.#document) : undefined;
     if (this.raw !== undefined) this.value = this.#check(this.raw);
   }
 
-  /** Reports a problem at the value or the key of `path`. If it is missing, the position is that of its parent. */
+  /** Reports a problem at the value or the key of `path`; if that is missing, at its parent. */
   report(path: Path, finding: Finding, of: 'key' | 'value' = 'value'): void {
     this.problems.push(this.#problem(this.#offset(path, of), finding));
   }
 
-  /** Where the value of `path` is. */
+  /** The position of the value at `path`. */
   position(path: Path): Pick<ManifestProblem, 'line' | 'column'> {
     const { line, col } = this.#lines.linePos(this.#offset(path, 'value'));
     return { line, column: col };
   }
 
-  /** What is wrong with keys that the mapping at `path` should not have. */
+  /** A problem for each unknown key of the mapping at `path`. */
   unknownKeys(path: Path, keys: readonly string[]): ManifestProblem[] {
     const known = this.#schema.keysAt(path);
     return keys.map((key) => {
       const meant = closest(key, known);
       const expected = meant ? `"${meant}" (did you mean that?)` : `one of ${known.join(', ')}`;
       return this.#problem(this.#offset([...path, key], 'key'), {
-        found: `the unknown key ${shown(key)}`,
+        found: `the unknown key ${describeValue(key)}`,
         expected,
       });
     });
@@ -91,7 +90,7 @@ export class YamlFile<Value> {
     this.problems.push(this.#problem(offset, { found, expected }));
   }
 
-  #only(documents: readonly Document.Parsed[]): Document | undefined {
+  #onlyDocument(documents: readonly Document.Parsed[]): Document | undefined {
     const [first, second] = documents;
     for (const { errors, warnings } of documents) {
       for (const fault of [...errors, ...warnings]) {
@@ -120,7 +119,7 @@ export class YamlFile<Value> {
         if (isEmptyKey)
           this.#addProblem(
             startOf(key) ?? 0,
-            `${shown(key.value)} without a value`,
+            `${describeValue(key.value)} without a value`,
             'a value; put a string with a comma in quotes',
           );
       },
@@ -137,12 +136,12 @@ export class YamlFile<Value> {
   }
 
   #check(value: unknown): Value | undefined {
-    const read = this.#schema.zod.safeParse(value, { reportInput: true });
-    for (const issue of read.error?.issues ?? []) {
+    const result = this.#schema.zod.safeParse(value, { reportInput: true });
+    for (const issue of result.error?.issues ?? []) {
       if (issue.code === 'unrecognized_keys') this.problems.push(...this.unknownKeys(issue.path, issue.keys));
       else this.#reportValue(issue.path, issue.input);
     }
-    return read.success ? read.data : undefined;
+    return result.success ? result.data : undefined;
   }
 
   #reportValue(path: Path, input: unknown): void {
@@ -151,7 +150,7 @@ export class YamlFile<Value> {
       this.report(path, { found: `no "${String(path.at(-1) ?? '')}"`, expected });
       return;
     }
-    this.report(path, { found: this.#schema.isSecret(path) ? `a ${typeof input}` : shown(input), expected });
+    this.report(path, { found: this.#schema.isSecret(path) ? `a ${typeof input}` : describeValue(input), expected });
   }
 
   #offset(path: Path, of: 'key' | 'value'): number {

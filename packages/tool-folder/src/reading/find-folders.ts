@@ -1,4 +1,4 @@
-// Finds tool folders, the directories to watch, and a digest of a folder's code.
+// Finds tool folders and the directories to watch, and computes a digest of a folder's code.
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
@@ -10,7 +10,7 @@ const CODE = /^manifest\.ya?ml$|^SKILL\.md$|\.[cm]?[jt]s$/;
 /** Protects against watching a whole disk by mistake. */
 const MAX_DIRECTORIES = 1_000;
 
-/** `root` itself if it has a manifest, a tool module or a skill, else its subdirectories that have one. */
+/** Returns `root` itself if it has a manifest, a tool module or a skill, otherwise its subdirectories that have one. */
 export async function findFolders(root: string): Promise<string[]> {
   if (await isToolFolder(root)) return [root];
   const directories = await directoriesIn(root);
@@ -53,18 +53,18 @@ async function directoriesUnder(root: string): Promise<string[]> {
   const found = [root];
   for (const directory of found) {
     if (found.length >= MAX_DIRECTORIES) break;
-    // a directory may have been deleted in between
+    // the directory may have been deleted
     found.push(...(await directoriesIn(directory).catch(() => [])));
   }
   return found;
 }
 
-/** All directories of `root`, or its parent if `root` does not exist. */
+/** `root` and all directories below it; if `root` does not exist, its parent. */
 export async function directoriesToWatch(root: string): Promise<string[]> {
   return (await isDirectory(root)) ? directoriesUnder(root) : [dirname(root)];
 }
 
-/** A digest of the manifest, the skill and the code of a folder; other files, which tools may write, are ignored. */
+/** Covers the manifest, the skill and the code of a folder, but no other files, which tools may write. */
 export async function digestOf(folder: string): Promise<string> {
   const hash = createHash('sha256');
   for (const directory of await directoriesUnder(folder)) {

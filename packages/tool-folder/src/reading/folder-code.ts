@@ -1,11 +1,11 @@
-// Matches the tools of a manifest with the methods of the class: every tool needs a method, and every method an entry.
+// Matches the tools of a manifest with the methods of the class. Every tool needs a method, and every method an entry.
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { closest } from '@pocket-agent/kit';
 import type { ArgumentCheck } from '@pocket-agent/schema';
 import type { Manifest } from '../manifest/manifest-schema.ts';
-import { shown } from '../manifest/problem.ts';
+import { describeValue } from '../manifest/problem.ts';
 import type { YamlFile } from '../manifest/yaml-file.ts';
 import { parameterMismatch } from './method-parameters.ts';
 import {
@@ -17,7 +17,7 @@ import {
   type ToolsClass,
 } from './tools-module.ts';
 
-/** A tool of the manifest. */
+/** A tool that the manifest declares. */
 export interface ToolDefinition {
   /** The index in `tool_list`. */
   index: number;
@@ -25,14 +25,14 @@ export interface ToolDefinition {
   check: ArgumentCheck;
 }
 
-/** A tool that can be called. */
+/** A declared tool with its method. */
 export interface FolderTool {
   definition: Tool;
   check: ArgumentCheck;
   method: ToolMethod;
 }
 
-interface Code {
+interface FolderSource {
   source: YamlFile<Manifest>;
   definitions: Map<string, ToolDefinition>;
   file: string;
@@ -40,7 +40,7 @@ interface Code {
 
 /** Imports the module, finds a method for every tool and reports mismatches. */
 export async function readCode(
-  { source, definitions, file }: Omit<Code, 'file'> & { file: string | undefined },
+  { source, definitions, file }: Omit<FolderSource, 'file'> & { file: string | undefined },
   options: ImportOptions,
 ): Promise<{ Tools: ToolsClass | undefined; tools: Map<string, FolderTool> }> {
   const none = { Tools: undefined, tools: new Map<string, FolderTool>() };
@@ -58,8 +58,8 @@ export async function readCode(
   }
   const methods = methodsOf(Tools);
   const tools = matchMethods({ source, definitions, file }, methods);
-  const named = new Set(source.value?.tool_list?.map(({ name }) => name));
-  for (const name of strayMethods(methods, named)) {
+  const declared = new Set(source.value?.tool_list?.map(({ name }) => name));
+  for (const name of strayMethods(methods, declared)) {
     const line = await lineOf(file, name);
     const meant = closest(name.replace(/^tool_/, ''), [...definitions.keys()]);
     const hint = meant && !tools.has(meant) ? ` (did you mean "${meant}"?)` : '';
@@ -69,12 +69,12 @@ export async function readCode(
   return { Tools, tools };
 }
 
-function matchMethods({ source, definitions, file }: Code, { all }: Methods): Map<string, FolderTool> {
+function matchMethods({ source, definitions, file }: FolderSource, { all }: Methods): Map<string, FolderTool> {
   const tools = new Map<string, FolderTool>();
   for (const [name, { index, definition, check }] of definitions) {
     const method = all.get(`tool_${name}`) ?? all.get(name);
     if (!method) {
-      const found = `${shown(name)}, but ${basename(file)} has no method for it`;
+      const found = `${describeValue(name)}, but ${basename(file)} has no method for it`;
       source.report(['tool_list', index, 'name'], {
         found,
         expected: `a method tool_${name} or ${name} of class Tools`,
@@ -88,13 +88,13 @@ function matchMethods({ source, definitions, file }: Code, { all }: Methods): Ma
   return tools;
 }
 
-/** Methods that look like tools. In a class with tool_ methods, only those count. */
-function strayMethods({ all, own }: Methods, named: ReadonlySet<string>): string[] {
+/** Methods without an entry in the manifest. If the class has methods tool_…, only those are tools. */
+function strayMethods({ all, own }: Methods, declared: ReadonlySet<string>): string[] {
   const names = [...all.keys()];
   const prefixed = names.filter((name) => name.startsWith('tool_'));
-  const stray = prefixed.filter((name) => !named.has(name.slice('tool_'.length)) && !named.has(name));
+  const stray = prefixed.filter((name) => !declared.has(name.slice('tool_'.length)) && !declared.has(name));
   if (prefixed.length > 0) return stray;
-  return [...own].filter((name) => !named.has(name) && !name.startsWith('_') && name !== 'close');
+  return [...own].filter((name) => !declared.has(name) && !name.startsWith('_') && name !== 'close');
 }
 
 /** The line of a method, found by a text search. */

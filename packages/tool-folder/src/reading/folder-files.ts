@@ -1,4 +1,4 @@
-// Tells tool folders from other directories. Does not load what reads manifests, which agents without tool folders do not need.
+// Finds the manifests, modules and skill of a folder. Does not load the YAML parser and zod, which most agents do not need.
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
@@ -13,7 +13,7 @@ interface FolderFiles {
   hasSkill: boolean;
 }
 
-/** The manifests and modules in a folder. A folder without any of them and without a skill is not a tool folder. */
+/** A folder with none of these is not a tool folder. */
 export async function folderFiles(path: string): Promise<FolderFiles> {
   const entries = new Map((await entriesOf(path)).map((entry) => [entry.name, entry]));
   const present = async (names: readonly string[]) => {

@@ -1,4 +1,4 @@
-// Compares the parameters in a method's source with the schema in the manifest.
+// Compares the parameters of a method, read from its source, with the schema in the manifest.
 import { isSchema, resolveReference, type Schema } from '@pocket-agent/schema';
 
 type Method = (...args: never[]) => unknown;
@@ -6,18 +6,18 @@ type Method = (...args: never[]) => unknown;
 interface Parameters {
   /** The parameter names in order; empty if the first one is destructured. */
   positional: string[];
-  /** The names that the first parameter is destructured into; undefined if it is not. */
+  /** The names in the destructured first parameter; undefined if it is not destructured. */
   destructured: string[] | undefined;
   /** Whether `destructured` is complete: no `...rest`, no computed names. */
   isComplete: boolean;
 }
 
-/** Undefined if they match, or if the source cannot be analysed. */
+/** Returns undefined if they match, or if the source cannot be analysed. */
 export function parameterMismatch(method: Method, schema: Schema): { found: string; expected: string } | undefined {
-  const written = readParameters(Function.prototype.toString.call(method));
-  if (!written) return undefined;
+  const parameters = readParameters(Function.prototype.toString.call(method));
+  if (!parameters) return undefined;
   const { names, isOpen } = propertiesOf(schema);
-  const { positional, destructured, isComplete } = written;
+  const { positional, destructured, isComplete } = parameters;
   const expected = `one object: ${method.name}({ ${[...names].join(', ')} }, call)`;
   if (destructured === undefined) {
     const [first, second] = positional;

@@ -1,4 +1,4 @@
-// Reads and checks one tool folder without running it.
+// Reads and checks one tool folder, without creating an instance of its class.
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
@@ -7,14 +7,14 @@ import { compileSchema } from '@pocket-agent/schema';
 import type { Capability, Exposure, McpServerEntry, Skill } from 'pocket-agent';
 import { readMcpConfig } from 'pocket-agent/internal';
 import { describedManifest, type Manifest } from '../manifest/manifest-schema.ts';
-import { type ManifestProblem, shown } from '../manifest/problem.ts';
+import { describeValue, type ManifestProblem } from '../manifest/problem.ts';
 import { YamlFile } from '../manifest/yaml-file.ts';
-import { type ReadSkill, readSkill } from '../skills/read-skill.ts';
+import { type ParsedSkill, readSkill } from '../skills/read-skill.ts';
 import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
 import { folderFiles } from './folder-files.ts';
 import type { ImportOptions, ToolsClass } from './tools-module.ts';
 
-export interface ReadFolder {
+export interface ParsedFolder {
   /** The name of the directory. */
   name: string;
   humanName: string;
@@ -22,18 +22,18 @@ export interface ReadFolder {
   env: Record<string, string>;
   /** Undefined if the folder has no code. */
   Tools: ToolsClass | undefined;
-  /** The file that problems of running the folder name. */
+  /** The file to name in problems that occur when the folder runs. */
   codeFile: string;
   tools: ReadonlyMap<string, FolderTool>;
   /** The tools that declare no capability and count as `delete`. */
   undeclared: string[];
   mcpServers: Record<string, McpServerEntry>;
-  /** How tools are offered to models, if the manifest says so. */
+  /** How the manifest wants the tools to be offered to models. */
   exposure: Exposure | undefined;
   /** From a SKILL.md in the folder. */
   skill: Skill | undefined;
   problems: ManifestProblem[];
-  /** Reported, but the folder works. */
+  /** Reported although the folder works. */
   warnings: ManifestProblem[];
 }
 
@@ -46,17 +46,18 @@ export interface ReadOptions extends ImportOptions {
 /** In bytes. A hostile manifest of this size takes about two seconds to parse; normal ones have a few kilobytes. */
 const MAX_MANIFEST = 250_000;
 
-/** Never throws: a folder that cannot be read has a problem. */
-export async function readFolder(path: string, options: ReadOptions): Promise<ReadFolder> {
+/** Does not throw: errors become problems of the folder. */
+export async function readFolder(path: string, options: ReadOptions): Promise<ParsedFolder> {
   const file = join(path, 'manifest.yaml');
-  const failed = (found: string, expected: string): ReadFolder => {
-    return { ...emptyFolder(path), problems: [{ file, line: 1, column: 1, found, expected }] };
-  };
+  const failed = (found: string, expected: string): ParsedFolder => ({
+    ...emptyFolder(path),
+    problems: [{ file, line: 1, column: 1, found, expected }],
+  });
   try {
     const { manifests, modules, hasSkill } = await folderFiles(path);
     const [first, second] = manifests;
     const isSkillOnly = hasSkill && manifests.length + modules.length === 0;
-    const skill = hasSkill ? await readSkill(path, { isNameFree: !isSkillOnly }) : undefined;
+    const skill = hasSkill ? await readSkill(path, { allowsAnyName: !isSkillOnly }) : undefined;
     if (skill && isSkillOnly) return withSkill(emptyFolder(path), skill);
     if (!first) return failed('no manifest.yaml', 'a manifest.yaml beside tool.ts');
     if (second) return failed(`both ${first} and ${second}`, 'one of them');
@@ -64,15 +65,15 @@ export async function readFolder(path: string, options: ReadOptions): Promise<Re
     if (size > MAX_MANIFEST) return failed(`${size} bytes`, `at most ${MAX_MANIFEST}`);
     const file = join(path, first);
     const source = new YamlFile({ file, text: await readFile(file, 'utf8'), schema: describedManifest });
-    if (!source.value) return { ...failed('', ''), problems: source.problems };
+    if (!source.value) return { ...emptyFolder(path), problems: source.problems };
     const folder = await readManifest(source, source.value, { path, module: modules[0], options });
     return skill ? withSkill(folder, skill) : folder;
   } catch (error) {
-    return failed(`an error: ${errorText(error)}`, 'a folder that can be read');
+    return failed(`an error: ${errorText(error)}`, 'a folder that this process may read');
   }
 }
 
-function emptyFolder(path: string): ReadFolder {
+function emptyFolder(path: string): ParsedFolder {
   const name = basename(path);
   return {
     name,
@@ -91,7 +92,7 @@ function emptyFolder(path: string): ReadFolder {
   };
 }
 
-function withSkill(folder: ReadFolder, { skill, problems, warnings }: ReadSkill): ReadFolder {
+function withSkill(folder: ParsedFolder, { skill, problems, warnings }: ParsedSkill): ParsedFolder {
   return { ...folder, skill, problems: [...folder.problems, ...problems], warnings };
 }
 
@@ -99,7 +100,7 @@ async function readManifest(
   source: YamlFile<Manifest>,
   manifest: Manifest,
   { path, module, options }: { path: string; module: string | undefined; options: ReadOptions },
-): Promise<ReadFolder> {
+): Promise<ParsedFolder> {
   const name = basename(path);
   const humanName = manifest.tool_human_name ?? manifest.tool_name ?? name;
   const codeFile = join(path, module ?? 'tool.ts');
@@ -176,14 +177,14 @@ async function readTools(
     const path = ['tool_list', index, 'parameters'];
     if (tools.has(name)) {
       source.report(['tool_list', index, 'name'], {
-        found: `${shown(name)} again`,
+        found: `${describeValue(name)} again`,
         expected: 'a different name for each tool',
       });
       continue;
     }
     const { type = 'object' } = parameters;
     if (type !== 'object') {
-      source.report([...path, 'type'], { found: shown(type), expected: '"object": a method takes one object' });
+      source.report([...path, 'type'], { found: describeValue(type), expected: '"object": a method takes one object' });
       continue;
     }
     const inputSchema: Tool['inputSchema'] = { properties: {}, ...parameters, type: 'object' };
@@ -191,7 +192,7 @@ async function readTools(
     if ('fault' in compiled) {
       const { path: inner, message } = compiled.fault;
       const found =
-        inner.length > 0 ? shown(inner.reduce<unknown>(valueAt, parameters)) : 'a schema that does not compile';
+        inner.length > 0 ? describeValue(inner.reduce<unknown>(valueAt, parameters)) : 'a schema that does not compile';
       source.report([...path, ...inner], {
         found,
         expected: `JSON Schema: ${[inner.join('.'), message].join(' ').trim()}`,

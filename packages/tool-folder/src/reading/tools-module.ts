@@ -1,4 +1,4 @@
-// Imports tool.ts, tool.js or tool.mjs of a folder within a time limit, and finds its class and methods.
+// Imports tool.ts, tool.js or tool.mjs within a time limit, and finds the class and its methods.
 import { realpath } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { basename, dirname, sep } from 'node:path';
@@ -16,7 +16,7 @@ export interface Methods {
 }
 
 /** A problem of the module, with its line if known. */
-export interface ModuleProblem {
+interface ModuleProblem {
   line: number;
   found: string;
   expected: string;
@@ -24,7 +24,7 @@ export interface ModuleProblem {
 
 export interface ImportOptions {
   timeoutMs: number;
-  /** A new version imports the module again, with everything it imports from its own folder. */
+  /** Another version imports the module again, together with the modules of its folder. */
   version?: string;
 }
 
@@ -42,7 +42,7 @@ export async function importTools(
     return { line: 1, found, expected: 'tool.js or tool.mjs (compile tool.ts before the package is published)' };
   }
   const query = version === undefined ? '' : await versionQuery(version, dirname(file));
-  if (version !== undefined) followVersions();
+  if (version !== undefined) propagateVersions();
   try {
     const loading: Promise<unknown> = import(pathToFileURL(file).href + query);
     if (!(await settlesWithin(timeoutMs, loading)))
@@ -84,7 +84,7 @@ export function methodsOf(tools: ToolsClass): Methods {
   return { all, own: new Set(Object.getOwnPropertyNames(tools.prototype).filter((name) => all.has(name))) };
 }
 
-/** The line in a stack or message that names `tool.ts:3` or `tool.ts?…:3`. */
+/** Finds the line in a stack or message with `tool.ts:3` or `tool.ts?…:3`. */
 function lineIn(error: unknown, file: string): number {
   const text = error instanceof Error ? `${error.stack} ${error.message}` : '';
   const place = new RegExp(`${basename(file).replace('.', '\\.')}(?:\\?[^:\\s]*)?:(\\d+)`).exec(text);
@@ -96,21 +96,21 @@ function oneLine(text: string): string {
 }
 
 const VERSION = 'pocket-agent-version';
-let isFollowing = false;
+let isPropagating = false;
 
-/** Includes the real path of the folder, as in the URLs of its modules. */
+/** Contains the real path of the folder, as module URLs do. */
 async function versionQuery(version: string, folder: string): Promise<string> {
   const { href } = pathToFileURL((await realpath(folder)) + sep);
   return `?${VERSION}=${version}&folder=${encodeURIComponent(href)}`;
 }
 
 /**
- * Relative imports inside the tool folder get the version of the importing module, because Node never unloads a
- * module. Modules outside the folder may be shared and stay as they are.
+ * Gives relative imports inside the tool folder the version of the importing module, because Node never unloads a module.
+ * Modules outside the folder may be shared and are not reloaded.
  */
-function followVersions(): void {
-  if (isFollowing) return;
-  isFollowing = true;
+function propagateVersions(): void {
+  if (isPropagating) return;
+  isPropagating = true;
   const query = new RegExp(`\\?${VERSION}=[^&#]+&folder=([^&#]+)$`);
   registerHooks({
     resolve(specifier, context, next) {

@@ -1,10 +1,10 @@
-// Watches directories and reports once when changes have settled.
+// Watches directories, and reports a burst of changes once.
 import { type FSWatcher, statSync, watch } from 'node:fs';
 import { errorText, type Logger } from '@pocket-agent/kit';
 
-/** Editors write a file in several steps. */
+/** Wait this long for the next change: editors write a file in several steps. */
 const SETTLE_MS = 50;
-/** With constant changes, report after this time. */
+/** Report after this time even if changes continue. */
 const MAX_WAIT_MS = 1_000;
 
 interface Watched {
@@ -17,8 +17,8 @@ export class FolderWatcher {
   readonly #onChange: () => void;
   readonly #watchers = new Map<string, Watched>();
   #timer: NodeJS.Timeout | undefined;
-  /** The time of the first change that was not reported yet. */
-  #since: number | undefined;
+  /** The time of the first change that is not reported yet. */
+  #firstChangeAt: number | undefined;
   #isClosed = false;
 
   constructor(logger: Logger, onChange: () => void) {
@@ -64,17 +64,17 @@ export class FolderWatcher {
   #scheduleReport(): void {
     if (this.#isClosed) return;
     const now = performance.now();
-    this.#since ??= now;
-    if (now - this.#since > MAX_WAIT_MS) return;
+    this.#firstChangeAt ??= now;
+    if (now - this.#firstChangeAt > MAX_WAIT_MS) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#since = undefined;
+      this.#firstChangeAt = undefined;
       this.#onChange();
     }, SETTLE_MS).unref();
   }
 }
 
-/** Undefined if the directory does not exist. */
+/** Differs after a directory was replaced. Undefined if it does not exist. */
 function identityOf(directory: string): string | undefined {
   try {
     const { dev, ino, birthtimeMs } = statSync(directory);

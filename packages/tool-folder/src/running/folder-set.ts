@@ -1,11 +1,11 @@
-// The tool folders of one path: reads, reloads, starts and stops them.
+// Reads, reloads, starts and stops the tool folders of one path.
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { errorText, type Logger } from '@pocket-agent/kit';
 import type { Capability } from 'pocket-agent';
 import { type ManifestProblem, problemText, undeclaredText } from '../manifest/problem.ts';
 import { digestOf, directoriesToWatch, findFolders } from '../reading/find-folders.ts';
-import { type ReadFolder, readFolder } from '../reading/read-folder.ts';
+import { type ParsedFolder, readFolder } from '../reading/read-folder.ts';
 import { FolderWatcher } from '../reading/watcher.ts';
 import { RunningFolder, type RunningOptions } from './running-folder.ts';
 
@@ -15,19 +15,19 @@ export interface FolderState {
   readonly name: string;
   readonly humanName: string;
   readonly path: string;
-  /** Whether the folder is active; its tools are offered if they work. */
+  /** Whether the folder is active. Its tools are offered if it has no problems. */
   readonly active: boolean;
-  /** The tools of the manifest; tools of its MCP servers are known only when they are listed. */
+  /** The tools of the manifest, without those of its MCP servers. */
   readonly tools: readonly Tool[];
   /** The tools that declare no capability and count as `delete`. */
   readonly undeclared: readonly string[];
   /** The skill of its SKILL.md, if it has one. */
   readonly skill: { readonly name: string; readonly description: string } | undefined;
-  /** The problems of the current files. After an edit that broke the folder, `tools` are those from before. */
+  /** The problems of the current files. A running folder that an edit broke keeps its old `tools`. */
   readonly problems: readonly ManifestProblem[];
 }
 
-export interface FolderSetOptions {
+interface FolderSetOptions {
   path: string;
   logger: Logger;
   env: Readonly<Record<string, string | undefined>>;
@@ -39,11 +39,11 @@ export interface FolderSetOptions {
 }
 
 interface Slot {
-  /** The newest version without problems; if all have problems, the newest. */
-  read: ReadFolder;
+  /** The newest version without problems; if there is none, the newest. */
+  parsed: ParsedFolder;
   /** The problems of the current files. */
   problems: readonly ManifestProblem[];
-  /** Why `read` could not start. */
+  /** Why `parsed` could not start. */
   failure: ManifestProblem | undefined;
   digest: string;
   running: RunningFolder | undefined;
@@ -52,11 +52,11 @@ interface Slot {
 export class FolderSet {
   readonly #options: FolderSetOptions;
   readonly #watcher: FolderWatcher | undefined;
-  /** By name, sorted. */
+  /** By folder name, sorted. */
   #slots = new Map<string, Slot>();
   readonly #retiring = new Map<RunningFolder, Promise<void>>();
   #isActive: (name: string) => boolean = () => false;
-  /** Revisions of stopped folders, so that the sum never decreases. */
+  /** The revisions of stopped folders, so that `revision` never decreases. */
   #pastRevisions = 0;
 
   constructor(options: FolderSetOptions) {
@@ -69,9 +69,9 @@ export class FolderSet {
   }
 
   get states(): FolderState[] {
-    return [...this.#slots].map(([name, { read, running, ...slot }]) => {
+    return [...this.#slots].map(([name, { parsed, running, ...slot }]) => {
       const problems = slot.failure ? [...slot.problems, slot.failure] : slot.problems;
-      const { humanName, path, tools, undeclared, ...folder } = running?.folder ?? read;
+      const { humanName, path, tools, undeclared, ...folder } = running?.folder ?? parsed;
       const isUsable = running !== undefined || problems.length === 0;
       const definitions = isUsable ? [...tools.values()].map(({ definition }) => definition) : [];
       const skill = isUsable ? folder.skill : undefined;
@@ -92,21 +92,21 @@ export class FolderSet {
     return this.running.reduce((sum, { client }) => sum + (client?.revision ?? 0), this.#pastRevisions);
   }
 
-  /** Reads new and edited folders and removes deleted ones. True if anything changed. */
+  /** Reads new and edited folders, and removes deleted ones. Returns whether anything changed. */
   async scan(): Promise<boolean> {
     const { path } = this.#options;
     // watch before reading, so that no change is missed
     this.#watcher?.watch(await directoriesToWatch(path));
     const paths = await findFolders(path);
-    const gone = [...this.#slots].filter(([, { read }]) => !paths.includes(read.path));
+    const gone = [...this.#slots].filter(([, { parsed }]) => !paths.includes(parsed.path));
     for (const [name, slot] of gone) {
       this.#slots.delete(name);
       this.#retire(slot.running);
     }
     const changes = (await Promise.all(paths.map((folder) => this.#readChanged(folder)))).filter(
-      (read) => read !== undefined,
+      (change) => change !== undefined,
     );
-    for (const { read, digest } of changes) this.#take(read, digest);
+    for (const { parsed, digest } of changes) this.#update(parsed, digest);
     this.#slots = new Map([...this.#slots].sort(([a], [b]) => (a < b ? -1 : 1)));
     return gone.length + changes.length > 0;
   }
@@ -118,7 +118,7 @@ export class FolderSet {
       if (!isActive(name)) {
         this.#retire(slot.running);
         slot.running = undefined;
-      } else if (slot.running?.folder !== slot.read && slot.read.problems.length === 0) this.#start(slot);
+      } else if (slot.running?.folder !== slot.parsed && slot.parsed.problems.length === 0) this.#start(slot);
     }
   }
 
@@ -129,39 +129,45 @@ export class FolderSet {
     await Promise.all(this.#retiring.values());
   }
 
-  async #readChanged(path: string): Promise<{ read: ReadFolder; digest: string } | undefined> {
+  async #readChanged(path: string): Promise<{ parsed: ParsedFolder; digest: string } | undefined> {
     const { env, defaultCapability, loadTimeoutMs: timeoutMs } = this.#options;
     const digest = this.#watcher ? await digestOf(path) : '';
     if (this.#slots.get(basename(path))?.digest === digest) return undefined;
     const version = this.#watcher ? { version: digest } : {};
-    return { read: await readFolder(path, { env, defaultCapability, timeoutMs, ...version }), digest };
+    return { parsed: await readFolder(path, { env, defaultCapability, timeoutMs, ...version }), digest };
   }
 
-  #take(read: ReadFolder, digest: string): void {
-    const { problems } = read;
-    for (const problem of [...problems, ...read.warnings]) this.#options.logger.warn(problemText(problem));
-    const slot = this.#slots.get(read.name);
-    const undeclared = problems.length > 0 ? undefined : undeclaredText(read);
-    if (undeclared && undeclared !== (slot && undeclaredText(slot.read))) this.#options.logger.warn(undeclared);
-    if (!slot) this.#slots.set(read.name, { read, digest, problems, failure: undefined, running: undefined });
+  #update(parsed: ParsedFolder, digest: string): void {
+    const { problems } = parsed;
+    for (const problem of [...problems, ...parsed.warnings]) this.#options.logger.warn(problemText(problem));
+    const slot = this.#slots.get(parsed.name);
+    const undeclared = problems.length > 0 ? undefined : undeclaredText(parsed);
+    if (undeclared && undeclared !== (slot && undeclaredText(slot.parsed))) this.#options.logger.warn(undeclared);
+    if (!slot) this.#slots.set(parsed.name, { parsed, digest, problems, failure: undefined, running: undefined });
     else
       Object.assign(slot, {
         digest,
         problems,
         failure: undefined,
-        ...(slot.running && problems.length > 0 ? {} : { read }),
+        ...(slot.running && problems.length > 0 ? {} : { parsed }),
       });
   }
 
   #start(slot: Slot): void {
-    const { read, running: before } = slot;
+    const { parsed, running: before } = slot;
     try {
-      slot.running = new RunningFolder(read, this.#options.running);
+      slot.running = new RunningFolder(parsed, this.#options.running);
       slot.failure = undefined;
       this.#retire(before);
     } catch (error) {
       const found = `an error in the constructor of Tools: ${errorText(error)}`;
-      slot.failure = { file: read.codeFile, line: 1, column: 1, found, expected: 'a constructor that does not throw' };
+      slot.failure = {
+        file: parsed.codeFile,
+        line: 1,
+        column: 1,
+        found,
+        expected: 'a constructor that does not throw',
+      };
       this.#options.logger.warn(problemText(slot.failure));
     }
   }

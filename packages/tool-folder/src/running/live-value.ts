@@ -1,4 +1,4 @@
-// A proxy for a value of the current call's context, for constructors with several parameters.
+// For constructors with several parameters: a proxy for one value in the context of the current call.
 import { PocketError } from '@pocket-agent/kit';
 
 /** `find` is called on every use and throws if the value is missing. */
@@ -18,15 +18,15 @@ export function liveValue(find: () => object): object {
   );
 }
 
-/** Also finds the Python spelling of a name: `discord_bot` for `discordBot`. */
-export function namedIn(context: object | undefined, name: string): object | undefined {
+/** Finds a value by its name, also in Python spelling: `discord_bot` for `discordBot`. */
+export function valueNamed(context: object | undefined, name: string): object | undefined {
   const python = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const found = context && (Reflect.get(context, name) ?? Reflect.get(context, python));
   return typeof found === 'object' && found !== null ? found : undefined;
 }
 
-export function noSuchValue(name: string, isCalled: boolean): PocketError {
-  const why = isCalled
+export function missingValueError(name: string, isDuringCall: boolean): PocketError {
+  const why = isDuringCall
     ? 'the program that runs this tool folder does not provide it'
     : 'it can be used only during a call';
   return new PocketError(

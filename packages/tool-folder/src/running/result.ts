@@ -62,11 +62,11 @@ function truncated(result: CallToolResult, maxBytes: number): CallToolResult {
   return { ...rest, content };
 }
 
-/** A character that was cut in half decodes to the replacement character, which is dropped. */
-function beginning(text: string, part: number): string {
+/** Drops a character that was cut in half, which decodes to the replacement character. */
+function beginning(text: string, share: number): string {
   const bytes = Buffer.from(text);
   return bytes
-    .subarray(0, bytes.length * part)
+    .subarray(0, bytes.length * share)
     .toString()
     .replace(/\uFFFD+$/, '');
 }

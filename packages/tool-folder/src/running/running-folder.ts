@@ -1,4 +1,4 @@
-// A running tool folder: an instance of its class, its MCP servers and its running calls.
+// A running tool folder: an instance of its class, its MCP servers and its calls in progress.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, CallClock, errorText, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
@@ -11,9 +11,9 @@ import {
   type ToolCallContext,
 } from 'pocket-agent';
 import { constructorParameters } from '../reading/method-parameters.ts';
-import type { ReadFolder } from '../reading/read-folder.ts';
+import type { ParsedFolder } from '../reading/read-folder.ts';
 import type { ToolsClass } from '../reading/tools-module.ts';
-import { liveValue, namedIn, noSuchValue } from './live-value.ts';
+import { liveValue, missingValueError, valueNamed } from './live-value.ts';
 import { toResult } from './result.ts';
 import { type HostContext, loggerLevel, logText, type ToolContext, type ToolLogLevel } from './tool-context.ts';
 
@@ -30,16 +30,16 @@ export interface FolderCallContext extends ToolCallContext {
   log?(level: ToolLogLevel, data: unknown): void;
 }
 
-/** A tool that does not close must not block its host. */
+/** A folder that does not close must not block its host. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
-interface Disposal {
+interface Closeable {
   [Symbol.asyncDispose]?(): PromiseLike<unknown>;
   close?(): unknown;
 }
 
 export class RunningFolder {
-  readonly folder: ReadFolder;
+  readonly folder: ParsedFolder;
   readonly client: PocketAgentClient | undefined;
   readonly #options: RunningOptions;
   readonly #unloaded = new AbortController();
@@ -48,7 +48,7 @@ export class RunningFolder {
   readonly #runningCalls = new Set<Promise<unknown>>();
 
   /** Throws what the constructor of `Tools` throws. */
-  constructor(folder: ReadFolder, options: RunningOptions) {
+  constructor(folder: ParsedFolder, options: RunningOptions) {
     this.folder = folder;
     this.#options = options;
     if (folder.Tools) this.#instance = new folder.Tools(...this.#constructorArguments(folder.Tools));
@@ -107,7 +107,7 @@ export class RunningFolder {
   }
 
   async #dispose(): Promise<void> {
-    const instance: Disposal = this.#instance ?? {};
+    const instance: Closeable = this.#instance ?? {};
     if (instance[Symbol.asyncDispose]) await instance[Symbol.asyncDispose]?.();
     else if (!this.folder.tools.has('close')) await instance.close?.();
   }
@@ -128,8 +128,8 @@ export class RunningFolder {
     const clock = new CallClock({ tool: name, server: this.folder.name, signal, timeoutMs, maxTimeoutMs });
     try {
       signal.throwIfAborted();
-      const own = this.#callContext(name, context, clock);
-      const running = this.#calls.run(own, async () => tool.method.call(this.#instance, checked.value, own));
+      const call = this.#callContext(name, context, clock);
+      const running = this.#calls.run(call, async () => tool.method.call(this.#instance, checked.value, call));
       return toResult(name, await abortable(running, clock.signal), maxResultBytes);
     } finally {
       clock.stop();
@@ -145,7 +145,7 @@ export class RunningFolder {
       caller,
       metadata,
       ...(typeof context === 'function' ? context({ toolName, toolCallId, meta, caller, metadata }) : context),
-      ...this.#constant(),
+      ...this.#folderContext(),
       toolCallId,
       meta,
       signal,
@@ -159,34 +159,34 @@ export class RunningFolder {
     };
   }
 
-  #constant(): Pick<ToolContext, 'folder' | 'env'> {
+  #folderContext(): Pick<ToolContext, 'folder' | 'env'> {
     const { name, humanName, path, env } = this.folder;
     return { folder: { name, humanName, path }, env };
   }
 
-  /** One context object, or, for several parameters, the values of the context with their names. */
+  /** One context object; or, for several parameters, the values of the context that have their names. */
   #constructorArguments(Tools: ToolsClass): object[] {
     const context = this.#liveContext();
     const names = constructorParameters(Tools);
     if (names.length < 2) return [context];
     const { context: host } = this.#options;
-    const outside = typeof host === 'function' ? undefined : host;
+    const fixed = typeof host === 'function' ? undefined : host;
     return names.map((name, index) =>
       liveValue(() => {
         const call = this.#calls.getStore();
-        const found = namedIn(call ?? outside, name) ?? (index === 0 ? context : undefined);
-        if (!found) throw noSuchValue(name, call !== undefined);
+        const found = valueNamed(call ?? fixed, name) ?? (index === 0 ? context : undefined);
+        if (!found) throw missingValueError(name, call !== undefined);
         return found;
       }),
     );
   }
 
-  /** The context for the constructor: during a call, it is the context of that call. */
+  /** The context for the constructor. During a call it reflects the context of that call. */
   #liveContext(): ToolContext {
     const { context } = this.#options;
-    const outside: ToolContext = {
+    const betweenCalls: ToolContext = {
       ...(typeof context === 'function' ? {} : context),
-      ...this.#constant(),
+      ...this.#folderContext(),
       toolCallId: '',
       meta: {},
       signal: this.#unloaded.signal,
@@ -197,7 +197,7 @@ export class RunningFolder {
         else this.#log(level, data);
       },
     };
-    return new Proxy(outside, {
+    return new Proxy(betweenCalls, {
       get: (target, key) => Reflect.get(this.#calls.getStore() ?? target, key),
       has: (target, key) => Reflect.has(this.#calls.getStore() ?? target, key),
     });

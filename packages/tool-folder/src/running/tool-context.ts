@@ -1,4 +1,4 @@
-// ToolContext: the folder, variables and current call of a tool.
+// ToolContext: what a tool knows about its folder, its variables and the current call.
 import type { LoggingLevel } from '@modelcontextprotocol/client';
 import type { Logger } from '@pocket-agent/kit';
 import type { ToolProgress } from 'pocket-agent';
@@ -6,21 +6,21 @@ import type { ToolProgress } from 'pocket-agent';
 /** The levels of MCP, and `warn` for `warning`. */
 export type ToolLogLevel = LoggingLevel | 'warn';
 
-/** Passed to the constructor of `Tools`, where it always reflects the current call, and to each call. */
+/** Passed to each call, and to the constructor of `Tools`, where it reflects the current call. */
 interface CallContext {
   readonly folder: { readonly name: string; readonly humanName: string; readonly path: string };
   /** Only the variables that the manifest names. */
   readonly env: Readonly<Record<string, string>>;
   /** Logs to the client that called, or to the log of the host. */
   log(level: ToolLogLevel, ...data: unknown[]): void;
-  /** Also restarts the time limit of the call. */
+  /** Reports progress, and restarts the time limit of the call. */
   progress(update: ToolProgress): void;
-  /** Aborted when the call is cancelled; outside of a call, when the folder is unloaded. */
+  /** Aborted when the call is cancelled; between calls, when the folder is unloaded. */
   readonly signal: AbortSignal;
   readonly toolCallId: string;
   /** Ids and names of the call and the agent, trace context, and additions of the host. */
   readonly meta: Readonly<Record<string, unknown>>;
-  /** On whose behalf the tool is called: `caller` of the run, or the authenticated MCP client. */
+  /** The user behind the call: `caller` of the run, or the authenticated MCP client. */
   readonly caller?: string | undefined;
   /** `metadata` of the run. */
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ interface HostedCall extends Pick<CallContext, 'toolCallId' | 'meta' | 'caller' 
   toolName: string;
 }
 
-/** Any data as one line of a log. */
+/** Formats any data as one line. */
 export function logText(data: readonly unknown[]): string {
   return data.map((item) => (typeof item === 'string' ? item : safeJson(item))).join(' ');
 }

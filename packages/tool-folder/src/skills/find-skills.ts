@@ -10,14 +10,14 @@ const MAX_DEPTH = 4;
 const MAX_DIRECTORIES = 2_000;
 export const MAX_SKILLS = 1_000;
 
-export interface FoundSkills {
+interface FoundSkills {
   /** Sorted. */
   folders: string[];
   /** True if there may be more than were found. */
   isCutOff: boolean;
 }
 
-/** `root` itself if it has a SKILL.md, else the folders below it that have one. Folders inside a skill belong to it. */
+/** Returns `root` itself if it has a SKILL.md, otherwise the folders below it that have one. Does not search inside skills. */
 export async function findSkills(root: string): Promise<FoundSkills> {
   if (await hasSkillFile(root)) return { folders: [root], isCutOff: false };
   const folders: string[] = [];
@@ -30,7 +30,7 @@ export async function findSkills(root: string): Promise<FoundSkills> {
       for (const entry of await entriesOf(directory, directory === root)) {
         const path = join(directory, entry.name);
         if (await hasSkillFile(path)) folders.push(path);
-        // a link may lead to a single skill, not to a tree to search
+        // links to a skill are followed; links to other folders are not searched
         else if (entry.isDirectory()) next.push(path);
         if (folders.length > MAX_SKILLS) return { folders: folders.sort().slice(0, MAX_SKILLS), isCutOff: true };
       }
@@ -40,8 +40,8 @@ export async function findSkills(root: string): Promise<FoundSkills> {
   return { folders: folders.sort(), isCutOff: false };
 }
 
-/** Does not open the file: it may be a pipe. */
-export async function hasSkillFile(folder: string): Promise<boolean> {
+/** Does not open the file, which may be a pipe. */
+async function hasSkillFile(folder: string): Promise<boolean> {
   try {
     return (await stat(join(folder, SKILL_FILE))).isFile();
   } catch {
@@ -60,7 +60,7 @@ async function entriesOf(directory: string, isRoot: boolean): Promise<Dirent[]> 
   }
 }
 
-/** Hidden folders, and those of caches and packages. */
+/** Hidden folders, caches and installed packages. */
 export function isSkipped(name: string): boolean {
   return name.startsWith('.') || name.startsWith('__') || name === 'node_modules';
 }

@@ -1,10 +1,10 @@
-// The skills of several sources as one source, so that an agent has one load_skill and one read_skill_file.
+// Joins the skills of several sources, so that an agent has one load_skill and one read_skill_file.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import type { Logger } from '@pocket-agent/kit';
 import type { SkillSource, ToolSource } from 'pocket-agent';
-import { SkillOffer } from './skill-offer.ts';
+import { SkillToolSource } from './skill-tool-source.ts';
 
-export class JoinedSkills extends SkillOffer implements ToolSource {
+export class JoinedSkills extends SkillToolSource implements ToolSource {
   readonly #parts: readonly SkillSource[];
 
   constructor(parts: readonly SkillSource[], logger: Logger) {
@@ -18,10 +18,10 @@ export class JoinedSkills extends SkillOffer implements ToolSource {
 
   async listTools(): Promise<readonly Tool[]> {
     const lists = await Promise.all(this.#parts.map((part) => part.list()));
-    return this.offered.offer(lists.flat());
+    return this.skillTools.setSkills(lists.flat());
   }
 
   async callTool(name: string, args: Record<string, unknown>): Promise<CallToolResult> {
-    return this.offered.call(name, args);
+    return this.skillTools.call(name, args);
   }
 }

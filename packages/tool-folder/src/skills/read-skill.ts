@@ -1,78 +1,81 @@
-// Reads and checks SKILL.md of one folder.
+// Reads and checks the SKILL.md of one folder.
 import { realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { errorText, isRecord } from '@pocket-agent/kit';
 import { decodeText, readConfined } from '@pocket-agent/kit/confined-files';
 import type { Skill } from 'pocket-agent';
-import { type ManifestProblem, shown } from '../manifest/problem.ts';
+import { describeValue, type ManifestProblem } from '../manifest/problem.ts';
 import { YamlFile } from '../manifest/yaml-file.ts';
 import { SKILL_FILE, setNamePosition } from './skill.ts';
 import { type FrontMatter, skillSchema } from './skill-schema.ts';
 
-/** In bytes. A tool result has at most about as many. */
+/** In bytes. About the size limit of a tool result. */
 const MAX_SKILL = 250_000;
-/** In characters. Bounds the time that hostile YAML takes. */
+/** In characters. Limits the time that hostile YAML takes to parse. */
 const MAX_FRONT_MATTER = 20_000;
 
-export interface ReadSkill {
+export interface ParsedSkill {
   /** Undefined if there are problems. */
   skill: Skill | undefined;
   /** The Markdown after the front matter. */
   body: string;
   problems: ManifestProblem[];
-  /** Keys that the specification does not know; other programs may. */
+  /** Unknown keys, which other programs may use. */
   warnings: ManifestProblem[];
 }
 
 interface ReadOptions {
-  /** True: the name need not be that of the folder, as in a tool folder. */
-  isNameFree?: boolean;
-  /** True: `folder` was a real path when it was found. If it has become a symbolic link since, it is not read. */
-  isReal?: boolean;
+  /** True: the name may differ from that of the folder, as in a tool folder. */
+  allowsAnyName?: boolean;
+  /** True: `folder` is known to be a real path. If it has become a symbolic link, it is not read. */
+  isRealPath?: boolean;
   /** Whether to show the path to the model. */
   showsPath?: boolean;
 }
 
-/** Never throws: a skill that cannot be read has a problem. */
-export async function readSkill(folder: string, options: ReadOptions = {}): Promise<ReadSkill> {
-  const { isNameFree = false, isReal = false, showsPath = false } = options;
+/** Does not throw: errors become problems of the skill. */
+export async function readSkill(folder: string, options: ReadOptions = {}): Promise<ParsedSkill> {
+  const { allowsAnyName = false, isRealPath = false, showsPath = false } = options;
   const file = join(folder, SKILL_FILE);
-  const failed = (found: string, expected: string): ReadSkill => {
+  const failed = (found: string, expected: string): ParsedSkill => {
     const problems = [{ file, line: 1, column: 1, found, expected }];
     return { skill: undefined, body: '', problems, warnings: [] };
   };
   try {
-    const path = isReal ? folder : await realpath(folder);
+    const path = isRealPath ? folder : await realpath(folder);
     const read = { root: path, isRootReal: true, path: SKILL_FILE, maxBytes: MAX_SKILL, rootName: 'the skill' };
-    const parts = splitFrontMatter(decodeText(SKILL_FILE, await readConfined(read)));
-    if (parts === 'missing')
+    const split = splitFrontMatter(decodeText(SKILL_FILE, await readConfined(read)));
+    if (split === 'missing')
       return failed('no front matter', 'a first line "---", then name and description, then a line "---"');
-    if (parts === 'unclosed') return failed('front matter without an end', 'a line "---" after name and description');
-    const { yaml, body } = parts;
+    if (split === 'unclosed') return failed('front matter without an end', 'a line "---" after name and description');
+    const { yaml, body } = split;
     if (yaml.length > MAX_FRONT_MATTER)
       return failed(`front matter of ${yaml.length} characters`, `at most ${MAX_FRONT_MATTER}`);
-    // the empty line stands for the first "---", so that line numbers are those of the file
+    // the empty line replaces the first "---", so that line numbers match the file
     const source = new YamlFile({ file, text: `\n${yaml}`, schema: skillSchema, kind: 'front matter' });
-    const names = isNameFree ? undefined : [basename(folder), basename(path)];
+    const names = allowsAnyName ? undefined : [basename(folder), basename(path)];
     return { ...checked({ source, path, names, showsPath }), body };
   } catch (error) {
     return failed(`an error: ${errorText(error)}`, 'a text file of at most 250 kB in the folder');
   }
 }
 
-interface Source {
+interface CheckOptions {
   source: YamlFile<FrontMatter>;
   path: string;
   showsPath: boolean;
-  /** Names of the folder; undefined if the skill may have another name. */
+  /** The allowed names; undefined if any name is allowed. */
   names: readonly string[] | undefined;
 }
 
-function checked({ source, path, names, showsPath }: Source): Omit<ReadSkill, 'body'> {
+function checked({ source, path, names, showsPath }: CheckOptions): Omit<ParsedSkill, 'body'> {
   const { value, problems } = source;
   if (value && names && !names.some((name) => name.normalize('NFKC') === value.name)) {
     const [folder = ''] = names;
-    source.report(['name'], { found: shown(value.name), expected: `the name of its folder, ${shown(folder)}` });
+    source.report(['name'], {
+      found: describeValue(value.name),
+      expected: `the name of its folder, ${describeValue(folder)}`,
+    });
   }
   if (value && containsItself(source.raw))
     source.report([], { found: 'a value that contains itself', expected: 'front matter without such aliases' });

@@ -1,4 +1,4 @@
-// Lists and reads the files of one skill. Nothing outside its folder can be read.
+// Lists and reads the files of one skill. Refuses everything outside its folder.
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join, relative, sep } from 'node:path';
@@ -16,20 +16,20 @@ const MAX_FILE = 5_000_000;
 /** In characters of text. */
 const MAX_TEXT = 200_000;
 
-export interface SkillFiles {
-  /** Paths below the skill, with `/`, sorted. */
+interface SkillFiles {
+  /** Paths below the skill, separated by `/` and sorted. */
   paths: string[];
   /** True if there may be more. */
   isCutOff: boolean;
 }
 
-export interface SkillFile {
+interface SkillFile {
   bytes: Uint8Array;
   /** The type of an image; undefined for text and other files. */
   imageType: string | undefined;
 }
 
-/** The files beside SKILL.md, without hidden ones, links, and names that cannot be shown. */
+/** Lists the files beside SKILL.md, without hidden files, links, secrets and names with invisible characters. */
 export async function listSkillFiles({ path: root }: Skill, max = MAX_LISTED): Promise<SkillFiles> {
   const paths: string[] = [];
   let level = [root];
@@ -56,7 +56,7 @@ async function entriesOf(directory: string): Promise<Dirent[]> {
   return entries.filter(({ name }) => !isSkipped(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Throws for a path that leads out of the skill, also through a symbolic link, and for what is not a regular file. */
+/** Throws if the path leads out of the skill, also through a symbolic link, or does not name a regular file. */
 export async function readSkillFile(skill: Skill, path: string, maxBytes = MAX_FILE): Promise<SkillFile> {
   if (path === '' || isAbsolute(path) || path.includes('\\') || path.split('/').includes('..')) {
     throw new Error(`${JSON.stringify(path)} must be a path below the skill, such as references/guide.md.`);
@@ -64,7 +64,7 @@ export async function readSkillFile(skill: Skill, path: string, maxBytes = MAX_F
   const rootName = `the skill "${skill.name}"`;
   const file = { root: skill.path, isRootReal: true, path, maxBytes, rootName };
   const bytes = await readConfined(file).catch((error: NodeJS.ErrnoException) => {
-    // messages of Node contain the whole path
+    // Node's messages contain the whole path
     throw error.code === undefined ? error : new Error(`"${path}" cannot be read (${error.code}).`);
   });
   return { bytes, imageType: imageTypeOf(bytes) };
@@ -76,7 +76,7 @@ export interface Lines {
   lineCount?: number | undefined;
 }
 
-/** A file for the model: an image, or lines of text with a note if some are left out. Throws for other files. */
+/** Returns an image, or lines of text with a note if some are left out. Throws for other files. */
 export function fileResult(
   path: string,
   { bytes, imageType }: SkillFile,
@@ -89,11 +89,16 @@ export function fileResult(
   if (startLine > lines.length) throw new Error(`"${path}" has ${lines.length} lines, so it has no line ${startLine}.`);
   const wanted = lines.slice(startLine - 1, lineCount === undefined ? undefined : startLine - 1 + lineCount);
   const fits = fittingLines(wanted, MAX_TEXT);
-  const text = fits.join('\n').slice(0, MAX_TEXT);
+  const text = fits.join('\n');
   const last = startLine + fits.length - 1;
-  const note =
+  const notes = [
+    // only a line that is longer than the limit by itself
+    text.length > MAX_TEXT
+      ? `\n[line ${last} has ${text.length} characters; only the first ${MAX_TEXT} are shown]`
+      : '',
     last < lines.length
       ? `\n[lines ${startLine} to ${last} of ${lines.length}; continue with startLine ${last + 1}]`
-      : '';
-  return { content: [{ type: 'text', text: text + note }] };
+      : '',
+  ];
+  return { content: [{ type: 'text', text: text.slice(0, MAX_TEXT) + notes.join('') }] };
 }

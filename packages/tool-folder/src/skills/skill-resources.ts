@@ -19,14 +19,14 @@ const template = {
   description: `A file of a skill: ${SKILL_FILE} has the instructions, which name the other files`,
 };
 
-interface OfferedSkills {
+interface SkillList {
   /** The current skills. */
   list(): Promise<readonly Skill[]>;
   judged(skill: Skill): JudgedTool;
 }
 
-/** Only SKILL.md is listed; other files are found by their URI. */
-export function skillResources({ list, judged }: OfferedSkills): SourceResources {
+/** Lists SKILL.md of each skill, and finds other files by their URI. */
+export function skillResources({ list, judged }: SkillList): SourceResources {
   const found = (skill: Skill, path: string): SourceResource => {
     const uri = uriOf(skill, path);
     const isMain = path === SKILL_FILE;
@@ -57,7 +57,7 @@ async function read(skill: Skill, path: string, uri: string): Promise<ReadResour
     const { bytes, imageType } = await readSkillFile(skill, path, MAX_BYTES);
     if (imageType === undefined && isUtf8(bytes) && !bytes.includes(0)) {
       const mimeType = types[extname(path).toLowerCase()] ?? 'text/plain';
-      // with the byte order mark: clients compare the text with its digest
+      // keeps the byte order mark, because clients compare the text with a digest
       const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
       return { contents: [{ uri, mimeType, text }] };
     }
@@ -69,8 +69,8 @@ async function read(skill: Skill, path: string, uri: string): Promise<ReadResour
 }
 
 /**
- * Undefined if the skill is not one that every client accepts: it has been broken or renamed, has too many files, or its
- * front matter is more than the specification allows. A client refuses a whole list because of one such skill.
+ * Undefined if some clients would refuse the skill, and with it the whole list: it was broken or renamed, has too many files,
+ * or its front matter exceeds the limits of the specification.
  */
 async function entryOf(skill: Skill): Promise<SkillEntry | undefined> {
   const { SKILL_LIMITS, skillEntry } = await import('@modelcontextprotocol/server/ext/skills');
@@ -94,12 +94,12 @@ function uriOf({ name }: Skill, path: string): string {
   return `${SCHEME}${[name, ...path.split('/')].map(encodeURIComponent).join('/')}`;
 }
 
-/** Not with `URL`, which would resolve ".." and change letters. */
+/** Does not use `URL`, which would resolve ".." and change the case of letters. */
 function parse(uri: string): { name: string; path: string } | undefined {
   if (!uri.startsWith(SCHEME)) return undefined;
   try {
     const [name = '', ...path] = uri.slice(SCHEME.length).split('/').map(decodeURIComponent);
-    // a decoded slash would be a path inside a segment
+    // an encoded slash must not add a segment
     return path.some((segment) => segment.includes('/')) ? undefined : { name, path: path.join('/') };
   } catch {
     return undefined;

@@ -1,15 +1,15 @@
-// The tools of skills: load_skill returns the instructions of one, read_skill_file a file beside them.
+// The tools for skills: load_skill returns the instructions of a skill, read_skill_file returns a file beside them.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { errorText, PocketError, printable, snapshot } from '@pocket-agent/kit';
 import type { JudgedTool, Skill, ToolChoices } from 'pocket-agent';
+import { LOAD_SKILL } from 'pocket-agent/internal';
 import { type ManifestProblem, problemText } from '../manifest/problem.ts';
 import { duplicateName } from './skill.ts';
 import { fileResult, type Lines, listSkillFiles, readSkillFile } from './skill-files.ts';
 
-export const LOAD = 'load_skill';
 const READ = 'read_skill_file';
 
-/** In characters. With more, descriptions are shortened. */
+/** In characters. Above it, descriptions are shortened. */
 const MAX_CATALOGUE = 30_000;
 /** Providers limit the number of values in an enum. */
 const MAX_ENUM = 200;
@@ -19,15 +19,15 @@ export class SkillTools {
   readonly #warned = new Set<string>();
   #skills: ReadonlyMap<string, Skill> = new Map();
   #tools: readonly Tool[] = [];
-  /** The limited tools made last, by tool; runs with the same rules get the same object. */
+  /** By tool name: the last tool with fewer skills, so that runs with the same rules get the same object. */
   readonly #limited = new Map<string, { names: string; tool: Tool }>();
 
-  /** `warn` is called once for each skill whose name is taken. */
+  /** `warn` is called once for each skill whose name another skill has. */
   constructor(warn: (text: string) => void) {
     this.#warn = warn;
   }
 
-  /** The tools that were offered last. */
+  /** The tools for the current skills. */
   get tools(): readonly Tool[] {
     return this.#tools;
   }
@@ -36,8 +36,8 @@ export class SkillTools {
     return [...this.#skills.values()];
   }
 
-  /** The tools of these skills; none if there are no skills. Of several skills with one name, the first counts. */
-  offer(skills: readonly Skill[]): readonly Tool[] {
+  /** Returns the tools for these skills, or no tools without skills. Of several skills with one name, the first is used. */
+  setSkills(skills: readonly Skill[]): readonly Tool[] {
     const { byName, problems } = withoutDuplicates(skills);
     for (const text of problems.map(problemText)) {
       if (!this.#warned.has(text)) this.#warn(text);
@@ -53,7 +53,7 @@ export class SkillTools {
     return this.#tools;
   }
 
-  /** The choices of a tool made by `offer`; it may have another name there. */
+  /** The skills as choices of a tool. `ownName` is its name here; `tool` may be renamed. */
   choices(tool: Tool, ownName: string): ToolChoices {
     const all = () => this.skills.map((skill) => choice(tool, skill));
     return {
@@ -65,26 +65,26 @@ export class SkillTools {
     };
   }
 
-  /** How rules judge a skill that is read as a resource. */
+  /** What rules judge when the skill is read as a resource. */
   judged(skill: Skill): JudgedTool {
     return choice(this.#tools[0] ?? loadTool([skill]), skill);
   }
 
   async call(ownName: string, args: Record<string, unknown>): Promise<CallToolResult> {
     const skill = this.#find(args.skill);
-    return ownName === LOAD ? this.#load(skill) : readFile(skill, args);
+    return ownName === LOAD_SKILL ? this.#load(skill) : readFile(skill, args);
   }
 
   #find(name: unknown): Skill {
     const found = typeof name === 'string' ? this.#skills.get(name.normalize('NFKC')) : undefined;
     if (found) return found;
-    // without a list: the model may not know all skills
+    // does not list the skills, because rules may hide some of them
     const requested = typeof name === 'string' ? `skill ${JSON.stringify(name.slice(0, 100))}` : 'skill without a name';
     const advice = 'The parameter "skill" lists the names.';
     throw new PocketError('TOOL_ARGUMENTS_INVALID', `There is no ${requested}. ${advice}`);
   }
 
-  /** A name that is not known is judged too, so that rules for all skills apply. */
+  /** Unknown names are judged, too, so that rules for all skills apply to them. */
   #choice(tool: Tool, name: string): JudgedTool {
     const known = this.#skills.get(name.normalize('NFKC'));
     return known ? choice(tool, known) : { name: `skill:${name}`, capability: 'read', from: 'nothing', tool };
@@ -96,7 +96,7 @@ export class SkillTools {
     const known = this.#limited.get(name);
     if (known?.names === names) return known.tool;
     const skills = this.skills.filter((skill) => allowed.has(ruleName(skill)));
-    const tool = snapshot({ ...(ownName === LOAD ? loadTool(skills) : readTool(skills)), name });
+    const tool = snapshot({ ...(ownName === LOAD_SKILL ? loadTool(skills) : readTool(skills)), name });
     this.#limited.set(name, { names, tool });
     return tool;
   }
@@ -104,17 +104,17 @@ export class SkillTools {
   /** Reads the file again: it may have been edited since it was listed. */
   async #load(skill: Skill): Promise<CallToolResult> {
     const { readSkill } = await import('./read-skill.ts');
-    const { skill: now, body, problems } = await readSkill(skill.path, { isNameFree: true, isReal: true });
-    if (now?.name !== skill.name) {
-      const reason = problems.map(problemText).join('\n') || `its name is now "${now?.name}"`;
+    const { skill: current, body, problems } = await readSkill(skill.path, { allowsAnyName: true, isRealPath: true });
+    if (current?.name !== skill.name) {
+      const reason = problems.map(problemText).join('\n') || `its name is now "${current?.name}"`;
       throw new PocketError('TOOL_FAILED', `The skill "${skill.name}" cannot be loaded: ${reason}`);
     }
-    if (now.capability !== skill.capability) {
-      const change = `its capability was "${skill.capability}" and is now "${now.capability}"`;
+    if (current.capability !== skill.capability) {
+      const change = `its capability was "${skill.capability}" and is now "${current.capability}"`;
       throw new PocketError('TOOL_FAILED', `The skill "${skill.name}" must be listed again: ${change}.`);
     }
     const { paths, isCutOff } = await listSkillFiles(skill);
-    const { compatibility } = now.frontMatter;
+    const { compatibility } = current.frontMatter;
     const notes = [
       typeof compatibility === 'string' ? `Compatibility: ${printable(compatibility)}` : '',
       skill.showsPath ? `Folder of this skill: ${skill.path}` : '',
@@ -126,7 +126,7 @@ export class SkillTools {
   }
 }
 
-/** The first skill of each name, and a problem for each other one. The same skill found twice is not a problem. */
+/** The first skill of each name, and a problem for each of the others. Finding the same skill twice is not a problem. */
 export function withoutDuplicates(skills: readonly Skill[]): {
   byName: ReadonlyMap<string, Skill>;
   problems: ManifestProblem[];
@@ -141,13 +141,13 @@ export function withoutDuplicates(skills: readonly Skill[]): {
   return { byName, problems };
 }
 
-/** A problem for each skill that is not offered, because one before it in the list has its name. */
+/** A problem for each skill that is not offered because an earlier one has its name. */
 export function duplicateSkills(skills: readonly Skill[]): ManifestProblem[] {
   return withoutDuplicates(skills).problems;
 }
 
 /** The name of a skill in profiles, filters and audit records. */
-export function ruleName({ name }: Skill): string {
+function ruleName({ name }: Skill): string {
   return `skill:${name}`;
 }
 
@@ -159,8 +159,8 @@ function choice(tool: Tool, skill: Skill): JudgedTool {
 
 async function readFile(skill: Skill, args: Record<string, unknown>): Promise<CallToolResult> {
   const { path } = args;
-  if (typeof path !== 'string') throw wrong('"path" must be a string');
-  const lines: Lines = { startLine: positive(args, 'startLine'), lineCount: positive(args, 'lineCount') };
+  if (typeof path !== 'string') throw argumentError('"path" must be a string');
+  const lines: Lines = { startLine: positiveInteger(args, 'startLine'), lineCount: positiveInteger(args, 'lineCount') };
   try {
     return fileResult(path, await readSkillFile(skill, path), lines);
   } catch (error) {
@@ -168,28 +168,28 @@ async function readFile(skill: Skill, args: Record<string, unknown>): Promise<Ca
   }
 }
 
-function positive(args: Record<string, unknown>, key: string): number | undefined {
+function positiveInteger(args: Record<string, unknown>, key: string): number | undefined {
   const value = args[key];
   if (value === undefined || value === null) return undefined;
   if (Number.isInteger(value) && Number(value) > 0) return Number(value);
-  throw wrong(`"${key}" must be a whole number, 1 or more`);
+  throw argumentError(`"${key}" must be a whole number, 1 or more`);
 }
 
-function wrong(problem: string): PocketError {
+function argumentError(problem: string): PocketError {
   return new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${READ}": ${problem}`);
 }
 
 type Properties = NonNullable<Tool['inputSchema']['properties']>;
 
-const reads = { annotations: { readOnlyHint: true, openWorldHint: false } } as const;
+const readOnly = { annotations: { readOnlyHint: true, openWorldHint: false } } as const;
 
 function loadTool(skills: readonly Skill[]): Tool {
   return snapshot({
-    name: LOAD,
+    name: LOAD_SKILL,
     description:
       'Returns the instructions of a skill. When a task fits the description of a skill, call this first and follow the instructions. The parameter "skill" lists the skills.',
     inputSchema: objectOf({ skill: nameSchema(skills, `One of these skills:\n${catalogue(skills)}`) }, ['skill']),
-    ...reads,
+    ...readOnly,
   });
 }
 
@@ -197,7 +197,7 @@ function readTool(skills: readonly Skill[]): Tool {
   const line = (description: string) => ({ type: 'integer', minimum: 1, description });
   return snapshot({
     name: READ,
-    description: `Reads a text file or an image of a skill that its instructions mention. ${LOAD} lists the files.`,
+    description: `Reads a text file or an image of a skill that its instructions mention. ${LOAD_SKILL} lists the files.`,
     inputSchema: objectOf(
       {
         skill: nameSchema(skills, 'The name of the skill'),
@@ -207,7 +207,7 @@ function readTool(skills: readonly Skill[]): Tool {
       },
       ['skill', 'path'],
     ),
-    ...reads,
+    ...readOnly,
   });
 }
 
@@ -215,13 +215,13 @@ function objectOf(properties: Properties, required: string[]): Tool['inputSchema
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-/** The list is in the schema, because OpenAI refuses tools with a description of more than 1,024 characters. */
+/** The skills are listed in the schema, because OpenAI refuses tools with a description of more than 1,024 characters. */
 function nameSchema(skills: readonly Skill[], description: string): Properties[string] {
   const names = skills.map(({ name }) => name);
   return { type: 'string', ...(names.length <= MAX_ENUM ? { enum: names } : {}), description };
 }
 
-/** One line for each skill. Descriptions are shortened equally if all would be too long together. */
+/** One line for each skill. If the list is too long, all descriptions are cut to the same length. */
 function catalogue(skills: readonly Skill[]): string {
   const lines = skills.map(({ name, description }) => ({ name, description: printable(description) }));
   const length = lines.reduce((sum, { name, description }) => sum + name.length + description.length + 5, 0);

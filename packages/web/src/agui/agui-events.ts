@@ -1,50 +1,59 @@
-// The events of a run as events of AG-UI, and the messages that they make: a page that reconnects gets these as a snapshot, and
-// then the following events.
+// Converts the events of a run to AG-UI. Also builds the messages from them: a page that reconnects gets these as a snapshot,
+// and then the following events.
 import { isPublicError, publicErrorText } from '@pocket-agent/kit';
 import { sourceChunk } from '../chat/ui-parts.ts';
-import type { AskedForm, AskedQuestion, Frame } from '../live/live-run.ts';
+import type { ApprovalQuestion, FormQuestion, Frame } from '../live/live-run.ts';
 import { type Block, type DataOf, type EncoderOptions, type PageCall, RunEncoder } from '../live/run-encoder.ts';
-import { type AguiMessage, fileActivity, HIDDEN, resultContent, resultId, toolCallOf } from './agui-messages.ts';
+import {
+  type AguiMessage,
+  fileActivity,
+  hiddenResult,
+  type MessageOf,
+  resultContent,
+  resultId,
+  toolCallOf,
+} from './agui-messages.ts';
 
 interface AguiEventsOptions extends EncoderOptions {
-  /** The conversation with the question that is answered; for `frameWithMessages`. */
+  /** The conversation up to the current question; for `frameWithMessages`. */
   messages?: AguiMessage[];
   runId?: string;
-  /** Begins the ids of its messages. Default: a new one. */
+  /** The prefix of message ids. Default: random. */
   id?: string;
 }
 
+/** A run of the client. */
 export interface AguiRun {
   threadId: string;
   runId: string;
 }
 
-/** A run, as far as its open questions are concerned. */
+/** What a run is waiting for. */
 interface OpenQuestions {
-  readonly questions: AskedQuestion[];
-  readonly forms: AskedForm[];
+  readonly approvals: ApprovalQuestion[];
+  readonly forms: FormQuestion[];
 }
 
-/** The form that an answer to an approval has. */
-const ANSWER_SCHEMA = {
+/** The payload of an answer to an approval. */
+const APPROVAL_SCHEMA = {
   type: 'object',
   properties: {
     approved: { type: 'boolean' },
-    editedArgs: { type: 'object', description: 'Arguments that take the place of those of the call' },
-    reason: { type: 'string', description: 'Why it is denied, for the model' },
+    editedArgs: { type: 'object', description: 'Arguments to call the tool with instead' },
+    reason: { type: 'string', description: 'Why the call is denied; the model reads it' },
   },
   required: ['approved'],
 };
 
 export class AguiEvents extends RunEncoder {
-  /** The runs of the client that this run answers: one, and one more after each interrupt. */
+  /** Run ids of the client that this run belongs to: the first, and one for each answered interrupt. */
   readonly runIds = new Set<string>();
   readonly #messages: AguiMessage[];
   readonly #id: string;
   #steps = 0;
   #parts = 0;
   #output: unknown;
-  #last: object = { type: 'RUN_FINISHED', outcome: { type: 'cancelled' } };
+  #lastEvent: object = { type: 'RUN_FINISHED', outcome: { type: 'cancelled' } };
 
   constructor({ messages = [], runId, id = crypto.randomUUID(), ...options }: AguiEventsOptions) {
     super(options);
@@ -53,18 +62,21 @@ export class AguiEvents extends RunEncoder {
     this.#messages = messages;
   }
 
-  /** `open` has the questions that are open when the response ends. */
+  /** `open` is read when the response ends. */
   frame(run: AguiRun, open: OpenQuestions): Frame {
     return {
       first: [runStarted(run)],
       end: (isOver) => {
         const last = isOver
-          ? this.#last
+          ? this.#lastEvent
           : {
               type: 'RUN_FINISHED',
               outcome: {
                 type: 'interrupt',
-                interrupts: [...open.questions.map((each) => this.#interrupt(each)), ...open.forms.map(formInterrupt)],
+                interrupts: [
+                  ...open.approvals.map((question) => this.#approvalInterrupt(question)),
+                  ...open.forms.map(formInterrupt),
+                ],
               },
             };
         return [JSON.stringify({ ...last, ...run })];
@@ -72,7 +84,7 @@ export class AguiEvents extends RunEncoder {
     };
   }
 
-  /** For a page that reconnects: all messages so far. */
+  /** For a page that reconnects: starts with all messages so far. */
   frameWithMessages(run: AguiRun, open: OpenQuestions): Frame {
     const frame = this.frame(run, open);
     return {
@@ -86,7 +98,7 @@ export class AguiEvents extends RunEncoder {
     };
   }
 
-  /** Forms are interrupts at the end of a response. */
+  /** The form becomes an interrupt at the end of the response. */
   formAsked(): void {
     this.endBlock();
   }
@@ -96,22 +108,22 @@ export class AguiEvents extends RunEncoder {
   failed(error: unknown): void {
     this.endBlock();
     const code = isPublicError(error) ? { code: error.code } : {};
-    this.#last = { type: 'RUN_ERROR', message: publicErrorText(error), ...code };
+    this.#lastEvent = { type: 'RUN_ERROR', message: publicErrorText(error), ...code };
   }
 
-  #interrupt({ id, key, request }: AskedQuestion): object {
+  #approvalInterrupt({ id, key, request }: ApprovalQuestion): object {
     const { tool, capability, arguments: args, path } = request;
     return {
       id,
       reason: 'tool_call',
       message: `May ${tool} run?`,
       toolCallId: key,
-      responseSchema: ANSWER_SCHEMA,
-      metadata: { tool, capability, path, ...(this.showsTool(tool) ? { arguments: args } : {}) },
+      responseSchema: APPROVAL_SCHEMA,
+      metadata: { tool, capability, path, ...(this.showsDetails(tool) ? { arguments: args } : {}) },
     };
   }
 
-  /** All text and all calls of a step are one message. */
+  /** The text and calls of a step form one message. */
   get #answerId(): string {
     return `${this.#id}-${this.#steps}`;
   }
@@ -145,7 +157,7 @@ export class AguiEvents extends RunEncoder {
     for (const type of types) this.emit({ type, messageId });
   }
 
-  #answer(): Extract<AguiMessage, { role: 'assistant' }> {
+  #answer(): MessageOf<'assistant'> {
     const id = this.#answerId;
     const found = this.#messages.findLast((message) => message.id === id);
     if (found?.role === 'assistant') return found;
@@ -154,7 +166,7 @@ export class AguiEvents extends RunEncoder {
     return message;
   }
 
-  #reasoning(id: string): Extract<AguiMessage, { role: 'reasoning' }> {
+  #reasoning(id: string): MessageOf<'reasoning'> {
     const found = this.#messages.findLast((message) => message.id === id);
     if (found?.role === 'reasoning') return found;
     const message = { id, role: 'reasoning' as const, content: '' };
@@ -177,23 +189,22 @@ export class AguiEvents extends RunEncoder {
   }
 
   protected result(toolCallId: string, { isError, toolName, toolResultContent }: DataOf<'tool_result'>): void {
-    const hidden = isError ? HIDDEN.error : HIDDEN.content;
     const result = {
       toolCallId,
       role: 'tool' as const,
-      content: this.showsTool(toolName) ? resultContent(toolResultContent) : hidden,
+      content: this.showsDetails(toolName) ? resultContent(toolResultContent) : hiddenResult(isError),
       ...(isError ? { metadata: { isError: true as const } } : {}),
     };
     this.#addResult({ id: resultId(toolCallId), ...result });
     this.emit({ type: 'TOOL_CALL_RESULT', messageId: resultId(toolCallId), ...result });
   }
 
-  /** After the message that made the call and the results of its other calls, as clients do it. */
-  #addResult(result: Extract<AguiMessage, { role: 'tool' }>): void {
+  /** Inserts the result after the message with the call and the results of its other calls, as clients do. */
+  #addResult(result: MessageOf<'tool'>): void {
     const messages = this.#messages;
-    const made = (message: AguiMessage) =>
+    const hasCall = (message: AguiMessage) =>
       message.role === 'assistant' && message.toolCalls?.some(({ id }) => id === result.toolCallId);
-    let index = messages.findLastIndex(made) + 1;
+    let index = messages.findLastIndex(hasCall) + 1;
     while (messages[index]?.role === 'tool') index++;
     messages.splice(index, 0, result);
   }
@@ -206,8 +217,7 @@ export class AguiEvents extends RunEncoder {
     this.#activity(fileActivity(this.#nextId(), file));
   }
 
-  #activity(message: AguiMessage): void {
-    if (message.role !== 'activity') return;
+  #activity(message: MessageOf<'activity'>): void {
     const { id, activityType, content } = message;
     const index = this.#messages.findIndex((each) => each.id === id);
     if (index < 0) this.#messages.push(message);
@@ -229,11 +239,11 @@ export class AguiEvents extends RunEncoder {
       reasoningTokens,
       cachedInputTokens,
     };
-    this.#last = { type: 'RUN_FINISHED', result: answer, outcome: { type: 'success' }, usage: [usage] };
+    this.#lastEvent = { type: 'RUN_FINISHED', result: answer, outcome: { type: 'success' }, usage: [usage] };
   }
 }
 
-/** A thread without a run in progress. */
+/** The response for a thread without a run in progress. */
 export function savedThread(run: AguiRun, messages: AguiMessage[]): ReadableStream {
   const finished = { type: 'RUN_FINISHED', ...run, outcome: { type: 'success' } };
   const sent = [runStarted(run), messagesSnapshot(messages), finished];
@@ -260,7 +270,7 @@ function blockStart({ kind, id }: Block): object[] {
   ];
 }
 
-function formInterrupt({ id, server, request, key }: AskedForm): object {
+function formInterrupt({ id, server, request, key }: FormQuestion): object {
   return {
     id,
     reason: 'input_required',

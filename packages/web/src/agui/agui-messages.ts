@@ -1,4 +1,4 @@
-// Messages in the format of AG-UI: of saved conversations, and of the run that a page follows.
+// Messages in the format of AG-UI, for saved conversations and for runs in progress.
 import { recordsIn } from '@pocket-agent/kit';
 import type { AssistantMessage, Message, ToolContentPart, UserMessage } from 'pocket-agent';
 import { urlOf } from '../live/file-url.ts';
@@ -11,18 +11,21 @@ export type AguiMessage =
   | { id: string; role: 'tool'; toolCallId: string; content: unknown; metadata?: { isError: true } }
   | { id: string; role: 'activity'; activityType: string; content: object };
 
-export interface AguiToolCall {
+export type MessageOf<Role extends AguiMessage['role']> = Extract<AguiMessage, { role: Role }>;
+
+interface AguiToolCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
 }
 
-type ShowsTool = (name: string) => boolean;
+type ShowsDetails = (name: string) => boolean;
 
-export const HIDDEN = { content: '', error: HIDDEN_ERROR };
+/** Stands for a result that the page may not see. */
+export const hiddenResult = (isError: boolean | undefined) => (isError ? HIDDEN_ERROR : '');
 export const resultId = (toolCallId: string) => `result-${toolCallId}`;
 
-export function aguiMessages(messages: readonly Message[], showsTool: ShowsTool): AguiMessage[] {
+export function aguiMessages(messages: readonly Message[], showsDetails: ShowsDetails): AguiMessage[] {
   const shown: AguiMessage[] = [];
   let turn = 0;
   let step = 0;
@@ -30,7 +33,7 @@ export function aguiMessages(messages: readonly Message[], showsTool: ShowsTool)
     if (message.role === 'user') {
       step = 0;
       shown.push({ id: `question-${++turn}`, role: 'user', content: userContent(message) });
-    } else if (message.role === 'assistant') shown.push(...answerOf(`answer-${turn}-${++step}`, message, showsTool));
+    } else if (message.role === 'assistant') shown.push(...answerOf(`answer-${turn}-${++step}`, message, showsDetails));
     else
       for (const part of message.content) {
         if (part.type !== 'tool-result') continue;
@@ -38,7 +41,7 @@ export function aguiMessages(messages: readonly Message[], showsTool: ShowsTool)
         const isError = isFailure(output);
         const value = 'value' in output ? output.value : 'reason' in output ? (output.reason ?? '') : '';
         const text = typeof value === 'string' ? value : JSON.stringify(value);
-        const content = showsTool(toolName) ? text : isError ? HIDDEN.error : HIDDEN.content;
+        const content = showsDetails(toolName) ? text : hiddenResult(isError);
         const id = resultId(toolCallId);
         shown.push({ id, role: 'tool', toolCallId, content, ...(isError ? { metadata: { isError: true } } : {}) });
       }
@@ -46,14 +49,14 @@ export function aguiMessages(messages: readonly Message[], showsTool: ShowsTool)
   return shown;
 }
 
-function answerOf(id: string, { content }: AssistantMessage, showsTool: ShowsTool): AguiMessage[] {
+function answerOf(id: string, { content }: AssistantMessage, showsDetails: ShowsDetails): AguiMessage[] {
   const texts = (type: 'text' | 'reasoning') =>
     content.map((part) => (part.type === type && 'text' in part ? part.text : '')).join('');
   const text = texts('text');
   const reasoning = texts('reasoning');
   const toolCalls = content.flatMap((part) =>
     part.type === 'tool-call'
-      ? [toolCallOf(part.toolCallId, part.toolName, showsTool(part.toolName) ? part.input : {})]
+      ? [toolCallOf(part.toolCallId, part.toolName, showsDetails(part.toolName) ? part.input : {})]
       : [],
   );
   const files = content.flatMap((part, index): AguiMessage[] => {
@@ -69,11 +72,11 @@ function answerOf(id: string, { content }: AssistantMessage, showsTool: ShowsToo
 }
 
 export function toolCallOf(id: string, name: string, input: unknown): AguiToolCall {
-  const written = typeof input === 'string' ? input : JSON.stringify(input);
-  return { id, type: 'function', function: { name, arguments: written } };
+  const json = typeof input === 'string' ? input : JSON.stringify(input);
+  return { id, type: 'function', function: { name, arguments: json } };
 }
 
-export function fileActivity(id: string, content: { mediaType: string; url: string }): AguiMessage {
+export function fileActivity(id: string, content: { mediaType: string; url: string }): MessageOf<'activity'> {
   return { id, role: 'activity', activityType: 'FILE', content };
 }
 
@@ -96,7 +99,7 @@ function mediaPart(mediaType: string, source: object): object {
   return { type: ['image', 'audio', 'video'].includes(kind) ? kind : 'document', source };
 }
 
-/** Text, or a list of parts if there are files. */
+/** A string, or a list of parts if there are files. */
 export function resultContent(parts: readonly ToolContentPart[]): unknown {
   if (parts.every((part) => part.type === 'text')) return parts.map(({ text }) => text).join('\n');
   return parts.map((part) =>
@@ -106,7 +109,7 @@ export function resultContent(parts: readonly ToolContentPart[]): unknown {
   );
 }
 
-/** The text of the content of a message: a string, or parts. */
+/** The text in the content of a message, which is a string or a list of parts. */
 export function textOfParts(content: unknown): string {
   if (typeof content === 'string') return content;
   const texts = recordsIn(content).map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : ''));

@@ -1,27 +1,32 @@
-// The threads behind a handler for AG-UI: in this process, or in durable runs.
-import type { Answer } from '../live/live-run.ts';
-import type { ConversationOf } from '../live/live-runs.ts';
+// The interface of AG-UI threads, whose runs live in this process or are durable.
+import type { PageAnswer } from '../live/live-run.ts';
+import type { ConversationRef } from '../live/live-runs.ts';
+import type { AguiRun } from './agui-events.ts';
 import type { AguiRequest } from './agui-request.ts';
 
-/** A run of the client: a question, answers to interrupts, or a connection. */
-export interface ThreadRun extends ConversationOf {
+/** A request of the client, which calls it a run: it asks, answers interrupts or connects. */
+export interface ThreadRun extends ConversationRef {
   runId: string;
 }
 
 export interface ThreadTurn extends ThreadRun {
   question: NonNullable<AguiRequest['question']>;
-  repeats: AguiRequest['repeats'];
+  earlierQuestions: AguiRequest['earlierQuestions'];
   traceparent: string | undefined;
 }
 
+export function clientRun({ id: threadId, runId }: ThreadRun): AguiRun {
+  return { threadId, runId };
+}
+
 export interface AguiThreads {
-  /** Whether this run of the client has begun already. */
-  knows(run: ThreadRun): Promise<boolean>;
-  /** The answer as it is written, or the response that refuses the question. */
+  /** Whether the client has sent this run before. */
+  hasStarted(run: ThreadRun): Promise<boolean>;
+  /** Streams the answer, or returns an error response. */
   start(turn: ThreadTurn): Promise<ReadableStream | Response>;
-  /** What follows the answers. Undefined if none of the questions is open. */
-  answer(run: ThreadRun, answers: readonly Answer[]): Promise<ReadableStream | undefined>;
-  /** The messages so far, then the run in progress. */
+  /** Answers interrupts, and streams what follows. Undefined if none of them is open. */
+  answer(run: ThreadRun, answers: readonly PageAnswer[]): Promise<ReadableStream | undefined>;
+  /** Streams the messages so far, then the run in progress. */
   connect(run: ThreadRun): Promise<ReadableStream>;
-  stop(of: ConversationOf): Promise<void>;
+  stop(ref: ConversationRef): Promise<void>;
 }

@@ -1,23 +1,23 @@
-// What `useChat` sends: the conversation, its messages, and what to do. Only the last message counts: the server has
-// the earlier ones, and a page could have changed them.
+// Reads what `useChat` sends. Only the last message is used: the server has the earlier ones, and a page could have changed
+// them.
 import { configError, isRecord, recordsIn } from '@pocket-agent/kit';
 import type { UserInput } from 'pocket-agent';
 import { inputOf, type SentFile } from 'pocket-agent/internal/serve';
 import { formResult } from '../live/form-result.ts';
-import type { Answer } from '../live/live-run.ts';
+import type { PageAnswer } from '../live/live-run.ts';
 import { isText } from '../live/responses.ts';
 
-export interface ChatRequest {
+interface ChatRequest {
   id: string;
-  /** The input of the user; undefined if the page answers questions. */
+  /** Undefined if the page answers questions. */
   input: string | UserInput | undefined;
-  /** Answers to questions for approval. */
-  answers: Answer[];
-  /** Set if the page repeats or changes an earlier message: its user messages before that one. */
-  repeats: string[] | undefined;
+  /** Answers to approvals and forms. */
+  answers: PageAnswer[];
+  /** Set if the page repeats or edits an earlier question: the questions before it. */
+  earlierQuestions: string[] | undefined;
 }
 
-/** Throws for a request that cannot be read. */
+/** Throws if the request is invalid. */
 export function readChatRequest(body: Record<string, unknown>, fileTypes: readonly string[]): ChatRequest {
   const { id, trigger, messageId } = body;
   if (!isText(id)) throw configError('"id" must be the id of the conversation.');
@@ -28,15 +28,15 @@ export function readChatRequest(body: Record<string, unknown>, fileTypes: readon
   if (last.role === 'assistant') {
     if (trigger === 'regenerate-message' || answers.length === 0)
       throw configError('The last message must come from the user, or answer questions.');
-    return { id, input: undefined, answers, repeats: undefined };
+    return { id, input: undefined, answers, earlierQuestions: undefined };
   }
   if (last.role !== 'user') throw configError('The last message must come from the user.');
   const isRepeat = trigger === 'regenerate-message' || isText(messageId);
   const before = messages.slice(0, -1).filter(({ role }) => role === 'user');
-  return { id, input: inputIn(last, fileTypes), answers, repeats: isRepeat ? before.map(textIn) : undefined };
+  return { id, input: inputIn(last, fileTypes), answers, earlierQuestions: isRepeat ? before.map(textIn) : undefined };
 }
 
-function answersIn(message: Record<string, unknown>): Answer[] {
+function answersIn(message: Record<string, unknown>): PageAnswer[] {
   return recordsIn(message.parts).flatMap(({ state, approval }) => {
     if (state !== 'approval-responded' || !isRecord(approval)) return [];
     const { id, approved, reason } = approval;
@@ -45,11 +45,11 @@ function answersIn(message: Record<string, unknown>): Answer[] {
   });
 }
 
-function readForm({ id, action, content }: Record<string, unknown>): Answer {
+function readForm({ id, action, content }: Record<string, unknown>): PageAnswer {
   const actions = ['accept', 'decline', 'cancel'] as const;
   const chosen = actions.find((each) => each === action);
   if (!isText(id) || !chosen || (content !== undefined && !isRecord(content)))
-    throw configError('An entry of "forms" is { id, action: "accept", "decline" or "cancel", content }.');
+    throw configError('An entry of "forms" must be { id, action: "accept", "decline" or "cancel", content }.');
   return { id, approved: undefined, reason: undefined, form: formResult(chosen, content) };
 }
 

@@ -1,11 +1,11 @@
-// Conversations for `useChat` whose runs outlive the process.
+// Conversations for `useChat` with durable runs.
 import type { Message, PocketAgent } from 'pocket-agent';
 import { DurableConversations } from '../durable/durable-conversations.ts';
 import { checkDurable, type DurableChatOptions } from '../durable/durable-options.ts';
 import type { Chats, ChatTurn } from '../live/chats.ts';
-import type { Answer } from '../live/live-run.ts';
-import type { ConversationOf } from '../live/live-runs.ts';
-import { showsTool, type WebOptions } from '../live/options.ts';
+import type { PageAnswer } from '../live/live-run.ts';
+import type { ConversationRef } from '../live/live-runs.ts';
+import { showsDetails, type WebOptions } from '../live/options.ts';
 import { UiChunks, uiFrame } from './ui-chunks.ts';
 import { answerId } from './ui-messages.ts';
 
@@ -20,7 +20,8 @@ export class DurableChats implements Chats {
       agent,
       options,
       durable,
-      makeEncoder: (emit, turn) => new UiChunks({ emit, messageId: answerId(turn), showsTool: showsTool(options) }),
+      makeEncoder: (emit, turn) =>
+        new UiChunks({ emit, messageId: answerId(turn), showsDetails: showsDetails(options) }),
     });
   }
 
@@ -28,19 +29,19 @@ export class DurableChats implements Chats {
     return this.#conversations.start(turn, frame);
   }
 
-  answer(of: ConversationOf, answers: readonly Answer[]): Promise<ReadableStream | undefined> {
-    return this.#conversations.answer(of, answers, frame);
+  answer(ref: ConversationRef, answers: readonly PageAnswer[]): Promise<ReadableStream | undefined> {
+    return this.#conversations.answer(ref, answers, frame);
   }
 
-  resume(of: ConversationOf): Promise<ReadableStream | undefined> {
-    return this.#conversations.resume(of, frame);
+  resume(ref: ConversationRef): Promise<ReadableStream | undefined> {
+    return this.#conversations.resume(ref, frame);
   }
 
-  stop(of: ConversationOf): Promise<void> {
-    return this.#conversations.stop(of);
+  stop(ref: ConversationRef): Promise<void> {
+    return this.#conversations.stop(ref);
   }
 
-  read(of: ConversationOf): Promise<readonly Message[]> {
-    return this.#conversations.read(of);
+  read(ref: ConversationRef): Promise<readonly Message[]> {
+    return this.#conversations.read(ref);
   }
 }

@@ -1,10 +1,10 @@
 // Conversations for `useChat` whose runs live in this process.
 import type { Message, PocketAgent } from 'pocket-agent';
 import type { Chats, ChatTurn } from '../live/chats.ts';
-import type { Answer } from '../live/live-run.ts';
-import { type ConversationOf, LiveRuns } from '../live/live-runs.ts';
-import { showsTool, type WebOptions } from '../live/options.ts';
-import { turnsIn } from '../live/turns.ts';
+import type { PageAnswer } from '../live/live-run.ts';
+import { type ConversationRef, LiveRuns } from '../live/live-runs.ts';
+import { showsDetails, type WebOptions } from '../live/options.ts';
+import { countTurns } from '../live/turns.ts';
 import { UiChunks, uiFrame } from './ui-chunks.ts';
 import { answerId } from './ui-messages.ts';
 
@@ -21,13 +21,13 @@ export class LiveChats implements Chats {
     const run = await this.#runs.startTurn({
       ...turn,
       makeEncoder: (emit, before) =>
-        new UiChunks({ emit, messageId: answerId(turnsIn(before) + 1), showsTool: showsTool(this.#options) }),
+        new UiChunks({ emit, messageId: answerId(countTurns(before) + 1), showsDetails: showsDetails(this.#options) }),
     });
     return run instanceof Response ? run : run.replay(uiFrame);
   }
 
-  async answer(of: ConversationOf, answers: readonly Answer[]): Promise<ReadableStream | undefined> {
-    const run = this.#runs.find(of);
+  async answer(ref: ConversationRef, answers: readonly PageAnswer[]): Promise<ReadableStream | undefined> {
+    const run = this.#runs.find(ref);
     if (!run || run.isOver) return undefined;
     const body = run.follow(uiFrame);
     const accepted = answers.filter((answer) => run.answer(answer));
@@ -36,16 +36,16 @@ export class LiveChats implements Chats {
     return undefined;
   }
 
-  async resume(of: ConversationOf): Promise<ReadableStream | undefined> {
-    const run = this.#runs.find(of);
+  async resume(ref: ConversationRef): Promise<ReadableStream | undefined> {
+    const run = this.#runs.find(ref);
     return run?.isResumable ? run.replay(uiFrame) : undefined;
   }
 
-  async stop(of: ConversationOf): Promise<void> {
-    await this.#runs.find(of)?.stop('The user stopped it.');
+  async stop(ref: ConversationRef): Promise<void> {
+    await this.#runs.find(ref)?.stop('The user stopped it.');
   }
 
-  async read(of: ConversationOf): Promise<readonly Message[]> {
-    return (await this.#runs.read(of, (agent) => agent.messages)) ?? [];
+  async read(ref: ConversationRef): Promise<readonly Message[]> {
+    return (await this.#runs.read(ref, (agent) => agent.messages)) ?? [];
   }
 }

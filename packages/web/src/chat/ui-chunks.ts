@@ -1,7 +1,7 @@
-// The events of a run as chunks of the UI message stream of the AI SDK, which `useChat` reads.
+// Converts the events of a run to chunks of the AI SDK's UI message stream, which `useChat` reads.
 import { publicErrorText } from '@pocket-agent/kit';
 import type { ToolResult } from 'pocket-agent';
-import type { Answer, AskedForm, AskedQuestion, FormResult, Frame } from '../live/live-run.ts';
+import type { ApprovalQuestion, FormQuestion, FormResult, Frame, PageAnswer } from '../live/live-run.ts';
 import {
   type Block,
   type DataOf,
@@ -18,8 +18,8 @@ const DONE = '[DONE]';
 export const uiFrame: Frame = { end: (isOver) => (isOver ? [DONE] : [PAUSE, DONE]) };
 
 export class UiChunks extends RunEncoder {
-  /** Calls with an approval part. */
-  readonly #decided = new Set<string>();
+  /** Calls whose part on the page has an approval. */
+  readonly #withApproval = new Set<string>();
   readonly #denied = new Set<string>();
   #blocks = 0;
 
@@ -28,39 +28,45 @@ export class UiChunks extends RunEncoder {
     this.emit({ type: 'start', messageId });
   }
 
-  override asked(question: AskedQuestion): void {
+  override approvalAsked(question: ApprovalQuestion): void {
     this.endBlock();
-    this.allowed(question.around);
-    super.asked(question);
+    this.autoApprove(question.enclosing);
+    super.approvalAsked(question);
     const { id: approvalId, key: toolCallId } = question;
-    this.#decided.add(toolCallId);
+    this.#withApproval.add(toolCallId);
     this.emit({ type: 'tool-approval-request', approvalId, toolCallId });
   }
 
-  answered({ id, key, approved, reason }: Answer & { key: string }): void {
+  approvalAnswered({ id, key, approved, reason }: PageAnswer & { key: string }): void {
     if (!approved) this.#denied.add(key);
     this.emit({ type: 'tool-approval-response', approvalId: id, approved, ...(reason ? { reason } : {}) });
   }
 
-  formAsked(form: AskedForm): void {
+  formAsked(form: FormQuestion): void {
     this.endBlock();
     this.#form(form, 'open');
   }
 
-  formClosed(form: AskedForm, action: FormResult['action']): void {
+  formClosed(form: FormQuestion, action: FormResult['action']): void {
     this.#form(form, { accept: 'answered', decline: 'declined', cancel: 'cancelled' }[action]);
   }
 
-  #form({ id, server, request, key }: AskedForm, state: string): void {
+  #form({ id, server, request, key }: FormQuestion, state: string): void {
     const { message } = request;
     const schema = 'requestedSchema' in request ? request.requestedSchema : undefined;
     const url = 'url' in request ? request.url : undefined;
     this.emit({ type: 'data-form', id, data: { id, state, server, message, schema, url, toolCallId: key } });
   }
 
-  /** Calls that wait for answers about calls inside them. A page answers only if no other call of the step is in progress. */
-  allowed(keys: Iterable<string>): void {
-    for (const key of keys) this.#allowed(key);
+  /** Marks calls as approved: `useChat` sends an answer only when every call of the step has a result or an approval. */
+  autoApprove(keys: Iterable<string>): void {
+    for (const key of keys) {
+      if (!this.isShown(key) || this.#withApproval.has(key)) continue;
+      this.#withApproval.add(key);
+      const approvalId = `allowed-${key}`;
+      this.emit({ type: 'tool-approval-request', approvalId, toolCallId: key, isAutomatic: true });
+      this.emit({ type: 'tool-approval-response', approvalId, approved: true });
+    }
   }
 
   failed(error: unknown): void {
@@ -71,14 +77,6 @@ export class UiChunks extends RunEncoder {
   override aborted(): void {
     super.aborted();
     this.emit({ type: 'abort' });
-  }
-
-  #allowed(key: string): void {
-    if (!this.isShown(key) || this.#decided.has(key)) return;
-    this.#decided.add(key);
-    const approvalId = `allowed-${key}`;
-    this.emit({ type: 'tool-approval-request', approvalId, toolCallId: key, isAutomatic: true });
-    this.emit({ type: 'tool-approval-response', approvalId, approved: true });
   }
 
   protected stepStarted(): void {
@@ -121,12 +119,17 @@ export class UiChunks extends RunEncoder {
   }
 
   protected result(toolCallId: string, data: DataOf<'tool_result'>): void {
-    const ran = 'providerExecuted' in data ? { providerExecuted: true } : {};
-    const isShown = this.showsTool(data.toolName);
+    const provider = 'providerExecuted' in data ? { providerExecuted: true } : {};
+    const isShown = this.showsDetails(data.toolName);
     if (this.#denied.has(toolCallId)) this.emit({ type: 'tool-output-denied', toolCallId });
     else if (data.isError)
-      this.emit({ type: 'tool-output-error', toolCallId, errorText: isShown ? textOf(data) : HIDDEN_ERROR, ...ran });
-    else this.emit({ type: 'tool-output-available', toolCallId, output: isShown ? outputOf(data) : null, ...ran });
+      this.emit({
+        type: 'tool-output-error',
+        toolCallId,
+        errorText: isShown ? textOf(data) : HIDDEN_ERROR,
+        ...provider,
+      });
+    else this.emit({ type: 'tool-output-available', toolCallId, output: isShown ? outputOf(data) : null, ...provider });
   }
 
   protected output(data: unknown): void {

@@ -1,19 +1,19 @@
-// The messages of an agent as UI messages, for a page that opens a saved conversation.
+// Converts the messages of an agent to UI messages, for a page that opens a saved conversation.
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from 'pocket-agent';
 import { urlOf } from '../live/file-url.ts';
 import { HIDDEN_ERROR, isFailure } from '../live/run-encoder.ts';
 
-export interface UiMessage {
+interface UiMessage {
   id: string;
   role: 'user' | 'assistant';
   parts: Record<string, unknown>[];
 }
 
-/** The id of the answer to the turn with this number, counted from 1. */
+/** `turn` is counted from 1. */
 export const answerId = (turn: number) => `answer-${turn}`;
 
-/** All steps of an answer are one UI message. */
-export function uiMessages(messages: readonly Message[], showsTool: (name: string) => boolean): UiMessage[] {
+/** All steps of an answer become one UI message. */
+export function uiMessages(messages: readonly Message[], showsDetails: (name: string) => boolean): UiMessage[] {
   const shown: UiMessage[] = [];
   let turn = 0;
   for (const message of messages) {
@@ -24,8 +24,8 @@ export function uiMessages(messages: readonly Message[], showsTool: (name: strin
     const id = answerId(turn);
     if (shown.at(-1)?.id !== id) shown.push({ id, role: 'assistant', parts: [] });
     const answer = shown.at(-1) as UiMessage;
-    if (message.role === 'tool') addResults(answer, message, showsTool);
-    else answer.parts.push({ type: 'step-start' }, ...assistantParts(message, showsTool));
+    if (message.role === 'tool') addResults(answer, message, showsDetails);
+    else answer.parts.push({ type: 'step-start' }, ...assistantParts(message, showsDetails));
   }
   return shown;
 }
@@ -38,7 +38,7 @@ function userParts({ content }: UserMessage): UiMessage['parts'] {
   });
 }
 
-function assistantParts({ content }: AssistantMessage, showsTool: (name: string) => boolean): UiMessage['parts'] {
+function assistantParts({ content }: AssistantMessage, showsDetails: (name: string) => boolean): UiMessage['parts'] {
   return content.flatMap((part): UiMessage['parts'] => {
     if (part.type === 'text' || part.type === 'reasoning') return [{ type: part.type, text: part.text, state: 'done' }];
     if (part.type === 'tool-call') {
@@ -49,7 +49,7 @@ function assistantParts({ content }: AssistantMessage, showsTool: (name: string)
           toolCallId,
           toolName,
           state: 'input-available',
-          input: showsTool(toolName) ? input : {},
+          input: showsDetails(toolName) ? input : {},
         },
       ];
     }
@@ -58,15 +58,15 @@ function assistantParts({ content }: AssistantMessage, showsTool: (name: string)
   });
 }
 
-function addResults(answer: UiMessage, { content }: ToolMessage, showsTool: (name: string) => boolean): void {
+function addResults(answer: UiMessage, { content }: ToolMessage, showsDetails: (name: string) => boolean): void {
   for (const result of content) {
     const part = 'toolCallId' in result && answer.parts.find(({ toolCallId }) => toolCallId === result.toolCallId);
     if (!part || result.type !== 'tool-result') continue;
     const { output, toolName } = result;
     const value = 'value' in output ? output.value : null;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    const shown = showsTool(toolName);
-    if (isFailure(output)) Object.assign(part, { state: 'output-error', errorText: shown ? text : HIDDEN_ERROR });
-    else Object.assign(part, { state: 'output-available', output: shown ? value : null });
+    const isShown = showsDetails(toolName);
+    if (isFailure(output)) Object.assign(part, { state: 'output-error', errorText: isShown ? text : HIDDEN_ERROR });
+    else Object.assign(part, { state: 'output-available', output: isShown ? value : null });
   }
 }

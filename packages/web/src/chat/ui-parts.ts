@@ -1,4 +1,4 @@
-// Parts of UI messages, for chunks and for saved messages.
+// Parts of UI messages.
 import type { AgentEvent, ToolContentPart, ToolResult } from 'pocket-agent';
 
 type Source = Extract<AgentEvent, { type: 'source' }>['data'];
@@ -14,14 +14,14 @@ export function sourceChunk({ sourceId, url, title, mediaType = 'text/plain', fi
   };
 }
 
-/** Text, or a list of parts if there are files. */
+/** A string, or a list of parts if there are files. */
 export function outputOf({ toolResultContent }: Pick<ToolResult, 'toolResultContent'>): unknown {
   if (toolResultContent.every((part) => part.type === 'text'))
     return toolResultContent.map(({ text }) => text).join('\n');
-  return toolResultContent.map(shownPart);
+  return toolResultContent.map(uiPart);
 }
 
-function shownPart(part: ToolContentPart): object {
+function uiPart(part: ToolContentPart): object {
   if (part.type === 'text') return part;
   return { type: 'file', mediaType: part.mediaType, url: `data:${part.mediaType};base64,${part.data.data}` };
 }

@@ -1,24 +1,23 @@
-// Conversations whose runs outlive the process: a restarted server finds them, and a page that reconnects continues its run.
-import { sha256 } from '@pocket-agent/kit';
+// Conversations with durable runs: a restarted server finds them, and a page that reconnects continues its run.
+import { errorText, KeyedQueue, sha256 } from '@pocket-agent/kit';
 import type { Message, PocketAgent } from 'pocket-agent';
-import { MAX_ID_LENGTH } from 'pocket-agent/internal/serve';
-import { problem } from '../live/caller.ts';
 import type { ChatTurn } from '../live/chats.ts';
-import type { Answer } from '../live/live-run.ts';
-import { ANSWERING, type ConversationOf, NOT_SAVED } from '../live/live-runs.ts';
+import type { PageAnswer } from '../live/live-run.ts';
+import { type ConversationRef, NOT_SAVED, STILL_ANSWERING, startRefusal } from '../live/live-runs.ts';
 import type { WebOptions } from '../live/options.ts';
-import { firstTurns, showsTurns, turnsIn } from '../live/turns.ts';
-import type { DurableChatOptions, WebRun } from './durable-options.ts';
-import { DurableRun, isOver, logText, type MakeFrame } from './durable-run.ts';
+import { errorResponse } from '../live/responses.ts';
+import { beginsWithQuestions, countTurns, firstTurns } from '../live/turns.ts';
+import type { DurableChatOptions, WebRun, WebRuns } from './durable-options.ts';
+import { DurableRun, isOver, type MakeFrame } from './durable-run.ts';
 import type { DurableEncoder } from './journal-events.ts';
 
-/** How long the whole answer of a run that has ended can be read again. */
+/** How long a finished answer can be replayed. */
 const KEEP_MS = 60_000;
 const MAX_LISTED = 1_000;
 const DEFAULT_MAX_RUNS = 1_000;
-const OPEN = ['queued', 'running', 'waiting'] as const;
+const OPEN_STATUSES = ['queued', 'running', 'waiting'] as const;
 
-interface Parts<Encoder> {
+interface DurableConversationsOptions<Encoder> {
   agent: PocketAgent<unknown>;
   options: WebOptions;
   durable: DurableChatOptions;
@@ -28,92 +27,96 @@ interface Parts<Encoder> {
 
 /** The option `about` of a run of a conversation. */
 interface About {
-  /** Counts the runs of the conversation. */
+  /** The number of the run in the conversation. */
   number: number;
+  /** The number of the turn that it answers. */
   turn: number;
-  /** The id that the client gave it. */
+  /** The run id of the client. */
   runId?: string;
 }
 
-interface Turn extends ChatTurn {
+interface TurnRequest extends ChatTurn {
   runId?: string;
 }
 
 export class DurableConversations<Encoder extends DurableEncoder> {
-  readonly #parts: Parts<Encoder>;
+  readonly #options: DurableConversationsOptions<Encoder>;
   readonly #closing = new AbortController();
+  /** By caller: the limit of a caller holds only if its runs are started one after the other. */
+  readonly #starts = new KeyedQueue();
 
-  constructor(parts: Parts<Encoder>) {
-    this.#parts = parts;
-    parts.agent.closeTogether(this);
+  constructor(options: DurableConversationsOptions<Encoder>) {
+    this.#options = options;
+    options.agent.closeTogether(this);
   }
 
-  /** The answer in progress, or one that has just ended, from its beginning. Undefined if there is none. */
-  async resume(of: ConversationOf, frame: MakeFrame<Encoder>): Promise<ReadableStream | undefined> {
-    const run = await this.#shownRun(of);
-    return run && this.#shown(run).replay(frame);
+  /** Streams the answer in progress, or one that has just ended, from its beginning. Undefined if there is none. */
+  async resume(ref: ConversationRef, frame: MakeFrame<Encoder>): Promise<ReadableStream | undefined> {
+    const run = await this.#replayableRun(ref);
+    return run && this.#follow(run).replay(frame);
   }
 
-  /** What follows the answers to questions. Undefined if none of them is open. */
+  /** Passes on the answers, and streams what follows. Undefined if no question is open. */
   async answer(
-    of: ConversationOf,
-    answers: readonly Answer[],
+    ref: ConversationRef,
+    answers: readonly PageAnswer[],
     frame: MakeFrame<Encoder>,
   ): Promise<ReadableStream | undefined> {
-    const run = await this.#latest(of);
+    const run = await this.#latestRun(ref);
     if (!run || isOver(run)) return undefined;
-    return this.#shown(run).answer(answers, frame, of.caller.id);
+    return this.#follow(run).answer(answers, frame, ref.caller.id);
   }
 
-  /** Whether the last run of the conversation has this id of the client. */
-  async knows(of: ConversationOf, runId: string): Promise<boolean> {
-    return (await this.#latest(of))?.about?.runId === runId;
+  /** Whether the last run of the conversation has this run id of the client. */
+  async hasStarted(ref: ConversationRef, runId: string): Promise<boolean> {
+    return (await this.#latestRun(ref))?.about?.runId === runId;
   }
 
-  /** The answer as it is written, or the response that refuses the question. */
-  async start(request: Turn, frame: MakeFrame<Encoder>): Promise<ReadableStream | Response> {
-    const { repeats, id, runId } = request;
-    if (id.length > MAX_ID_LENGTH)
-      return problem(429, `The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
-    const previous = await this.#latest(request);
-    if (previous && !isOver(previous)) {
-      // an open question is cancelled when the user writes another message
-      if (!(await this.#waits(previous))) return problem(409, ANSWERING);
-      await this.#runs.cancel(previous.id);
-    }
-    const refusal = await this.#refusal(request);
-    if (refusal !== undefined) return problem(429, refusal);
+  /** Streams the answer, or returns an error response. */
+  start(request: TurnRequest, frame: MakeFrame<Encoder>): Promise<ReadableStream | Response> {
+    return this.#starts.run(request.caller.id, () => this.#startTurn(request, frame));
+  }
+
+  async #startTurn(request: TurnRequest, frame: MakeFrame<Encoder>): Promise<ReadableStream | Response> {
+    const { earlierQuestions, runId } = request;
+    const previous = await this.#latestRun(request);
+    const replaced = previous && !isOver(previous) ? previous : undefined;
+    if (replaced && !(await this.#isWaiting(replaced))) return errorResponse(409, STILL_ANSWERING);
+    const refusal = await this.#refusal(request, replaced ? 1 : 0);
+    if (refusal) return refusal;
+    // a new message cancels a run that waits for the user
+    if (replaced) await this.#runs.cancel(replaced.id);
     const last = { number: 0, turn: 0, ...previous?.about } as About;
     const about = { number: last.number + 1, turn: last.turn + 1, ...(runId === undefined ? {} : { runId }) };
-    if (!repeats) return this.#start(request, { about, frame });
+    if (!earlierQuestions) return this.#start(request, { about, frame });
     const messages = await this.read(request);
-    if (!showsTurns(messages, repeats)) return problem(409, NOT_SAVED);
-    const kept = firstTurns(messages, repeats.length);
-    return this.#start(request, { about: { ...about, turn: turnsIn(kept) + 1 }, frame, messages: kept });
+    if (!beginsWithQuestions(messages, earlierQuestions)) return errorResponse(409, NOT_SAVED);
+    const kept = firstTurns(messages, earlierQuestions.length);
+    return this.#start(request, { about: { ...about, turn: countTurns(kept) + 1 }, frame, messages: kept });
   }
 
-  async stop(of: ConversationOf): Promise<void> {
-    const run = await this.#latest(of);
+  async stop(ref: ConversationRef): Promise<void> {
+    const run = await this.#latestRun(ref);
     if (run && !isOver(run)) await this.#runs.cancel(run.id);
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new Error(`${this.#parts.agent.name} was closed.`));
+    this.#closing.abort(new Error(`${this.#options.agent.name} was closed.`));
   }
 
   get #runs() {
-    return this.#parts.durable.runs;
+    return this.#options.durable.runs;
   }
 
   async #start(
-    request: Turn,
+    request: TurnRequest,
     { about, frame, messages }: { about: About; frame: MakeFrame<Encoder>; messages?: readonly Message[] },
   ): Promise<ReadableStream | Response> {
     const { caller, input } = request;
-    const { timeoutMs } = this.#parts.options;
+    const { timeoutMs } = this.#options.options;
     const id = `${this.#conversation(request)}/${String(about.number).padStart(8, '0')}`;
     try {
-      await this.#runs.start(this.#parts.durable.agent, input, {
+      await this.#runs.start(this.#options.durable.agent, input, {
         id,
         caller: caller.id,
         ...(caller.profile === undefined ? {} : { profile: [caller.profile] }),
@@ -123,88 +126,103 @@ export class DurableConversations<Encoder extends DurableEncoder> {
         ...(messages ? { messages } : {}),
       });
     } catch (error) {
-      // another request has started a turn of this conversation
-      if (error instanceof Error && 'code' in error && error.code === 'RUN_EXISTS') return problem(409, ANSWERING);
+      // another process has started a run of this conversation
+      if (error instanceof Error && 'code' in error && error.code === 'RUN_EXISTS')
+        return errorResponse(409, STILL_ANSWERING);
       throw error;
     }
     const run = await this.#runs.get(id);
     if (!run) throw new Error(`The run "${id}" was deleted.`);
-    return this.#shown(run).replay(frame);
+    return this.#follow(run).replay(frame);
   }
 
-  /** Whether the run waits for a person. */
-  async #waits({ id, status }: WebRun): Promise<boolean> {
+  /** Whether the run waits for the user. */
+  async #isWaiting({ id, status }: WebRun): Promise<boolean> {
     return status === 'waiting' || (await this.#runs.questions({ run: id })).length > 0;
   }
 
-  /** Why a run cannot be started. */
-  async #refusal({ caller }: ConversationOf): Promise<string | undefined> {
-    const { agent, options } = this.#parts;
+  /** The error response if no run can be started. `replaced`: how many open runs the new run replaces. */
+  async #refusal({ caller, id }: ConversationRef, replaced: number): Promise<Response | undefined> {
+    const { agent, options } = this.#options;
     const { maxRuns = DEFAULT_MAX_RUNS, maxRunsPerCaller = Math.ceil(maxRuns / 4) } = options;
-    if (this.#closing.signal.aborted) return `${agent.name} is shutting down.`;
-    if ((await this.#open(this.#prefix(caller.id), maxRunsPerCaller)) >= maxRunsPerCaller)
-      return `You already have ${maxRunsPerCaller} runs of ${agent.name}, the limit for one caller; try again when one has ended.`;
-    if ((await this.#open(this.#prefix(), maxRuns)) < maxRuns) return undefined;
-    return `${agent.name} already has ${maxRuns} runs, its limit; try again later.`;
+    const refusal = startRefusal({ name: agent.name, isClosed: this.#closing.signal.aborted, id });
+    if (refusal) return refusal;
+    if (await this.#hasOpen(this.#prefix(caller.id), maxRunsPerCaller + replaced)) {
+      const limit = `${maxRunsPerCaller} runs of ${agent.name}, the limit for one caller`;
+      return errorResponse(429, `You already have ${limit}; try again when one has ended.`);
+    }
+    if (!(await this.#hasOpen(this.#prefix(), maxRuns + replaced))) return undefined;
+    return errorResponse(429, `${agent.name} already has ${maxRuns} runs, its limit; try again later.`);
   }
 
-  async #open(prefix: string, limit: number): Promise<number> {
-    const pages = OPEN.map((status) => this.#runs.list({ prefix, status, limit: Math.min(limit, MAX_LISTED) }));
-    return (await Promise.all(pages)).reduce((sum, { runs }) => sum + runs.length, 0);
+  /** Whether at least `count` runs are open. */
+  async #hasOpen(prefix: string, count: number): Promise<boolean> {
+    let open = 0;
+    for (const status of OPEN_STATUSES) {
+      for await (const runs of this.#pages({ prefix, status, limit: Math.min(count, MAX_LISTED) })) {
+        open += runs.length;
+        if (open >= count) return true;
+      }
+    }
+    return false;
   }
 
-  async #latest(of: ConversationOf): Promise<WebRun | undefined> {
-    return (await this.#runs.list({ conversation: this.#conversation(of), limit: 1 })).runs[0];
+  async *#pages(filter: Omit<Parameters<WebRuns['list']>[0], 'cursor'>): AsyncGenerator<WebRun[]> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.#runs.list({ ...filter, ...(cursor === undefined ? {} : { cursor }) });
+      yield page.runs;
+      cursor = page.next;
+    } while (cursor !== undefined);
   }
 
-  /** The run whose answer is shown from its beginning: it is in progress, or has just ended. */
-  async #shownRun(of: ConversationOf): Promise<WebRun | undefined> {
-    const run = await this.#latest(of);
+  async #latestRun(ref: ConversationRef): Promise<WebRun | undefined> {
+    return (await this.#runs.list({ conversation: this.#conversation(ref), limit: 1 })).runs[0];
+  }
+
+  /** The run in progress, or one that has just ended. */
+  async #replayableRun(ref: ConversationRef): Promise<WebRun | undefined> {
+    const run = await this.#latestRun(ref);
     return run && (!isOver(run) || Date.now() - Date.parse(run.updatedAt) <= KEEP_MS) ? run : undefined;
   }
 
-  /** All messages before the answer in progress, or one that has just ended; and this answer, if there is one. */
-  async readShown(of: ConversationOf): Promise<{ before: Message[]; run: DurableRun<Encoder> | undefined }> {
-    const run = await this.#shownRun(of);
-    return { before: await this.#read(of, run?.id), run: run && this.#shown(run) };
+  /** The run whose answer can be replayed, and all messages before that answer. */
+  async readReplayable(ref: ConversationRef): Promise<{ before: Message[]; run: DurableRun<Encoder> | undefined }> {
+    const run = await this.#replayableRun(ref);
+    return { before: await this.#read(ref, run?.id), run: run && this.#follow(run) };
   }
 
-  /** Without the answer of a run in progress. */
-  async read(of: ConversationOf): Promise<Message[]> {
-    return this.#read(of);
+  /** The messages, without the answer of a run in progress. */
+  async read(ref: ConversationRef): Promise<Message[]> {
+    return this.#read(ref);
   }
 
-  /** Of the run `shown` only the question. */
-  async #read(of: ConversationOf, shown?: string): Promise<Message[]> {
-    const conversation = this.#conversation(of);
+  /** Leaves out the answer of the run `replayed`. */
+  async #read(ref: ConversationRef, replayed?: string): Promise<Message[]> {
+    const conversation = this.#conversation(ref);
     const all: WebRun[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await this.#runs.list({ conversation, limit: MAX_LISTED, ...(cursor ? { cursor } : {}) });
-      all.unshift(...page.runs.reverse());
-      cursor = page.next;
-    } while (cursor !== undefined);
+    for await (const runs of this.#pages({ conversation, limit: MAX_LISTED })) all.unshift(...runs.reverse());
     let messages: Message[] = [];
     for (const run of all) {
-      let isAsked = false;
+      let hasQuestion = false;
       const { signal } = this.#closing;
       const events = run.events === 0 ? [] : this.#runs.events(run.id, { after: 0, signal });
       for await (const { number, type, data, subAgent } of events) {
         if (type === 'reset') messages = [...((data as { messages?: Message[] }).messages ?? [])];
         if (type === 'message' && subAgent === undefined) {
           const message = data as Message;
-          isAsked ||= message.role === 'user';
-          if ((isOver(run) && run.id !== shown) || message.role === 'user') messages.push(message);
+          hasQuestion ||= message.role === 'user';
+          if ((isOver(run) && run.id !== replayed) || message.role === 'user') messages.push(message);
         }
         if (number >= run.events) break;
       }
-      if (!isAsked && !isOver(run)) messages.push(questionOf(run)); // it has not begun
+      if (!hasQuestion && !isOver(run)) messages.push(questionOf(run)); // the run is queued
     }
     return messages;
   }
 
-  #shown(run: WebRun): DurableRun<Encoder> {
-    const { agent, durable, options, makeEncoder } = this.#parts;
+  #follow(run: WebRun): DurableRun<Encoder> {
+    const { agent, durable, options, makeEncoder } = this.#options;
     const { turn } = { turn: 1, ...run.about } as About;
     return new DurableRun<Encoder>({
       runs: durable.runs,
@@ -213,17 +231,17 @@ export class DurableConversations<Encoder extends DurableEncoder> {
       asksPage: options.approvals !== 'own',
       makeEncoder: (emit) => makeEncoder(emit, turn),
       closing: this.#closing.signal,
-      onError: (error) => agent.logger.error(logText(agent.name, error)),
+      onError: (error) => agent.logger.error(`A durable run of ${agent.name} cannot be shown: ${errorText(error)}`),
     });
   }
 
-  /** Only the caller that began a conversation finds its runs. */
-  #conversation({ caller, id }: ConversationOf): string {
+  /** Contains the caller, so that others do not find the runs. */
+  #conversation({ caller, id }: ConversationRef): string {
     return `${this.#prefix(caller.id)}${sha256(id).slice(0, 32)}`;
   }
 
   #prefix(caller?: string): string {
-    const prefix = `web/${this.#parts.durable.agent}/`;
+    const prefix = `web/${this.#options.durable.agent}/`;
     return caller === undefined ? prefix : `${prefix}${sha256(caller).slice(0, 32)}/`;
   }
 }

@@ -1,4 +1,4 @@
-// Runs that outlive the process: the part that pages need of what `openRuns()` of `@pocket-agent/runs` returns.
+// The option `durable`, and the part of `openRuns()` of `@pocket-agent/runs` that the handlers use.
 import { configError, hasMethods, isRecord, type OptionRule } from '@pocket-agent/kit';
 import type {
   AgentEvent,
@@ -15,7 +15,7 @@ import type { WebOptions } from '../live/options.ts';
 
 type Elicit = NonNullable<RunOptions['elicit']>;
 
-/** A run, without its events. */
+/** A durable run, without its events. */
 export interface WebRun {
   id: string;
   status: 'queued' | 'running' | 'waiting' | 'finished' | 'failed' | 'cancelled';
@@ -26,7 +26,7 @@ export interface WebRun {
   totals?: RunTotals;
 }
 
-/** An event of a run. */
+/** An event in the journal of a run. */
 export interface WebRunEvent {
   number: number;
   type: string;
@@ -34,10 +34,10 @@ export interface WebRunEvent {
   subAgent?: string;
 }
 
-/** The answer to a question of a run. */
+/** The answer to a `WebRunQuestion`. */
 export type WebRunAnswer = Exclude<ApprovalAnswer, 'later'> | Awaited<ReturnType<Elicit>>;
 
-/** What a run asks a person. */
+/** A question of a run: an approval (`call`) or a form (`request`). */
 export interface WebRunQuestion {
   id: string;
   hash: string;
@@ -54,7 +54,7 @@ export interface WebRunQuestion {
   server?: string;
 }
 
-/** Where the runs of conversations are: what `openRuns()` of `@pocket-agent/runs` returns. */
+/** Keeps the runs of conversations: what `openRuns()` of `@pocket-agent/runs` returns. */
 export interface WebRuns {
   start(
     agent: string,
@@ -89,7 +89,7 @@ export interface WebRuns {
 /** Conversations whose runs continue after a restart of the server. */
 export interface DurableChatOptions {
   runs: WebRuns;
-  /** The name of the agent in `agents` of the runs. */
+  /** The name of the agent in the option `agents` of `openRuns()`. */
   agent: string;
 }
 
@@ -98,11 +98,11 @@ export const durableRule: OptionRule = {
   accepts: (value) => isRecord(value) && hasMethods(value.runs, 'start', 'events') && typeof value.agent === 'string',
 };
 
-/** Throws for options that durable runs do not have. */
+/** Throws if options cannot be combined with durable runs. */
 export function checkDurable(agent: PocketAgent<unknown>, { approvals, conversations }: WebOptions): void {
   if (conversations) throw configError('Use the option "durable" or "conversations", not both.');
   if (approvals === 'caller' && agent.approve)
     throw configError(
-      `approvals: 'caller' with "durable" needs an agent without approve: remove that of ${agent.name}.`,
+      `approvals: 'caller' with "durable" needs an agent without approve. Remove the option approve of ${agent.name}.`,
     );
 }

@@ -1,19 +1,19 @@
-// The journal of a run as the events that a run in this process would have. If this process advances the run, live events
-// come between two steps: text as it is written, progress, sources.
+// Converts the journal of a run to the events that a run in this process has. If this process executes the run, live events
+// are added between journal entries: text deltas, progress, sources.
 import { isRecord, PocketError, type PocketErrorCode } from '@pocket-agent/kit';
 import type { AgentEvent, Message, ToolContentPart, ToolMessage } from 'pocket-agent';
 import { savedRequest } from 'pocket-agent/internal';
-import type { AskedForm, AskedQuestion, Encoder } from '../live/live-run.ts';
+import type { ApprovalQuestion, Encoder, FormQuestion } from '../live/live-run.ts';
 import { callKey } from '../live/open-calls.ts';
 import { isFailure } from '../live/run-encoder.ts';
 import type { WebRun, WebRunEvent, WebRunQuestion } from './durable-options.ts';
 
 export interface DurableEncoder extends Encoder {
-  /** Calls that wait for answers to questions of calls inside them. */
-  allowed?(keys: Iterable<string>): void;
+  /** Marks calls as approved, because they only wait for calls inside them. */
+  autoApprove?(keys: Iterable<string>): void;
 }
 
-interface Parts {
+interface JournalEventsOptions {
   encoder: DurableEncoder;
   /** The name of the agent. */
   name: string;
@@ -26,58 +26,58 @@ type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' 
 type Block = { kind: 'text' | 'reasoning'; text: string };
 
 export class JournalEvents {
-  readonly #parts: Parts;
+  readonly #options: JournalEventsOptions;
   /** Calls of the agent without a result. */
   readonly #open = new Set<string>();
-  readonly #questions = new Map<string, AskedQuestion>();
-  readonly #forms = new Map<string, AskedForm>();
-  /** Answers of the model that were read. */
-  #answers = 0;
+  readonly #approvals = new Map<string, ApprovalQuestion>();
+  readonly #forms = new Map<string, FormQuestion>();
+  /** Assistant messages that were read. */
+  #modelAnswers = 0;
   #isInStep = false;
-  /** Live events that wait until the journal was read up to their step. */
+  /** Live events whose step the journal has not reached. */
   #live: { step: number; event: AgentEvent }[] = [];
   #liveStep = 0;
-  /** Text of the step in progress that was sent already. */
+  /** Text of the current step that live events have sent. */
   #sent: Block[] = [];
   isOver = false;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(options: JournalEventsOptions) {
+    this.#options = options;
   }
 
-  get questions(): AskedQuestion[] {
-    return [...this.#questions.values()];
+  get approvals(): ApprovalQuestion[] {
+    return [...this.#approvals.values()];
   }
 
-  get forms(): AskedForm[] {
+  get forms(): FormQuestion[] {
     return [...this.#forms.values()];
   }
 
-  /** Whether nothing happens before a question is answered: all calls in progress wait, or contain calls that wait. */
-  get isAtRest(): boolean {
-    const asked = this.questions.map(({ key }) => key);
+  /** Whether all calls in progress wait for the user, or contain a call that does. */
+  get isIdle(): boolean {
+    const asked = this.approvals.map(({ key }) => key);
     const others = [...this.#open].filter((key) => !asked.includes(key));
-    const inside = asked.filter((key) => !this.#open.has(key)).length + this.#forms.size;
-    return asked.length + this.#forms.size > 0 && others.length <= inside;
+    const nested = asked.filter((key) => !this.#open.has(key)).length + this.#forms.size;
+    return asked.length + this.#forms.size > 0 && others.length <= nested;
   }
 
-  /** Before the page answers: it does so only if no other call of the step is in progress. */
-  rest(): void {
-    if (this.#questions.size === 0) return;
-    const asked = new Set(this.questions.map(({ key }) => key));
-    this.#parts.encoder.allowed?.([...this.#open].filter((key) => !asked.has(key)));
+  /** Marks the calls that only wait for calls inside them. */
+  autoApprove(): void {
+    if (this.#approvals.size === 0) return;
+    const asked = new Set(this.approvals.map(({ key }) => key));
+    this.#options.encoder.autoApprove?.([...this.#open].filter((key) => !asked.has(key)));
   }
 
   async read({ type, data, subAgent }: WebRunEvent): Promise<void> {
     const path = subAgent === undefined ? [] : subAgent.split('/').map((name) => name.replaceAll('%2F', '/'));
-    // what the journal of a run contains
+    // the types are those that `@pocket-agent/runs` writes
     if (type === 'message') this.#message(data as Message, path);
     else if (type === 'result') this.#results(data as ToolMessage, path);
-    else if (type === 'question') this.#ask(data as WebRunQuestion);
+    else if (type === 'question') this.#question(data as WebRunQuestion);
     else if (type === 'answer') this.#answer(data as { question: string; answer: unknown });
     else if (type === 'finished') await this.#finish((data as { answer: unknown }).answer);
     else if (type === 'failed') this.#fail(data as { code: PocketErrorCode; message: string });
-    else if (type === 'cancelled') this.#end(() => this.#parts.encoder.aborted());
+    else if (type === 'cancelled') this.#end(() => this.#options.encoder.aborted());
     this.#flush();
   }
 
@@ -91,18 +91,20 @@ export class JournalEvents {
   #flush(): void {
     for (let next = this.#live[0]; next; next = this.#live[0]) {
       const { step, event } = next;
-      const isPast = event.type === 'tool_progress' ? step < this.#answers : step <= this.#answers;
-      const isNow = event.type === 'tool_progress' ? step === this.#answers : step === this.#answers + 1;
-      if (!isPast && (!isNow || (event.type !== 'tool_progress' && this.#open.size > 0))) return;
+      const isProgress = event.type === 'tool_progress';
+      // progress comes after the model's answer of its step, everything else before it
+      const currentStep = isProgress ? this.#modelAnswers : this.#modelAnswers + 1;
+      if (step > currentStep) return;
+      if (step === currentStep && !isProgress && this.#open.size > 0) return;
       this.#live.shift();
-      if (isPast) continue;
-      if (event.type !== 'tool_progress') this.#beginStep();
-      if (event.type === 'text_delta' || event.type === 'reasoning_delta') this.#note(event);
-      this.#parts.encoder.event(event);
+      if (step < currentStep) continue;
+      if (!isProgress) this.#beginStep();
+      if (event.type === 'text_delta' || event.type === 'reasoning_delta') this.#addSent(event);
+      this.#options.encoder.event(event);
     }
   }
 
-  #note({ type, data: { delta } }: Extract<AgentEvent, { type: 'text_delta' | 'reasoning_delta' }>): void {
+  #addSent({ type, data: { delta } }: Extract<AgentEvent, { type: 'text_delta' | 'reasoning_delta' }>): void {
     const kind = type === 'text_delta' ? 'text' : 'reasoning';
     const last = this.#sent.at(-1);
     if (last?.kind === kind) last.text += delta;
@@ -120,25 +122,25 @@ export class JournalEvents {
     this.#beginStep();
     const sent = this.#sent;
     this.#sent = [];
-    this.#answers++;
+    this.#modelAnswers++;
     for (const part of message.content) {
       if (part.type === 'text' || part.type === 'reasoning') this.#text({ kind: part.type, text: part.text }, sent);
       if (part.type === 'tool-result') this.#result(part, [], true);
       if (part.type !== 'tool-call') continue;
       const { toolCallId, toolName, input, providerExecuted } = part;
       const args = isRecord(input) ? input : {};
-      const ran = providerExecuted ? { providerExecuted: true as const } : {};
+      const provider = providerExecuted ? { providerExecuted: true as const } : {};
       if (!providerExecuted) this.#open.add(toolCallId);
-      const data = { id: toolCallId, name: toolName, toolCallId, toolName, arguments: args, ...ran };
+      const data = { id: toolCallId, name: toolName, toolCallId, toolName, arguments: args, ...provider };
       this.#emit({ type: 'tool_call', data });
     }
     this.#emit({ type: 'new_message', data: message });
   }
 
-  /** Without what was sent while the model wrote it. */
+  /** Emits the part of a text that live events have not sent. */
   #text({ kind, text }: Block, sent: Block[]): void {
-    const known = sent[0]?.kind === kind && text.startsWith(sent[0].text) ? (sent.shift()?.text ?? '') : '';
-    const delta = text.slice(known.length);
+    const alreadySent = sent[0]?.kind === kind && text.startsWith(sent[0].text) ? (sent.shift()?.text ?? '') : '';
+    const delta = text.slice(alreadySent.length);
     if (delta) this.#emit({ type: `${kind}_delta`, data: { delta } });
   }
 
@@ -147,8 +149,8 @@ export class JournalEvents {
       if (part.type !== 'tool-result') continue;
       const isOwn = path.length === 0;
       if (isOwn && !this.#open.delete(part.toolCallId)) continue;
-      const key = callKey([this.#parts.name, ...path], part.toolCallId);
-      for (const [id, question] of this.#questions) if (question.key === key) this.#questions.delete(id);
+      const key = callKey([this.#options.name, ...path], part.toolCallId);
+      this.#closeApproval(key);
       this.#result(part, path, false);
     }
   }
@@ -162,20 +164,24 @@ export class JournalEvents {
     this.#emit({ type: 'tool_result', data: { ...data, ...flags } }, path);
   }
 
-  #ask({ id, hash, call, request: form, server = '' }: WebRunQuestion): void {
-    if (!this.#parts.asksPage) return;
-    if (form) {
-      const asked = { id, server, request: form, key: undefined };
-      this.#forms.set(id, asked);
-      this.#parts.encoder.formAsked(asked);
+  #question({ id, hash, call, request: formRequest, server = '' }: WebRunQuestion): void {
+    if (!this.#options.asksPage) return;
+    if (formRequest) {
+      const form = { id, server, request: formRequest, key: undefined };
+      this.#forms.set(id, form);
+      this.#options.encoder.formAsked(form);
     }
     if (!call) return;
     const key = callKey(call.path, call.toolCallId);
     const request = savedRequest({ hash, call });
-    for (const [other, question] of this.#questions) if (question.key === key) this.#questions.delete(other);
-    const asked = { id, key, request, around: [] };
-    this.#questions.set(id, asked);
-    this.#parts.encoder.asked(asked);
+    this.#closeApproval(key);
+    const question = { id, key, request, enclosing: [] };
+    this.#approvals.set(id, question);
+    this.#options.encoder.approvalAsked(question);
+  }
+
+  #closeApproval(key: string): void {
+    for (const [id, question] of this.#approvals) if (question.key === key) this.#approvals.delete(id);
   }
 
   #answer({ question: id, answer }: { question: string; answer: unknown }): void {
@@ -183,49 +189,49 @@ export class JournalEvents {
     if (form) {
       this.#forms.delete(id);
       const action = isRecord(answer) && (answer.action === 'accept' || answer.action === 'decline') && answer.action;
-      this.#parts.encoder.formClosed(form, action || 'cancel');
+      this.#options.encoder.formClosed(form, action || 'cancel');
     }
-    const asked = this.#questions.get(id);
-    if (!asked) return;
-    this.#questions.delete(id);
+    const approval = this.#approvals.get(id);
+    if (!approval) return;
+    this.#approvals.delete(id);
     const reason = isRecord(answer) && typeof answer.deny === 'string' ? answer.deny : undefined;
     const approved = answer === 'allow' || (isRecord(answer) && 'allow' in answer);
-    this.#parts.encoder.answered?.({ id, key: asked.key, approved, reason });
+    this.#options.encoder.approvalAnswered?.({ id, key: approval.key, approved, reason });
   }
 
   #beginStep(): void {
     if (this.#isInStep) return;
     this.#isInStep = true;
-    this.#emit({ type: 'step_started', data: { step: this.#answers + 1 } });
+    this.#emit({ type: 'step_started', data: { step: this.#modelAnswers + 1 } });
   }
 
   #endStep(): void {
     if (!this.#isInStep) return;
     this.#isInStep = false;
-    const data = { step: this.#answers, finishReason: 'stop' as const, usage: noUsage };
+    const data = { step: this.#modelAnswers, finishReason: 'stop' as const, usage: noUsage };
     this.#emit({ type: 'step_finished', data });
   }
 
   async #finish(answer: unknown): Promise<void> {
-    const totals = (await this.#parts.totals()) ?? { usage: noUsage, byAgent: {}, byTool: {} };
+    const totals = (await this.#options.totals()) ?? { usage: noUsage, byAgent: {}, byTool: {} };
     this.#end(() => this.#emit({ type: 'run_finished', data: { answer, totals } }));
   }
 
   #fail({ code, message }: { code: PocketErrorCode; message: string }): void {
-    this.#end(() => this.#parts.encoder.failed(new PocketError(code, message)));
+    this.#end(() => this.#options.encoder.failed(new PocketError(code, message)));
   }
 
-  #end(last: () => void): void {
+  #end(emitLast: () => void): void {
     this.isOver = true;
-    this.#questions.clear();
+    this.#approvals.clear();
     this.#forms.clear();
     this.#open.clear();
     this.#live = [];
-    last();
+    emitLast();
   }
 
   #emit(event: NewEvent, path: readonly string[] = []): void {
-    const { name, encoder } = this.#parts;
+    const { name, encoder } = this.#options;
     const meta = {
       agentName: path.at(-1) ?? name,
       agentId: '',

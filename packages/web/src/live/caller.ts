@@ -1,6 +1,7 @@
-// The caller of a request. Only the caller decides which conversations a request may read, continue, stop and answer.
+// The caller of a request. A request reads, continues, stops and answers only conversations of its caller.
 import { isRecord, nonEmptyString } from '@pocket-agent/kit';
 import type { Profile, ProfileName } from 'pocket-agent';
+import { errorResponse } from './responses.ts';
 
 /** The person or program behind a request. */
 export interface WebCaller {
@@ -12,20 +13,16 @@ export interface WebCaller {
   metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the caller or its id; undefined or null to refuse the request; a response to answer it, such as a redirect to a login. */
-export type Authorize = (request: Request) => Answer | Promise<Answer>;
+/** Returns the caller or its id, undefined or null to refuse the request, or a response such as a redirect to a login. */
+export type Authorize = (request: Request) => AuthorizeResult | Promise<AuthorizeResult>;
 
-type Answer = WebCaller | string | Response | undefined | null;
+type AuthorizeResult = WebCaller | string | Response | undefined | null;
 
-/** The caller, or the response that refuses the request. */
+/** Returns the caller, or an error response. */
 export async function callerOf(request: Request, authorize: Authorize): Promise<WebCaller | Response> {
-  const answer = await authorize(request);
-  if (answer instanceof Response) return answer;
-  const caller = typeof answer === 'string' ? { id: answer } : answer;
+  const result = await authorize(request);
+  if (result instanceof Response) return result;
+  const caller = typeof result === 'string' ? { id: result } : result;
   if (isRecord(caller) && nonEmptyString(caller.id)) return caller;
-  return problem(401, 'Sign in first.');
-}
-
-export function problem(status: number, error: string): Response {
-  return Response.json({ error }, { status, headers: { 'cache-control': 'no-store' } });
+  return errorResponse(401, 'Sign in first.');
 }

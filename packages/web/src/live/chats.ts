@@ -1,24 +1,24 @@
-// The conversations behind a handler for `useChat`: in this process, or in durable runs.
+// The interface of conversations for `useChat`, whose runs live in this process or are durable.
 import type { Message, UserInput } from 'pocket-agent';
-import type { Answer } from './live-run.ts';
-import type { ConversationOf } from './live-runs.ts';
+import type { PageAnswer } from './live-run.ts';
+import type { ConversationRef } from './live-runs.ts';
 
 /** A question of the user. */
-export interface ChatTurn extends ConversationOf {
+export interface ChatTurn extends ConversationRef {
   input: string | UserInput;
-  /** Set if the page repeats or changes an earlier question: its questions before that one. */
-  repeats: readonly string[] | undefined;
+  /** Set if the page repeats or edits an earlier question: the questions before it. */
+  earlierQuestions: readonly string[] | undefined;
   traceparent: string | undefined;
 }
 
 export interface Chats {
-  /** The answer as it is written, or the response that refuses the question. */
+  /** Streams the answer, or returns an error response. */
   start(turn: ChatTurn): Promise<ReadableStream | Response>;
-  /** What follows the answers to questions for approval. Undefined if none of them is open. */
-  answer(of: ConversationOf, answers: readonly Answer[]): Promise<ReadableStream | undefined>;
-  /** The answer in progress from its beginning. Undefined if there is none. */
-  resume(of: ConversationOf): Promise<ReadableStream | undefined>;
-  stop(of: ConversationOf): Promise<void>;
+  /** Answers approvals and forms, and streams what follows. Undefined if none of them is open. */
+  answer(ref: ConversationRef, answers: readonly PageAnswer[]): Promise<ReadableStream | undefined>;
+  /** Streams the answer in progress from its beginning. Undefined if there is none. */
+  resume(ref: ConversationRef): Promise<ReadableStream | undefined>;
+  stop(ref: ConversationRef): Promise<void>;
   /** The saved messages. */
-  read(of: ConversationOf): Promise<readonly Message[]>;
+  read(ref: ConversationRef): Promise<readonly Message[]>;
 }

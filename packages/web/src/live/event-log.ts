@@ -1,24 +1,23 @@
-// The events of one answer so far. Any number of readers can each read them from any position.
+// The events of one answer. Each reader starts at its own position and waits for new events.
 
-/** An answer that grows beyond this can no longer be resumed. */
+/** Above this size old events are dropped, and the answer can no longer be replayed. */
 const MAX_BYTES = 16_777_216;
-/** The most events of one read. */
-const MAX_READ = 200;
+const MAX_EVENTS_PER_READ = 200;
 
 export class EventLog {
   #events: string[] = [];
   #bytes = 0;
-  /** Dropped events, after which the answer can no longer be resumed. */
+  /** How many events were dropped. */
   #dropped = 0;
-  #atRest = false;
-  #cut: { error: unknown } | undefined;
+  #isIdle = false;
+  #disconnected: { error: unknown } | undefined;
   #changed = Promise.withResolvers<void>();
   #readers = 0;
-  #onLeft: (() => void) | undefined;
+  #onLastReaderLeft: (() => void) | undefined;
 
-  /** `onLeft` is called when the last reader has left before the end. */
-  constructor(onLeft: () => void) {
-    this.#onLeft = onLeft;
+  /** `onLastReaderLeft` is called if the last reader leaves while events are expected. */
+  constructor(onLastReaderLeft: () => void) {
+    this.#onLastReaderLeft = onLastReaderLeft;
   }
 
   get length(): number {
@@ -29,8 +28,8 @@ export class EventLog {
     return this.#readers > 0;
   }
 
-  /** Whether a reader can begin at the beginning. */
-  get isWhole(): boolean {
+  /** Whether all events are still there. */
+  get canReplay(): boolean {
     return this.#dropped === 0;
   }
 
@@ -42,19 +41,19 @@ export class EventLog {
     this.#notify();
   }
 
-  /** At rest, readers leave when they have read everything. */
-  setAtRest(atRest: boolean): void {
-    this.#atRest = atRest;
+  /** While idle, a response ends when it has sent all events. */
+  setIdle(isIdle: boolean): void {
+    this.#isIdle = isIdle;
     this.#notify();
   }
 
-  /** Readers lose their connection, and may reconnect. */
-  cut(error: unknown): void {
-    this.#cut = { error };
+  /** Ends all responses with an error; pages may reconnect. */
+  disconnect(error: unknown): void {
+    this.#disconnected = { error };
     this.#notify();
   }
 
-  /** The events from `from` on as server-sent events. `end` returns the last events of a response. */
+  /** Streams events as server-sent events, starting with the event number `from`. `end` returns the last events of the response. */
   read({
     from,
     first = [],
@@ -70,7 +69,7 @@ export class EventLog {
     const leave = () => {
       if (hasLeft) return;
       hasLeft = true;
-      if (--this.#readers === 0 && !this.#atRest) this.#onLeft?.();
+      if (--this.#readers === 0 && !this.#isIdle) this.#onLastReaderLeft?.();
     };
     this.#readers++;
     return new ReadableStream({
@@ -84,21 +83,23 @@ export class EventLog {
         for (;;) {
           if (next < this.#dropped) {
             leave();
-            controller.error(new Error('The reader was too slow for an answer this long.'));
+            controller.error(
+              new Error('The reader is too slow: the next event has been dropped. Reconnect to read the saved answer.'),
+            );
             return;
           }
-          const events = this.#events.slice(next - this.#dropped, next - this.#dropped + MAX_READ);
+          const events = this.#events.slice(next - this.#dropped, next - this.#dropped + MAX_EVENTS_PER_READ);
           if (events.length > 0) {
             next += events.length;
             send(events);
             return;
           }
-          if (this.#cut) {
+          if (this.#disconnected) {
             leave();
-            controller.error(this.#cut.error);
+            controller.error(this.#disconnected.error);
             return;
           }
-          if (this.#atRest) {
+          if (this.#isIdle) {
             send(end());
             leave();
             controller.close();

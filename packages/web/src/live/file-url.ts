@@ -1,11 +1,11 @@
-// The address of a file of a message, for pages.
+// URLs for the files of messages.
 
 interface FileLike {
   mediaType: string;
   data: unknown;
 }
 
-/** The address of a file of a message, or a data URL; undefined if the provider keeps the file. */
+/** The URL of a file, or a data URL with its content. Undefined if the provider keeps the file. */
 export function urlOf({ mediaType, data }: FileLike): string | undefined {
   const content = typeof data === 'object' && data !== null ? data : {};
   if ('url' in content) return String(content.url);

@@ -1,9 +1,9 @@
-// What a user entered into a form of an MCP server.
+// Converts what a user entered into a form of an MCP server.
 import type { FormResult } from './live-run.ts';
 
 type Content = NonNullable<FormResult['content']>;
 
-/** Fields that no form has are left out; servers check the others by their schema. */
+/** Drops values of types that forms do not have. Servers check the rest against their schema. */
 export function formResult(action: FormResult['action'], content: Record<string, unknown> | undefined): FormResult {
   if (action !== 'accept') return { action };
   const fields = Object.entries(content ?? {}).filter((field): field is [string, Content[string]] => isValue(field[1]));

@@ -1,9 +1,9 @@
-// What the handlers have in common: they answer a known caller, refuse what they cannot read, and log what fails.
+// Shared by the handlers: identifies the caller, reads the request, and logs failures.
 import { errorText } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
-import { callerOf, problem, type WebCaller } from './caller.ts';
+import { callerOf, type WebCaller } from './caller.ts';
 import { DEFAULT_MAX_BODY, type WebHandler, type WebOptions } from './options.ts';
-import { readJson } from './responses.ts';
+import { errorResponse, readJson } from './responses.ts';
 
 export function webHandler(
   agent: PocketAgent<unknown>,
@@ -16,22 +16,22 @@ export function webHandler(
       return caller instanceof Response ? caller : await answer(request, caller);
     } catch (error) {
       agent.logger.error(`A request to ${agent.name} failed: ${errorText(error)}`);
-      return problem(500, 'The request failed; the log of the server says why.');
+      return errorResponse(500, 'The request failed. The server log has the reason.');
     }
   };
 }
 
-/** What `read` makes of the JSON of a request, or the response that refuses it. */
-export async function readRequest<Asked>(
+/** Reads the JSON body of a request with `read`. Returns an error response if either fails. */
+export async function readRequest<Parsed>(
   request: Request,
   { maxBodyBytes = DEFAULT_MAX_BODY }: WebOptions,
-  read: (body: Record<string, unknown>) => Asked,
-): Promise<Asked | Response> {
+  read: (body: Record<string, unknown>) => Parsed,
+): Promise<Parsed | Response> {
   const body = await readJson(request, maxBodyBytes);
   if (body instanceof Response) return body;
   try {
     return read(body);
   } catch (error) {
-    return problem(400, errorText(error));
+    return errorResponse(400, errorText(error));
   }
 }

@@ -1,4 +1,4 @@
-// One run that a page follows. It continues for a while without a page, and pauses while it waits for approvals.
+// One run that pages follow. It continues for a while after the last page has left, and waits for approvals and forms.
 import { onAbort, PocketError } from '@pocket-agent/kit';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, RunOptions } from 'pocket-agent';
 import { currentRun } from 'pocket-agent/internal';
@@ -8,64 +8,64 @@ import { callKey, OpenCalls } from './open-calls.ts';
 /** Writes events in the format of the page. */
 export interface Encoder {
   event(event: AgentEvent): void;
-  asked(question: AskedQuestion): void;
-  answered?(answer: Answer & { key: string }): void;
-  formAsked(form: AskedForm): void;
-  /** How it was answered, or `cancel` if no answer is needed any more. */
-  formClosed(form: AskedForm, action: FormResult['action']): void;
+  approvalAsked(question: ApprovalQuestion): void;
+  approvalAnswered?(answer: PageAnswer & { key: string }): void;
+  formAsked(form: FormQuestion): void;
+  /** `action` is `cancel` if the form was withdrawn. */
+  formClosed(form: FormQuestion, action: FormResult['action']): void;
   failed(error: unknown): void;
   aborted(): void;
 }
 
-/** How one response begins and ends, in the format of the page. */
+/** The first and last events of one response. */
 export interface Frame {
   first?: readonly object[];
-  /** `isOver` is false if the run waits for approvals. */
+  /** `isOver` is false if the run waits for the user. */
   end(isOver: boolean): readonly string[];
 }
 
-/** The call `key` needs an approval. */
-export interface AskedQuestion {
+/** A tool call that needs an approval. */
+export interface ApprovalQuestion {
   id: string;
+  /** The key of the call. */
   key: string;
   request: ApprovalRequest;
-  /** The calls that this one is part of, which wait too. */
-  around: readonly string[];
+  /** Keys of the calls that this call is part of. They wait, too. */
+  enclosing: readonly string[];
 }
 
 type Elicit = NonNullable<RunOptions['elicit']>;
-/** What an MCP server asks the user. */
-export type FormRequest = Parameters<Elicit>[0];
+type FormRequest = Parameters<Elicit>[0];
 export type FormResult = Awaited<ReturnType<Elicit>>;
 
-/** A form that an MCP server asks the user to fill in, or an address to visit. */
-export interface AskedForm {
+/** A form that an MCP server asks the user to fill in, or a URL to visit. */
+export interface FormQuestion {
   id: string;
   server: string;
   request: FormRequest;
-  /** The call that waits for it; undefined if that is not known. */
+  /** The key of the call that waits for it; undefined if unknown. */
   key: string | undefined;
 }
 
-export interface Answer {
-  /** Id of the question. */
+/** The user's answer to an approval question or a form. */
+export interface PageAnswer {
+  /** The id of the question. */
   id: string;
   /** Undefined if it answers a form. */
   approved: boolean | undefined;
   reason: string | undefined;
-  /** The arguments that the user allows instead. */
+  /** The arguments to call the tool with, if the user has edited them. */
   arguments?: Record<string, unknown> | undefined;
-  /** The fields of a form, or that the user does not fill it in. */
   form?: FormResult;
 }
 
-interface Question {
-  asked: AskedQuestion;
+interface PendingApproval {
+  question: ApprovalQuestion;
   resolve(answer: ApprovalAnswer): void;
 }
 
-interface OpenForm {
-  asked: AskedForm;
+interface PendingForm {
+  form: FormQuestion;
   resolve(result: FormResult): void;
 }
 
@@ -76,8 +76,8 @@ export class LiveRun {
   readonly #log: EventLog;
   readonly #abandonMs: number;
   readonly #calls = new OpenCalls();
-  readonly #questions = new Map<string, Question>();
-  readonly #forms = new Map<string, OpenForm>();
+  readonly #approvals = new Map<string, PendingApproval>();
+  readonly #forms = new Map<string, PendingForm>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -98,16 +98,16 @@ export class LiveRun {
   }
 
   get isWaiting(): boolean {
-    return !this.#isOver && this.#calls.onlyWait;
+    return !this.#isOver && this.#calls.isBlocked;
   }
 
   get isFollowed(): boolean {
     return this.#log.hasReaders;
   }
 
-  /** Whether a page that reconnects can get the whole answer. */
+  /** Whether `replay` can send the whole answer. */
   get isResumable(): boolean {
-    return this.#log.isWhole;
+    return this.#log.canReplay;
   }
 
   get ended(): Promise<void> {
@@ -132,9 +132,9 @@ export class LiveRun {
 
   /** For the option `onEvent` of the run. */
   readonly onEvent = (event: AgentEvent): void => {
-    this.#calls.note(event);
+    this.#calls.track(event);
     this.encoder.event(event);
-    this.#updateRest();
+    this.#updateIdle();
   };
 
   /** For the option `approve` of the run. */
@@ -142,12 +142,12 @@ export class LiveRun {
     const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
     const id = crypto.randomUUID();
     const key = callKey(request.path, request.toolCallId);
-    const asked = { id, key, request, around: this.#calls.around(key) };
-    this.#questions.set(id, { asked, resolve });
-    onAbort(request.signal, () => this.#close(id));
-    this.encoder.asked(asked);
+    const question = { id, key, request, enclosing: this.#calls.enclosing(key) };
+    this.#approvals.set(id, { question, resolve });
+    onAbort(request.signal, () => this.#closeApproval(id));
+    this.encoder.approvalAsked(question);
     this.#calls.setWaiting(key, true);
-    this.#updateRest();
+    this.#updateIdle();
     return promise;
   };
 
@@ -155,44 +155,43 @@ export class LiveRun {
   readonly elicit = (request: FormRequest, { server, signal }: Parameters<Elicit>[1]): Promise<FormResult> => {
     const { promise, resolve } = Promise.withResolvers<FormResult>();
     const run = currentRun();
-    const key = run?.toolCallId === undefined ? this.#calls.working : callKey(run.path, run.toolCallId);
-    const asked: AskedForm = { id: crypto.randomUUID(), server, request, key };
-    this.#forms.set(asked.id, { asked, resolve });
-    onAbort(signal, () => this.#closeForm(asked.id, { action: 'cancel' }));
-    this.encoder.formAsked(asked);
+    const key = run?.toolCallId === undefined ? this.#calls.lastActive : callKey(run.path, run.toolCallId);
+    const form: FormQuestion = { id: crypto.randomUUID(), server, request, key };
+    this.#forms.set(form.id, { form, resolve });
+    onAbort(signal, () => this.#closeForm(form.id, { action: 'cancel' }));
+    this.encoder.formAsked(form);
     if (key !== undefined) this.#calls.setWaiting(key, true);
-    this.#updateRest();
+    this.#updateIdle();
     return promise;
   };
 
-  /** Returns whether a question of this kind was open. */
-  answer(answer: Answer): boolean {
+  /** Returns false if the approval question or form is not open. */
+  answer(answer: PageAnswer): boolean {
     if (answer.form && this.#closeForm(answer.id, answer.form)) return true;
-    const question = this.#questions.get(answer.id);
-    if (!question || answer.approved === undefined) return false;
-    const { asked, resolve } = question;
-    this.encoder.answered?.({ ...answer, key: asked.key });
-    this.#close(answer.id);
-    resolve(answer.approved ? { allow: answer.arguments ?? true } : { deny: answer.reason ?? '' });
+    const pending = this.#approvals.get(answer.id);
+    if (!pending || answer.approved === undefined) return false;
+    this.encoder.approvalAnswered?.({ ...answer, key: pending.question.key });
+    this.#closeApproval(answer.id);
+    pending.resolve(answer.approved ? { allow: answer.arguments ?? true } : { deny: answer.reason ?? '' });
     return true;
   }
 
-  /** The questions that are not answered yet. */
-  get questions(): AskedQuestion[] {
-    return [...this.#questions.values()].map(({ asked }) => asked);
+  /** The open approval questions. */
+  get approvals(): ApprovalQuestion[] {
+    return [...this.#approvals.values()].map(({ question }) => question);
   }
 
-  /** The forms that are not filled in yet. */
-  get forms(): AskedForm[] {
-    return [...this.#forms.values()].map(({ asked }) => asked);
+  /** The open forms. */
+  get forms(): FormQuestion[] {
+    return [...this.#forms.values()].map(({ form }) => form);
   }
 
-  /** The whole answer from its beginning. */
+  /** Streams the whole answer from its beginning. */
   replay(frame: Frame): ReadableStream {
     return this.#read(0, frame);
   }
 
-  /** What comes from now on. */
+  /** Streams new events only. */
   follow(frame: Frame): ReadableStream {
     return this.#read(this.#log.length, frame);
   }
@@ -202,35 +201,35 @@ export class LiveRun {
     return this.#log.read({ from, first, end: () => end(this.#isOver) });
   }
 
-  #close(id: string): void {
-    const asked = this.#questions.get(id)?.asked;
-    if (!asked) return;
-    this.#questions.delete(id);
-    this.#calls.setWaiting(asked.key, false);
-    this.#updateRest();
+  #closeApproval(id: string): void {
+    const pending = this.#approvals.get(id);
+    if (!pending) return;
+    this.#approvals.delete(id);
+    this.#calls.setWaiting(pending.question.key, false);
+    this.#updateIdle();
   }
 
   #closeForm(id: string, result: FormResult): boolean {
-    const form = this.#forms.get(id);
-    if (!form) return false;
+    const pending = this.#forms.get(id);
+    if (!pending) return false;
     this.#forms.delete(id);
-    const { key } = form.asked;
-    this.encoder.formClosed(form.asked, result.action);
+    const { key } = pending.form;
+    this.encoder.formClosed(pending.form, result.action);
     if (key !== undefined) this.#calls.setWaiting(key, false);
-    this.#updateRest();
-    form.resolve(result);
+    this.#updateIdle();
+    pending.resolve(result);
     return true;
   }
 
-  #updateRest(): void {
+  #updateIdle(): void {
     if (this.#isOver) return;
-    const waits = this.#calls.onlyWait;
-    this.#log.setAtRest(waits);
-    if (waits) clearTimeout(this.#timer);
+    const isBlocked = this.#calls.isBlocked;
+    this.#log.setIdle(isBlocked);
+    if (isBlocked) clearTimeout(this.#timer);
     else if (!this.#log.hasReaders) this.#startTimer();
   }
 
-  /** Runs that wait for an approval end with its time limit instead. */
+  /** Stops the run unless a page returns in time. A run that waits for the user ends at its own time limit instead. */
   #startTimer(): void {
     clearTimeout(this.#timer);
     if (this.#isOver || !Number.isFinite(this.#abandonMs)) return;
@@ -241,8 +240,8 @@ export class LiveRun {
   #end(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
-    this.#questions.clear();
+    this.#approvals.clear();
     this.#forms.clear();
-    this.#log.setAtRest(true);
+    this.#log.setIdle(true);
   }
 }

@@ -1,32 +1,41 @@
-// The runs of a handler by caller and conversation. A caller reaches only its own.
+// The runs of a handler that live in this process, by caller and conversation. A caller reaches only its own.
 import { errorText, isPublicError } from '@pocket-agent/kit';
 import type { Message, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import { servedApproval } from 'pocket-agent/internal';
 import { ConversationMemory, Conversations, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
-import { problem, type WebCaller } from './caller.ts';
+import type { WebCaller } from './caller.ts';
 import { type Encoder, LiveRun } from './live-run.ts';
 import { DEFAULT_ABANDON_MS, type WebOptions } from './options.ts';
-import { firstTurns, removeLaterTurns, showsTurns } from './turns.ts';
+import { errorResponse } from './responses.ts';
+import { beginsWithQuestions, firstTurns, keepFirstTurns } from './turns.ts';
 
-/** How long the whole answer of a run that has ended can be read again. */
+/** How long a finished answer can be replayed. */
 const KEEP_MS = 60_000;
 
-export interface ConversationOf {
+/** A conversation of a caller. */
+export interface ConversationRef {
   caller: WebCaller;
   id: string;
 }
 
-interface TurnRequest extends ConversationOf {
+interface TurnRequest extends ConversationRef {
   input: string | UserInput;
-  /** Set if the page repeats or changes an earlier question: its questions before that one. */
-  repeats: readonly string[] | undefined;
+  /** Set if the page repeats or edits an earlier question: the questions before it. */
+  earlierQuestions: readonly string[] | undefined;
   traceparent: string | undefined;
   /** `before`: the messages of the conversation before this turn. */
   makeEncoder(emit: (event: object) => void, before: readonly Message[]): Encoder;
 }
 
-export const ANSWERING = 'This conversation is still being answered.';
-export const NOT_SAVED = 'The page does not show the saved messages of this conversation: load them first.';
+export const STILL_ANSWERING = 'This conversation is still being answered. Wait for the answer, or stop it.';
+export const NOT_SAVED = 'The page does not show the saved messages of this conversation. Please load them first.';
+
+/** The error response if no run can be started, whatever other runs there are. */
+export function startRefusal({ name, isClosed, id }: { name: string; isClosed: boolean; id: string }) {
+  if (isClosed) return errorResponse(503, `${name} is shutting down. Try again later.`);
+  if (id.length <= MAX_ID_LENGTH) return undefined;
+  return errorResponse(400, `The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`);
+}
 
 export class LiveRuns {
   readonly #agent: PocketAgent<unknown>;
@@ -53,49 +62,48 @@ export class LiveRuns {
     agent.closeTogether(this);
   }
 
-  /** The run that the conversation has, or that has just ended. */
-  find(of: ConversationOf): LiveRun | undefined {
-    return this.#runs.get(keyOf(of));
+  /** The current run of the conversation, or one that has just ended. */
+  find(ref: ConversationRef): LiveRun | undefined {
+    return this.#runs.get(keyOf(ref));
   }
 
-  /** Answers a question of the user, or returns the response that refuses it. */
+  /** Starts a run for a question of the user, or returns an error response. */
   async startTurn(request: TurnRequest): Promise<LiveRun | Response> {
-    const { repeats } = request;
+    const { earlierQuestions } = request;
     const previous = this.find(request);
-    // an open question is cancelled when the user writes another message
+    // a new message cancels a run that waits for the user or that no page follows
     if (previous?.isWaiting || (previous && !previous.isOver && !previous.isFollowed))
       await previous.stop('The user wrote another message.');
-    else if (previous && !previous.isOver) return problem(409, ANSWERING);
+    else if (previous && !previous.isOver) return errorResponse(409, STILL_ANSWERING);
     const refusal = this.#refusal(request);
-    if (refusal !== undefined) return problem(429, refusal);
+    if (refusal) return refusal;
     const messages = (await this.read(request, (agent) => [...agent.messages])) ?? [];
-    if (repeats && !showsTurns(messages, repeats)) return problem(409, NOT_SAVED);
-    // requests at the same time: each finds what the ones before it have started
-    if (this.find(request) !== previous) return problem(409, ANSWERING);
-    const lateRefusal = this.#refusal(request);
-    if (lateRefusal !== undefined) return problem(429, lateRefusal);
-    return this.#start(request, messages);
+    if (earlierQuestions && !beginsWithQuestions(messages, earlierQuestions)) return errorResponse(409, NOT_SAVED);
+    // another request may have started a run since the first check
+    if (this.find(request) !== previous) return errorResponse(409, STILL_ANSWERING);
+    return this.#refusal(request) ?? this.#start(request, messages);
   }
 
-  /** Why a run cannot be started. */
-  #refusal({ caller, id }: ConversationOf): string | undefined {
-    if (this.#isClosed) return `${this.#agent.name} is shutting down.`;
-    if (id.length > MAX_ID_LENGTH) return `The id of a conversation must have at most ${MAX_ID_LENGTH} characters.`;
-    return this.#limit.refusal({ caller: caller.id, isOneOfMany: true });
+  /** The error response if no run can be started. */
+  #refusal({ caller, id }: ConversationRef): Response | undefined {
+    const refusal = startRefusal({ name: this.#agent.name, isClosed: this.#isClosed, id });
+    if (refusal) return refusal;
+    const limit = this.#limit.refusal({ caller: caller.id, isOneOfMany: true });
+    return limit === undefined ? undefined : errorResponse(429, limit);
   }
 
   #start(request: TurnRequest, messages: readonly Message[]): LiveRun {
-    const { caller, id, input, repeats, traceparent } = request;
+    const { caller, id, input, earlierQuestions, traceparent } = request;
     const { abandonMs = DEFAULT_ABANDON_MS, approvals, timeoutMs } = this.#options;
     const key = keyOf(request);
-    const before = repeats ? firstTurns(messages, repeats.length) : messages;
+    const before = earlierQuestions ? firstTurns(messages, earlierQuestions.length) : messages;
     const live = new LiveRun((emit) => request.makeEncoder(emit, before), abandonMs);
     const done = this.#limit.begin({ caller: caller.id });
     this.#runs.set(key, live);
     live.start((run) =>
       this.#conversations
         .use({ owner: caller.id, id }, async (agent) => {
-          if (repeats) removeLaterTurns(agent as PocketAgent<unknown>, repeats.length);
+          if (earlierQuestions) keepFirstTurns(agent as PocketAgent<unknown>, earlierQuestions.length);
           const options: RunOptions = {
             signal: run.signal,
             onEvent: run.onEvent,
@@ -125,7 +133,7 @@ export class LiveRuns {
 
   /** Reads a conversation; undefined if the caller has no conversation with this id. */
   async read<Value>(
-    { caller, id }: ConversationOf,
+    { caller, id }: ConversationRef,
     read: (agent: PocketAgent<unknown>) => Value,
   ): Promise<Value | undefined> {
     const key = { owner: caller.id, id };
@@ -140,6 +148,6 @@ export class LiveRuns {
   }
 }
 
-function keyOf({ caller, id }: ConversationOf): string {
+function keyOf({ caller, id }: ConversationRef): string {
   return JSON.stringify([caller.id, id]);
 }

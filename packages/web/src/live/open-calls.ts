@@ -1,12 +1,12 @@
-// The tool calls in progress, of the agent and of its sub-agents: they show whether the run works or only waits for answers.
+// The tool calls in progress of an agent and its sub-agents. They show whether a run is working or waits for the user.
 import type { AgentEvent } from 'pocket-agent';
 
 interface OpenCall {
   parent: string | undefined;
-  waits: boolean;
+  isWaiting: boolean;
 }
 
-/** The id of a call for the page. Sub-agents may use the same ids as their parents. */
+/** Identifies a call within a run: sub-agents may use the same call ids as their parents. */
 export function callKey(path: readonly string[], toolCallId: string): string {
   return path.length > 1 ? `${path.slice(1).join('/')}/${toolCallId}` : toolCallId;
 }
@@ -14,7 +14,7 @@ export function callKey(path: readonly string[], toolCallId: string): string {
 export class OpenCalls {
   readonly #open = new Map<string, OpenCall>();
 
-  note({ type, data, meta }: AgentEvent): void {
+  track({ type, data, meta }: AgentEvent): void {
     if (type !== 'tool_call' && type !== 'tool_result') return;
     if ('providerExecuted' in data) return;
     const key = callKey(meta.path, data.toolCallId);
@@ -22,43 +22,40 @@ export class OpenCalls {
       this.#open.delete(key);
       return;
     }
-    const { parentToolCallId: ofTool } = data;
-    const { parentToolCallId: ofAgent } = meta;
-    const parent =
-      ofTool !== undefined
-        ? callKey(meta.path, ofTool)
-        : ofAgent === undefined
-          ? undefined
-          : callKey(meta.path.slice(0, -1), ofAgent);
-    this.#open.set(key, { parent, waits: false });
+    this.#open.set(key, { parent: parentKey(data.parentToolCallId, meta), isWaiting: false });
   }
 
-  /** A call waits for an answer, or continues after it. */
-  setWaiting(key: string, waits: boolean): void {
+  setWaiting(key: string, isWaiting: boolean): void {
     const call = this.#open.get(key);
-    if (call) call.waits = waits;
+    if (call) call.isWaiting = isWaiting;
   }
 
-  /** The call that began last and does not wait. */
-  get working(): string | undefined {
-    return [...this.#open].findLast(([, { waits }]) => !waits)?.[0];
+  /** The last call that does not wait. */
+  get lastActive(): string | undefined {
+    return [...this.#open].findLast(([, { isWaiting }]) => !isWaiting)?.[0];
   }
 
   /** The calls that a call is part of, innermost first. */
-  around(key: string): string[] {
+  enclosing(key: string): string[] {
     const parent = this.#open.get(key)?.parent;
-    return parent === undefined ? [] : [parent, ...this.around(parent)];
+    return parent === undefined ? [] : [parent, ...this.enclosing(parent)];
   }
 
-  /** True if nothing happens before a question is answered. */
-  get onlyWait(): boolean {
+  /** Whether every call waits for the user, or contains only calls that do. */
+  get isBlocked(): boolean {
     const outermost = [...this.#open].filter(([, { parent }]) => parent === undefined || !this.#open.has(parent));
-    return outermost.length > 0 && outermost.every(([key]) => this.#isBlocked(key));
+    return outermost.length > 0 && outermost.every(([key]) => this.#isCallBlocked(key));
   }
 
-  #isBlocked(key: string): boolean {
-    if (this.#open.get(key)?.waits) return true;
+  #isCallBlocked(key: string): boolean {
+    if (this.#open.get(key)?.isWaiting) return true;
     const inner = [...this.#open].filter(([, { parent }]) => parent === key);
-    return inner.length > 0 && inner.every(([each]) => this.#isBlocked(each));
+    return inner.length > 0 && inner.every(([each]) => this.#isCallBlocked(each));
   }
+}
+
+/** The call that a call is part of: one of its own agent, or the one that runs its agent. */
+function parentKey(parentToolCallId: string | undefined, { path, parentToolCallId: agentCallId }: AgentEvent['meta']) {
+  if (parentToolCallId !== undefined) return callKey(path, parentToolCallId);
+  return agentCallId === undefined ? undefined : callKey(path.slice(0, -1), agentCallId);
 }

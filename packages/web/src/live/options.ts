@@ -1,4 +1,4 @@
-// The options that the handlers share.
+// The options that both handlers have.
 import {
   functionRule,
   hasMethods,
@@ -16,28 +16,29 @@ import type { Authorize } from './caller.ts';
 export type WebHandler = (request: Request) => Promise<Response>;
 
 export interface WebOptions {
-  /** Who sends a request. */
+  /** Identifies the caller of a request. */
   authorize: Authorize;
   /** Where conversations are saved, from `openConversations()` of `@pocket-agent/store`. Default: in memory. */
   conversations?: ConversationStore;
-  /** Who is asked for calls that need an approval. Default: the page, unless the agent has an `approve` of its own. */
+  /** Who approves calls: the page (`caller`) or `approve` of the agent (`own`). Default: the page, unless the agent has `approve`. */
   approvals?: AgentServerOptions['approvals'];
-  /** Whether the page sees arguments and results of tools, for all or by name. Default true. */
+  /** Whether the page sees the arguments and results of tools: for all, or by name. Default true. */
   toolDetails?: boolean | ((tool: string) => boolean);
-  /** Types of files that a page may send, such as `['image/*', 'application/pdf']`. Default: images, if the agent takes them. */
+  /** Types of files that a page may send, such as `['image/*', 'application/pdf']`. Default: images, if the agent accepts them. */
   files?: readonly string[];
-  /** How long a run continues after the last page has left. Default 60,000. */
+  /** How long a run continues after the last page has left, in milliseconds. Default 60,000. */
   abandonMs?: number;
-  /** Time for one run. Default: that of the agent. */
+  /** The time limit of a run in milliseconds. Default: that of the agent. */
   timeoutMs?: number;
-  /** Largest request. Default 10,000,000. */
+  /** The size limit of a request. Default 10,000,000. */
   maxBodyBytes?: number;
-  /** Runs at the same time. Default 1,000, and a quarter of it for one caller. */
+  /** Runs at the same time. Default 1,000. */
   maxRuns?: number;
+  /** Runs of one caller at the same time. Default: a quarter of `maxRuns`. */
   maxRunsPerCaller?: number;
-  /** Conversations in memory. Default 1,000. */
+  /** Conversations kept in memory. Default 1,000. */
   maxConversations?: number;
-  /** Bytes of messages in memory. Default 134,217,728. */
+  /** Bytes of messages kept in memory. Default 134,217,728. */
   maxMemoryBytes?: number;
 }
 
@@ -59,8 +60,8 @@ export const webRules: OptionRules<WebOptions> = {
 export const DEFAULT_ABANDON_MS = 60_000;
 export const DEFAULT_MAX_BODY = 10_000_000;
 
-/** Whether the page sees arguments and results of a tool. */
-export function showsTool({ toolDetails = true }: WebOptions): (name: string) => boolean {
+/** A function that says whether the page sees the arguments and results of a tool. */
+export function showsDetails({ toolDetails = true }: WebOptions): (name: string) => boolean {
   return typeof toolDetails === 'function' ? toolDetails : () => toolDetails;
 }
 

@@ -1,49 +1,49 @@
-// What a page sees of a run, in any format: text and reasoning in blocks, the calls of the agent, and of its sub-agents only
-// what concerns these calls. Each format writes it in its own way.
+// Selects what a page sees of a run, for every format: text and reasoning in blocks, and the calls of the agent. Calls of
+// sub-agents are shown only if they need an approval. A subclass writes its format.
 import type { AgentEvent, Message } from 'pocket-agent';
 import { urlOf } from './file-url.ts';
-import type { AskedForm, AskedQuestion, Encoder, FormResult } from './live-run.ts';
+import type { ApprovalQuestion, Encoder, FormQuestion, FormResult } from './live-run.ts';
 import { callKey } from './open-calls.ts';
 
 export type DataOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { type: Type }>['data'];
 
-/** Text or reasoning in one piece. */
+/** A piece of text or reasoning that is written delta by delta. */
 export interface Block {
   kind: 'text' | 'reasoning';
   id: string;
 }
 
-/** A tool call by the id that it has for the page. */
+/** A tool call as the page sees it. */
 export interface PageCall {
   key: string;
   name: string;
-  /** Empty for a tool whose arguments the page may not see. */
+  /** Empty if the page may not see the arguments. */
   input: unknown;
   providerExecuted?: true | undefined;
 }
 
 export interface EncoderOptions {
   emit(event: object): void;
-  /** Whether the page sees arguments and results of a tool. */
-  showsTool(name: string): boolean;
+  /** Whether the page sees the arguments and results of a tool. */
+  showsDetails(name: string): boolean;
 }
 
 export const HIDDEN_ERROR = 'The tool failed.';
 
-/** Whether a tool result in the history is an error, or the refusal of its call. */
+/** Whether a tool result in the history is an error or a denied call. */
 export function isFailure({ type }: { type: string }): boolean {
   return type === 'error-text' || type === 'error-json' || type === 'execution-denied';
 }
 
 export abstract class RunEncoder implements Encoder {
   protected readonly emit: (event: object) => void;
-  protected readonly showsTool: (name: string) => boolean;
+  protected readonly showsDetails: (name: string) => boolean;
   readonly #shown = new Set<string>();
   #open: Block | undefined;
 
-  constructor({ emit, showsTool }: EncoderOptions) {
+  constructor({ emit, showsDetails }: EncoderOptions) {
     this.emit = emit;
-    this.showsTool = showsTool;
+    this.showsDetails = showsDetails;
   }
 
   event(event: AgentEvent): void {
@@ -62,13 +62,13 @@ export abstract class RunEncoder implements Encoder {
     } else if (isOwn) this.#ownEvent(event);
   }
 
-  asked({ key, request }: AskedQuestion): void {
+  approvalAsked({ key, request }: ApprovalQuestion): void {
     this.endBlock();
     if (!this.isShown(key)) this.#showCall({ key, name: request.tool, input: request.arguments });
   }
 
-  abstract formAsked(form: AskedForm): void;
-  abstract formClosed(form: AskedForm, action: FormResult['action']): void;
+  abstract formAsked(form: FormQuestion): void;
+  abstract formClosed(form: FormQuestion, action: FormResult['action']): void;
   abstract failed(error: unknown): void;
 
   aborted(): void {
@@ -86,11 +86,11 @@ export abstract class RunEncoder implements Encoder {
   protected abstract result(key: string, result: DataOf<'tool_result'>): void;
   protected abstract output(value: unknown): void;
   protected abstract source(source: DataOf<'source'>): void;
-  /** An image or another file that the model made. */
+  /** A file that the model generated. */
   protected abstract file(file: { mediaType: string; url: string }): void;
   protected abstract finished(run: DataOf<'run_finished'>): void;
 
-  /** The open block, for a page that reconnects. */
+  /** The block in progress, for a page that reconnects. */
   protected get openBlock(): Block | undefined {
     return this.#open;
   }
@@ -148,11 +148,11 @@ export abstract class RunEncoder implements Encoder {
   #showCall(call: PageCall): void {
     this.endBlock();
     this.#shown.add(call.key);
-    this.call({ ...call, input: this.showsTool(call.name) ? call.input : {} });
+    this.call({ ...call, input: this.showsDetails(call.name) ? call.input : {} });
   }
 
   #shownProgress(key: string, { toolName, progress, total, message }: DataOf<'tool_progress'>) {
-    return { toolCallId: key, toolName, progress, total, message: this.showsTool(toolName) ? message : undefined };
+    return { toolCallId: key, toolName, progress, total, message: this.showsDetails(toolName) ? message : undefined };
   }
 
   #files(message: Message): void {

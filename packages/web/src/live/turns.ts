@@ -1,24 +1,24 @@
-// The turns of a conversation: each begins with a question of the user.
+// The turns of a conversation. Each turn starts with a message of the user.
 import type { Message, PocketAgent } from 'pocket-agent';
 
-export function turnsIn(messages: readonly Message[]): number {
+export function countTurns(messages: readonly Message[]): number {
   return messages.filter(({ role }) => role === 'user').length;
 }
 
-/** The messages of the first turns. */
+/** The messages of the first `turns` turns. */
 export function firstTurns(messages: readonly Message[], turns: number): readonly Message[] {
   const next = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []))[turns];
   return next === undefined ? messages : messages.slice(0, next);
 }
 
-/** Whether the page shows the saved turns before the one that it repeats. */
-export function showsTurns(messages: readonly Message[], before: readonly string[]): boolean {
-  const turns = messages.filter(({ role }) => role === 'user').map(userText);
-  return before.every((text, turn) => turns[turn] === text);
+/** Whether the conversation begins with these questions. */
+export function beginsWithQuestions(messages: readonly Message[], questions: readonly string[]): boolean {
+  const saved = messages.filter(({ role }) => role === 'user').map(userText);
+  return questions.every((text, turn) => saved[turn] === text);
 }
 
-/** Removes the turns after the first ones. */
-export function removeLaterTurns(agent: PocketAgent<unknown>, turns: number): void {
+/** Removes all turns after the first `turns` turns. */
+export function keepFirstTurns(agent: PocketAgent<unknown>, turns: number): void {
   const kept = firstTurns(agent.messages, turns);
   if (kept.length === agent.messages.length) return;
   agent.resetMessages();

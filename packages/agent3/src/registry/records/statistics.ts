@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import type { CallStatistics, Statistics, StatisticsQuery } from '../../base/call-records.ts';
 import { canBeKey, checkInput } from '../../base/check-input.ts';
+import { rowCountsForAgent } from './calls.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const MAX_BUCKETS = 1_000;
@@ -26,13 +27,14 @@ interface Sums {
   time: number | null;
 }
 
+/** Figures of one agent leave out calls that say nothing about it, as its track record does. */
 const sums = sql`count(*) as calls, cast(coalesce(sum(success), 0) as bigint) as successes,
   sum(cost) as cost, avg(response_time) as time`;
 
 export async function callStatistics(db: Kysely<RegistrySchema>, input: StatisticsQuery): Promise<Statistics> {
   const { agentId, since, until, bucketMs } = checkInput(statisticsQuery, input);
   const within = sql`started_at >= ${Math.floor(since)} and started_at < ${Math.floor(until)}
-    ${agentId === undefined ? sql`` : sql`and agent3_calls.agent_id = ${agentId}`}`;
+    ${agentId === undefined ? sql`` : sql`and agent3_calls.agent_id = ${agentId} and ${rowCountsForAgent}`}`;
   const total = await sql<Sums>`select ${sums} from agent3_calls where ${within}`.execute(db);
   const bucket = sql`started_at - started_at % cast(${bucketMs} as bigint)`;
   const buckets = await sql<Sums & { start: number }>`
@@ -42,7 +44,7 @@ export async function callStatistics(db: Kysely<RegistrySchema>, input: Statisti
       ? await sql<Sums & { agent_id: string; name: string | null }>`
           select called.*, agent3_agents.name from (
             select agent_id, ${sums} from agent3_calls where ${within}
-            and (error_code is null or error_code <> 'AGENT_UNKNOWN') group by agent_id
+            and ${rowCountsForAgent} group by agent_id
             order by calls desc, agent_id limit ${MAX_AGENTS}) as called
           left join agent3_agents on agent3_agents.id = called.agent_id
           order by calls desc, agent_id`.execute(db)

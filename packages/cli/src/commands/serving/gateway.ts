@@ -14,7 +14,8 @@ import {
 import type { Interrupts } from '../../command-line/interrupts.ts';
 import { type ApprovalsRequest, approvalsCommand } from '../../gateway/gateway-approvals.ts';
 import { GatewayFile } from '../../gateway/gateway-file.ts';
-import { type LoginRequest, loginCommand } from '../../gateway/gateway-login.ts';
+import { type LoginRequest, loginCommand, logoutCommand } from '../../gateway/gateway-login.ts';
+import { loginsCommand, readLogins } from '../../gateway/gateway-logins.ts';
 import { gatewayState, type TokenRequest, tokenCommand } from '../../gateway/gateway-tokens.ts';
 import { accessFlags } from '../../setup/agent-request.ts';
 import { screenLogger } from '../../terminal/screen-logger.ts';
@@ -54,14 +55,17 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const [first, ...others] = positionals;
   if (first === 'token') return tokenCommand(tokenRequest(others, values));
   if (first === 'approvals') return approvalsCommand(approvalsRequest(others, values));
-  if (first === 'login') return loginCommand(loginRequest(others, values), interrupts.signal);
+  if (first === 'login') return loginCommand(loginRequest(first, others, values), interrupts.signal);
+  if (first === 'logout') return logoutCommand(loginRequest(first, others, values));
+  if (first === 'logins') return loginsCommand(readLogins(others, { state: values.state, json: values.json }));
   if (first === undefined || others.length > 0)
     throw new PocketError('CONFIG_INVALID', 'Give one file with "mcpServers": pocket-agent gateway FILE');
   const unused = tokenOptions.find((name) => values[name] !== undefined);
   if (unused) throw new PocketError('CONFIG_INVALID', `--${unused} belongs to pocket-agent gateway token add.`);
   const other = answerOptions.find((name) => values[name] !== undefined);
   if (other) throw new PocketError('CONFIG_INVALID', `--${other} belongs to pocket-agent gateway approvals allow.`);
-  if (values.url !== undefined) throw new PocketError('CONFIG_INVALID', '--url belongs to pocket-agent gateway login.');
+  if (values.url !== undefined)
+    throw new PocketError('CONFIG_INVALID', '--url belongs to pocket-agent gateway login and logout.');
   return serve(first, values, interrupts);
 }
 
@@ -173,10 +177,17 @@ function approvalsRequest([action = 'list', id, ...words]: readonly string[], va
   return { action, id: id ?? '', reason: words.join(' '), args: values.arguments, always, state, json };
 }
 
-function loginRequest([server, ...more]: readonly string[], { url, json }: Values): LoginRequest {
+function loginRequest(
+  action: 'login' | 'logout',
+  [server, ...more]: readonly string[],
+  { url, json }: Values,
+): LoginRequest {
   const token = process.env[TOKEN];
-  if (url === undefined || more.length > 0)
-    throw new PocketError('CONFIG_INVALID', 'pocket-agent gateway login [SERVER] --url https://gateway.example.com');
+  const needsServer = action === 'logout';
+  if (url === undefined || more.length > 0 || (needsServer && server === undefined)) {
+    const usage = `${action} ${needsServer ? 'SERVER' : '[SERVER]'}`;
+    throw new PocketError('CONFIG_INVALID', `pocket-agent gateway ${usage} --url https://gateway.example.com`);
+  }
   if (!URL.canParse(url) || !/^https?:/.test(url))
     throw new PocketError('CONFIG_INVALID', `--url must be the address of the gateway, not "${url}".`);
   if (!token) throw new PocketError('CONFIG_INVALID', `Put your token for the gateway into the variable ${TOKEN}.`);

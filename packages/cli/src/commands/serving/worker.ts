@@ -1,19 +1,16 @@
 // The command `pocket-agent worker`: advances the durable runs of the agents in a module, until it is stopped.
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { errorText, isRecord, PocketError, printable } from '@pocket-agent/kit';
-import type { Runs, RunsOptions } from '@pocket-agent/runs';
+import { PocketError, printable } from '@pocket-agent/kit';
+import type { Runs } from '@pocket-agent/runs';
 import type { StudioAddress } from '@pocket-agent/studio';
 import { readArguments, wholeNumber } from '../../command-line/arguments.ts';
 import { program } from '../../command-line/help.ts';
 import type { Interrupts } from '../../command-line/interrupts.ts';
 import { runsUrl } from '../../files/runs-url.ts';
+import { agentsOf } from '../../setup/agent-module.ts';
 import { screenLogger } from '../../terminal/screen-logger.ts';
 
 /** How long steps in progress may take after a signal to stop. A second signal ends the program at once. */
 const DRAIN_MS = 25_000;
-
-type Agents = NonNullable<RunsOptions['agents']>;
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, {
@@ -57,28 +54,6 @@ async function openAddress(address: string, runs: Runs): Promise<StudioAddress> 
 /** A token that the operator chose stays out of the log. */
 function shownUrl({ url }: StudioAddress): string {
   return process.env.POCKET_AGENT_STUDIO_TOKEN ? new URL(url).origin : url;
-}
-
-/** The module is the program of the user, like a file that is given to node. */
-async function agentsOf(file: string): Promise<Agents> {
-  const wrong = (problem: string, cause?: unknown) =>
-    new PocketError(
-      'CONFIG_INVALID',
-      `${file} ${problem}: export const agents = { support: () => new PocketAgent(…) }`,
-      {
-        cause,
-      },
-    );
-  let module: unknown;
-  try {
-    module = await import(pathToFileURL(resolve(file)).href);
-  } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `${file} cannot be loaded: ${errorText(error)}`, { cause: error });
-  }
-  const agents = isRecord(module) ? module.agents : undefined;
-  if (!isRecord(agents) || Object.keys(agents).length === 0) throw wrong('must export its agents');
-  if (!Object.values(agents).every((make) => typeof make === 'function')) throw wrong('must export functions');
-  return agents as Agents;
 }
 
 async function stopped(signal: AbortSignal): Promise<void> {

@@ -1,9 +1,10 @@
-// Approvals of a run in the channel of its question: a post for each call, which the person who asked answers by a reaction.
+// Approvals of a run in the channel of its question: a post for each call, which the person who asked answers by a button or a reaction.
 import { errorText, escapeInvisible, isRecord } from '@pocket-agent/kit';
 import { isMattermostError, isTransient } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import type { MattermostApi } from '../../client/api.ts';
 import { path } from '../../client/path.ts';
+import type { ApprovalButtons } from '../callbacks/approval-buttons.ts';
 import { ANSWER_PROP, type WrittenPost } from '../posts/answer-post.ts';
 import type { Question } from '../posts/questions.ts';
 import { MAX_MESSAGE_LENGTH } from '../text/split-message.ts';
@@ -19,6 +20,8 @@ interface ApprovalPostsOptions {
   question: Question;
   me: string;
   posts: OwnPosts;
+  /** Default: reactions answer. */
+  buttons: ApprovalButtons | undefined;
 }
 
 interface AskedCall {
@@ -52,7 +55,7 @@ export class ApprovalPosts {
 
   /** Asks, unless an earlier process did; a question that is not open any more gets no new post. */
   async ask(asked: BotRunQuestion): Promise<void> {
-    const { runs, run, posts, log, question } = this.#options;
+    const { runs, run, posts, log, question, buttons } = this.#options;
     const isOpen = (await runs.questions({ run })).some(({ id }) => id === asked.id);
     const { call } = asked;
     if (!call) {
@@ -61,7 +64,7 @@ export class ApprovalPosts {
       return;
     }
     const title = `@${question.username}, may I use **${inProse(call.tool)}**? It can ${call.capability} something.`;
-    const text = `${title}\n${block(call)}\n${HOW_TO_ANSWER}`;
+    const text = [title, block(call), ...(buttons ? [] : [HOW_TO_ANSWER])].join('\n');
     const known = posts.get(this.#keyOf(asked.id));
     if (!isOpen && !known) return;
     if ([...text].length > MAX_MESSAGE_LENGTH)
@@ -69,7 +72,7 @@ export class ApprovalPosts {
     const post = known ?? (await this.#post(asked.id, text));
     if (!post) return;
     this.#asked.set(asked.id, { id: asked.id, title, post });
-    if (isOpen) await this.#offerReactions(post.id);
+    if (isOpen) await (buttons ? this.#readReactions(post.id) : this.#offerReactions(post.id));
   }
 
   /** Shows the answer in the post of the question. */
@@ -78,7 +81,9 @@ export class ApprovalPosts {
     const asked = this.#asked.get(id);
     if (!asked) return;
     const message = `${asked.title}\n*${inProse(outcome)}*`;
-    if (asked.post.message !== message) await api.put(path`/posts/${asked.post.id}/patch`, { message });
+    // without attachments there are no buttons
+    const props = { [ANSWER_PROP]: this.#keyOf(id) };
+    if (asked.post.message !== message) await api.put(path`/posts/${asked.post.id}/patch`, { message, props });
     this.#asked.delete(id);
   }
 
@@ -103,11 +108,18 @@ export class ApprovalPosts {
   async react(userId: string, postId: string, emoji: string): Promise<boolean> {
     const asked = [...this.#asked.values()].find(({ post }) => post.id === postId);
     if (!asked) return false;
-    const { question } = this.#options;
-    if (userId !== question.userId) return true;
-    if (ALLOW.includes(emoji)) await this.#answer(asked.id, 'allow', question.username);
-    else if (DENY.includes(emoji)) await this.#answer(asked.id, { deny: 'the user denied it' }, question.username);
+    if (ALLOW.includes(emoji)) await this.decide(asked.id, userId, true);
+    else if (DENY.includes(emoji)) await this.decide(asked.id, userId, false);
     return true;
+  }
+
+  /** Undefined if the question is not one of this run; otherwise what to tell the user. */
+  async decide(id: string, userId: string, isAllowed: boolean): Promise<string | undefined> {
+    if (!this.#asked.has(id)) return undefined;
+    const { question } = this.#options;
+    if (userId !== question.userId) return `Only @${question.username} can answer this.`;
+    await this.#answer(id, isAllowed ? 'allow' : { deny: 'the user denied it' }, question.username);
+    return '';
   }
 
   async #answer(id: string, answer: Parameters<BotRuns['answer']>[1], by: string): Promise<void> {
@@ -119,10 +131,11 @@ export class ApprovalPosts {
 
   /** Undefined if Mattermost refuses it, which denies the call. */
   async #post(id: string, message: string): Promise<WrittenPost | undefined> {
-    const { api, question, log } = this.#options;
+    const { api, question, log, buttons } = this.#options;
     const { channelId: channel_id, rootId: root_id } = question;
+    const props = buttons ? { props: { attachments: buttons.attachments(id) } } : {};
     try {
-      const post = { channel_id, root_id, message, pending_post_id: this.#keyOf(id) };
+      const post = { channel_id, root_id, message, pending_post_id: this.#keyOf(id), ...props };
       return { id: (await api.createPost(post, ANSWER_PROP)).id, message };
     } catch (error) {
       if (!isMattermostError(error) || isTransient(error)) throw error;

@@ -1,5 +1,6 @@
 // Runs that outlive the process, as much of them as the bot needs: what `openRuns()` of `@pocket-agent/runs` returns.
 import type { ApprovalAnswer, EventListener, UserInput } from 'pocket-agent';
+import type { Summarize } from '../posts/thread-summary.ts';
 
 /** A run, without its events. */
 export interface BotRun {
@@ -56,4 +57,6 @@ export interface DurableAnswersOptions {
   agent: string;
   /** Whether images reach the model, as the agent allows it. Default false. */
   allowImages?: boolean;
+  /** Summarises the older messages of a long thread. Default: they are left out. */
+  summarize?: Summarize;
 }

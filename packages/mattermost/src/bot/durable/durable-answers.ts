@@ -16,7 +16,8 @@ import type { BotRun, BotRuns, DurableAnswersOptions } from './bot-runs.ts';
 import { FollowedRun, type FollowedRunOptions } from './followed-run.ts';
 import { OwnPosts, pendingIdOf } from './own-posts.ts';
 
-interface DurableAnswersParts extends Pick<FollowedRunOptions, 'log' | 'me' | 'editMs' | 'typing' | 'mayStop'> {
+interface DurableAnswersParts
+  extends Pick<FollowedRunOptions, 'log' | 'me' | 'editMs' | 'buttons' | 'typing' | 'mayStop'> {
   durable: DurableAnswersOptions;
   context: ToolContext;
   questions: Questions;
@@ -129,6 +130,15 @@ export class DurableAnswers {
     }
   }
 
+  /** Answers an approval by a button: what to tell the user, or undefined if the question is not open. */
+  async decide(question: string, userId: string, isAllowed: boolean): Promise<string | undefined> {
+    for (const { run } of this.#followed.values()) {
+      const text = await run.decide(question, userId, isAllowed);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
   /** Reads the reactions to open questions: some may have come while the bot had no connection. */
   async readReactions(): Promise<void> {
     for (const { run } of [...this.#followed.values()]) await run.readReactions();
@@ -142,11 +152,11 @@ export class DurableAnswers {
 
   /** Resolves as soon as it is followed. */
   async #follow(id: string, question: Question, { isNew }: { isNew: boolean }): Promise<void> {
-    const { durable, context, log, me, editMs, typing, mayStop } = this.#parts;
+    const { durable, context, log, me, editMs, buttons, typing, mayStop } = this.#parts;
     const { signal } = this.#closing;
     if (this.#followed.has(id) || signal.aborted) return;
     const linkHosts = await this.#linkHostsOf(question);
-    const options = { context, log, runs: durable.runs, me, editMs, typing, mayStop, signal };
+    const options = { context, log, runs: durable.runs, me, editMs, buttons, typing, mayStop, signal };
     const run = new FollowedRun({ ...options, id, question, linkHosts });
     const ended = this.#keepFollowing(run, isNew).finally(() => this.#followed.delete(id));
     this.#followed.set(id, { run, ended });
@@ -186,12 +196,12 @@ export class DurableAnswers {
   /** The first question of a conversation comes with the messages before it. */
   async #inputOf(question: Question, conversation: string): Promise<string | UserInput> {
     const { durable, questions, context, log } = this.#parts;
-    const { allowImages = false, runs } = durable;
+    const { allowImages = false, runs, summarize } = durable;
     const isContinued = (await runs.list({ conversation, limit: 1 })).runs.length > 0;
-    const earlier = isContinued ? '' : await questions.earlier(question);
+    const earlier = isContinued ? '' : await questions.earlier(question, summarize);
     const { kept, notes } = await readAttachments(question.attachments, { context, log, allowImages });
     const message = [`${question.username}: ${question.text}`, ...notes].join('\n');
-    const text = earlier === '' ? message : `Earlier messages:\n${earlier}\n\nNew message:\n${message}`;
+    const text = earlier === '' ? message : `${earlier}\n\nNew message:\n${message}`;
     return kept.length === 0 ? text : { text, files: kept.map(({ file }) => file) };
   }
 

@@ -3,6 +3,8 @@
 import type { AgentEvent } from 'pocket-agent';
 import type { ToolContext } from '../../account/account.ts';
 import type { Log } from '../../base/log.ts';
+import type { ApprovalButtons } from '../callbacks/approval-buttons.ts';
+import { filesKey, postFiles } from '../posts/answer-files.ts';
 import { AnswerPost } from '../posts/answer-post.ts';
 import type { LinkHosts } from '../posts/link-hosts.ts';
 import type { Question } from '../posts/questions.ts';
@@ -21,6 +23,7 @@ export interface FollowedRunOptions {
   me: string;
   editMs: number;
   linkHosts: LinkHosts;
+  buttons: ApprovalButtons | undefined;
   /** Shows the typing indicator. */
   typing(question: Question): void;
   mayStop(question: Question, userId: string): boolean;
@@ -41,7 +44,7 @@ export class FollowedRun {
 
   /** Resolves when the answer is posted. With `isNew`, no earlier process has posted anything. */
   async follow({ isNew }: { isNew: boolean }): Promise<void> {
-    const { context, log, runs, id, question, me, editMs, linkHosts, typing, signal } = this.options;
+    const { context, log, runs, id, question, me, editMs, linkHosts, buttons, typing, signal } = this.options;
     const { api, config } = context;
     const { channelId, rootId, postId: questionId } = question;
     const posts = isNew ? new OwnPosts() : await OwnPosts.read(api, question, me);
@@ -49,7 +52,7 @@ export class FollowedRun {
     const allowsLink = (url: URL) => linkHosts.allows(url);
     const target = { channelId, rootId, questionId, pendingId, written: posts.parts(pendingId) };
     const answer = new AnswerPost({ api, log, ...target, editMs, backoffMs: config.backoffMs, signal, allowsLink });
-    const approvals = new ApprovalPosts({ api, log, runs, run: id, question, me, posts });
+    const approvals = new ApprovalPosts({ api, log, runs, run: id, question, me, posts, buttons });
     this.#answer = answer;
     this.#approvals = approvals;
     const stillTyping = setInterval(() => approvals.isWaiting || typing(question), TYPING_INTERVAL_MS);
@@ -65,7 +68,10 @@ export class FollowedRun {
         if (end === undefined) continue;
         await approvals.close();
         const said = [text.answer, end.note].filter((part) => part !== '').join('\n\n');
-        while (!(await answer.finish(said || end.result || '*(no answer)*'))) signal.throwIfAborted();
+        const shown = said || end.result || (text.files.length > 0 ? ':paperclip:' : '*(no answer)*');
+        while (!(await answer.finish(shown))) signal.throwIfAborted();
+        if (posts.get(filesKey(pendingId))) continue;
+        await postFiles(text.files, { api, log, channelId, rootId, pendingId, maxBytes: config.maxFileBytes });
       }
     } finally {
       clearInterval(stillTyping);
@@ -79,6 +85,11 @@ export class FollowedRun {
 
   async react(userId: string, postId: string, emoji: string): Promise<boolean> {
     return (await this.#approvals?.react(userId, postId, emoji)) === true;
+  }
+
+  /** Undefined if the approval question is not one of this run. */
+  async decide(question: string, userId: string, isAllowed: boolean): Promise<string | undefined> {
+    return this.#approvals?.decide(question, userId, isAllowed);
   }
 
   /** Whether the post is the question or part of its answer. */

@@ -2,11 +2,14 @@
 import type { ToolContext } from '../../account/account.ts';
 import { AsyncCache } from '../../base/cache.ts';
 import { isMattermostError } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
 import { path } from '../../client/path.ts';
 import type { PostListRecord, PostRecord, UserRecord } from '../../client/records.ts';
 import { orderedPosts } from '../../tools/base/present.ts';
+import type { ChannelSettings } from '../callbacks/channel-settings.ts';
 import { withoutCode } from '../text/code-spans.ts';
 import { ANSWER_PROP } from './answer-post.ts';
+import { type Summarize, summaryOf } from './thread-summary.ts';
 
 /** A post that the bot answers. */
 export interface Question {
@@ -29,16 +32,27 @@ const MAX_EARLIER_POSTS = 30;
 const MAX_ATTACHMENTS = 10;
 const MAX_EARLIER_LENGTH = 2000;
 
+interface QuestionsOptions {
+  context: ToolContext;
+  me: { id: string; username: string };
+  log: Log;
+  settings: ChannelSettings | undefined;
+}
+
 export class Questions {
   readonly #context: ToolContext;
   readonly #me: { id: string; username: string };
+  readonly #log: Log;
+  readonly #settings: ChannelSettings | undefined;
   readonly #mention: RegExp;
   readonly #users = new AsyncCache<UserRecord>({ maxEntries: 2000, ttlMs: 600_000 });
   readonly #joinedThreads = new AsyncCache<boolean>({ maxEntries: 5000, ttlMs: 3_600_000 });
 
-  constructor(context: ToolContext, me: { id: string; username: string }) {
+  constructor({ context, me, log, settings }: QuestionsOptions) {
     this.#context = context;
     this.#me = me;
+    this.#log = log;
+    this.#settings = settings;
     const name = me.username.replace(/[.\\+*?[^\]$(){}=!<>|:-]/g, '\\$&');
     this.#mention = new RegExp(`(?<![\\w@./-])@${name}(?![\\w-]|\\.\\w)`, 'i');
   }
@@ -59,7 +73,10 @@ export class Questions {
     const message = post.message ?? '';
     const rootId = post.root_id || (isDirect ? '' : id);
     const isMentioned = this.#mention.test(withoutCode(message));
-    if (!isDirect && !isMentioned && !(post.root_id && (await this.#hasPostedIn(post.root_id)))) return undefined;
+    const answers = this.#settings?.get(channelId).answers ?? 'mentions';
+    if (answers === 'none') return undefined;
+    const isAddressed = isDirect || isMentioned || answers === 'all';
+    if (!isAddressed && !(post.root_id && (await this.#hasPostedIn(post.root_id)))) return undefined;
     const user = await this.#users.get(userId, () => this.#context.api.get(path`/users/${userId}`));
     if (user.is_bot || !(await this.#mayAnswer(channelId))) return undefined;
     if (rootId) this.#joinedThreads.set(rootId, Promise.resolve(true));
@@ -70,9 +87,22 @@ export class Questions {
     return { postId: id, channelId, conversation, isDirect, rootId, userId, username, text, attachments };
   }
 
-  /** Earlier messages of the thread or direct channel, for an agent without history. */
-  async earlier({ postId, channelId, isDirect, rootId }: Question): Promise<string> {
-    if (!isDirect && rootId === postId) return '';
+  /** What an agent without history reads before its first question: instructions of the channel, and earlier messages. */
+  async earlier(question: Question, summarize?: Summarize): Promise<string> {
+    const instructions = this.#settings?.get(question.channelId).instructions;
+    const lines = await this.#earlierLines(question);
+    const older = lines.slice(0, -MAX_EARLIER_POSTS);
+    const recent = lines.slice(-MAX_EARLIER_POSTS);
+    return [
+      ...(instructions ? [`Instructions of the administrators of this channel:\n${instructions}`] : []),
+      ...(older.length > 0 ? [await summaryOf(older, { summarize, log: this.#log })] : []),
+      ...(recent.length > 0 ? [`Earlier messages:\n${recent.join('\n')}`] : []),
+    ].join('\n\n');
+  }
+
+  /** The whole thread, or the latest messages of the direct channel, oldest first. */
+  async #earlierLines({ postId, channelId, isDirect, rootId }: Question): Promise<string[]> {
+    if (!isDirect && rootId === postId) return [];
     const { api, names } = this.#context;
     const list = isDirect
       ? await api.get<PostListRecord>(path`/channels/${channelId}/posts`, {
@@ -82,14 +112,12 @@ export class Questions {
       : await api.get<PostListRecord>(path`/posts/${rootId}/thread`);
     const posts = (isDirect ? orderedPosts(list) : Object.values(list.posts ?? {}))
       .filter((post) => post.id !== postId && !post.type && !post.delete_at && post.message)
-      .sort((one, other) => (one.create_at ?? 0) - (other.create_at ?? 0))
-      .slice(-MAX_EARLIER_POSTS);
+      .sort((one, other) => (one.create_at ?? 0) - (other.create_at ?? 0));
     const users = await names.users(posts.map(({ user_id }) => user_id));
-    const lines = posts.map(({ user_id, message }) => {
+    return posts.map(({ user_id, message }) => {
       const name = user_id === this.#me.id ? 'you' : (users.get(user_id ?? '') ?? 'unknown');
       return `${name}: ${(message ?? '').slice(0, MAX_EARLIER_LENGTH)}`;
     });
-    return lines.join('\n');
   }
 
   #hasPostedIn(rootId: string): Promise<boolean> {

@@ -9,6 +9,11 @@ interface JournaledEvent {
   subAgent?: string;
 }
 
+interface GeneratedFile {
+  mediaType: string;
+  content: Buffer;
+}
+
 export class RunText {
   /** Texts of finished steps. */
   readonly #steps: string[] = [];
@@ -17,6 +22,8 @@ export class RunText {
   /** Names of running tools by call id. */
   readonly #tools = new Map<string, string>();
   #resetAt: string | undefined;
+  /** Files that the model generated. */
+  readonly files: GeneratedFile[] = [];
 
   /** Returns true if the text or the list of tools changed. */
   handle({ type, data, meta }: AgentEvent): boolean {
@@ -67,6 +74,12 @@ export class RunText {
 
   #addStep({ content }: AssistantMessage): void {
     this.#steps.push(content.map((part) => (part.type === 'text' ? part.text : '')).join(''));
+    for (const part of content) {
+      if (part.type !== 'file' || part.data.type !== 'data') continue;
+      const { data } = part.data;
+      const bytes = typeof data === 'string' ? Buffer.from(data, 'base64') : Buffer.from(data);
+      this.files.push({ mediaType: part.mediaType, content: bytes });
+    }
   }
 
   get answer(): string {

@@ -4,8 +4,10 @@ import { requireMember } from '../../account/membership.ts';
 import { isMattermostError, MattermostError } from '../../base/errors.ts';
 import { path } from '../../client/path.ts';
 import type { PostListRecord, PostRecord } from '../../client/records.ts';
+import { readCreatedBetween, readFirstMillisecond } from './by-time.ts';
 import { newestPostTime, type PostPage, readCreatedSince, readPostPage } from './post-pages.ts';
 import { orderedPosts } from './present.ts';
+import { toMilliseconds } from './schemas.ts';
 
 interface ChannelMessagesRequest {
   channel_id: string;
@@ -13,6 +15,8 @@ interface ChannelMessagesRequest {
   since?: number | string | undefined;
   /** Changes in the millisecond `since` up to this message id were returned before. */
   since_post?: string | undefined;
+  /** With `since` or `after`: messages created up to this time. */
+  until?: number | string | undefined;
   before?: string | undefined;
   after?: string | undefined;
   page?: number | undefined;
@@ -32,10 +36,13 @@ const SINCE_LIMIT = 1000;
 
 export async function readChannelMessages(context: ToolContext, request: ChannelMessagesRequest): Promise<Messages> {
   if (request.unread_only && request.after === undefined) return readUnread(context, request);
-  if (request.since !== undefined) return readSince(context, request, Number(new Date(request.since)));
+  const { since, until } = request;
+  if (since !== undefined && until === undefined) return readSince(context, request, toMilliseconds(since));
   const anchor = request.before ?? request.after;
   const isAnchorFound = anchor === undefined || (await isInChannel(context, anchor, request.channel_id));
-  const messages = await readAround(context, request);
+  const messages = await (until === undefined
+    ? readAround(context, request)
+    : readUntil(context, { ...request, until }));
   if (!isAnchorFound && messages.posts.length === 0) throw unknownAnchor(anchor);
   return messages;
 }
@@ -48,6 +55,17 @@ async function readAround({ api }: ToolContext, request: ChannelMessagesRequest)
   const edge = after === undefined ? { before: posts[0]?.id } : { after: posts.at(-1)?.id };
   const next = { ...edge, ...(page === undefined ? {} : { page: 0 }), per_page, ...threads(request) };
   return { posts, isTruncated, next };
+}
+
+/** Reads messages by the time they were created. */
+async function readUntil(
+  { api }: ToolContext,
+  { until, ...request }: ChannelMessagesRequest & { until: number | string },
+): Promise<Messages> {
+  const { channel_id: channelId, since = 0, after, per_page = DEFAULT_PAGE, collapsed_threads } = request;
+  const times = { since: toMilliseconds(since), until: toMilliseconds(until) };
+  const page = await readCreatedBetween(api, { channelId, ...times, after, per_page, collapsed_threads });
+  return { ...page, next: { after: page.posts.at(-1)?.id, until, per_page, ...threads(request) } };
 }
 
 function threads({ collapsed_threads }: ChannelMessagesRequest): { collapsed_threads?: true } {
@@ -131,22 +149,10 @@ async function readUnread({ api }: ToolContext, request: ChannelMessagesRequest)
   const after = read.at(-1)?.id;
   const page = after
     ? await readPostPage(api, channel_id, { after, per_page: limit_after, collapsed_threads })
-    : await readFromFirst(api, request, first);
+    : await readFirstMillisecond(api, { channelId: channel_id, first, per_page: limit_after, collapsed_threads });
   return {
     posts: [...readPosts, ...page.posts],
     isTruncated: page.isTruncated,
     next: { after: page.posts.at(-1)?.id, ...next },
   };
-}
-
-/** Reads from the first message of the channel, including other messages of the same millisecond. */
-async function readFromFirst(
-  api: ToolContext['api'],
-  { channel_id, collapsed_threads, limit_after = DEFAULT_PAGE }: ChannelMessagesRequest,
-  first: PostRecord,
-): Promise<PostPage> {
-  const later = await readPostPage(api, channel_id, { after: first.id, per_page: 1, collapsed_threads });
-  const before = later.posts[0]?.id;
-  const { posts } = await readPostPage(api, channel_id, { before, per_page: limit_after, collapsed_threads });
-  return { posts, isTruncated: before !== undefined };
 }

@@ -106,13 +106,15 @@ export function compactBookmark(bookmark: BookmarkRecord): Compact {
 interface PostFacts {
   user?: string | undefined;
   channel?: string | undefined;
+  acknowledgedBy?: readonly string[];
   /** For posts in a list: longer texts are cut to this length, and user ids are replaced by names. */
   listedLength?: number | undefined;
   /** Leaves out `channel_id`, because the list names the channel. */
   isChannelKnown: boolean;
 }
 
-export function compactPost(post: PostRecord, { user, channel, listedLength, isChannelKnown }: PostFacts): Compact {
+export function compactPost(post: PostRecord, facts: PostFacts): Compact {
+  const { user, channel, acknowledgedBy, listedLength, isChannelKnown } = facts;
   const { id, root_id, type } = post;
   const { message, attachments } = truncatedTexts(post, listedLength);
   const user_id = listedLength !== undefined && user !== undefined ? undefined : post.user_id;
@@ -132,6 +134,9 @@ export function compactPost(post: PostRecord, { user, channel, listedLength, isC
       reply_count: root_id ? undefined : post.reply_count || undefined,
       files: files ?? post.file_ids?.map((fileId) => ({ id: fileId })),
       reactions: countReactions(post),
+      priority: post.metadata?.priority?.priority,
+      request_ack: post.metadata?.priority?.requested_ack,
+      acknowledged_by: acknowledgedBy,
       attachments,
     }),
   };

@@ -41,7 +41,7 @@ export async function presentPosts(
   { full, withChannel = false, isListed = true, characters = MAX_LIST_CHARACTERS }: PostOptions,
 ): Promise<Compact[]> {
   const { names } = context;
-  const users = await names.users(posts.map(({ user_id }) => user_id));
+  const users = await names.users(posts.flatMap((post) => [post.user_id, ...acknowledgers(post)]));
   const channels = withChannel
     ? await names.labels(posts.map(({ channel_id }) => channel_id))
     : new Map<string, string>();
@@ -50,8 +50,18 @@ export async function presentPosts(
   return visible.map((post) => {
     const labels = { user: users.get(post.user_id ?? ''), channel: channels.get(post.channel_id ?? '') };
     if (full) return { ...post, ...omitEmpty(labels) };
-    return compactPost(post, { ...labels, listedLength: length, isChannelKnown: isListed && !withChannel });
+    const acknowledgedBy = acknowledgers(post).flatMap((id) => users.get(id) ?? []);
+    return compactPost(post, {
+      ...labels,
+      acknowledgedBy,
+      listedLength: length,
+      isChannelKnown: isListed && !withChannel,
+    });
   });
+}
+
+function acknowledgers({ metadata }: PostRecord): string[] {
+  return metadata?.acknowledgements?.map(({ user_id }) => user_id) ?? [];
 }
 
 /** Removes previews of linked messages in channels that may not be read. */

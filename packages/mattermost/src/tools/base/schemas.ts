@@ -26,6 +26,30 @@ export const emojiName = () =>
 export const page = () => z.int().min(0).max(1_000_000).default(0);
 export const perPage = () => z.int().min(1).max(200).default(60);
 export const full = () => z.boolean().default(false).describe('Return complete objects');
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+
+export const time = () =>
+  z
+    .union([z.int().min(1_000_000_000_000).max(9_999_999_999_999), z.string().regex(ISO_TIME)])
+    .refine(isValidTime, { error: ({ input }) => `"${input}" is not a valid time` })
+    .describe('Milliseconds or ISO 8601 time');
+
+/** `Date` alone accepts 30 February as 2 March. */
+function isValidTime(value: number | string): boolean {
+  if (typeof value === 'number') return true;
+  const day = value.slice(0, 10);
+  return !Number.isNaN(Date.parse(value)) && new Date(day).toISOString().startsWith(day);
+}
+
+export function toMilliseconds(value: number | string): number {
+  return Number(new Date(value));
+}
+
+/** Says what is wrong with a time that must lie in the future. */
+export function checkFuture(name: string, value: number | string | undefined): string | undefined {
+  return value !== undefined && toMilliseconds(value) <= Date.now() ? `${name} must be in the future` : undefined;
+}
+
 export const message = () => z.string().max(16_383).describe('Markdown');
 
 const link = z.string().max(2048);

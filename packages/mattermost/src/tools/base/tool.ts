@@ -3,6 +3,7 @@ import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from '@m
 import { z } from 'zod';
 import type { ToolContext } from '../../account/account.ts';
 import type { Capability } from '../../base/access.ts';
+import type { ToolGroup } from '../../base/tool-groups.ts';
 import { argumentsText } from './arguments-text.ts';
 import type { JsonSchema } from './schemas.ts';
 import { id } from './schemas.ts';
@@ -26,6 +27,8 @@ interface ToolDefinition<Shape extends z.ZodRawShape> {
   tags: readonly string[];
   /** False for a tool that clients can call but do not see in the list. */
   isListed?: boolean;
+  /** Listed only if this group was requested. */
+  group?: ToolGroup;
   input: Shape;
   /** Adds the argument `team_id`, optional if a default team is configured. */
   hasTeam?: boolean;
@@ -43,8 +46,10 @@ export interface Tool {
   description: string;
   capability: Capability;
   isListed: boolean;
+  group: ToolGroup | undefined;
   annotations: ToolAnnotations;
-  meta: { capability: Capability; tags: readonly string[] };
+  /** `exposure` tells Pocket Agent that its model should find the tool with `find_tools`. */
+  meta: { capability: Capability; tags: readonly string[]; exposure?: 'deferred' };
   inputSchema(hasDefaultTeam: boolean): StandardSchemaWithJSON<unknown, unknown>;
   outputSchema: StandardSchemaWithJSON<unknown, unknown>;
   run(args: unknown, context: ToolContext): Promise<CallToolResult>;
@@ -62,7 +67,8 @@ export class ContentResult {
 }
 
 export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefinition<Shape>): Tool {
-  const { name, title, description, capability, effect, tags, isListed = true, hasTeam = false, check } = definition;
+  const { name, title, description, capability, effect, tags, group } = definition;
+  const { isListed = true, hasTeam = false, check } = definition;
   const plain = z.strictObject({ ...(hasTeam ? { team_id: id().optional() } : {}), ...definition.input });
   const schema = plain.superRefine((args, issues) => {
     const problem = check?.(args as z.output<z.ZodObject<Shape>>);
@@ -78,8 +84,9 @@ export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefiniti
     description,
     capability,
     isListed,
+    group,
     annotations: annotationsOf[effect],
-    meta: { capability, tags: ['mattermost', ...tags] },
+    meta: { capability, tags: ['mattermost', ...tags], ...(group ? { exposure: 'deferred' } : {}) },
     inputSchema: (hasDefaultTeam) =>
       toStandardSchema(hasDefaultTeam ? listed : withoutDefault, (value) =>
         readArguments({ name, schema, listed: hasDefaultTeam ? listed : withoutDefault, value: value ?? {} }),

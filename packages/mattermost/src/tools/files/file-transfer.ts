@@ -5,47 +5,25 @@ import { multipart } from '../../client/multipart.ts';
 import { path } from '../../client/path.ts';
 import type { FileRecord } from '../../client/records.ts';
 import { omitEmpty } from '../base/compact.ts';
-import { type ConflictRule, openInRoots, safeName, tooLarge, writeInRoots } from './file-access.ts';
+import { type ConflictRule, tooLarge, writeInRoots } from './file-access.ts';
+import { type SourceArguments, withSource } from './file-source.ts';
 
-interface UploadRequest {
-  channel_id: string;
-  file_path?: string | undefined;
-  content_base64?: string | undefined;
-  filename?: string | undefined;
-}
-
-export async function uploadFile(context: ToolContext, request: UploadRequest): Promise<FileRecord> {
-  const { fileRoots, maxFileBytes } = context.config;
-  if (request.file_path === undefined) {
-    const content = Buffer.from(request.content_base64 ?? '', 'base64');
-    if (content.length > maxFileBytes) throw tooLarge(`the content has ${content.length} bytes`, maxFileBytes);
-    const name = safeName(request.filename ?? '');
-    return send(context, request.channel_id, { name, size: content.length, read: () => chunksOf(content) });
-  }
-  await using file = await openInRoots(fileRoots, request.file_path, maxFileBytes);
-  const name = safeName(request.filename ?? file.name);
-  return await send(context, request.channel_id, { name, size: file.size, read: () => file.read() });
-}
-
-interface Source {
-  name: string;
-  size: number;
-  read(): AsyncIterable<Buffer> | Iterable<Buffer>;
-}
-
-async function send(
-  { api, progress }: ToolContext,
-  channelId: string,
-  { name, size, read }: Source,
+/** Uploads a file to a channel. */
+export function uploadFile(
+  context: ToolContext,
+  { channel_id, ...source }: SourceArguments & { channel_id: string },
 ): Promise<FileRecord> {
-  const form = multipart(
-    { channel_id: channelId },
-    { field: 'files', filename: name, size, open: () => withProgress(read(), (done) => progress(done, size)) },
-  );
-  const answer = await api.upload<{ file_infos?: FileRecord[] | null }>('/files', form);
-  const [uploaded] = answer.file_infos ?? [];
-  if (uploaded) return uploaded;
-  throw new MattermostError('ANSWER_INVALID', 'Mattermost accepted the file but did not return its id; try again.');
+  const { api, progress } = context;
+  return withSource(context, source, async ({ name, size, read }) => {
+    const form = multipart(
+      { channel_id },
+      { field: 'files', filename: name, size, open: () => withProgress(read(), (done) => progress(done, size)) },
+    );
+    const answer = await api.upload<{ file_infos?: FileRecord[] | null }>('/files', form);
+    const [uploaded] = answer.file_infos ?? [];
+    if (uploaded) return uploaded;
+    throw new MattermostError('ANSWER_INVALID', 'Mattermost accepted the file but did not return its id; try again.');
+  });
 }
 
 interface DownloadRequest {
@@ -80,12 +58,6 @@ export async function downloadFile(context: ToolContext, request: DownloadReques
     });
   });
   return { path: saved, ...omitEmpty({ name: info.name, mime_type: info.mime_type }), size };
-}
-
-const CHUNK_BYTES = 256 * 1024;
-
-function* chunksOf(content: Buffer): Generator<Buffer> {
-  for (let start = 0; start < content.length; start += CHUNK_BYTES) yield content.subarray(start, start + CHUNK_BYTES);
 }
 
 async function* withProgress(

@@ -7,6 +7,7 @@ import { full, id, record } from '../base/schemas.ts';
 import { defineTool } from '../base/tool.ts';
 import { conflictRules } from './file-access.ts';
 import { readContent } from './file-content.ts';
+import { checkSource, sourceArguments } from './file-source.ts';
 import { downloadFile, uploadFile } from './file-transfer.ts';
 
 const file = record('id', 'name', 'size', 'mime_type', 'channel_id', 'post_id');
@@ -22,15 +23,10 @@ export const fileTools = [
     tags: ['file'],
     input: {
       channel_id: id(),
-      file_path: z.string().min(1).max(4096).optional(),
-      content_base64: z.base64().optional(),
-      filename: z.string().min(1).max(255).optional(),
+      ...sourceArguments(),
       full: full(),
     },
-    check({ file_path, content_base64, filename }) {
-      if ((file_path === undefined) === (content_base64 === undefined)) return 'set either file_path or content_base64';
-      return content_base64 !== undefined && filename === undefined ? 'content_base64 requires filename' : undefined;
-    },
+    check: checkSource,
     output: file,
     async run({ full, ...request }, context) {
       await context.policy.requireChannel(request.channel_id, 'write');

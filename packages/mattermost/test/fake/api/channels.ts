@@ -1,6 +1,6 @@
 // Channels: get, create, change, archive.
 import { createHash } from 'node:crypto';
-import { type Call, created, done, type Fields, idField, ok, text } from '../http/call.ts';
+import { type Call, created, type Fields, idField, ok, text } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
 import { ApiError, forbidden, invalidBody, notFound } from '../world/api-error.ts';
 import type { Channel, ChannelType, User } from '../world/model.ts';
@@ -68,7 +68,7 @@ export function storeConversation(world: World, creator: User, users: User[]): C
 
 const namePattern = /^[a-z0-9]+([a-z\-_0-9]+|(__)?)[a-z0-9]*$/;
 
-function checkTexts(fields: Fields): void {
+export function checkTexts(fields: Fields): void {
   const refuse = (what: string, message: string) =>
     new ApiError(400, `model.channel.is_valid.${what}.app_error`, { message });
   const name = text(fields, 'name', 'ok');
@@ -81,7 +81,7 @@ function checkTexts(fields: Fields): void {
   if ([...text(fields, 'header')].length > 1024) throw refuse('header', 'Invalid header.');
 }
 
-function byName(world: World, teamId: string, name: string): Channel | undefined {
+export function byName(world: World, teamId: string, name: string): Channel | undefined {
   return [...world.channels.values()].find((channel) => channel.team_id === teamId && channel.name === name);
 }
 
@@ -165,23 +165,18 @@ function publicChannels(call: Call): Channel[] {
     .sort((a, b) => (a.display_name < b.display_name ? -1 : 1));
 }
 
-function search(call: Call, channels: Channel[]): Channel[] {
-  const term = text(call.fields('channel_search'), 'term').toLowerCase();
-  return channels.filter(({ name, display_name }) => `${name} ${display_name}`.toLowerCase().includes(term));
-}
-
-function patch(call: Call): Channel {
-  const channel = call.world.joined(call.user, call.param('channel_id'));
-  const body = call.fields('channel');
-  checkTexts(body);
-  channel.name = text(body, 'name', channel.name);
-  channel.display_name = text(body, 'display_name', channel.display_name);
-  channel.header = text(body, 'header', channel.header);
-  channel.purpose = text(body, 'purpose', channel.purpose);
-  channel.update_at = call.world.now();
-  const data = { channel: JSON.stringify(channelJson(call.world, channel)) };
-  call.world.publish('channel_updated', data, { channel_id: channel.id });
-  return channel;
+/** Public channels, archived ones too. */
+function search(call: Call): Channel[] {
+  const { world } = call;
+  const team = world.teamFor(call.user, call.param('team_id'), 'list_team_channels');
+  const words = text(call.fields('channel_search'), 'term').trim().toLowerCase().split(/\s+/);
+  return [...world.channels.values()]
+    .filter((channel) => channel.team_id === team.id && channel.type === 'O')
+    .filter(({ name, display_name, purpose }) => {
+      const searched = `${name} ${display_name} ${purpose}`.toLowerCase();
+      return words.every((word) => searched.includes(word));
+    })
+    .sort((a, b) => (a.display_name < b.display_name ? -1 : 1));
 }
 
 function all(call: Call, channels: Channel[]): Record<string, unknown>[] {
@@ -201,19 +196,8 @@ export const channelRoutes: Routes = {
   },
   'GET /channels/{channel_id}': (call) =>
     ok(channelJson(call.world, call.world.findable(call.user, call.param('channel_id')))),
-  'PUT /channels/{channel_id}/patch': (call) => ok(channelJson(call.world, patch(call))),
-  'DELETE /channels/{channel_id}': (call) => {
-    const channel = call.world.joined(call.user, call.param('channel_id'));
-    if (channel.name === 'town-square') {
-      throw new ApiError(400, 'api.channel.delete_channel.cannot.app_error', {
-        message: 'Unable to delete the default channel town-square.',
-      });
-    }
-    channel.delete_at = call.world.now();
-    return done;
-  },
   'GET /teams/{team_id}/channels': (call) => ok(all(call, call.page(publicChannels(call)))),
-  'POST /teams/{team_id}/channels/search': (call) => ok(all(call, search(call, publicChannels(call)))),
+  'POST /teams/{team_id}/channels/search': (call) => ok(all(call, search(call))),
   'POST /teams/{team_id}/channels/ids': (call) => {
     const ids = new Set(call.strings('channel_ids'));
     return ok(

@@ -2,8 +2,8 @@
 
 import { bool, type Call, created, done, type Fields, idField, isFields, ok, text, texts } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
-import { ApiError, forbidden, invalidBody } from '../world/api-error.ts';
-import type { Channel, Post } from '../world/model.ts';
+import { ApiError, forbidden, invalidBody, unlicensed } from '../world/api-error.ts';
+import type { Channel, Post, Priority } from '../world/model.ts';
 import { postJson, postListJson } from '../world/post-json.ts';
 import { storePost } from '../world/store-post.ts';
 import type { World } from '../world/world.ts';
@@ -69,9 +69,34 @@ function create(call: Call): Record<string, unknown> {
       'Invalid file ids. Note that uploads are limited to 10 files maximum.',
     );
   }
-  const post = storePost(world, channel, { user, message, rootId, fileIds, pendingPostId, ...(props && { props }) });
+  const priority = priorityIn(world, body, rootId);
+  const post = storePost(world, channel, {
+    ...{ user, message, rootId, fileIds, pendingPostId },
+    ...(props && { props }),
+    ...(priority && { priority }),
+  });
   if (pendingPostId) world.pendingPosts.set(key, { postId: post.id, until: Date.now() + dedupeMs });
   return postJson(world, post, { pendingPostId });
+}
+
+/** Before version 7.7 it is ignored. */
+function priorityIn(world: World, body: Fields, rootId: string): Priority | undefined {
+  const given = isFields(body.metadata) ? body.metadata.priority : undefined;
+  if (!world.atLeast(7, 7) || !isFields(given)) return undefined;
+  if (world.isDisabled('priority')) {
+    throw new ApiError(403, 'api.post.post_priority.priority_post_not_allowed_for_user.request_error', {
+      message: 'User is not allowed to create priority post or persistent notification.',
+    });
+  }
+  if (rootId) {
+    throw refuse(
+      'api.post.post_priority.priority_post_only_allowed_for_root_post.request_error',
+      'Only root posts are allowed to have priority.',
+    );
+  }
+  const priority = { priority: text(given, 'priority'), requested_ack: bool(given, 'requested_ack') ?? false };
+  if (priority.requested_ack && !world.options.licensed) throw unlicensed();
+  return priority;
 }
 
 /** A post the user may change; an unknown post gives 403, as in the real server. */

@@ -2,7 +2,7 @@
 
 import { type Call, done, ok } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
-import { invalidUrl, notFound } from '../world/api-error.ts';
+import { ApiError, invalidUrl, notFound } from '../world/api-error.ts';
 import type { Post, ThreadMembership, User } from '../world/model.ts';
 import { postJson } from '../world/post-json.ts';
 import { follow, threadMembership } from '../world/unread.ts';
@@ -118,6 +118,18 @@ export const threadRoutes: Routes = {
     if (!/^\d+$/.test(call.param('timestamp'))) throw invalidUrl('timestamp');
     const thread = one(call);
     read(call, thread, Number(call.param('timestamp')));
+    return ok(threadJson(call, thread));
+  },
+  [`POST ${path}/{thread_id}/set_unread/{post_id}`]: (call) => {
+    const { world } = call;
+    const post = world.post(call.param('post_id'));
+    world.readable(call.user, post.channel_id);
+    if (post.root_id !== call.param('thread_id') && post.id !== call.param('thread_id')) {
+      throw new ApiError(400, 'app.user.update_thread_read_for_user_by_post.app_error', { message: 'Invalid post_id' });
+    }
+    follow(world, call.param('thread_id'), call.self().id); // marking follows the thread
+    const thread = one(call);
+    read(call, thread, post.create_at - 1);
     return ok(threadJson(call, thread));
   },
   [`PUT ${path}/{thread_id}/following`]: (call) => {

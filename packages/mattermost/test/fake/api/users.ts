@@ -28,7 +28,8 @@ export function userJson(world: World, user: User, viewer: User): Record<string,
 
 function status(world: World, userId: string): Record<string, unknown> {
   const value = world.statuses.get(userId) ?? 'offline';
-  return { user_id: userId, status: value, manual: value === 'dnd', last_activity_at: 0 };
+  const dnd_end_time = world.dndEnds.get(userId) ?? 0;
+  return { user_id: userId, status: value, manual: value === 'dnd', last_activity_at: 0, dnd_end_time };
 }
 
 function search(call: Call): User[] {
@@ -100,11 +101,14 @@ export const userRoutes: Routes = {
   'GET /users/{user_id}/status': (call) => ok(status(call.world, call.param('user_id'))),
   'PUT /users/{user_id}/status': (call) => {
     const user = call.self();
-    const wanted = text(call.fields('status'), 'status');
+    const body = call.fields('status');
+    const wanted = text(body, 'status');
+    if (text(body, 'user_id') !== user.id) throw invalidBody('user_id');
     if (wanted !== 'online' && wanted !== 'away' && wanted !== 'offline' && wanted !== 'dnd') {
       throw invalidBody('status');
     }
     call.world.statuses.set(user.id, wanted);
+    call.world.dndEnds.set(user.id, wanted === 'dnd' ? (number(body, 'dnd_end_time') ?? 0) : 0);
     call.world.publish('status_change', { status: wanted, user_id: user.id }, { user_id: user.id });
     return ok(status(call.world, user.id));
   },

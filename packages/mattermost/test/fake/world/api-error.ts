@@ -49,3 +49,9 @@ export function sessionExpired(): ApiError {
     message: 'Invalid or expired session, please login again.',
   });
 }
+
+/** A feature that the license does not include. Its message is not translated. */
+export function unlicensed(id = 'license_error.feature_unavailable'): ApiError {
+  const detail = 'feature is not available for the current license';
+  return new ApiError(501, id, { message: 'Feature is not available for the current license', detail });
+}

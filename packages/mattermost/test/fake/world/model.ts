@@ -32,6 +32,8 @@ export interface User {
   roles: string;
   locale: string;
   is_bot?: boolean;
+  /** The custom status is JSON text under `customStatus`. */
+  props?: Record<string, string>;
 }
 
 export type UserStatus = 'online' | 'away' | 'offline' | 'dnd';
@@ -150,4 +152,72 @@ export interface ThreadMembership {
   following: boolean;
   last_viewed_at: number;
   unread_mentions: number;
+}
+
+export interface Priority {
+  /** `important`, `urgent`, or empty. */
+  priority: string;
+  requested_ack: boolean;
+}
+
+export interface Acknowledgement {
+  post_id: string;
+  user_id: string;
+  acknowledged_at: number;
+}
+
+export interface Reminder {
+  post_id: string;
+  user_id: string;
+  /** In seconds. */
+  target_time: number;
+}
+
+export interface ScheduledPost {
+  id: string;
+  create_at: number;
+  update_at: number;
+  user_id: string;
+  channel_id: string;
+  root_id: string;
+  message: string;
+  props: Record<string, unknown>;
+  file_ids: string[];
+  scheduled_at: number;
+  processed_at: number;
+  error_code: string;
+}
+
+export interface Group {
+  id: string;
+  name: string;
+  display_name: string;
+  description: string;
+  source: 'custom' | 'ldap';
+  members: string[];
+  create_at: number;
+  update_at: number;
+  delete_at: number;
+}
+
+export interface Emoji {
+  id: string;
+  creator_id: string;
+  name: string;
+  create_at: number;
+  update_at: number;
+  delete_at: number;
+}
+
+export interface Category {
+  id: string;
+  user_id: string;
+  team_id: string;
+  sort_order: number;
+  sorting: string;
+  type: 'favorites' | 'channels' | 'direct_messages' | 'custom';
+  display_name: string;
+  muted: boolean;
+  collapsed: boolean;
+  channel_ids: string[];
 }

@@ -10,7 +10,7 @@ export function postJson(world: World, post: Post, { pendingPostId = '' } = {}):
   return {
     ...post,
     // a deleted post is a tombstone
-    ...(deleted ? { message: '', props: {}, file_ids: [] } : {}),
+    ...(deleted ? { message: '', props: {}, file_ids: [] } : { props: withoutIntegrations(post.props) }),
     // up to 10.4.0 an empty list is omitted
     ...(!world.atLeast(10, 5) && files.length === 0 ? { file_ids: undefined } : {}),
     pending_post_id: pendingPostId,
@@ -22,8 +22,28 @@ export function postJson(world: World, post: Post, { pendingPostId = '' } = {}):
     metadata: {
       ...(reactions.length > 0 ? { reactions } : {}),
       ...(files.length > 0 ? { files } : {}),
+      ...priorityOf(world, post),
       ...(world.atLeast(11) ? { expire_at: 0, translations: {} } : {}),
     },
+  };
+}
+
+/** Clients do not see where clicks on buttons are sent. */
+function withoutIntegrations(props: Post['props']): Post['props'] {
+  if (!Array.isArray(props.attachments)) return props;
+  const attachments = props.attachments.map((attachment: { actions?: Record<string, unknown>[] }) => {
+    if (!attachment.actions) return attachment;
+    return { ...attachment, actions: attachment.actions.map(({ integration: _, ...action }) => action) };
+  });
+  return { ...props, attachments };
+}
+
+function priorityOf(world: World, post: Post): Record<string, unknown> {
+  const priority = world.priorities.get(post.id);
+  const acknowledgements = world.acknowledgements.filter(({ post_id }) => post_id === post.id);
+  return {
+    ...(priority ? { priority: { ...priority, persistent_notifications: false } } : {}),
+    ...(acknowledgements.length > 0 ? { acknowledgements } : {}),
   };
 }
 

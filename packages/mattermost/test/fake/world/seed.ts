@@ -54,6 +54,12 @@ export interface SeedPost {
   viewedBy?: string[];
 }
 
+export interface SeedGroup {
+  name: string;
+  displayName: string;
+  members: string[];
+}
+
 export interface Seed {
   users: SeedUser[];
   teams: SeedTeam[];
@@ -61,6 +67,9 @@ export interface Seed {
   /** Users of direct (two) and group (three to eight) channels. */
   conversations: string[][];
   posts: SeedPost[];
+  groups: SeedGroup[];
+  /** Creators by name. */
+  emoji: Record<string, string>;
 }
 
 export const defaultSeed: Seed = {
@@ -120,4 +129,9 @@ export const defaultSeed: Seed = {
     { key: 'group', channel: 'alice,bob,carol', user: 'carol', message: 'Lunch, you two?' },
     { key: 'elsewhere', channel: 'elsewhere', user: 'dave', message: 'Nothing for the main team' },
   ],
+  groups: [
+    { name: 'developers', displayName: 'Developers', members: ['alice', 'bob'] },
+    { name: 'designers', displayName: 'Design Team', members: ['carol'] },
+  ],
+  emoji: { party_parrot: 'bob', shipit: 'alice' },
 };

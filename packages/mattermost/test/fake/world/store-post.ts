@@ -1,5 +1,5 @@
 // Stores a new post: timeline, counters, threads and the event.
-import type { Channel, Post, User } from './model.ts';
+import type { Channel, Post, Priority, User } from './model.ts';
 import { postJson } from './post-json.ts';
 import { countNewPost, countReply, markViewed, mentionedBy } from './unread.ts';
 import type { World } from './world.ts';
@@ -12,6 +12,7 @@ export interface NewPost {
   props?: Record<string, unknown>;
   fileIds?: string[];
   pendingPostId?: string;
+  priority?: Priority;
 }
 
 /** Stores a post that was already validated. */
@@ -42,6 +43,7 @@ export function storePost(world: World, channel: Channel, given: NewPost): Post 
     post.file_ids.push(id);
   }
   world.posts.set(post.id, post);
+  if (given.priority) world.priorities.set(post.id, given.priority);
   world.lastPostTimes.delete(channel.id);
   world.timeline.get(channel.id)?.push(post);
   const mentioned = mentionedBy(world, channel, post);

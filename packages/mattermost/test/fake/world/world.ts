@@ -2,13 +2,20 @@
 import { createHash } from 'node:crypto';
 import { forbidden, notFound } from './api-error.ts';
 import type {
+  Acknowledgement,
   Bookmark,
+  Category,
   Channel,
   ChannelMember,
+  Emoji,
   FileInfo,
+  Group,
   Post,
   Preference,
+  Priority,
   Reaction,
+  Reminder,
+  ScheduledPost,
   Team,
   TeamMember,
   ThreadMembership,
@@ -24,7 +31,11 @@ export interface WorldOptions {
   /** A database search returns one page of at most 100 posts; a search engine has pages. */
   searchEngine: 'database' | 'elasticsearch';
   maxFileSize: number;
+  /** Features that an administrator turned off. */
+  disabled: readonly Feature[];
 }
+
+export type Feature = 'custom_status' | 'emoji' | 'priority' | 'scheduled_posts';
 
 /** Recipients of an event, as on the wire. */
 export interface Broadcast {
@@ -57,6 +68,19 @@ export class World {
   readonly files = new Map<string, { info: FileInfo; content: Buffer }>();
   readonly bookmarks = new Map<string, Bookmark>();
   readonly preferences: Preference[] = [];
+  /** By post. */
+  readonly priorities = new Map<string, Priority>();
+  readonly acknowledgements: Acknowledgement[] = [];
+  readonly reminders: Reminder[] = [];
+  readonly scheduledPosts = new Map<string, ScheduledPost>();
+  readonly groups = new Map<string, Group>();
+  readonly emoji = new Map<string, Emoji>();
+  /** Custom sidebar categories, and default ones once they were changed. */
+  readonly categories: Category[] = [];
+  /** Custom slash commands by trigger. */
+  readonly customCommands = new Map<string, { url: string; token: string }>();
+  /** By user, in seconds. */
+  readonly dndEnds = new Map<string, number>();
   readonly pendingPosts = new Map<string, { postId: string; until: number }>();
   /** By channel: the latest change in the last response to `since`, cached until the channel changes. */
   readonly lastPostTimes = new Map<string, number>();
@@ -115,6 +139,10 @@ export class World {
   atLeast(major: number, minor = 0): boolean {
     const [ownMajor = 0, ownMinor = 0] = this.options.version.split('.').map(Number);
     return ownMajor > major || (ownMajor === major && ownMinor >= minor);
+  }
+
+  isDisabled(feature: Feature): boolean {
+    return this.options.disabled.includes(feature);
   }
 
   isAdmin(user: User): boolean {

@@ -87,8 +87,13 @@ export class ServerConnections<Kept extends Connection> {
     }
   }
 
+  /** Closes the connection of the current caller, if it has one of its own. */
+  async closeOwn(): Promise<void> {
+    if (this.isPersonal) await this.#close(this.#key);
+  }
+
   async close(): Promise<void> {
-    for (const key of [...this.#slots.keys()]) this.#close(key);
+    for (const key of [...this.#slots.keys()]) void this.#close(key);
     await Promise.all(this.#closing);
   }
 
@@ -104,7 +109,7 @@ export class ServerConnections<Kept extends Connection> {
         const text = `All connections of callers to MCP server "${name}" are in use (maxCallers: ${maxCallers}).`;
         throw new PocketError('MCP_CONNECT_FAILED', text);
       }
-      this.#close(idle);
+      void this.#close(idle);
     }
     const slot: Slot<Kept> = { connection: make(owner), number: ++this.#count, uses: 0, timer: undefined };
     this.#slots.set(key, slot);
@@ -122,10 +127,10 @@ export class ServerConnections<Kept extends Connection> {
   #end(key: CallerKey, slot: Slot<Kept>): void {
     slot.uses--;
     if (!this.isPersonal || slot.uses > 0 || this.#slots.get(key) !== slot) return;
-    slot.timer = setTimeout(() => this.#close(key), Math.min(this.#options.idleMs, MAX_TIMER_MS)).unref();
+    slot.timer = setTimeout(() => void this.#close(key), Math.min(this.#options.idleMs, MAX_TIMER_MS)).unref();
   }
 
-  #close(key: CallerKey): void {
+  async #close(key: CallerKey): Promise<void> {
     const slot = this.#slots.get(key);
     if (!slot) return;
     clearTimeout(slot.timer);
@@ -134,7 +139,7 @@ export class ServerConnections<Kept extends Connection> {
     const failed = (error: unknown) => logger.debug(`closing "${name}": ${errorText(error)}`);
     const closing = slot.connection.close().catch(failed);
     this.#closing.add(closing);
-    void closing.finally(() => this.#closing.delete(closing));
+    await closing.finally(() => this.#closing.delete(closing));
   }
 }
 

@@ -10,7 +10,6 @@ import type {
   StoredOAuthClientInformation,
 } from '@modelcontextprotocol/client';
 import { configError, PocketError } from '@pocket-agent/kit';
-import { writePrivately } from '@pocket-agent/kit/private-files';
 
 /** A provider, and a way to take a person through the login page. */
 export interface OAuthLogin {
@@ -34,11 +33,21 @@ export interface FileOAuthOptions {
   clientInformation?: OAuthClientInformationMixed;
 }
 
+/** A login page that a person was sent to, and what is needed to finish the login. */
+export interface LoginPage {
+  url: string;
+  /** When it was made, in milliseconds since 1970. */
+  at: number;
+  verifier: string;
+  /** The tokens must come from the authorization server of the page. */
+  discovery?: OAuthDiscoveryState | undefined;
+}
+
 /** What is kept of a login. */
 export interface KeptLogin {
   tokens?: OAuthTokens | undefined;
   client?: StoredOAuthClientInformation | undefined;
-  verifier?: string | undefined;
+  page?: LoginPage | undefined;
 }
 
 /** Where a login is kept. */
@@ -73,10 +82,10 @@ class KeptProvider implements OAuthClientProvider {
   readonly #options: KeptOAuthOptions;
   readonly #store: LoginStore;
   /** The login page, from the redirect to the tokens. */
-  #authorizationUrl: URL | undefined;
-  /** Kept from the login page to the tokens, so that both come from the same authorization server. */
+  #page: LoginPage | undefined;
+  /** Parts of the next page. */
   #discovery: OAuthDiscoveryState | undefined;
-  #state: string = crypto.randomUUID();
+  #verifier = '';
   /** The tokens that the renewal in progress began with. */
   #renewed: OAuthTokens | undefined;
 
@@ -93,8 +102,7 @@ class KeptProvider implements OAuthClientProvider {
   }
 
   state(): string {
-    this.#state = crypto.randomUUID();
-    return this.#state;
+    return crypto.randomUUID();
   }
 
   /** With a `context`, a renewal begins. */
@@ -105,15 +113,16 @@ class KeptProvider implements OAuthClientProvider {
   }
 
   async saveTokens(tokens: OAuthTokens): Promise<void> {
-    await this.#store.update({ tokens }, this.#renewed);
+    await this.#store.update({ tokens, page: undefined }, this.#renewed);
     if (this.#renewed) this.#renewed = tokens;
-    this.#authorizationUrl = undefined;
+    this.#page = undefined;
     this.#discovery = undefined;
   }
 
-  redirectToAuthorization(url: URL): void {
-    this.#authorizationUrl = url;
+  async redirectToAuthorization(url: URL): Promise<void> {
+    this.#page = { url: url.href, at: Date.now(), verifier: this.#verifier, discovery: this.#discovery };
     this.#renewed = undefined; // what follows is a login
+    await this.#store.update({ page: this.#page });
   }
 
   saveDiscoveryState(found: OAuthDiscoveryState): void {
@@ -121,17 +130,15 @@ class KeptProvider implements OAuthClientProvider {
   }
 
   discoveryState(): OAuthDiscoveryState | undefined {
-    return this.#authorizationUrl ? this.#discovery : undefined;
+    return this.#page?.discovery;
   }
 
-  saveCodeVerifier(verifier: string): Promise<void> {
-    return this.#store.update({ verifier });
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
   }
 
-  async codeVerifier(): Promise<string> {
-    const { verifier } = await this.#store.read();
-    if (!verifier) throw noLogin();
-    return verifier;
+  codeVerifier(): string {
+    return this.#shownPage.verifier;
   }
 
   async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
@@ -139,21 +146,34 @@ class KeptProvider implements OAuthClientProvider {
     // a registered client stays with its authorization server
     if (isMeant('client') && !this.#options.clientInformation) await this.#store.update({ client: undefined });
     if (isMeant('tokens')) await this.#store.update({ tokens: undefined }, this.#renewed);
-    if (isMeant('verifier')) await this.#store.update({ verifier: undefined });
+    if (isMeant('verifier') || isMeant('discovery')) this.#page = undefined;
     if (isMeant('discovery')) this.#discovery = undefined;
   }
 
-  /** Shows the login page to a person. */
+  /** Shows the login page to a person, who may come back from a page that another process has shown. */
   async waitForRedirect(): Promise<URL> {
-    if (!this.#authorizationUrl) throw noLogin();
-    const back = await this.#options.authorize(this.#authorizationUrl).catch((error) => {
-      this.#authorizationUrl = undefined; // the login is over
+    const { url } = this.#shownPage;
+    try {
+      const back = await this.#options.authorize(new URL(url));
+      this.#page = [this.#page, (await this.#store.read()).page].find((page) => page && isBackFrom(page, back));
+      if (this.#page) return back;
+    } catch (error) {
+      this.#page = undefined; // the login is over
       throw error;
-    });
-    if (back.searchParams.get('state') === this.#state) return back;
+    }
     const text = 'The login returned a "state" that does not belong to it, so it was refused.';
     throw new PocketError('MCP_AUTHORIZATION_NEEDED', text);
   }
+
+  get #shownPage(): LoginPage {
+    if (!this.#page) throw noLogin();
+    return this.#page;
+  }
+}
+
+function isBackFrom({ url }: LoginPage, { searchParams }: URL): boolean {
+  const state = new URL(url).searchParams.get('state');
+  return state !== null && state === searchParams.get('state');
 }
 
 function metadataOf({ clientName = 'Pocket Agent', redirectUrl, scope }: KeptOAuthOptions): OAuthClientMetadata {
@@ -213,6 +233,7 @@ class PrivateFile implements LoginStore {
 
   update(change: KeptLogin): Promise<void> {
     const write = async () => {
+      const { writePrivately } = await import('@pocket-agent/kit/private-files');
       await writePrivately(this.#path, JSON.stringify({ ...(await this.#load()), ...change }, null, 2));
     };
     const written = this.#writing.then(write);

@@ -1,4 +1,4 @@
-// The tool folder `github`: searches GitHub and reads files of repositories.
+// The tool folder `github`: searches GitHub, and lists and reads files of repositories.
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import { isRecord } from '@pocket-agent/kit';
 import type { ToolContext } from '../../index.ts';
@@ -9,7 +9,7 @@ const MAX_LINES = 800;
 const RESULTS = 20;
 const MAX_TEXT = 300;
 
-interface Place {
+interface FileLocation {
   repo: string;
   path: string;
   ref?: string;
@@ -21,7 +21,7 @@ export class Tools {
 
   constructor(context: ToolContext) {
     this.#context = context;
-    // the owner chose the URL, so it may be private
+    // the owner of the token chooses the URL, so it may be private
     this.#fetch = makeFetch({ guard: 'none', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, redirects: 'follow' });
   }
 
@@ -35,19 +35,19 @@ export class Tools {
     return { total: found.total_count, page, results: items.map((item): Item => summaries[kind](item)) };
   }
 
-  async github_list_files({ repo, path, ref }: Place) {
-    const entries = await this.#json(contents({ repo, path, ref }));
+  async github_list_files({ repo, path, ref }: FileLocation) {
+    const entries = await this.#json(contentsPath({ repo, path, ref }));
     if (!Array.isArray(entries)) throw new Error(`${path} is a file; use github_read_file.`);
     return entries.map(record).map(({ name, type, size }) => (type === 'dir' ? `${name}/` : `${name} (${size} bytes)`));
   }
 
-  async github_read_file(place: Place & { first_line: number; last_line?: number }) {
-    const { repo, path, first_line: first, last_line: last = first + MAX_LINES - 1 } = place;
+  async github_read_file(location: FileLocation & { first_line: number; last_line?: number }) {
+    const { repo, path, first_line: first, last_line: last = first + MAX_LINES - 1 } = location;
     if (last < first) throw new Error(`last_line ${last} is before first_line ${first}.`);
-    const text = await (await this.#get(contents(place), 'application/vnd.github.raw+json')).text();
+    const text = await (await this.#get(contentsPath(location), 'application/vnd.github.raw+json')).text();
     if (text.includes('\0')) throw new Error(`${path} is not a text file.`);
     const lines = text.split('\n');
-    if (first > lines.length) throw new Error(`${path} has only ${lines.length} lines.`);
+    if (first > lines.length) throw new Error(`${path} has only ${lines.length} lines; use a smaller first_line.`);
     const shown = lines.slice(first - 1, Math.min(last, first + MAX_LINES - 1));
     const end = first + shown.length - 1;
     return `[${repo}/${path}, lines ${first} to ${end} of ${lines.length}]\n${shown.join('\n')}`;
@@ -107,7 +107,7 @@ function brief(text: unknown): string {
   return typeof text === 'string' ? text.slice(0, MAX_TEXT) : '';
 }
 
-function contents({ repo, path, ref }: { repo: string; path: string; ref?: string | undefined }): string {
+function contentsPath({ repo, path, ref }: { repo: string; path: string; ref?: string | undefined }): string {
   const steps = path.split('/').filter((step) => step !== '');
   const leavesRepository = [...repo.split('/'), ...steps].some((step) => step === '.' || step === '..');
   if (leavesRepository) throw new Error(`"${repo}" and "${path}" must not contain . or ..`);
@@ -124,8 +124,8 @@ async function errorFor(response: Response, hasToken: boolean): Promise<Error> {
     const wait = seconds > 0 ? ` Try again in ${Math.ceil(seconds)} s.` : '';
     return new Error(`The rate limit of GitHub is reached.${wait}${hasToken ? '' : ' GITHUB_TOKEN raises the limit.'}`);
   }
-  if (status === 401) return new Error('GitHub rejected GITHUB_TOKEN.');
+  if (status === 401) return new Error('GitHub rejected GITHUB_TOKEN: replace it.');
   if (status === 404) return new Error(`Not found on GitHub, or private${hasToken ? '' : ': set GITHUB_TOKEN'}.`);
-  if (status === 422) return new Error('GitHub rejected the query as invalid.');
-  return new Error(`GitHub answered ${status}.`);
+  if (status === 422) return new Error('GitHub rejected the query as invalid: change its qualifiers.');
+  return new Error(`GitHub answered with status ${status}.`);
 }

@@ -1,4 +1,4 @@
-// The tool folder `notes`: notes in a SQLite file of the user.
+// The tool folder `notes`: keeps notes in a SQLite file of the user.
 import { chmodSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -88,7 +88,7 @@ export class Tools {
     this.#opened = undefined;
   }
 
-  /** Opened by the first call, so that listing the tools writes nothing. */
+  /** Opens the file on first use, so that listing the tools creates no file. */
   get #database(): DatabaseSync {
     if (this.#opened) return this.#opened;
     makeFolderSync(dirname(this.#file), { mode: 0o700 });

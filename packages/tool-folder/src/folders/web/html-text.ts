@@ -8,11 +8,11 @@ const blocks = new Set(
     ' ',
   ),
 );
-/** Elements without content: written when they open. */
+/** Elements without an end tag. */
 const voidElements = new Set(['br', 'img', 'hr']);
 
 const MAX_TITLE = 300;
-/** Deeper pages are cut off: the parser takes time for every open element. */
+/** Deeper pages are cut off, because the parser takes time for every open element. */
 const MAX_DEPTH = 1_000;
 const CHUNK_LENGTH = 100_000;
 
@@ -26,7 +26,7 @@ interface Page {
 export async function htmlToText(html: string, base: string): Promise<Page> {
   const writer = new Writer(base);
   let depth = 0;
-  /** How many elements around the current position are hidden. */
+  /** The number of hidden elements around the current position. */
   let hiding = 0;
   const parser = new Parser({
     onopentag(name, attributes) {
@@ -45,7 +45,7 @@ export async function htmlToText(html: string, base: string): Promise<Page> {
   });
   for (let at = 0; at < html.length && depth <= MAX_DEPTH; at += CHUNK_LENGTH) {
     parser.write(html.slice(at, at + CHUNK_LENGTH));
-    await setImmediate(); // a large page does not block other work
+    await setImmediate(); // a large page must not block the event loop
   }
   parser.end();
   return writer.finish();
@@ -55,8 +55,8 @@ class Writer {
   readonly #base: string;
   readonly #pieces: string[] = [];
   #last = '\n\n';
-  /** A link inside another ends it, as in a browser. */
-  #open: { href: string; at: number } | undefined;
+  /** The open link. Another link inside it replaces it. */
+  #openLink: { href: string; at: number } | undefined;
   #title = '';
   #isTitle = false;
   #preformatted = 0;
@@ -112,8 +112,8 @@ class Writer {
   }
 
   #link(isEnd: boolean, attributes: Attributes): void {
-    const link = this.#open;
-    this.#open = isEnd ? undefined : { href: attributes.href ?? '', at: this.#pieces.length };
+    const link = this.#openLink;
+    this.#openLink = isEnd ? undefined : { href: attributes.href ?? '', at: this.#pieces.length };
     if (
       !isEnd ||
       !link ||

@@ -24,7 +24,9 @@ export async function readPage({ url, start, maxLength, fetch, signal }: PageOpt
   if (!response.ok || !(textual.test(mediaType) || viewable.has(mediaType))) {
     await response.body?.cancel();
     throw new Error(
-      response.ok ? `${host(url)} sent ${mediaType}, which is not text` : `${host(url)} answered ${response.status}`,
+      response.ok
+        ? `${host(url)} sent ${mediaType}, which is neither text nor an image`
+        : `${host(url)} answered ${response.status}`,
     );
   }
   const bytes = Buffer.from(await response.arrayBuffer());
@@ -36,7 +38,7 @@ export async function readPage({ url, start, maxLength, fetch, signal }: PageOpt
   return part({ title, text, url: response.url, start, maxLength });
 }
 
-/** Adds advice to the error for a private address. */
+/** Adds the way out to the error about a private address. */
 function withAdvice(error: unknown): unknown {
   if (!(error instanceof Error && 'code' in error && error.code === 'PRIVATE_ADDRESS')) return error;
   return new Error(`${error.message} (POCKET_AGENT_ALLOW_PRIVATE_URLS=1 allows it)`, { cause: error });
@@ -55,7 +57,8 @@ function part({
   start: number;
   maxLength: number;
 }): string {
-  if (start > 0 && start >= text.length) throw new Error(`The page has only ${text.length} characters.`);
+  if (start > 0 && start >= text.length)
+    throw new Error(`The page has only ${text.length} characters; use a smaller start.`);
   const end = Math.min(text.length, start + maxLength);
   const heading = `[${url}${title ? `, “${title}”` : ''}: untrusted content]`;
   const rest = end < text.length ? `\n[${text.length - end} more characters: continue with start=${end}]` : '';

@@ -1,4 +1,4 @@
-// Search providers: the request of each, and where its response has the results.
+// Search providers: how each is called, and where its response has the results.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import { isRecord } from '@pocket-agent/kit';
 
@@ -10,7 +10,7 @@ interface SearchOptions {
   fetch: HttpFetch;
 }
 
-export interface Found {
+export interface SearchResult {
   title: string;
   url: string;
   description: string;
@@ -18,10 +18,12 @@ export interface Found {
 
 interface Provider {
   name: string;
+  /** The variable with its key or URL. */
   variable: string;
   request(value: string, options: SearchOptions): [url: URL, init?: RequestInit];
-  /** The path to the list of results, and the field with the text of each. */
+  /** The path to the list of results. */
   results: readonly string[];
+  /** The field with the text of a result. */
   text: string;
 }
 
@@ -66,11 +68,11 @@ const providers: readonly Provider[] = [
   },
 ];
 
-export async function search(options: SearchOptions): Promise<{ provider: string; results: Found[] }> {
+export async function search(options: SearchOptions): Promise<{ provider: string; results: SearchResult[] }> {
   const provider = providers.find(({ variable }) => options.env[variable]);
   if (!provider) {
     const choices = providers.map(({ name, variable }) => `${variable} (${name})`).join(', ');
-    throw new Error(`No search provider is configured. Set one of ${choices}; web_fetch works without one.`);
+    throw new Error(`No search provider is configured. Set one of ${choices}; web_fetch needs none.`);
   }
   const { name, variable } = provider;
   const [url, init] = provider.request(options.env[variable] ?? '', options);
@@ -83,7 +85,7 @@ export async function search(options: SearchOptions): Promise<{ provider: string
   return { provider: name, results: readResults(await response.json(), provider).slice(0, options.count) };
 }
 
-function readResults(answer: unknown, { results, text }: Provider): Found[] {
+function readResults(answer: unknown, { results, text }: Provider): SearchResult[] {
   let list: unknown = answer;
   for (const key of results) list = isRecord(list) ? list[key] : undefined;
   if (!Array.isArray(list)) return [];

@@ -1,4 +1,4 @@
-// The tool folder `web`: reads pages and searches with the provider that has a key.
+// The tool folder `web`: reads pages, and searches with the first provider that is configured.
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import type { ToolContext } from '../../index.ts';
 import { readPage } from './page.ts';
@@ -10,7 +10,7 @@ const TIMEOUT_MS = 20_000;
 export class Tools {
   readonly #context: ToolContext;
   readonly #fetch: HttpFetch;
-  /** For the search provider, which the owner chose and which may have a private address. */
+  /** For the search provider, which the owner configures and which may have a private address. */
   readonly #fetchProvider: HttpFetch;
 
   constructor(context: ToolContext) {

@@ -1,0 +1,19 @@
+// One line of the palette.
+import { address } from '../parts/hooks.ts';
+
+export interface Entry {
+  label: string;
+  /** What it is, in a word. */
+  kind: string;
+  act(): unknown;
+}
+
+export function goTo(label: string, kind: string, ...parts: string[]): Entry {
+  return {
+    label,
+    kind,
+    act: () => {
+      location.hash = address(...parts);
+    },
+  };
+}
