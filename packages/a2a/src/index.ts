@@ -11,6 +11,8 @@ export type {
 export { remoteAgent } from './remote/remote-agent.ts';
 export type { RemoteAgentOptions } from './remote/remote-agent-options.ts';
 export { A2aServer } from './server/server.ts';
+export { generateSigningKey, type SigningKey } from './signing/signing-key.ts';
+export type { KeyList, SigningOptions } from './signing/signing-keys.ts';
 export type {
   A2aAccessOptions,
   A2aCaller,
@@ -19,4 +21,4 @@ export type {
   A2aServerOptions,
   PushOptions,
 } from './tasks/server-options.ts';
-export type { AgentCard, AgentSkill } from './wire/agent-card.ts';
+export type { AgentCard, AgentExtension, AgentSkill } from './wire/agent-card.ts';

@@ -11,6 +11,7 @@ import {
 } from '@pocket-agent/kit';
 import type { Capability } from 'pocket-agent';
 import { capabilities, isCapability } from 'pocket-agent/internal';
+import { publicPart, type SigningKey } from '../signing/signing-key.ts';
 
 /** How to reach a remote agent, and how it appears as a tool. */
 export interface RemoteAgentOptions {
@@ -33,6 +34,11 @@ export interface RemoteAgentOptions {
   approvals?: boolean;
   /** Longer answers are truncated. Default 262,144. */
   maxResultBytes?: number;
+  /**
+   * Public keys (JWK). The card must be signed by one of them, otherwise the agent has no tools. Protects against a server that was
+   * taken over.
+   */
+  trustedKeys?: readonly SigningKey[];
   /** Receives warnings, for example if the agent cannot be reached. Default: stderr. */
   logger?: Logger;
 }
@@ -48,12 +54,14 @@ const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
   capability: { expected: `one of ${capabilities.join(', ')}`, accepts: isCapability },
   approvals: booleanRule,
   maxResultBytes: positiveNumber,
+  trustedKeys: { expected: 'a list of public keys (JWK)', accepts: Array.isArray },
   logger: true,
 });
 
 export function checkRemoteAgentOptions(options: RemoteAgentOptions): void {
   remoteAgentOptions.check(options);
-  const { url = '' } = options;
+  const { url = '', trustedKeys = [] } = options;
+  trustedKeys.forEach(publicPart); // throws for a key that cannot be used
   const hint = httpUrlHint(url);
   if (!hint) return;
   throw new PocketError('CONFIG_INVALID', `remoteAgent needs the address of an A2A agent, got "${url}". ${hint}`);

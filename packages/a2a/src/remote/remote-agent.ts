@@ -219,7 +219,7 @@ class RemoteAgent implements ToolSource {
   }
 
   #open(): Promise<RemoteLink> {
-    const { url, token, headers = {}, allowHosts = [] } = this.#options;
+    const { url, token, headers = {}, allowHosts = [], trustedKeys } = this.#options;
     const all = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
     this.#link ??= import('./remote-link.ts')
       .then(({ openLink }) => {
@@ -230,7 +230,7 @@ class RemoteAgent implements ToolSource {
         });
         // JSON may write one byte of a string in six
         const maxStringBytes = 6 * (this.#maxResultBytes + 1);
-        return openLink({ url, headers: all, allowHosts, maxStringBytes }, deadline.signal).finally(() =>
+        return openLink({ url, headers: all, allowHosts, maxStringBytes, trustedKeys }, deadline.signal).finally(() =>
           deadline.release(),
         );
       })

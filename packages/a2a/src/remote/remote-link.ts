@@ -1,11 +1,13 @@
 // Connects to a remote agent: reads its card and creates the client. Credentials go to trusted hosts only.
 import { FetchError, type HttpFetch, isHost, makeFetch, withCutStrings } from '@pocket-agent/http/fetch';
 import { textFault } from '@pocket-agent/http/json-weight';
-import { isRecord, PocketError, refusalReason, retryAfterHeader } from '@pocket-agent/kit';
+import { isRecord, PocketError, printable, refusalReason, retryAfterHeader } from '@pocket-agent/kit';
 import { currentRun } from 'pocket-agent/internal';
 import { A2aClient, type A2aFetch, type Authorization } from '../client/a2a-client.ts';
 import { A2aError } from '../client/a2a-error.ts';
 import { endpointOf, MAX_CARD_BYTES } from '../client/endpoint.ts';
+import { publicPart, type SigningKey } from '../signing/signing-key.ts';
+import { verifyCard } from '../signing/verify-card.ts';
 import { CARD_PATH } from '../wire/agent-card.ts';
 
 /** Size of a response before long strings in it are cut. */
@@ -22,6 +24,8 @@ interface RemoteLinkOptions {
   allowHosts: readonly string[];
   /** Longer strings in responses are truncated. */
   maxStringBytes: number;
+  /** One of them must have signed the card. */
+  trustedKeys?: readonly SigningKey[] | undefined;
 }
 
 export interface RemoteLink {
@@ -42,6 +46,7 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
   });
   try {
     const card = await readCard(options, fetch, signal);
+    if (options.trustedKeys) await checkSignature(card, options.trustedKeys);
     const endpoint = endpointOf(card);
     const cutFetch: A2aFetch = async (target, init) => {
       const { traceparent } = currentRun() ?? {}; // without a tracer, a run forwards its trace context unchanged
@@ -109,6 +114,21 @@ async function readCard(
   if (!isRecord(card) || !('name' in card))
     throw new PocketError('TOOL_FAILED', `The document at ${address} is not an agent card.`);
   return card;
+}
+
+async function checkSignature(card: Record<string, unknown>, trustedKeys: readonly SigningKey[]): Promise<void> {
+  const keys = trustedKeys.map(publicPart);
+  const state = await verifyCard(card, async ({ kid }) => keys.filter((key) => key.kid === kid));
+  if (state === 'valid') return;
+  const reasons = {
+    none: 'its card is not signed',
+    unknown: 'its card is signed by other keys',
+    invalid: 'its card was changed after it was signed',
+  };
+  throw new PocketError(
+    'TOOL_FAILED',
+    `The A2A agent ${printable(String(card.name), 100)} is not used: ${reasons[state]} ("trustedKeys").`,
+  );
 }
 
 async function cardText(response: Response): Promise<string> {

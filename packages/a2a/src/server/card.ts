@@ -1,13 +1,14 @@
 // Makes the agent card of a served agent.
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, refusalBy } from 'pocket-agent/internal';
-import type { A2aServerOptions } from '../tasks/server-options.ts';
+import type { A2aCaller, A2aServerOptions } from '../tasks/server-options.ts';
 import type { AgentCard, AgentSkill } from '../wire/agent-card.ts';
 
 export const RPC_PATH = '/a2a/jsonrpc';
 export const REST_PATH = '/a2a/rest';
 
-interface CardSource extends Pick<A2aServerOptions, 'card' | 'skills' | 'files' | 'profile' | 'pushNotifications'> {
+interface CardSource
+  extends Pick<A2aServerOptions, 'card' | 'skills' | 'files' | 'profile' | 'pushNotifications' | 'extendedCard'> {
   agent: PocketAgent<unknown>;
   /** The URL of the server, without a trailing slash. */
   base: string;
@@ -16,7 +17,7 @@ interface CardSource extends Pick<A2aServerOptions, 'card' | 'skills' | 'files' 
 }
 
 export async function makeCard(source: CardSource): Promise<AgentCard> {
-  const { agent, base, hasTokens, card = {}, files = [], pushNotifications } = source;
+  const { agent, base, hasTokens, card = {}, files = [], pushNotifications, extendedCard } = source;
   const { name, roleDescription, allowImages } = agent;
   return {
     name,
@@ -27,7 +28,11 @@ export async function makeCard(source: CardSource): Promise<AgentCard> {
       { url: base + REST_PATH, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
       { url: base + RPC_PATH, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ],
-    capabilities: { streaming: true, pushNotifications: pushNotifications !== false },
+    capabilities: {
+      streaming: true,
+      pushNotifications: pushNotifications !== false,
+      ...(extendedCard === undefined ? {} : { extendedAgentCard: true }),
+    },
     defaultInputModes: [
       'text/plain',
       'application/json',
@@ -49,19 +54,36 @@ const bearer: Pick<AgentCard, 'securitySchemes' | 'securityRequirements'> = {
 async function skillsOf({ agent, skills, profile }: CardSource): Promise<AgentSkill[]> {
   const { name, roleDescription } = agent;
   const messageSkill = { id: 'message', name, description: roleDescription ?? `Talks to ${name}.`, tags: ['agent'] };
-  if (skills !== 'tools') return [messageSkill];
-  const isAllowed = profile === undefined ? () => true : allowedBy(profile);
-  return (await agent.listTools()).filter(isAllowed).map(({ name: id, capability, tool }) => ({
-    id,
-    name: tool.title ?? id,
-    description: tool.description ?? id,
-    tags: [capability],
-  }));
+  return skills === 'tools' ? toolSkills(agent, [profile]) : [messageSkill];
 }
 
-function allowedBy(profile: ProfileName | Profile) {
-  const parsed = readProfile(profile);
-  return (tool: Parameters<typeof refusalBy>[1]) => refusalBy(parsed, tool) === undefined;
+/** One skill for each tool that all profiles allow. */
+async function toolSkills(
+  agent: PocketAgent<unknown>,
+  profiles: readonly (ProfileName | Profile | undefined)[],
+): Promise<AgentSkill[]> {
+  const parsed = profiles.flatMap((profile) => (profile === undefined ? [] : [readProfile(profile)]));
+  return (await agent.listTools())
+    .filter((tool) => parsed.every((profile) => refusalBy(profile, tool) === undefined))
+    .map(({ name: id, capability, tool }) => ({
+      id,
+      name: tool.title ?? id,
+      description: tool.description ?? id,
+      tags: [capability],
+    }));
+}
+
+/** The card for one authenticated caller; undefined if the server has none. */
+export async function makeExtendedCard(source: CardSource, caller: A2aCaller): Promise<AgentCard | undefined> {
+  const { agent, extendedCard, profile } = source;
+  if (extendedCard === undefined) return undefined;
+  const card = await makeCard(source);
+  if (extendedCard === 'tools') {
+    const skills = await toolSkills(agent, [caller.profile, profile]);
+    const ids = new Set(skills.map(({ id }) => id));
+    return { ...card, skills: [...card.skills.filter(({ id }) => !ids.has(id)), ...skills] };
+  }
+  return { ...card, ...(typeof extendedCard === 'function' ? await extendedCard(caller) : extendedCard) };
 }
 
 /** The card with the fields that clients of version 0.3 read: a URL, and security schemes in the older form. */
@@ -74,6 +96,7 @@ export function withLegacyFields(card: AgentCard): object {
     url,
     preferredTransport: 'JSONRPC',
     protocolVersion: '0.3.0',
+    ...(card.capabilities.extendedAgentCard ? { supportsAuthenticatedExtendedCard: true } : {}),
     ...(card.securitySchemes ? { securitySchemes: Object.fromEntries(schemes) } : {}),
     ...(card.securityRequirements ? { security: card.securityRequirements.map(legacyRequirement) } : {}),
   };

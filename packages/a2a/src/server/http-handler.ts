@@ -3,27 +3,25 @@ import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
 import { readBody } from '@pocket-agent/http/byte-chunks';
 import { requestFault } from '@pocket-agent/http/json-weight';
 import { requestGuard } from '@pocket-agent/http/mcp';
-import { isRecord, PocketError, sha256 } from '@pocket-agent/kit';
+import { isRecord, PocketError } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
 import type { A2aAccessOptions, A2aCaller, Call } from '../tasks/server-options.ts';
-import { type AgentCard, CARD_PATH, VERSION_HEADER } from '../wire/agent-card.ts';
-import { REST_PATH, RPC_PATH, withLegacyFields } from './card.ts';
+import { VERSION_HEADER } from '../wire/agent-card.ts';
+import { REST_PATH, RPC_PATH } from './card.ts';
 import { eventStream } from './event-stream.ts';
 import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';
 import { restCall } from './rest.ts';
+import { type CardOptions, ServedCards } from './served-cards.ts';
 
-const CARD_SECONDS = 300;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-interface HandlerOptions extends A2aAccessOptions {
+interface HandlerOptions extends A2aAccessOptions, CardOptions {
   host: string;
   protocol: A2aProtocol;
   maxBodyBytes: number;
-  /** The card of a server with this URL. */
-  card(base: string): Promise<AgentCard>;
 }
 
 type Authenticate = (request: Request) => Promise<Pick<Call, 'caller' | 'isAuthenticated' | 'isOneOfMany'> | Response>;
@@ -35,17 +33,23 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
   const authenticate = makeAuthenticate(options);
   const prefix = base ? new URL(base).pathname.replace(/\/$/, '') : '';
 
-  const answer = async (body: Record<string, unknown>, call: Call) =>
-    versionRefusal(body.method, call.version) ?? protocol.handle(body, call);
+  const cards = new ServedCards(options);
 
-  const serve = async (request: Request, url: URL, path: string): Promise<Response> => {
+  const answer = async (body: Record<string, unknown>, call: Call) => {
+    const refusal = versionRefusal(body.method, call.version);
+    if (refusal) return refusal;
+    return isExtendedCard(body) ? extendedCard(cards, call) : protocol.handle(body, call);
+  };
+
+  const serve = async (request: Request, url: URL, at: { path: string; address: string }): Promise<Response> => {
+    const { path, address } = at;
     const isRest = path.startsWith(`${REST_PATH}/`);
     if (!isRest && (path !== RPC_PATH || request.method !== 'POST')) return notFound();
     const identity = await authenticate(request);
     if (identity instanceof Response) return identity;
     const version = withoutPatch(request.headers.get(VERSION_HEADER) || versionIn(url) || '0.3');
     const traceparent = TRACEPARENT.exec(request.headers.get('traceparent') ?? '')?.[0];
-    const call: Call = { ...identity, tenant: '', version, traceparent, signal: request.signal };
+    const call: Call = { ...identity, address, tenant: '', version, traceparent, signal: request.signal };
     const parsed = await readJson(request, maxBodyBytes, isRest);
     if ('error' in parsed) return errorResponse(isRest, parsed.error, parsed.status);
     if (!isRest) return rpcResponse(await answer(parsed.body, call), parsed.body.id);
@@ -65,8 +69,8 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
     if (refusal) return refusal;
     const url = new URL(request.url);
     const path = routePath(url.pathname, prefix);
-    if (path !== `/${CARD_PATH}`) return serve(request, url, path);
-    return cardResponse(request, await options.card(base?.replace(/\/$/, '') ?? url.origin));
+    const address = base?.replace(/\/$/, '') ?? url.origin;
+    return (await cards.respond(request, path, address)) ?? serve(request, url, { path, address });
   };
 }
 
@@ -101,20 +105,17 @@ function withProfile({ id, profile }: A2aCaller): A2aCaller {
   return { id, ...(profile === undefined ? {} : { profile: readProfile(profile) }) };
 }
 
-function cardResponse(request: Request, card: AgentCard): Response {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return notFound();
-  const isModern = request.headers.get(VERSION_HEADER)?.startsWith('1.');
-  const body = JSON.stringify(isModern ? card : withLegacyFields(card));
-  const etag = `"${sha256(body).slice(0, 32)}"`;
-  const headers = { etag, 'cache-control': `public, max-age=${CARD_SECONDS}`, vary: 'A2A-Version' };
-  const etags = request.headers
-    .get('if-none-match')
-    ?.split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''));
-  if (etags?.some((tag) => tag === etag || tag === '*')) return new Response(null, { status: 304, headers });
-  return new Response(request.method === 'HEAD' ? null : body, {
-    headers: { ...headers, 'content-type': 'application/json' },
-  });
+/** Answered here, because the SDK would drop the fields of a card that it does not know, and with them its signatures. */
+function isExtendedCard({ method }: Record<string, unknown>): boolean {
+  return method === 'GetExtendedAgentCard' || method === 'agent/getAuthenticatedExtendedCard';
+}
+
+async function extendedCard(cards: ServedCards, call: Call): Promise<RpcAnswer> {
+  try {
+    return { result: await cards.extended(call, call.address) };
+  } catch (error) {
+    return { error: rpcError(error) };
+  }
 }
 
 type Body = { body: Record<string, unknown> } | { error: NonNullable<RpcAnswer['error']>; status?: number };

@@ -1,18 +1,21 @@
 // The A2A service of one agent: tasks, conversations, webhooks, and the HTTP servers.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { A2AError } from '@a2a-js/sdk/errors';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { refuseUnreadable, startListening } from '@pocket-agent/http/mcp';
-import { errorText } from '@pocket-agent/kit';
+import { configError, errorText } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
 import { ConversationMemory, Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
+import { CardSigner } from '../signing/sign-card.ts';
+import { SigningKeys } from '../signing/signing-keys.ts';
 import { DurableTasks } from '../tasks/durable-tasks.ts';
 import { PushNotifications } from '../tasks/push.ts';
 import type { A2aAccessOptions, A2aListening, A2aListenOptions, A2aServerOptions } from '../tasks/server-options.ts';
 import { TaskMemory, type TaskRepository } from '../tasks/task-memory.ts';
 import { type TaskService, Tasks } from '../tasks/tasks.ts';
-import { type AgentCard, CARD_PATH } from '../wire/agent-card.ts';
-import { makeCard } from './card.ts';
+import { CARD_PATH } from '../wire/agent-card.ts';
+import { makeCard, makeExtendedCard } from './card.ts';
 import { makeHandler } from './http-handler.ts';
 import { A2aProtocol } from './request-handler.ts';
 import { repositoryIn, serializeNotification } from './sdk-json.ts';
@@ -24,12 +27,15 @@ export class A2aService {
     this.#fetch ??= this.#makeHandler('localhost', this.#options);
     return this.#fetch(request);
   };
+  readonly #onError = (error: unknown) =>
+    this.#agent.logger.error(`${this.#agent.name} as an A2A server: ${errorText(error)}`);
   readonly #agent: PocketAgent<unknown>;
   readonly #options: A2aServerOptions;
   readonly #conversations: Conversations;
   readonly #push: PushNotifications | undefined;
   readonly #tasks: TaskService;
   readonly #protocol: A2aProtocol;
+  readonly #signer: CardSigner | undefined;
   readonly #listening = new Set<A2aListening>();
   #fetch: ((request: Request) => Promise<Response>) | undefined;
 
@@ -37,8 +43,8 @@ export class A2aService {
     const { logger } = agent;
     const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000, maxMemoryBytes } = options;
     this.#agent = agent;
+    this.#signer = options.signing && new CardSigner(new SigningKeys({ ...options.signing, logger }));
     this.#options = { ...options };
-    const onError = (error: unknown) => logger.error(`${agent.name} as an A2A server: ${errorText(error)}`);
     this.#conversations = new Conversations({
       name: agent.name,
       store: options.conversations,
@@ -46,7 +52,7 @@ export class A2aService {
       memory: new ConversationMemory(maxMemoryBytes),
       outputSchema: agent.outputSchema,
       make: () => options.createAgent?.() ?? agent.fork(),
-      onError,
+      onError: this.#onError,
     });
     this.#push = pushNotifications
       ? new PushNotifications({
@@ -68,8 +74,14 @@ export class A2aService {
       this.#tasks = new Tasks({ ...common, repository: stored, conversations: this.#conversations });
       repository = stored;
     }
-    const card = () => this.#card('http://localhost', options);
-    this.#protocol = new A2aProtocol({ tasks: this.#tasks, repository, push: this.#push, card, onError });
+    const card = () => makeCard(this.#cardSource('http://localhost', options));
+    this.#protocol = new A2aProtocol({
+      tasks: this.#tasks,
+      repository,
+      push: this.#push,
+      card,
+      onError: this.#onError,
+    });
   }
 
   /** Serves HTTP until `close()`. These options take precedence over those of the constructor. */
@@ -81,6 +93,7 @@ export class A2aService {
         `${this.#agent.name} listens on ${host} without a token: anyone who can reach it may use it.`,
       );
     const shownHost = host.includes(':') ? `[${host}]` : host;
+    await this.#signer?.published(); // throws for unusable keys
     const fetch = this.#makeHandler(shownHost, options);
     const onerror = (error: Error) => this.#agent.logger.debug(`A2A over HTTP: ${errorText(error)}`);
     const handle = toNodeHandler({ fetch }, { onerror, maxRequestBodySize: options.maxBodyBytes ?? MAX_BODY_BYTES });
@@ -116,13 +129,29 @@ export class A2aService {
 
   #makeHandler(host: string, options: A2aServerOptions): (request: Request) => Promise<Response> {
     const { maxBodyBytes = MAX_BODY_BYTES } = options;
-    const card = (base: string) => this.#card(base, options);
-    return makeHandler({ ...options, host, protocol: this.#protocol, maxBodyBytes, card });
+    if (options.extendedCard !== undefined && !hasCallers(options))
+      throw configError('"extendedCard" is for authenticated callers: give "token", "tokens" or "authenticate".');
+    return makeHandler({
+      ...options,
+      host,
+      protocol: this.#protocol,
+      maxBodyBytes,
+      signer: this.#signer,
+      card: (base) => makeCard(this.#cardSource(base, options)),
+      extendedCard: async (base, { caller }) => {
+        try {
+          return await makeExtendedCard(this.#cardSource(base, options), caller);
+        } catch (error) {
+          this.#onError(error);
+          throw new A2AError('Internal error.');
+        }
+      },
+    });
   }
 
-  #card(base: string, options: A2aServerOptions): Promise<AgentCard> {
+  #cardSource(base: string, options: A2aServerOptions) {
     const hasTokens = options.token !== undefined || options.tokens !== undefined;
-    return makeCard({ ...options, agent: this.#agent, base, hasTokens });
+    return { ...options, agent: this.#agent, base, hasTokens };
   }
 }
 

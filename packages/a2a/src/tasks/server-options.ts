@@ -3,6 +3,7 @@ import {
   configError,
   hasMethods,
   isRecord,
+  nonEmptyRule,
   type OptionRules,
   OptionSet,
   oneOf,
@@ -12,6 +13,7 @@ import {
 } from '@pocket-agent/kit';
 import type { ConversationStore, DurableTasksOptions, PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, type ServedApprovals, servedApprovalsRule, storeRule } from 'pocket-agent/internal';
+import type { SigningOptions } from '../signing/signing-keys.ts';
 import type { AgentCard } from '../wire/agent-card.ts';
 
 /** An authenticated client. It sees only tasks and webhooks of its own `id`. */
@@ -60,6 +62,16 @@ export interface A2aServerOptions extends A2aAccessOptions {
   card?: Partial<AgentCard>;
   /** agent (default): the card lists one skill, talking to the agent. tools: one skill per tool that callers may use. */
   skills?: 'agent' | 'tools';
+  /**
+   * What authenticated callers see beyond the public card, by `GetExtendedAgentCard`. tools: one skill per tool that the caller
+   * may use. Otherwise fields that replace those of the public card.
+   */
+  extendedCard?:
+    | 'tools'
+    | Partial<AgentCard>
+    | ((caller: A2aCaller) => Partial<AgentCard> | Promise<Partial<AgentCard>>);
+  /** Signs the card and the notifications to webhooks. The keys are published at `/.well-known/jwks.json`. */
+  signing?: SigningOptions;
   /** Types of files that callers may send besides text and images: `['application/pdf', 'audio/*']`. Default: none. */
   files?: readonly string[];
   /** Upper bound of what callers may do. */
@@ -127,6 +139,11 @@ export interface PushOptions {
 const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
   card: true,
   skills: oneOf('agent', 'tools'),
+  extendedCard: {
+    expected: '"tools", fields of a card, or a function',
+    accepts: (value) => value === 'tools' || isRecord(value) || typeof value === 'function',
+  },
+  signing: true,
   files: stringList,
   profile: true,
   approvals: servedApprovalsRule,
@@ -155,9 +172,27 @@ const pushOptions = new OptionSet<PushOptions>('pushNotifications', {
   retryDelayMs: { expected: 'a number of at least 0', accepts: (value) => typeof value === 'number' && value >= 0 },
 });
 
+const signingOptions = new OptionSet<SigningOptions>('signing', {
+  keys: {
+    expected: 'a list of private keys (JWK), or a function that returns one',
+    accepts: (value) => Array.isArray(value) || typeof value === 'function',
+    isSecret: true,
+  },
+  folder: nonEmptyRule,
+  rotateAfterMs: {
+    expected: 'a number of at least 86400000, one day',
+    accepts: (value) => Number(value) >= 86_400_000,
+  },
+});
+
 export function checkServerOptions(options: A2aServerOptions): void {
   serverOptions.check(options);
   if (options.pushNotifications) pushOptions.check(options.pushNotifications);
+  if (options.signing !== undefined) {
+    signingOptions.check(options.signing);
+    const { keys, folder } = options.signing;
+    if ((keys === undefined) === (folder === undefined)) throw configError('signing needs either "keys" or "folder".');
+  }
   if (options.profile !== undefined) readProfile(options.profile);
   const { durable } = options;
   for (const other of ['conversations', 'createAgent', 'taskStore'] as const)
@@ -177,6 +212,8 @@ export interface Call {
   isAuthenticated: boolean;
   /** Whether other callers exist, so that this one may not take all running tasks. */
   isOneOfMany: boolean;
+  /** The URL of the server, without a trailing slash. */
+  address: string;
   tenant: string;
   version: string;
   /** The W3C trace context of the client. */

@@ -18,6 +18,15 @@ export interface AgentSkill {
   outputModes?: string[];
 }
 
+/** An addition to A2A that an agent understands. */
+export interface AgentExtension {
+  uri: string;
+  description?: string;
+  /** Callers that do not declare it are refused. */
+  required?: boolean;
+  params?: Record<string, unknown>;
+}
+
 /** What an agent publishes about itself, at `/.well-known/agent-card.json`. */
 export interface AgentCard {
   name: string;
@@ -28,7 +37,7 @@ export interface AgentCard {
     streaming?: boolean;
     pushNotifications?: boolean;
     extendedAgentCard?: boolean;
-    extensions?: { uri: string; description?: string; required?: boolean; params?: Record<string, unknown> }[];
+    extensions?: AgentExtension[];
   };
   defaultInputModes: string[];
   defaultOutputModes: string[];
@@ -42,4 +51,6 @@ export interface AgentCard {
 
 /** The path of an agent card below the address of the agent. */
 export const CARD_PATH = '.well-known/agent-card.json';
+/** The path of the keys that sign the card. */
+export const KEYS_PATH = '.well-known/jwks.json';
 export const VERSION_HEADER = 'a2a-version';

@@ -1,8 +1,8 @@
 // The cost of calls by their declared price, and budgets per day.
 
+import { canonicalJson } from '@pocket-agent/a2a/client';
 import type { Price } from '../base/agents.ts';
 import { CallFailure } from '../base/call-failure.ts';
-import { canonicalJson } from '../base/canonical-json.ts';
 import { isPaid, priceText } from '../base/price-text.ts';
 import type { BudgetLimits, Budgets, Directory } from './directory.ts';
 

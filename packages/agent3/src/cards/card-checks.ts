@@ -1,12 +1,10 @@
 // Checks cards before they enter the registry: size, specification, addresses and signature.
-
+import { canonicalJson, type SigningKey, verifyCard } from '@pocket-agent/a2a/client';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/agents.ts';
-import { canonicalJson } from '../base/canonical-json.ts';
 import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
 import { type Card, readCard } from './card.ts';
 import { type CardSource, type FetchedCard, MAX_CARD_BYTES } from './card-source.ts';
-import { type SigningKey, verifyCard } from './signature.ts';
 
 const MAX_PARAMETERS = 10;
 

@@ -1,10 +1,9 @@
 // Fetches cards and signing keys, with a timeout and HTTP caching.
-import { CARD_PATH } from '@pocket-agent/a2a/client';
+import { CARD_PATH, type SigningKey } from '@pocket-agent/a2a/client';
 import { FetchError, type HttpFetch, isHost, limitedResponse } from '@pocket-agent/http/fetch';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/agents.ts';
-import type { SigningKey } from './signature.ts';
 
 /** The largest card or key set that is read. */
 export const MAX_CARD_BYTES = 256 * 1_024;

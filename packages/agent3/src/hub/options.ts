@@ -1,11 +1,11 @@
 // Reads and checks the settings of Agent3 from environment variables.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { SigningKey } from '@pocket-agent/a2a/client';
 import { type LogLevel, logLevels, unknownVariables } from '@pocket-agent/kit';
 import { userDataFolder } from '@pocket-agent/kit/private-files';
 import { z } from 'zod';
 import { Agent3Error } from '../base/agent3-error.ts';
-import type { SigningKey } from '../cards/signature.ts';
 import type { ConfirmCalls } from '../mcp/consent.ts';
 
 export interface Agent3Settings {

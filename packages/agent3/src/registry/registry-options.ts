@@ -1,7 +1,8 @@
 // The options of a registry.
+
+import type { SigningKey } from '@pocket-agent/a2a/client';
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import type { RateLimit } from '../base/agents.ts';
-import type { SigningKey } from '../cards/signature.ts';
 import type { Embedder } from './search/semantic-index.ts';
 
 export interface RegistryOptions {

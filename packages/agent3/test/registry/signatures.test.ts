@@ -1,8 +1,8 @@
 import { AgentCard, generateAgentCardSignature } from '@a2a-js/sdk';
+import { canonicalJson } from '@pocket-agent/a2a/client';
 import { exportJWK, FlattenedSign, generateKeyPair } from 'jose';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { CardJson } from '../../src/base/agents.ts';
-import { canonicalJson } from '../../src/base/canonical-json.ts';
 import type { Registry } from '../../src/registry/registry.ts';
 import { v1Card, v03Card } from '../fixtures/registry-cards.ts';
 import { alice, CardServer, Setup } from '../fixtures/registry-setup.ts';

@@ -1,7 +1,7 @@
 // Which registrations are the same agent, and the ids of new agents.
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../base/agent3.ts';
-import { digestOf } from '../../base/canonical-json.ts';
+import { digestOf } from '../../base/digest.ts';
 import { normalizedPath } from '../../cards/addresses.ts';
 import type { CheckedCard } from '../../cards/card-checks.ts';
 

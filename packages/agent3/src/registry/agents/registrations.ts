@@ -2,8 +2,8 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Caller } from '../../base/agent3.ts';
 import type { CardJson, Credential, Price, RateLimit, Registration } from '../../base/agents.ts';
-import { digestOf } from '../../base/canonical-json.ts';
 import { checkInput } from '../../base/check-input.ts';
+import { digestOf } from '../../base/digest.ts';
 import { registerRequest } from '../../base/requests.ts';
 import { addressesOf } from '../../cards/addresses.ts';
 import { type Card, hostsOf, protocolsOf, tagsOf, titleOf } from '../../cards/card.ts';

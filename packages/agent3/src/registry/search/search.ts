@@ -3,10 +3,10 @@
 // Agents must match all words. If fewer than ten do, agents that match some of the words follow behind them.
 // If words match more agents than can be ranked by text, standing alone decides.
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '@pocket-agent/a2a/client';
 import type { Kysely } from 'kysely';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import type { SearchQuery } from '../../base/agents.ts';
-import { canonicalJson } from '../../base/canonical-json.ts';
 import { checkInput } from '../../base/check-input.ts';
 import { searchRequest } from '../../base/requests.ts';
 import type { AgentRow } from '../records/listing.ts';

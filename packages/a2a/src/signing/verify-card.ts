@@ -3,43 +3,30 @@
 // The specification signs the whole card without `signatures`, as canonical JSON (RFC 8785). Some signers, including
 // the official SDK, first drop empty values. Both forms are accepted, the second only if no security field was dropped:
 // the signature would not cover that field, so it could be changed.
-import { constants, createPublicKey, type JsonWebKey, verify } from 'node:crypto';
-import type { CardJson } from '../base/agents.ts';
-import { canonicalJson } from '../base/canonical-json.ts';
+import { createPublicKey, verify } from 'node:crypto';
+import { canonicalJson, withoutEmpty } from './canonical-json.ts';
+import { algorithms, base64url, isFor, type SigningKey, signatureOptions } from './signing-key.ts';
+
+type CardJson = Record<string, unknown>;
 
 /**
  * valid: signed by a key that is trusted for this card. none: not signed. unknown: signed by an untrusted key or with an
  * unknown algorithm. invalid: the signature names a trusted key, but does not verify with it.
  */
-type SignatureState = 'valid' | 'none' | 'unknown' | 'invalid';
-
-export type SigningKey = JsonWebKey & { kid?: string };
+export type SignatureState = 'valid' | 'none' | 'unknown' | 'invalid';
 
 /** The trusted keys with the id `kid`: configured ones, or those at `jku` if it has the origin of the card. */
-type FindKeys = (header: { kid: string; jku: string | undefined }) => Promise<readonly SigningKey[]>;
+export type FindKeys = (header: { kid: string; jku: string | undefined }) => Promise<readonly SigningKey[]>;
 
 interface Signature {
   protected: string;
   signature: string;
 }
 
-const MAX_SIGNATURES = 5;
+/** Two keys during a rotation, times the canonical forms of a card. */
+const MAX_SIGNATURES = 8;
 /** Keys tried per signature; each verification runs on the main thread over the whole card. */
 const MAX_KEYS = 3;
-
-const algorithms = new Map<string, { kty: string; hash: string | null; isPss?: boolean; curve?: string }>([
-  ['ES256', { kty: 'EC', hash: 'sha256', curve: 'P-256' }],
-  ['ES384', { kty: 'EC', hash: 'sha384', curve: 'P-384' }],
-  ['ES512', { kty: 'EC', hash: 'sha512', curve: 'P-521' }],
-  ['RS256', { kty: 'RSA', hash: 'sha256' }],
-  ['RS384', { kty: 'RSA', hash: 'sha384' }],
-  ['RS512', { kty: 'RSA', hash: 'sha512' }],
-  ['PS256', { kty: 'RSA', hash: 'sha256', isPss: true }],
-  ['PS384', { kty: 'RSA', hash: 'sha384', isPss: true }],
-  ['PS512', { kty: 'RSA', hash: 'sha512', isPss: true }],
-  ['EdDSA', { kty: 'OKP', hash: null }],
-  ['Ed25519', { kty: 'OKP', hash: null, curve: 'Ed25519' }],
-]);
 
 /** One valid signature is enough. */
 export async function verifyCard(card: CardJson, findKeys: FindKeys): Promise<SignatureState> {
@@ -87,34 +74,14 @@ function readHeader(encoded: string): { alg: string; kid: string; jku: string | 
 function verifies(payload: string, by: { signature: Signature; key: SigningKey; algorithm: string }): boolean {
   const { signature, key, algorithm } = by;
   const expected = algorithms.get(algorithm);
-  if (!expected || key.kty !== expected.kty || (expected.curve !== undefined && key.crv !== expected.curve))
-    return false;
-  const signed = `${signature.protected}.${Buffer.from(payload).toString('base64url')}`;
+  if (!expected || !isFor(expected, key)) return false;
+  const signed = `${signature.protected}.${base64url(payload)}`;
   try {
-    const publicKey = {
-      key: createPublicKey({ key, format: 'jwk' }),
-      dsaEncoding: 'ieee-p1363' as const,
-      ...(expected.isPss
-        ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
-        : {}),
-    };
+    const publicKey = { key: createPublicKey({ key, format: 'jwk' }), ...signatureOptions(expected) };
     return verify(expected.hash, Buffer.from(signed), publicKey, Buffer.from(signature.signature, 'base64url'));
   } catch {
     return false; // not a usable key
   }
-}
-
-function withoutEmpty(value: unknown): unknown {
-  if (value === '' || value === null || value === undefined) return undefined;
-  if (typeof value !== 'object') return value;
-  if (Array.isArray(value)) {
-    const items = value.map(withoutEmpty).filter((item) => item !== undefined);
-    return items.length > 0 ? items : undefined;
-  }
-  const members = Object.entries(value)
-    .map(([key, item]) => [key, withoutEmpty(item)] as const)
-    .filter(([, item]) => item !== undefined);
-  return members.length > 0 ? Object.fromEntries(members) : undefined;
 }
 
 const securityFields = ['securitySchemes', 'securityRequirements', 'security'];
