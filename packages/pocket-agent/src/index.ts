@@ -103,6 +103,7 @@ export type {
   UnsignedEvent,
 } from './run/events.ts';
 export type { JournaledInnerCall } from './run/inner-journal.ts';
+export type { ModelCallListener, ModelCallReport } from './run/model-calls.ts';
 export type { RunOptions, TypedRunOptions } from './run/run-options.ts';
 export type { AgentServer } from './serve/agent-server.ts';
 export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';

@@ -19,7 +19,7 @@ export function App(): VNode {
   useEffect(() => {
     document.title = questions.size > 0 ? `(${questions.size}) Studio` : 'Studio';
   }, [questions.size]);
-  if (connection === 'refused') return <Refused />;
+  if (connection === 'refused' || connection === 'expired') return <Refused isExpired={connection === 'expired'} />;
   return (
     <div class="frame">
       <Navigation view={view} place={rest[0]} />
@@ -47,13 +47,16 @@ function View({ view, rest: [first, second] }: { view: string; rest: string[] })
   return <ChatView key={first ?? ''} chatId={first || undefined} selected={second} />;
 }
 
-function Refused(): VNode {
+function Refused({ isExpired }: { isExpired: boolean }): VNode {
   return (
     <main class="refused">
-      <h1>This address has no valid token</h1>
+      <h1>{isExpired ? 'The studio has a new token' : 'This address has no token'}</h1>
       <p>
-        The studio prints an address that ends in <code>#token=…</code> when it starts. Open that one: each start has a
-        new token.
+        {isExpired
+          ? 'It was started again since this page was opened.'
+          : 'Only those who have its token may use the studio.'}{' '}
+        Open the address that it printed, which ends in <code>#token=…</code>, here or in another tab: this page goes on
+        by itself.
       </p>
     </main>
   );

@@ -8,17 +8,44 @@ const OTHER_TABS_MS = 300;
 /** Waits between attempts to connect again. */
 const RETRY_MS = [300, 1_000, 3_000];
 
-/** From the fragment of the address, which is then hidden. Kept for this tab, so that it can be reloaded, and given to new tabs. */
+/** From the fragment of the address, which is then hidden. Kept for this tab, so that it can be reloaded, and given to others. */
 export async function takeToken(): Promise<string> {
-  const given = /^#token=(.+)$/.exec(location.hash)?.[1];
-  if (given !== undefined) history.replaceState(null, '', '#/chat');
   const channel = new BroadcastChannel(TOKEN);
+  const given = tokenIn(location.href);
+  if (given !== undefined) {
+    history.replaceState(null, '', '#/chat');
+    channel.postMessage({ token: given });
+  }
   const token = given ?? sessionStorage.getItem(TOKEN) ?? (await askTabs(channel));
   if (token !== '') sessionStorage.setItem(TOKEN, token);
   channel.onmessage = ({ data }) => {
-    if (data === ASK && token !== '') channel.postMessage({ token });
+    const own = sessionStorage.getItem(TOKEN);
+    if (data === ASK && own !== null) channel.postMessage({ token: own });
+    else if (own === null && typeof data?.token === 'string') useToken(data.token, location.hash);
   };
+  addEventListener('hashchange', ({ newURL, oldURL }) => {
+    const pasted = tokenIn(newURL);
+    if (pasted === undefined) return;
+    channel.postMessage({ token: pasted });
+    useToken(pasted, new URL(oldURL).hash);
+  });
   return token;
+}
+
+/** A refused token is neither kept nor given to other tabs. */
+function forgetToken(): void {
+  sessionStorage.removeItem(TOKEN);
+}
+
+/** Begins again with another token, in the same place. */
+function useToken(token: string, place: string): void {
+  sessionStorage.setItem(TOKEN, token);
+  history.replaceState(null, '', place || '#/chat');
+  location.reload();
+}
+
+function tokenIn(address: string): string | undefined {
+  return /#token=(.+)$/.exec(address)?.[1];
 }
 
 /** A link may be opened in a new tab: other tabs of this page have the token. */
@@ -32,7 +59,8 @@ async function askTabs(channel: BroadcastChannel): Promise<string> {
   return promise;
 }
 
-export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'refused';
+/** `refused`: there is no token. `expired`: it is not that of the studio, which has a new one after each start. */
+export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'refused' | 'expired';
 
 export class Connection {
   readonly #token: string;
@@ -59,7 +87,10 @@ export class Connection {
     for (let failures = 0; ; failures++) {
       try {
         const response = await fetch(`/api/events?after=${after}`, { headers: this.#headers() });
-        if (response.status === 401) return onState('refused');
+        if (response.status === 401) {
+          forgetToken();
+          return onState(this.#token === '' ? 'refused' : 'expired');
+        }
         if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
         failures = 0;
         onState('live');

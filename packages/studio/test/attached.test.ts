@@ -7,7 +7,7 @@ import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { openStudioAddress, type StudioAddress } from '../src/index.ts';
-import type { DurableList, DurableRunDetails, Line, Question } from '../src/wire/wire.ts';
+import type { DurableList, DurableRunDetails, Line, ModelCallDetails, Question, Replay } from '../src/wire/wire.ts';
 import { type Client, isEvent, isQuestion, makeShop, refundCall, startStudio } from './world.ts';
 
 const token = 'the-token';
@@ -31,7 +31,7 @@ async function asked(client: Client): Promise<Question> {
 function bot({ watch }: StudioAddress) {
   const watcher = watch({ id: 'thread-1', agent: 'helper' });
   const { agent, refunds } = makeShop([refundCall, 'Done.', 'Hello again.']);
-  const ask = (text: string) => agent.run(text, { onEvent: watcher.onEvent, approve: watcher.approve });
+  const ask = (text: string) => agent.run(text, watcher);
   return { ask, refunds };
 }
 
@@ -54,6 +54,29 @@ test('a conversation of a bot is seen, and its approval answered', async () => {
   const chat = lines.findLast((line) => line.type === 'chat');
   expect(chat).toMatchObject({ chat: { title: 'Refund order 17', agent: 'helper', isElsewhere: true } });
   expect(lines.filter((line) => isEvent('tool_result')(line))).toHaveLength(1);
+});
+
+test('a request of a bot to its model is read as it was sent, and asked again there', async () => {
+  const address = await openAddress();
+  const client = await attach(address);
+  const { ask } = bot(address);
+  const answer = ask('Refund order 17');
+  const { id } = await asked(client);
+  await client.post(`/api/questions/${id}`, { deny: '' });
+  await answer;
+  const calls = (await client.lines(isEvent('run_finished'))).flatMap((line) =>
+    line.type === 'model_call' && line.call.endedAt !== undefined ? [line.call] : [],
+  );
+  expect(calls).toHaveLength(2);
+  const path = `/api/calls/${encodeURIComponent(calls[0]?.id ?? '')}`;
+  const details = (await (await client.fetch(path)).json()) as ModelCallDetails;
+  expect(details.prompt).toContainEqual({ role: 'user', content: [{ type: 'text', text: 'Refund order 17' }] });
+  expect(details.tools).toMatchObject([{ name: 'refund' }]);
+  const replay = await client.post<Replay>(`${path}/replay`, {});
+  expect(replay.answer).toMatchObject({ content: [{ text: 'Hello again.' }] });
+  await expect(client.post(`/api/calls/${new URL(address.url).host}%20none/replay`, {})).rejects.toThrow(
+    'no longer kept',
+  );
 });
 
 test('the conversation is continued where it takes place, not in the studio', async () => {
@@ -134,7 +157,7 @@ test('the runs of a worker are listed, answered and cancelled without its databa
   const client = await attach(await openAddress('0', runs));
   await runs.start('support', 'Refund order 17', { id: 'order-17' });
   const question = await asked(client);
-  expect(question).toMatchObject({ kind: 'approval', runId: 'order-17' });
+  expect(question).toMatchObject({ kind: 'approval', durableRun: 'order-17' });
   const read = async <Value>(path: string) => (await (await client.fetch(path)).json()) as Value;
   expect((await read<DurableList>('/api/durable')).runs).toMatchObject([{ id: 'order-17', status: 'waiting' }]);
   await client.post(`/api/questions/${question.id}`, { allow: true });
@@ -193,7 +216,7 @@ test('a program that is gone does not hide the runs of others, and nothing of it
   const [snapshot] = await client.lines(() => true);
   expect(snapshot).toMatchObject({
     chats: [{ title: 'Hi', isRunning: false }],
-    questions: [{ runId: 'order-17' }],
+    questions: [{ durableRun: 'order-17' }],
   });
   await expect(client.post(`/api/questions/${id}`, { allow: true })).rejects.toThrow('409');
   const { host } = new URL(bot.url);

@@ -20,7 +20,7 @@ test('a question of a worker is answered in the studio, and the run goes on', as
   const { client, runs, refunds } = await attached();
   await runs.start('support', 'Refund order 17', { id: 'order-17' });
   const question = await asked(client);
-  expect(question).toMatchObject({ kind: 'approval', tool: 'refund', runId: 'order-17', arguments: { id: 17 } });
+  expect(question).toMatchObject({ kind: 'approval', tool: 'refund', durableRun: 'order-17', arguments: { id: 17 } });
   expect(refunds).toEqual([]);
   await client.post(`/api/questions/${question.id}`, { allow: { id: 18 } });
   expect(await runs.result('order-17')).toBe('Order 17 is refunded.');

@@ -1,5 +1,7 @@
 // Requests to models: how many are kept, and asking one again.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { type ModelCallReport, PocketAgent } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { ModelCalls } from '../src/state/model-calls.ts';
 import type { ModelCallDetails, Replay } from '../src/wire/wire.ts';
@@ -62,22 +64,60 @@ test('what cannot be asked again says why', async () => {
   await expect(client.post(path, {})).rejects.toThrow('The model did not answer'); // its script is over
 });
 
+test('requests of sub-agents are kept as they were sent, and asked again of their own model', async () => {
+  const asked = ({ prompt }: LanguageModelV4CallOptions) => `It was asked: ${JSON.stringify(prompt.at(-1))}`;
+  const policy = new PocketAgent({
+    name: 'policy',
+    roleDescription: 'Knows the rules',
+    llmModel: new ScriptedModel([asked, asked], { provider: 'own', modelId: 'rules' }),
+  });
+  const question = { toolCalls: [{ name: 'policy-message', arguments: { message: 'May I?' } }] };
+  const { agent } = makeShop([question, 'You may.'], { subAgents: [policy] });
+  const client = await startStudio({ shop: agent });
+  await client.chat('shop', 'Hi');
+  const lines = await client.lines(hasEnded);
+  const runs = lines.flatMap((line) => (line.type === 'event' ? [line.event.meta.runId] : []));
+  const inner = lines
+    .flatMap((line) => (line.type === 'model_call' ? [line.call] : []))
+    .find(({ model }) => model === 'own/rules');
+  expect(runs).toContain(inner?.runId);
+  const path = `/api/calls/${inner?.id}`;
+  const { prompt, answer } = (await (await client.fetch(path)).json()) as ModelCallDetails;
+  expect(prompt).toContainEqual({ role: 'user', content: [expect.objectContaining({ text: 'May I?' })] });
+  expect(JSON.stringify(answer)).toContain('It was asked');
+  expect(await client.post<Replay>(`${path}/replay`, {})).toMatchObject({ model: 'own/rules' });
+});
+
 test('kept requests have a bound in bytes, and messages that they share count once', () => {
   const calls = new ModelCalls(100_000);
-  const message = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
+  const message = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] });
   const long = message('x'.repeat(40_000));
-  const call = (id: string, prompt: object[]): ModelCallDetails => ({
-    ...{ id, chatId: 'c', model: 'm', startedAt: 0, prompt, tools: [], settings: {}, answer: undefined },
-  });
-  calls.keep(call('one', [long]));
+  const keep = (id: string, prompt: ModelCallReport['prompt'], answer?: string) =>
+    calls.keep('chat', {
+      ...{ id, model: new ScriptedModel([]), prompt, tools: [], settings: {} },
+      meta: { agentName: 'shop', agentId: '', isSubAgent: false, path: ['shop'], time: 0, runId: 'run' },
+      ...(answer === undefined ? {} : { answer: answerOf(answer) }),
+    });
+  keep('one', [long]);
   const alone = calls.bytes;
-  calls.keep(call('two', [long, message('more')]));
+  keep('two', [long, message('more')]);
   expect(calls.bytes - alone).toBeLessThan(1_000);
-  calls.keep({ ...call('two', [long, message('more')]), answer: message('y'.repeat(10_000)) });
-  expect(calls.find('one')).toBeDefined();
-  calls.keep(call('three', [message('z'.repeat(80_000))]));
-  expect(calls.find('one')).toBeUndefined();
-  expect(calls.find('two')).toBeUndefined();
-  expect(calls.find('three')).toBeDefined();
-  expect(calls.bytes).toBeLessThanOrEqual(100_000);
+  keep('two', [long, message('more')], 'y'.repeat(10_000));
+  expect(calls.get('one')).toBeDefined();
+  keep('three', [message('z'.repeat(80_000))]);
+  expect(calls.get('one')).toBeUndefined();
+  expect(calls.get('two')).toBeUndefined();
+  expect(calls.get('three')).toBeDefined();
 });
+
+function answerOf(text: string): NonNullable<ModelCallReport['answer']> {
+  return {
+    content: [{ type: 'text', text }],
+    finishReason: { unified: 'stop', raw: 'stop' },
+    usage: {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    },
+    warnings: [],
+  };
+}

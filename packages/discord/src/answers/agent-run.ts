@@ -60,6 +60,7 @@ export async function runAgent(parts: BotParts, input: RunInput): Promise<void> 
         if (event.type === 'new_message' && !event.meta.isSubAgent) log.add(event.data);
         if (progress.update(event)) reply.show(progress.text, progress.status);
       },
+      ...(watcher?.onModelCall ? { onModelCall: watcher.onModelCall } : {}),
     });
   } finally {
     await runBudget.recordAndClose(agent).finally(() => lease?.release());

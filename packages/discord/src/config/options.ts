@@ -9,6 +9,7 @@ import type {
   LanguageModel,
   Logger,
   McpServerEntry,
+  ModelCallListener,
   ModelSettings,
   Prices,
 } from 'pocket-agent';
@@ -111,8 +112,9 @@ export interface WatchedConversation {
   agent: string;
 }
 
-/** Sees the events of the runs, and may approve calls in place of the user. */
+/** Sees the events and requests to models of the runs, and may approve calls in place of the user. */
 export interface Watcher {
   onEvent: EventListener;
+  onModelCall?: ModelCallListener;
   approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
 }

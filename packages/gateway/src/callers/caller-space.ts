@@ -106,6 +106,7 @@ export class CallerSpace {
       elicit,
       asking: undefined,
       listener: undefined,
+      modelListener: undefined,
       streaming: false,
       traceparent: undefined,
       output: undefined,

@@ -1,9 +1,10 @@
 // One conversation: an agent with its history, and a queue of questions answered one after the other.
 import { randomUUID } from 'node:crypto';
 import { errorText } from '@pocket-agent/kit';
-import type { EventListener, PocketAgent, RunOptions } from 'pocket-agent';
+import type { PocketAgent, RunOptions } from 'pocket-agent';
 import type { ToolContext } from '../account/account.ts';
 import type { Log } from '../base/log.ts';
+import type { Watcher } from './options.ts';
 import { postFiles } from './posts/answer-files.ts';
 import { AnswerPost } from './posts/answer-post.ts';
 import { readAttachments, withoutRefused } from './posts/attachments.ts';
@@ -23,7 +24,7 @@ interface ConversationOptions {
   /** Shows the typing indicator. */
   typing(question: Question): void;
   /** Sees the runs too. */
-  watcher: { onEvent: EventListener } | undefined;
+  watcher: Watcher | undefined;
   mayStop(question: Question, userId: string): boolean;
   /** Hosts that links in answers may point to. */
   linkHosts: LinkHosts;
@@ -160,6 +161,7 @@ export class Conversation {
         watcher?.onEvent(event);
         if (text.handle(event) && text.progress !== '') answer.show(text.progress);
       },
+      ...(watcher?.onModelCall ? { onModelCall: watcher.onModelCall } : {}),
     };
     const { allowImages } = agent;
     let attachments = await readAttachments(question.attachments, { context, log, allowImages });

@@ -1,5 +1,11 @@
 // The options of the bot and the types they use.
-import type { ConversationStore, EventListener, PocketAgent, PocketAgentOptions } from 'pocket-agent';
+import type {
+  ConversationStore,
+  EventListener,
+  ModelCallListener,
+  PocketAgent,
+  PocketAgentOptions,
+} from 'pocket-agent';
 import type { Profile } from '../base/access.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
@@ -44,7 +50,7 @@ export interface BotOptions {
   callbacks?: CallbackOptions;
   log?: Log;
   /** What is told of the runs of each conversation, such as `watch` of a studio address. Not with `durable`: that sees the runs. */
-  watch?: (conversation: WatchedConversation) => { onEvent: EventListener };
+  watch?: (conversation: WatchedConversation) => Watcher;
   /** Called when the token is no longer valid; the bot stops answering. */
   onRefused?: () => void;
 }
@@ -54,6 +60,12 @@ export interface WatchedConversation {
   id: string;
   /** The name of the bot. */
   agent: string;
+}
+
+/** Sees the events and requests to models of the runs. */
+export interface Watcher {
+  onEvent: EventListener;
+  onModelCall?: ModelCallListener;
 }
 
 /** What the option `agent` may return. */

@@ -12,6 +12,7 @@ import { callModel, type ExecutedPart, type ModelCall, type ModelResponse } from
 import { warnOfProviderTools } from '../model/model-request.ts';
 import { type ExecutedCalls, hasExecutedCalls } from '../provider-tools/executed-calls.ts';
 import { type LanguageModel, providerOf, resolveModel } from '../providers/model-names.ts';
+import { modelCallReporter } from '../run/model-calls.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { ToolTable } from '../tools/tool-table.ts';
 import type { PocketAgent } from './agent.ts';
@@ -185,6 +186,7 @@ export class AgentModel {
       onFailedAnswer: (answer) => ledger.record({ run: context, model, answer }),
       onDelta: context.streaming ? (type, delta) => this.#agent.emit({ type, data: { delta } }) : undefined,
       onExecuted,
+      onRequest: modelCallReporter(this.#agent, context),
     };
   }
 }

@@ -169,6 +169,7 @@ export class RunQueue {
       elicit: options.elicit ?? parent?.elicit,
       asking: parent?.asking,
       listener: onEvent,
+      modelListener: options.onModelCall,
       streaming: streaming || (parent?.streaming ?? false),
       traceparent: options.traceparent ?? parent?.traceparent,
       output: outputOf(returns, own),

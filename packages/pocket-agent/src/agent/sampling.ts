@@ -7,6 +7,7 @@ import type { Budget } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { callModel } from '../model/model-call.ts';
 import type { LanguageModel } from '../providers/model-names.ts';
+import { modelCallReporter } from '../run/model-calls.ts';
 import { currentRun, type QuestionOrigin, type RunContext } from '../run/run-context.ts';
 import { finalText } from './step-result.ts';
 
@@ -54,6 +55,7 @@ async function sample(
     signal,
     maxRetries: 2,
     onRetry: () => {},
+    onRequest: modelCallReporter(run.agent, run),
     options: {
       prompt: [...system, ...messages.map(promptMessage)],
       maxOutputTokens: maxTokens,

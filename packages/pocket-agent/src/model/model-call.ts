@@ -59,6 +59,10 @@ export interface ModelCall extends TracedModelCall {
   onDelta?: ((type: 'text_delta' | 'reasoning_delta', delta: string) => void) | undefined;
   /** Gets the calls that the provider runs, and their results, as a stream reports them. */
   onExecuted?: ((part: ExecutedPart) => void) | undefined;
+  /** Gets each request before it is sent. The function that it returns gets the answer. */
+  onRequest?:
+    | ((model: LanguageModelV4, request: LanguageModelV4CallOptions) => (answer: Promise<ModelResponse>) => void)
+    | undefined;
   /** Gets the arguments of tool calls as they arrive. A failed attempt may be repeated, and they begin again. */
   onToolInput?: (part: ToolInputPart) => void;
 }
@@ -86,10 +90,11 @@ async function askModel(call: ModelCall): Promise<ModelResponse> {
   for (let attempt = 1; ; attempt++) {
     const shown = { text: '', any: false };
     const request = requestFor(call.model, options);
+    const onAnswer = call.onRequest?.(call.model, request);
     try {
-      const response = call.onDelta
-        ? await streamed(call, request, shown)
-        : refuseEmpty(await abortable(call.model.doGenerate(request), call.signal));
+      const answering = answerOf(call, request, shown);
+      onAnswer?.(answering);
+      const response = await answering;
       if (!isMalformed(response, shown.any) || attempt > call.maxRetries)
         return withTaggedParts(withGroundedSearch(response, request), call.model);
       await call.onFailedAnswer?.(response);
@@ -127,6 +132,15 @@ function withTaggedParts(response: ModelResponse, model: LanguageModelV4): Model
   if (isStored && model.provider === 'router') return response; // tagged by its deployment
   const content = response.content.map((part) => (isStored ? tagPart(part, model) : untagPart(part)));
   return { ...response, content };
+}
+
+async function answerOf(
+  call: ModelCall,
+  request: LanguageModelV4CallOptions,
+  shown: { text: string; any: boolean },
+): Promise<ModelResponse> {
+  if (call.onDelta) return streamed(call, request, shown);
+  return refuseEmpty(await abortable(call.model.doGenerate(request), call.signal));
 }
 
 async function streamed(

@@ -63,6 +63,17 @@ export function pendingListeners(agent: RunAgent, first: number): Promise<unknow
 }
 
 function signEvent({ agent, context, event: { type, data }, meta }: Emission): AgentEvent {
+  const signature = metaOf(agent, context);
+  return Object.freeze({
+    type,
+    // the data of custom events belongs to the program, which may share an object and change it
+    data: type.startsWith('custom:') ? data : snapshot(data),
+    meta: meta ? snapshot({ ...meta, ...signature }) : Object.freeze(signature),
+  }) as AgentEvent;
+}
+
+/** Where something that happens now comes from. */
+export function metaOf(agent: RunAgent, context: RunContext | undefined): EventMeta {
   const path = context?.path ?? Object.freeze([agent.name]);
   const isSubAgent = path.length > 1;
   const caller = isSubAgent && context ? callingRun(context) : undefined;
@@ -76,12 +87,7 @@ function signEvent({ agent, context, event: { type, data }, meta }: Emission): A
   };
   if (caller) signature.parentRunId = runIdOf(caller);
   if (caller?.toolCallId !== undefined) signature.parentToolCallId = caller.toolCallId;
-  return Object.freeze({
-    type,
-    // the data of custom events belongs to the program, which may share an object and change it
-    data: type.startsWith('custom:') ? data : snapshot(data),
-    meta: meta ? snapshot({ ...meta, ...signature }) : Object.freeze(signature),
-  }) as AgentEvent;
+  return signature;
 }
 
 /** Generated with the first event of the run. */

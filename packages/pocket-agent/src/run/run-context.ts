@@ -9,6 +9,7 @@ import type { Prices } from '../cost/prices.ts';
 import type { OutputRun } from '../output/output-run.ts';
 import type { TracedContent } from '../tracing/content.ts';
 import type { AgentEvent, EventListener } from './events.ts';
+import type { ModelCallListener } from './model-calls.ts';
 
 /** The running agent, as events and queues use it. */
 export interface RunAgent {
@@ -69,6 +70,8 @@ export interface RunContext {
   readonly asking: Asking | undefined;
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;
+  /** Gets the requests to models of this run and of the runs inside it. */
+  readonly modelListener: ModelCallListener | undefined;
   /** Whether the model is asked to stream. */
   readonly streaming: boolean;
   readonly traceparent: string | undefined;

@@ -14,6 +14,7 @@ import type { Approve } from '../access/approval.ts';
 import type { Profile, ProfileName } from '../access/capabilities.ts';
 import type { OutputOption } from '../output/output-options.ts';
 import type { EventListener } from './events.ts';
+import type { ModelCallListener } from './model-calls.ts';
 import type { ElicitationHandler } from './run-context.ts';
 
 /** The options of one run: its time, its caller, its profile, its listener. */
@@ -25,6 +26,8 @@ export interface RunOptions {
   traceparent?: string;
   /** Gets the events of this run and of the runs inside it. */
   onEvent?: EventListener;
+  /** Gets the requests to models of this run and of the runs inside it, exactly as they were sent, and their answers. */
+  onModelCall?: ModelCallListener;
   /** Whether the model is asked to stream. Default: if there is an `onEvent`. */
   streaming?: boolean;
   /** A narrower profile than the agent's, for this run. */
@@ -72,6 +75,7 @@ export const runOptions = new OptionSet<Partial<TypedRunOptions<unknown>>>('A ru
   timeoutMs: positiveNumber,
   traceparent: nullableString,
   onEvent: nullableFunction,
+  onModelCall: nullableFunction,
   streaming: nullableBoolean,
   profile: true,
   approve: nullableFunction,

@@ -37,13 +37,13 @@ export function ApprovalsView(): VNode {
 }
 
 function Origin({ question, title }: { question: Question; title: string | undefined }): VNode {
-  const { gateway, program, runId, chatId } = question;
+  const { gateway, program, durableRun, chatId } = question;
   if (gateway !== undefined) return <a href={address('gateways')}>Gateway {gateway}</a>;
   const at = program === undefined ? '' : ` · ${program}`;
-  if (runId !== undefined)
+  if (durableRun !== undefined)
     return (
-      <a href={address('durable', runId)}>
-        Durable run {runId}
+      <a href={address('durable', durableRun)}>
+        Durable run {durableRun}
         {at}
       </a>
     );

@@ -95,9 +95,9 @@ export function QuestionCard({ question }: { question: ApprovalQuestion }): VNod
 }
 
 /** How long an approval is remembered. */
-function placeOf({ runId, gateway }: ApprovalQuestion): string {
+function placeOf({ durableRun, gateway }: ApprovalQuestion): string {
   if (gateway !== undefined) return 'for this caller';
-  return runId === undefined ? 'in this conversation' : 'while this worker runs it';
+  return durableRun === undefined ? 'in this conversation' : 'while this worker runs it';
 }
 
 function Since({ time }: { time: number }): VNode {

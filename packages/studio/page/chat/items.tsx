@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FormCard } from '../approvals/form-card.tsx';
 import { useKnown } from '../parts/hooks.ts';
 import type { ChatState } from '../state/model.ts';
-import { approvals, formsOf } from '../state/questions.ts';
+import { approvals, callKey, formsOf } from '../state/questions.ts';
 import { toolsOf } from '../state/trace.ts';
 import { ItemView } from './item-view.tsx';
 import type { UserItem } from './requests.ts';
@@ -29,7 +29,7 @@ export function Items({ chat, onEdit }: ItemsProps): VNode {
   }, [chat.items, questions]);
   const [count, setCount] = useState(SHOWN_ITEMS);
   const tools = useMemo(() => toolsOf(runs.values(), chat.info.id), [runs, chat.info.id]);
-  const asked = new Map(approvals(questions).map((question) => [question.toolCallId, question]));
+  const asked = approvals(questions);
   const isAsked = [...questions.values()].some(({ chatId }) => chatId === chat.info.id);
   const earlier = Math.max(0, chat.items.length - count);
   const last = chat.items.at(-1);
@@ -49,14 +49,14 @@ export function Items({ chat, onEdit }: ItemsProps): VNode {
           </button>
         )}
         {chat.items.slice(earlier).map((item) => {
-          const id = item.kind === 'tool' ? item.toolCallId : '';
+          const call = item.kind === 'tool' ? callKey(item.runId, item.toolCallId) : '';
           return (
             <ItemView
               key={item.key}
               item={item}
-              tool={tools.get(id)}
-              question={asked.get(id)}
-              answer={answers.get(id)?.text}
+              tool={tools.get(call)}
+              question={asked.get(call)}
+              answer={answers.get(call)?.text}
               onEdit={onEdit}
             />
           );

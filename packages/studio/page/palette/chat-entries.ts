@@ -34,7 +34,10 @@ export function chatEntries({ chat, known, connection, words }: ChatEntriesOptio
     ...modelsFor(info.model, known, words).map((model) => set(`Model: ${model}`, { model })),
     ...choices('Profile', 'profile', profiles),
     ...choices('Exposure', 'exposure', exposures),
-    action('Delete this conversation', () => deleteChat(connection, id)),
+    {
+      ...action('Delete this conversation', () => deleteChat(connection, id)),
+      again: `Delete “${info.title}”? Enter deletes it for good.`,
+    },
   ];
 }
 

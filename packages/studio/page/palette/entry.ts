@@ -6,6 +6,8 @@ export interface Entry {
   /** What it is, in a word. */
   kind: string;
   act(): unknown;
+  /** For what cannot be undone: its label while it asks to be chosen once more. */
+  again?: string;
 }
 
 export function goTo(label: string, kind: string, ...parts: string[]): Entry {

@@ -13,15 +13,17 @@ export function Palette({ route }: { route: readonly string[] }): VNode {
   const list = useRef<HTMLDivElement>(null);
   const [isOpen, setOpen] = useState(false);
   const [words, setWords] = useState('');
-  const [chosen, setChosen] = useState(0);
+  /** `isAsked`: it waits to be chosen once more. */
+  const [{ chosen, isAsked }, setChosen] = useState({ chosen: 0, isAsked: false });
   const { error, act } = useAction();
+  const choose = (index: number) => setChosen({ chosen: index, isAsked: false });
   const found = useEntries({ route, isOpen, words }).filter(matches(words)).slice(0, SHOWN);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return;
       event.preventDefault();
       setWords('');
-      setChosen(0);
+      choose(0);
       setOpen(true);
       dialog.current?.showModal();
     };
@@ -29,8 +31,9 @@ export function Palette({ route }: { route: readonly string[] }): VNode {
     return () => removeEventListener('keydown', onKey);
   }, []);
   useEffect(() => list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' }), [chosen]);
-  const choose = (entry: Entry | undefined) => {
+  const run = (entry: Entry | undefined, index: number) => {
     if (!entry) return;
+    if (entry.again !== undefined && !(isAsked && index === chosen)) return setChosen({ chosen: index, isAsked: true });
     act(async () => {
       await entry.act();
       dialog.current?.close();
@@ -41,7 +44,7 @@ export function Palette({ route }: { route: readonly string[] }): VNode {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step === 0) return;
     event.preventDefault();
-    setChosen(Math.min(found.length - 1, Math.max(0, chosen + step)));
+    choose(Math.min(found.length - 1, Math.max(0, chosen + step)));
   };
   return (
     <dialog ref={dialog} class="palette" aria-label="Commands" onClose={() => setOpen(false)} onKeyDown={onKeyDown}>
@@ -49,7 +52,7 @@ export function Palette({ route }: { route: readonly string[] }): VNode {
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault();
-          choose(found[chosen]);
+          run(found[chosen], chosen);
         }}
       >
         <input
@@ -63,7 +66,7 @@ export function Palette({ route }: { route: readonly string[] }): VNode {
           value={words}
           onInput={(event) => {
             setWords(event.currentTarget.value);
-            setChosen(0);
+            choose(0);
           }}
         />
       </form>
@@ -81,9 +84,10 @@ export function Palette({ route }: { route: readonly string[] }): VNode {
             id={`palette-${index}`}
             role="option"
             aria-selected={index === chosen}
-            onClick={() => choose(entry)}
+            onClick={() => run(entry, index)}
           >
-            {entry.label} <span class="soft">{entry.kind}</span>
+            {isAsked && index === chosen ? <span class="bad">{entry.again}</span> : entry.label}{' '}
+            <span class="soft">{entry.kind}</span>
           </div>
         ))}
       </div>

@@ -4,7 +4,7 @@ import { counted, dollars, duration } from '../parts/format.ts';
 import { address, useKnown } from '../parts/hooks.ts';
 import { Wide } from '../parts/wide.tsx';
 import type { RunState, StepState } from '../state/model.ts';
-import { modelKey, toolKey, usageOf } from '../state/trace.ts';
+import { answeringCall, modelKey, modelName, toolKey, usageOf } from '../state/trace.ts';
 
 export function CompareView({ ids }: { ids: readonly string[] }): VNode {
   const known = useKnown();
@@ -40,7 +40,7 @@ export function CompareView({ ids }: { ids: readonly string[] }): VNode {
               <tr key={index}>
                 <th>{index + 1}</th>
                 {runs.map((run) => (
-                  <Step key={run.id} run={run} step={run.steps[index]} model={run.calls[index]?.model} />
+                  <Step key={run.id} run={run} step={run.steps[index]} />
                 ))}
               </tr>
             ))}
@@ -67,15 +67,14 @@ function Whole({ run }: { run: RunState }): VNode {
 interface StepProps {
   run: RunState;
   step: StepState | undefined;
-  model: string | undefined;
 }
 
-function Step({ run, step, model }: StepProps): VNode {
+function Step({ run, step }: StepProps): VNode {
   if (!step) return <td class="soft">–</td>;
   const time = step.endedAt === undefined ? '…' : duration(step.endedAt - step.startedAt);
   return (
     <td>
-      <a href={address('runs', run.id, modelKey(run, step))}>{model?.split('/').at(-1) ?? 'model'}</a> {time}
+      <a href={address('runs', run.id, modelKey(run, step))}>{modelName(answeringCall(step))}</a> {time}
       {step.inputTokens !== undefined && (
         <span class="soft">
           {' '}

@@ -15,7 +15,10 @@ export function ReplayForm({ call }: { call: ModelCallDetails }): VNode {
   const ask = () =>
     act(async () => {
       const changed = prompt === undefined ? {} : { prompt: JSON.parse(prompt) };
-      const answer = await connection.post<Replay>(`/calls/${call.id}/replay`, { model, ...changed });
+      const answer = await connection.post<Replay>(`/calls/${encodeURIComponent(call.id)}/replay`, {
+        model,
+        ...changed,
+      });
       setAnswers([answer, ...answers]);
     });
   return (

@@ -42,7 +42,7 @@ function ModelRow({ row: { call, step } }: { row: Row }): VNode {
       {!call && (
         <p class="note">
           {step?.answer === undefined
-            ? 'The studio keeps the requests of the agents it opened, not those of sub-agents and other programs.'
+            ? 'This program does not tell studios what it sends to models.'
             : 'The journal of a durable run keeps answers, not requests.'}
         </p>
       )}
@@ -65,7 +65,7 @@ function ModelCall({ id, isDone, tokens }: ModelCallProps): VNode {
   const [details, setDetails] = useState<ModelCallDetails>();
   const [part, setPart] = useState<(typeof parts)[number]>('prompt');
   useEffect(
-    () => act(async () => setDetails(await connection.get<ModelCallDetails>(`/calls/${id}`))),
+    () => act(async () => setDetails(await connection.get<ModelCallDetails>(`/calls/${encodeURIComponent(id)}`))),
     [act, connection, id, isDone],
   );
   if (error)
@@ -84,7 +84,7 @@ function ModelCall({ id, isDone, tokens }: ModelCallProps): VNode {
           </button>
         ))}
       </div>
-      <Part part={part} call={details} tokens={tokens} />
+      <Part part={part} call={{ ...details, id }} tokens={tokens} />
     </>
   );
 }

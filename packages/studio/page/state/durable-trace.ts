@@ -4,6 +4,7 @@ import type { Message } from 'pocket-agent';
 import type { DurableRunDetails } from '../../src/wire/wire.ts';
 import { textIn } from './history.ts';
 import type { GivenAnswer, ResultPart, RunState, StepState, ToolState } from './model.ts';
+import { callKey, durableKey } from './questions.ts';
 
 type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 type OpenStep = Writable<Omit<StepState, 'tools'>> & { tools: Writable<ToolState>[] };
@@ -25,7 +26,7 @@ export interface DurableTrace {
 /** Undefined before its first event. */
 export function durableTrace({ id, agent, status, events, usage }: DurableRunDetails): DurableTrace | undefined {
   const runs = new Map<string, OpenRun>();
-  const asked = new Map<string, { toolCallId: string; askedAt: number }>();
+  const asked = new Map<string, { call: string; askedAt: number }>();
   const answers = new Map<string, GivenAnswer>();
   for (const event of events) {
     const at = Date.parse(event.time);
@@ -41,12 +42,15 @@ export function durableTrace({ id, agent, status, events, usage }: DurableRunDet
         addResults(run, event.data, at);
         break;
       case 'question':
-        if (event.data.call) asked.set(event.data.id, { toolCallId: event.data.call.toolCallId, askedAt: at });
+        if (event.data.call) {
+          const { path, toolCallId } = event.data.call;
+          asked.set(event.data.id, { call: callKey(durableKey(id, path), toolCallId), askedAt: at });
+        }
         break;
       case 'answer': {
         const question = asked.get(event.data.question);
         const text = answerText(event.data.answer);
-        if (question) answers.set(question.toolCallId, { text, askedAt: question.askedAt, closedAt: at });
+        if (question) answers.set(question.call, { text, askedAt: question.askedAt, closedAt: at });
         break;
       }
       case 'failed':
@@ -71,7 +75,7 @@ export function durableTrace({ id, agent, status, events, usage }: DurableRunDet
     if (known) return known;
     const [parent, name] = subAgent === undefined ? [undefined, agent] : parentOf(key);
     const made: OpenRun = {
-      ...{ id: key, chatId: '', agentName: name, input: '', startedAt: at, lastAt: at, steps: [], calls: [] },
+      ...{ id: key, chatId: '', agentName: name, input: '', startedAt: at, lastAt: at, steps: [] },
       ...(parent === undefined ? {} : { parentRunId: parent, ...callBy(runs.get(parent), name) }),
     };
     runs.set(key, made);
@@ -98,7 +102,7 @@ function waitsForModel({ steps }: OpenRun): boolean {
 }
 
 function newStep({ steps }: OpenRun, startedAt: number): OpenStep {
-  return { number: steps.length + 1, startedAt, tools: [], retries: [] };
+  return { number: steps.length + 1, startedAt, calls: [], tools: [], retries: [] };
 }
 
 function addMessage(run: OpenRun, message: Message, at: number): void {

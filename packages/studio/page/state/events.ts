@@ -1,5 +1,6 @@
 // Events of agents, as the conversation and the trace show them.
 import type { AgentEvent } from 'pocket-agent';
+import type { ModelCallInfo } from '../../src/wire/wire.ts';
 import { changeChat, withEntry } from './change.ts';
 import { filesIn, textIn } from './history.ts';
 import type { ChatState, Item, ResultPart, RunState, State, StepState, ToolState } from './model.ts';
@@ -14,10 +15,25 @@ export function withEvent(state: State, chatId: string, event: AgentEvent): Stat
   return event.meta.isSubAgent ? withRun : changeChat(withRun, chatId, (chat) => changedChat(chat, runId, event));
 }
 
+/** A request belongs to the step in which it was sent. */
+export function withModelCall(state: State, call: ModelCallInfo): State {
+  const run = state.runs.get(call.runId ?? '');
+  if (!run) return state;
+  const known = run.steps.findLastIndex(({ calls }) => calls.some(({ id }) => id === call.id));
+  const index = known < 0 ? run.steps.length - 1 : known;
+  const step = run.steps[index];
+  if (!step) return state;
+  const calls = known < 0 ? [...step.calls, call] : step.calls.map((each) => (each.id === call.id ? call : each));
+  return {
+    ...state,
+    runs: withEntry(state.runs, run.id, { ...run, steps: run.steps.with(index, { ...step, calls }) }),
+  };
+}
+
 function newRun(chatId: string, id: string, { meta }: AgentEvent): RunState {
   const { agentName, parentRunId, parentToolCallId, time } = meta;
   return {
-    ...{ id, chatId, agentName, input: '', startedAt: time, steps: [], calls: [] },
+    ...{ id, chatId, agentName, input: '', startedAt: time, steps: [] },
     ...(parentRunId === undefined ? {} : { parentRunId }),
     ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
   };
@@ -32,7 +48,10 @@ function changedRun(run: RunState, { type, data, meta: { time } }: AgentEvent): 
     case 'run_failed':
       return { ...run, endedAt: time, error: data.message };
     case 'step_started':
-      return { ...run, steps: [...run.steps, { number: data.step, startedAt: time, tools: [], retries: [] }] };
+      return {
+        ...run,
+        steps: [...run.steps, { number: data.step, startedAt: time, calls: [], tools: [], retries: [] }],
+      };
     case 'step_finished': {
       const { inputTokens, cachedInputTokens, outputTokens, costUsd } = data.usage;
       const used = { inputTokens, cachedInputTokens, outputTokens, costUsd };
@@ -40,7 +59,7 @@ function changedRun(run: RunState, { type, data, meta: { time } }: AgentEvent): 
     }
     case 'new_message':
       if (data.role !== 'assistant') return run;
-      return changeStep(run, (step) => ({ ...step, answeredAt: time }));
+      return changeStep(run, (step) => ({ ...step, answeredAt: time, answeredBy: step.calls.at(-1)?.id }));
     case 'model_retry':
       return changeStep(run, (step) => ({ ...step, retries: [...step.retries, { at: time, ...data }] }));
     case 'tool_call': {
@@ -108,7 +127,12 @@ function changedChat(chat: ChatState, runId: string, { type, data, meta }: Agent
       );
     }
     case 'tool_call':
-      return withItem(chat, { kind: 'tool', key: `tool ${data.toolCallId}`, runId, toolCallId: data.toolCallId });
+      return withItem(chat, {
+        kind: 'tool',
+        key: `tool ${runId} ${data.toolCallId}`,
+        runId,
+        toolCallId: data.toolCallId,
+      });
     case 'run_failed': {
       const text = data.code === 'ABORTED' ? 'Stopped.' : data.message;
       const kind = data.code === 'ABORTED' ? 'note' : 'problem';

@@ -32,6 +32,10 @@ export interface StepState {
   costUsd?: number | undefined;
   /** Its text, of a durable run. */
   answer?: string;
+  /** Requests to models: attempts, summaries, and those of servers. None of programs that keep no requests. */
+  calls: readonly ModelCallInfo[];
+  /** The id of the one that was answered. */
+  answeredBy?: string | undefined;
   tools: readonly ToolState[];
   retries: readonly Retry[];
 }
@@ -54,8 +58,6 @@ export interface RunState {
   endedAt?: number;
   error?: string;
   steps: readonly StepState[];
-  /** Requests to the model as the studio saw them; those of sub-agents are not among them. */
-  calls: readonly ModelCallInfo[];
   /** Of a durable run, whose journal does not say it of each step. */
   usage?: Usage;
 }
@@ -97,7 +99,7 @@ export interface State {
   chats: ReadonlyMap<string, ChatState>;
   runs: ReadonlyMap<string, RunState>;
   questions: ReadonlyMap<string, Question>;
-  /** How questions were answered, by tool call. */
+  /** How approvals were answered, by `callKey`. */
   answers: ReadonlyMap<string, GivenAnswer>;
 }
 

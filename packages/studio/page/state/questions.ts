@@ -3,18 +3,29 @@ import type { ApprovalQuestion, FormQuestion, Question } from '../../src/wire/wi
 
 type Questions = ReadonlyMap<string, Question>;
 
-/** The approval of a tool call. */
-export function approvalOf(questions: Questions, toolCallId: string): ApprovalQuestion | undefined {
-  return approvals(questions).find((question) => question.toolCallId === toolCallId);
+/** Of a tool call: providers repeat the ids of calls in other runs. */
+export function callKey(runId: string, toolCallId: string): string {
+  return `${runId} ${toolCallId}`;
 }
 
-export function approvals(questions: Questions): ApprovalQuestion[] {
-  return [...questions.values()].filter((question) => question.kind === 'approval');
+/** The call that an approval is about. */
+export function askedCall({ durableRun, runId = '', path, toolCallId }: ApprovalQuestion): string {
+  return callKey(durableRun === undefined ? runId : durableKey(durableRun, path), toolCallId);
+}
+
+/** In a durable run: names of sub-agents are joined by `/`, as in its journal. */
+export function durableKey(id: string, path: readonly string[]): string {
+  return [id, ...path.slice(1).map((name) => name.replaceAll('/', '%2F'))].join('/');
+}
+
+/** The approvals that calls wait for, by call. */
+export function approvals(questions: Questions): Map<string, ApprovalQuestion> {
+  const all = [...questions.values()].filter((question) => question.kind === 'approval');
+  return new Map(all.map((question) => [askedCall(question), question]));
 }
 
 /** What servers ask in a chat. */
 export function formsOf(questions: Questions, chatId: string | undefined): FormQuestion[] {
-  return [...questions.values()].filter(
-    (question) => question.kind === 'form' && question.chatId === chatId,
-  ) as FormQuestion[];
+  const all = [...questions.values()].filter((question) => question.kind === 'form');
+  return all.filter((question) => question.chatId === chatId);
 }

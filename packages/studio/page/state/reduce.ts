@@ -1,9 +1,10 @@
 // From lines of the stream to what the page knows.
 import type { ChatInfo, Line, Question } from '../../src/wire/wire.ts';
 import { changeChat, withEntry, without } from './change.ts';
-import { withEvent } from './events.ts';
+import { withEvent, withModelCall } from './events.ts';
 import { withHistory } from './history.ts';
 import { type ChatState, emptyState, type State } from './model.ts';
+import { askedCall } from './questions.ts';
 
 export function reduce(state: State, line: Line): State {
   switch (line.type) {
@@ -21,12 +22,8 @@ export function reduce(state: State, line: Line): State {
       return { ...state, questions: withEntry(state.questions, line.question.id, line.question) };
     case 'question_closed':
       return withAnswer(state, line);
-    case 'model_call': {
-      const run = line.call.runId === undefined ? undefined : state.runs.get(line.call.runId);
-      if (!run) return state;
-      const others = run.calls.filter(({ id }) => id !== line.call.id);
-      return { ...state, runs: withEntry(state.runs, run.id, { ...run, calls: [...others, line.call] }) };
-    }
+    case 'model_call':
+      return withModelCall(state, line.call);
     case 'durable_runs':
       return { ...state, hasDurableRuns: true };
     case 'problem':
@@ -68,5 +65,5 @@ function withAnswer(
   const questions = without(state.questions, questionId);
   if (question?.kind !== 'approval') return { ...state, questions };
   const given = { text, askedAt: question.askedAt, closedAt };
-  return { ...state, questions, answers: withEntry(state.answers, question.toolCallId, given) };
+  return { ...state, questions, answers: withEntry(state.answers, askedCall(question), given) };
 }

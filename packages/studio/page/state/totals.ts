@@ -11,7 +11,7 @@ export const byDay: NameOf = ({ startedAt }) =>
   new Date(startedAt).toLocaleDateString([], { year: 'numeric', month: 'short', day: 'numeric' });
 
 /** The model that answered last. */
-export const byModel: NameOf = ({ calls }) => calls.at(-1)?.model ?? 'of sub-agents';
+export const byModel: NameOf = ({ steps }) => steps.flatMap(({ calls }) => calls).at(-1)?.model ?? 'not known';
 
 export function costBy(runs: Iterable<RunState>, nameOf: NameOf) {
   return [...Map.groupBy(runs, nameOf)].map(([name, own]) => {

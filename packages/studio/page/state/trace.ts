@@ -2,7 +2,7 @@
 import type { ModelCallInfo } from '../../src/wire/wire.ts';
 import { dollars } from '../parts/format.ts';
 import type { RunState, State, StepState, ToolState } from './model.ts';
-import { approvals } from './questions.ts';
+import { approvals, callKey } from './questions.ts';
 
 /** Of an error in a row; its details have the whole text. */
 const NOTE_LENGTH = 200;
@@ -43,9 +43,9 @@ type Parts = Pick<State, 'runs' | 'questions' | 'answers'>;
 export function traceRows(run: RunState, { runs, questions, answers }: Parts): Row[] {
   const inside = Map.groupBy(
     [...runs.values()].filter(({ parentRunId }) => parentRunId !== undefined),
-    ({ parentToolCallId, parentRunId }) => parentToolCallId ?? parentRunId,
+    ({ parentRunId = '', parentToolCallId = '' }) => callKey(parentRunId, parentToolCallId),
   );
-  const waiting = new Map(approvals(questions).map((asked) => [asked.toolCallId, asked]));
+  const waiting = approvals(questions);
   return runRows(run, 0);
 
   function runRows(each: RunState, depth: number): Row[] {
@@ -57,33 +57,26 @@ export function traceRows(run: RunState, { runs, questions, answers }: Parts): R
       end: each.endedAt,
       ...runPart(each),
     };
-    const steps = each.steps.flatMap((step, index) => stepRows(each, step, index, depth + 1));
-    return [own, ...steps, ...(inside.get(each.id) ?? []).flatMap((inner) => runRows(inner, depth + 1))];
+    const steps = each.steps.flatMap((step) => stepRows(each, step, depth + 1));
+    return [own, ...steps, ...(inside.get(callKey(each.id, '')) ?? []).flatMap((inner) => runRows(inner, depth + 1))];
   }
 
-  function stepRows(each: RunState, step: StepState, index: number, depth: number): Row[] {
+  function stepRows(each: RunState, step: StepState, depth: number): Row[] {
     const key = `${each.id} ${step.number}`;
-    const call = each.calls[index];
     const base = { run: each, step, isFailed: false, note: '' };
     const end = step.endedAt ?? each.endedAt;
     return [
       { ...base, key, depth, label: `step ${step.number}`, kind: 'step', start: step.startedAt, end },
-      {
-        ...{ ...base, key: modelKey(each, step), depth: depth + 1, kind: 'model', start: step.startedAt },
-        ...{ label: call?.model.split('/').at(-1) ?? 'model', end: step.answeredAt ?? end },
-        ...{ isFailed: call?.error !== undefined, note: call?.error ?? usageNote(step), ...(call ? { call } : {}) },
-      },
-      ...waits(each, step, call).map((wait, number) => ({
-        ...{ ...base, ...wait, key: `${key} wait ${number}`, depth: depth + 2, kind: 'wait' as const },
-      })),
+      ...[...modelRows(each, step, depth + 1), ...waitRows(each, step, depth + 2)].sort((a, b) => a.start - b.start),
       ...step.tools.flatMap((tool) => toolRows(each, step, tool, depth + 1)),
     ];
   }
 
   function toolRows(each: RunState, step: StepState, tool: ToolState, depth: number): Row[] {
     const key = toolKey(each, step, tool);
-    const asked = waiting.get(tool.id);
-    const answer = answers.get(tool.id);
+    const call = callKey(each.id, tool.id);
+    const asked = waiting.get(call);
+    const answer = answers.get(call);
     const base = { run: each, step, tool, isFailed: false };
     const approval = { ...base, key: `${key} approval`, depth: depth + 1, label: 'approval', kind: 'wait' as const };
     return [
@@ -101,7 +94,7 @@ export function traceRows(run: RunState, { runs, questions, answers }: Parts): R
       },
       ...(asked ? [{ ...approval, start: asked.askedAt, end: undefined, note: 'waits for an answer' }] : []),
       ...(!asked && answer ? [{ ...approval, start: answer.askedAt, end: answer.closedAt, note: answer.text }] : []),
-      ...(inside.get(tool.id) ?? []).flatMap((inner) => runRows(inner, depth + 1)),
+      ...(inside.get(call) ?? []).flatMap((inner) => runRows(inner, depth + 1)),
     ];
   }
 }
@@ -110,16 +103,44 @@ function runPart(run: RunState): Pick<Row, 'kind' | 'isFailed' | 'note' | 'run'>
   return { kind: 'run', isFailed: run.error !== undefined, note: run.error ?? '', run };
 }
 
-/** What a model call waited for: room at a router, and the pauses before it was repeated. */
-function waits(run: RunState, step: StepState, call: ModelCallInfo | undefined) {
-  const { startedAt = 0, waitedMs = 0, deployment = '' } = call ?? {};
-  const router = { label: 'router', start: startedAt, end: startedAt + waitedMs, note: `waited for ${deployment}` };
-  const over = step.answeredAt ?? step.endedAt ?? run.endedAt;
-  const retries = step.retries.map(({ at, delayMs, reason }, index) => {
-    const end = Math.min(at + delayMs, over ?? Number.POSITIVE_INFINITY);
-    return { label: `retry ${index + 1}`, start: at, end, note: reason };
+/** The call that was answered, and the others of the step: attempts that failed, summaries, and those of servers. */
+function modelRows(run: RunState, step: StepState, depth: number): Row[] {
+  const end = step.answeredAt ?? step.endedAt ?? run.endedAt;
+  const base = { run, step, depth, kind: 'model' as const, isFailed: false };
+  const answering = answeringCall(step);
+  if (!answering)
+    return [{ ...base, key: modelKey(run, step), label: 'model', start: step.startedAt, end, note: usageNote(step) }];
+  return step.calls.map((call) => {
+    const { id, startedAt, endedAt, error } = call;
+    const [key, note] = call === answering ? [modelKey(run, step), usageNote(step)] : [callKey(run.id, id), ''];
+    const outcome = { isFailed: error !== undefined, note: error ?? note, end: endedAt ?? end };
+    return { ...base, ...outcome, key, label: modelName(call), start: startedAt, call };
   });
-  return waitedMs >= SHORTEST_WAIT_MS ? [router, ...retries] : retries;
+}
+
+/** What the calls of a step waited for: room at a router, and the pauses before they were repeated. */
+function waitRows(run: RunState, step: StepState, depth: number): Row[] {
+  const over = step.answeredAt ?? step.endedAt ?? run.endedAt ?? Number.POSITIVE_INFINITY;
+  const base = { run, step, depth, kind: 'wait' as const, isFailed: false };
+  const routers = step.calls.flatMap(({ id, startedAt: start, waitedMs = 0, deployment = '' }) => {
+    const row = { key: callKey(run.id, `${id} wait`), label: 'router', note: `waited for ${deployment}` };
+    return waitedMs < SHORTEST_WAIT_MS ? [] : [{ ...base, ...row, start, end: start + waitedMs }];
+  });
+  const retries = step.retries.map(({ at: start, delayMs, reason: note }, index) => ({
+    ...{ ...base, key: `${run.id} ${step.number} retry ${index + 1}`, label: `retry ${index + 1}`, note },
+    ...{ start, end: Math.min(start + delayMs, over) },
+  }));
+  return [...routers, ...retries];
+}
+
+/** The last attempt; not a call of a server, which comes after the answer. */
+export function answeringCall({ calls, answeredBy }: StepState): ModelCallInfo | undefined {
+  return calls.find(({ id }) => id === answeredBy) ?? calls.at(-1);
+}
+
+/** Without its provider. */
+export function modelName(call: ModelCallInfo | undefined): string {
+  return call?.model.split('/').at(-1) ?? 'model';
 }
 
 /** Tokens, cache and cost of an answer; empty until it is there. */
@@ -145,10 +166,14 @@ export function rootOf(key: string, runs: State['runs']): RunState | undefined {
   return run;
 }
 
-/** The calls of a conversation by their id. */
+/** The calls of a conversation by `callKey`. */
 export function toolsOf(runs: Iterable<RunState>, chatId: string): ReadonlyMap<string, ToolState> {
   const own = [...runs].filter((run) => run.chatId === chatId);
-  return new Map(own.flatMap((run) => run.steps.flatMap((step) => step.tools.map((tool) => [tool.id, tool] as const))));
+  return new Map(
+    own.flatMap(({ id, steps }) =>
+      steps.flatMap(({ tools }) => tools.map((tool) => [callKey(id, tool.id), tool] as const)),
+    ),
+  );
 }
 
 /** Runs that were not started by another one, newest first. */

@@ -7,7 +7,7 @@ import { ToolCallView } from '../chat/tool-call-view.tsx';
 import { useAction, useConnection, useKnown } from '../parts/hooks.ts';
 import { fieldsOf, firstValues, readValues } from '../parts/schema-fields.ts';
 import { SchemaForm } from '../parts/schema-form.tsx';
-import { approvalOf, formsOf } from '../state/questions.ts';
+import { approvals, callKey, formsOf } from '../state/questions.ts';
 
 export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VNode {
   const connection = useConnection();
@@ -23,7 +23,9 @@ export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VN
       setChatId(id);
     });
   const chat = chatId === undefined ? undefined : chats.get(chatId);
-  const called = chat?.lastRunId === undefined ? undefined : runs.get(chat.lastRunId)?.steps[0]?.tools[0];
+  const run = chat?.lastRunId === undefined ? undefined : runs.get(chat.lastRunId);
+  const called = run?.steps[0]?.tools[0];
+  const key = run && called ? callKey(run.id, called.id) : '';
   const problem = chat?.items.find((item) => item.kind === 'problem');
   return (
     <>
@@ -45,7 +47,7 @@ export function ToolForm({ agent, tool }: { agent: string; tool: ToolInfo }): VN
         )}
       </form>
       {called && (
-        <ToolCallView tool={called} question={approvalOf(questions, called.id)} answer={answers.get(called.id)?.text} />
+        <ToolCallView tool={called} question={approvals(questions).get(key)} answer={answers.get(key)?.text} />
       )}
       {formsOf(questions, chatId).map((form) => (
         <FormCard key={form.id} question={form} />

@@ -35,9 +35,8 @@ export function makeApi(workspace: Workspace, token: string): Hono {
   api.notFound((context) => context.json({ error: 'There is nothing here.' }, 404));
 
   api.get('/events', (context) => eventStream(workspace, Number(context.req.query('after')) || 0));
-  api.get('/calls/:id', (context) => {
-    const call = workspace.modelCalls.find(context.req.param('id'));
-    if (call === undefined) throw new Refusal(404, 'This request is no longer kept.');
+  api.get('/calls/:id', async (context) => {
+    const call = await workspace.modelCall(context.req.param('id'));
     return context.body(call, 200, { 'content-type': 'application/json' });
   });
   api.post('/calls/:id/replay', async (context) => {

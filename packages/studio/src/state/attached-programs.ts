@@ -1,7 +1,7 @@
 // Other programs with an address for studios, such as workers and bots: the studio shows their conversations and asks their questions.
 import { randomUUID } from 'node:crypto';
 import { delay, errorText, isRecord, type Logger } from '@pocket-agent/kit';
-import type { DurableList, DurableRunDetails, Line, Question } from '../wire/wire.ts';
+import type { DurableList, DurableRunDetails, Line, Question, Replay } from '../wire/wire.ts';
 import type { DurableSource } from './durable-runs.ts';
 import type { ForeignChats } from './foreign-chats.ts';
 import { type ForeignQuestion, ForeignQuestions } from './foreign-questions.ts';
@@ -87,6 +87,25 @@ export class Attached implements DurableSource {
     return (await ifThere(this.#post(`durable/${encodeURIComponent(id)}/cancel`, {}).then(() => true))) ?? false;
   }
 
+  /** Whether a conversation or a request, by its id here, is one of this program. */
+  has(id: string): boolean {
+    return id.startsWith(this.#idOf(''));
+  }
+
+  /** A request to a model, whole, as JSON. */
+  async modelCall(id: string): Promise<string> {
+    return (await this.#request(this.#callPath(id), {})).text();
+  }
+
+  async replay(id: string, change: object, signal: AbortSignal): Promise<Replay> {
+    const asked = {
+      method: 'POST',
+      body: JSON.stringify(change),
+      signal: AbortSignal.any([this.#closing.signal, signal]),
+    };
+    return (await this.#request(`${this.#callPath(id)}/replay`, asked)).json() as Promise<Replay>;
+  }
+
   close(): void {
     this.#closing.abort(new Error('The studio was closed.'));
     this.#questions.close();
@@ -128,6 +147,12 @@ export class Attached implements DurableSource {
         if (chats.get(chatId)) journal.add({ ...entry, chatId });
         return;
       }
+      case 'model_call': {
+        const { id, chatId } = line.call;
+        const call = { ...line.call, id: this.#idOf(id), chatId: this.#idOf(chatId) };
+        if (chats.get(call.chatId)) journal.add({ type: 'model_call', call });
+        return;
+      }
       case 'question':
         this.#questions.add(this.#foreign(line.question));
         return;
@@ -161,8 +186,13 @@ export class Attached implements DurableSource {
     };
   }
 
-  #idOf(chatId: string): string {
-    return `${this.name} ${chatId}`;
+  /** The id here of a conversation or a request there. */
+  #idOf(id: string): string {
+    return `${this.name} ${id}`;
+  }
+
+  #callPath(id: string): string {
+    return `calls/${encodeURIComponent(id.slice(this.#idOf('').length))}`;
   }
 
   async #get<Value>(path: string): Promise<Value> {

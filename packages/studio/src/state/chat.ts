@@ -12,11 +12,12 @@ import {
   resolveModel,
 } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import type { ChatInfo, ModelCallDetails, SentFile } from '../wire/wire.ts';
+import type { ChatInfo, SentFile } from '../wire/wire.ts';
+import { ChatModel } from './chat-model.ts';
 import type { Journal } from './journal.ts';
+import type { ModelCalls } from './model-calls.ts';
 import type { Questions } from './questions.ts';
 import type { SavedChats } from './saved-chats.ts';
-import { WatchedModel } from './watched-model.ts';
 
 /** Longer titles are cut. */
 const TITLE_LENGTH = 80;
@@ -34,7 +35,7 @@ export interface ChatOptions {
   saved: SavedChats | undefined;
   journal: Journal;
   questions: Questions;
-  onModelCall(call: ModelCallDetails): void;
+  modelCalls: ModelCalls;
 }
 
 interface Choices {
@@ -49,7 +50,7 @@ export class Chat {
   readonly #options: ChatOptions;
   readonly #agent: PocketAgent<unknown>;
   /** Asks the model of the run in progress. */
-  readonly #watched: WatchedModel;
+  readonly #chatModel: ChatModel;
   readonly #createdAt = Date.now();
   #title: string;
   /** The model of the next messages. */
@@ -67,14 +68,14 @@ export class Chat {
   }
 
   private constructor(options: ChatOptions, model: Awaited<ReturnType<PocketAgent['languageModel']>>) {
-    const { id = randomUUID(), agent, messages, title = '', onModelCall } = options;
+    const { id = randomUUID(), agent, messages, title = '' } = options;
     this.id = id;
     this.#options = options;
     this.#title = title;
     this.#model = model;
-    this.#watched = new WatchedModel({ chatId: this.id, model, onCall: onModelCall });
+    this.#chatModel = new ChatModel(model);
     this.#modelName = typeof agent.llmModel === 'string' ? agent.llmModel : `${model.provider}/${model.modelId}`;
-    this.#agent = agent.fork({ llmModel: this.#watched, ...(messages ? { messages } : {}) });
+    this.#agent = agent.fork({ llmModel: this.#chatModel, ...(messages ? { messages } : {}) });
   }
 
   get info(): ChatInfo {
@@ -88,10 +89,6 @@ export class Chat {
 
   get messages(): readonly Message[] {
     return this.#agent.messages;
-  }
-
-  get model(): LanguageModel {
-    return this.#model;
   }
 
   get isRunning(): boolean {
@@ -140,16 +137,17 @@ export class Chat {
   }
 
   #begin(model: LanguageModel, work: (options: RunOptions) => Promise<unknown>): void {
-    const { journal, questions } = this.#options;
+    const { journal, questions, modelCalls } = this.#options;
     const stop = new AbortController();
     let hasFailed = false;
-    this.#watched.current = model;
+    this.#chatModel.current = model;
     const handlers: RunOptions = {
       signal: stop.signal,
       onEvent: (event) => {
         hasFailed ||= event.type === 'run_failed';
         journal.add({ type: 'event', chatId: this.id, event });
       },
+      onModelCall: (report) => journal.add({ type: 'model_call', call: modelCalls.keep(this.id, report) }),
       approve: (request) => questions.approve(this.id, request),
       elicit: (params, from) => questions.elicit(this.id, params, from),
       streaming: true,

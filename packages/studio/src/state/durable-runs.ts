@@ -100,7 +100,7 @@ export class DurableRuns implements DurableSource {
 }
 
 function shownQuestion({ id, run, agent, call, request, server, askedAt }: RunQuestion): Question {
-  const base = { id, chatId: '', runId: run, askedAt: Date.parse(askedAt) };
+  const base = { id, chatId: '', durableRun: run, askedAt: Date.parse(askedAt) };
   if (call) {
     const { tool, server, description, toolCallId, path, changed } = call;
     const capability = capabilityIn(call.capability);

@@ -1,13 +1,21 @@
 // The last requests to models, whole. Prompts of one conversation share their messages, which count once.
 import { estimateBytes } from '@pocket-agent/kit';
-import type { ModelCallDetails } from '../wire/wire.ts';
+import type { LanguageModel, ModelCallReport } from 'pocket-agent';
+import type { ModelCallDetails, ModelCallInfo } from '../wire/wire.ts';
+import { ChatModel } from './chat-model.ts';
 
 const MAX_CALLS = 2_000;
 const MAX_BYTES = 134_217_728;
 
+/** A request with the model that was asked, to ask it again. */
+export interface KeptCall {
+  details: ModelCallDetails;
+  model: LanguageModel;
+}
+
 export class ModelCalls {
   /** By id, oldest first. */
-  readonly #calls = new Map<string, ModelCallDetails>();
+  readonly #calls = new Map<string, KeptCall>();
   /** Messages, tools and answers of the calls that are kept, with the number of those that have them. */
   readonly #parts = new Map<object, { bytes: number; uses: number }>();
   readonly #partsOf = new Map<string, object[]>();
@@ -22,29 +30,27 @@ export class ModelCalls {
     return this.#bytes;
   }
 
-  /** Again when the call has ended. */
-  keep(call: ModelCallDetails): void {
-    this.#release(call.id);
-    this.#calls.set(call.id, call);
-    const parts = [call.prompt, call.tools].flatMap((list) => (Array.isArray(list) ? list : []));
-    const kept = [...parts, call.answer].filter((part) => typeof part === 'object' && part !== null);
-    this.#partsOf.set(call.id, kept);
-    for (const part of kept) this.#hold(part);
-    for (const id of this.#calls.keys()) {
+  /** When a request is sent, and again when it is answered. Returns what pages are told of it. */
+  keep(chatId: string, report: ModelCallReport): ModelCallInfo {
+    const { id, model, prompt, tools, settings, answer } = report;
+    this.#release(id);
+    const info = infoOf(chatId, report);
+    const known = this.#calls.get(id)?.model;
+    const details = { ...info, prompt, tools, settings, answer: answer && shownAnswer(answer) };
+    this.#calls.set(id, { details, model: known ?? (model instanceof ChatModel ? model.current : model) });
+    const parts = [...prompt, ...tools, ...(answer?.content ?? [])];
+    this.#partsOf.set(id, parts);
+    for (const part of parts) this.#hold(part);
+    for (const oldest of this.#calls.keys()) {
       if (this.#calls.size <= MAX_CALLS && (this.#bytes <= this.#maxBytes || this.#calls.size === 1)) break;
-      this.#calls.delete(id);
-      this.#release(id);
+      this.#calls.delete(oldest);
+      this.#release(oldest);
     }
+    return info;
   }
 
-  get(id: string): ModelCallDetails | undefined {
+  get(id: string): KeptCall | undefined {
     return this.#calls.get(id);
-  }
-
-  /** The call as JSON; undefined if it is no longer kept. */
-  find(id: string): string | undefined {
-    const call = this.#calls.get(id);
-    return call && JSON.stringify(call, shortBytes);
   }
 
   #hold(part: object): void {
@@ -65,7 +71,36 @@ export class ModelCalls {
   }
 }
 
+type Answer = NonNullable<ModelCallReport['answer']>;
+
+/** Without prompt and answer; the page fetches these when the call is selected. */
+function infoOf(chatId: string, { id, meta, model, answer, error }: ModelCallReport): ModelCallInfo {
+  const { runId, time } = meta;
+  return {
+    ...{ id, chatId, model: `${model.provider}/${model.modelId}`, startedAt: time },
+    ...(runId === undefined ? {} : { runId }),
+    ...(answer || error !== undefined ? { endedAt: Date.now() } : {}),
+    ...(error === undefined ? {} : { error }),
+    ...(answer ? routeOf(answer) : {}),
+  };
+}
+
+function shownAnswer({ content, finishReason, usage }: Answer): object {
+  return { content, finishReason, usage };
+}
+
+/** What a router reports of a call. */
+function routeOf({ providerMetadata }: Answer): Pick<ModelCallInfo, 'deployment' | 'waitedMs'> {
+  const { deployment, waitedMs } = providerMetadata?.router ?? {};
+  return {
+    ...(typeof deployment === 'string' ? { deployment } : {}),
+    ...(typeof waitedMs === 'number' ? { waitedMs } : {}),
+  };
+}
+
 /** Leaves out the bytes of files, which would be larger than everything else. */
-function shortBytes(_key: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? `[${value.length} bytes]` : value;
+export function toJson(call: ModelCallDetails): string {
+  return JSON.stringify(call, (_key, value: unknown) =>
+    value instanceof Uint8Array ? `[${value.length} bytes]` : value,
+  );
 }

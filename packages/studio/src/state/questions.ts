@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { withoutUndefined } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest, RunOptions } from 'pocket-agent';
+import { currentRun } from 'pocket-agent/internal';
 import type { Answer, FormAnswer, Question } from '../wire/wire.ts';
 import type { Journal } from './journal.ts';
 
@@ -33,7 +34,7 @@ export class Questions {
     const question: Question = {
       ...{ kind: 'approval', id: randomUUID(), chatId, askedAt: Date.now() },
       ...{ tool, capability, arguments: request.arguments, toolCallId, path, changed },
-      ...withoutUndefined({ server, description }),
+      ...withoutUndefined({ server, description, runId: currentRun()?.shared.runId }),
     };
     const given = await this.ask(question, signal);
     if (!given || 'action' in given) return { deny: 'it was not answered in time' };

@@ -1,7 +1,8 @@
 // A conversation of this program that the studio only watches, such as one of a bot.
-import type { AgentEvent, ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
+import type { AgentEvent, ApprovalAnswer, ApprovalRequest, ModelCallReport } from 'pocket-agent';
 import type { ForeignChats } from './foreign-chats.ts';
 import type { Journal } from './journal.ts';
+import type { ModelCalls } from './model-calls.ts';
 import type { Questions } from './questions.ts';
 
 /** Longer titles are cut. */
@@ -20,6 +21,8 @@ export interface WatchedConversation {
 /** For the options of the runs of a conversation. */
 export interface Watcher {
   onEvent(event: AgentEvent): void;
+  /** Keeps the requests to models, to show them as they were sent. */
+  onModelCall(call: ModelCallReport): void;
   /** Asks on the page. Resolves when it is answered there, or when the signal of the request aborts. */
   approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
 }
@@ -28,9 +31,11 @@ interface Parts {
   chats: ForeignChats;
   journal: Journal;
   questions: Questions;
+  modelCalls: ModelCalls;
 }
 
-export function watch({ id, agent, title = '' }: WatchedConversation, { chats, journal, questions }: Parts): Watcher {
+export function watch(conversation: WatchedConversation, { chats, journal, questions, modelCalls }: Parts): Watcher {
+  const { id, agent, title = '' } = conversation;
   const known = () => chats.get(id) ?? { id, agent, title, model: '', createdAt: Date.now(), isRunning: false };
   return {
     onEvent(event) {
@@ -43,6 +48,7 @@ export function watch({ id, agent, title = '' }: WatchedConversation, { chats, j
       if (!meta.isSubAgent && (type === 'run_finished' || type === 'run_failed'))
         chats.show({ ...known(), isRunning: false });
     },
+    onModelCall: (report) => journal.add({ type: 'model_call', call: modelCalls.keep(id, report) }),
     approve: (request) => questions.approve(id, request),
   };
 }

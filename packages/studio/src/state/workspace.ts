@@ -10,13 +10,12 @@ import { DurableRuns, type DurableSource } from './durable-runs.ts';
 import { ForeignChats } from './foreign-chats.ts';
 import { type AttachedGateway, Gateways } from './gateways.ts';
 import { Journal } from './journal.ts';
-import { ModelCalls } from './model-calls.ts';
+import { type KeptCall, ModelCalls, toJson } from './model-calls.ts';
 import { Questions } from './questions.ts';
 import { Refusal } from './refusal.ts';
 import { replay } from './replay.ts';
 import { SavedChats } from './saved-chats.ts';
 import { type WatchedConversation, type Watcher, watch } from './watched-chat.ts';
-import { infoOf } from './watched-model.ts';
 
 /** The oldest chats that are not running are closed beyond this. */
 const MAX_CHATS = 500;
@@ -48,11 +47,11 @@ interface ReplayRequest {
 export class Workspace {
   readonly journal = new Journal();
   readonly questions = new Questions(this.journal);
-  readonly modelCalls = new ModelCalls();
   /** Gateways elsewhere. */
   readonly gateways: Gateways | undefined;
   /** Runs in a database that other processes share. */
   readonly #durable: DurableRuns | undefined;
+  readonly #modelCalls = new ModelCalls();
   readonly #agents: ReadonlyMap<string, PocketAgent<unknown>>;
   readonly #routers: ReadonlyMap<string, Router>;
   readonly #chats = new Map<string, Chat>();
@@ -140,7 +139,7 @@ export class Workspace {
   /** Shows a conversation of this program. */
   watch(conversation: WatchedConversation): Watcher {
     const { journal, questions } = this;
-    return watch(conversation, { journal, questions, chats: this.#foreign });
+    return watch(conversation, { journal, questions, chats: this.#foreign, modelCalls: this.#modelCalls });
   }
 
   /** Where durable runs can be seen. */
@@ -173,11 +172,18 @@ export class Workspace {
     return found;
   }
 
+  /** A request to a model, whole, as JSON. */
+  async modelCall(id: string): Promise<string> {
+    const program = this.#programOf(id);
+    return program ? program.modelCall(id) : toJson(this.#keptCall(id).details);
+  }
+
   /** Another answer to a request that is kept. */
-  async replay(callId: string, { model, prompt, signal }: ReplayRequest): Promise<Replay> {
-    const call = this.modelCalls.get(callId);
-    if (!call) throw new Refusal(404, 'This request is no longer kept.');
-    return replay({ call, model: model ?? this.chat(call.chatId).model, prompt, signal });
+  async replay(id: string, { model, prompt, signal }: ReplayRequest): Promise<Replay> {
+    const program = this.#programOf(id);
+    if (program) return program.replay(id, { model, prompt }, signal);
+    const { details, model: asked } = this.#keptCall(id);
+    return replay({ call: details, model: model ?? asked, prompt, signal });
   }
 
   agent(name: string): PocketAgent<unknown> {
@@ -192,6 +198,17 @@ export class Workspace {
     for (const program of this.#attached) program.close();
     await Promise.all([...this.#chats.values()].map((chat) => chat.close()));
     this.#chats.clear();
+  }
+
+  /** The attached program that has a conversation or a request. */
+  #programOf(id: string): Attached | undefined {
+    return this.#attached.find((program) => program.has(id));
+  }
+
+  #keptCall(id: string): KeptCall {
+    const call = this.#modelCalls.get(id);
+    if (!call) throw new Refusal(404, 'This request is no longer kept.');
+    return call;
   }
 
   async #reopen(id: string): Promise<Chat> {
@@ -210,10 +227,7 @@ export class Workspace {
       saved: this.#saved,
       journal: this.journal,
       questions: this.questions,
-      onModelCall: (call) => {
-        this.modelCalls.keep(call);
-        this.journal.add({ type: 'model_call', call: infoOf(call) });
-      },
+      modelCalls: this.#modelCalls,
     });
     this.#chats.set(chat.id, chat);
     this.journal.add({ type: 'chat', chat: chat.info });

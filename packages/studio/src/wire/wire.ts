@@ -39,7 +39,7 @@ interface Asked {
   /** Empty if a durable run or a gateway asks. */
   chatId: string;
   /** The id of the durable run that asks. */
-  runId?: string;
+  durableRun?: string;
   /** The host of the gateway that asks. */
   gateway?: string;
   /** The address of the attached program that asks. */
@@ -57,6 +57,8 @@ export interface ApprovalQuestion extends Asked {
   description?: string;
   arguments: Record<string, unknown>;
   toolCallId: string;
+  /** The run that makes the call, as its events name it; absent if a durable run or a gateway asks. */
+  runId?: string;
   /** The agents from the one that was asked down to the one that makes the call. */
   path: readonly string[];
   /** Whether the tool has changed since it was first seen. */

@@ -4,7 +4,7 @@ import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { openStudio } from '../../src/index.ts';
-import { makeShop, refundCall, startStudio } from '../world.ts';
+import { type Client, makeShop, refundCall, startStudio } from '../world.ts';
 import { faultsOf, message, useBrowser } from './browser.ts';
 
 const { newPage, visit, say } = useBrowser();
@@ -182,7 +182,29 @@ test('an address without a token explains itself', async () => {
   const client = await startStudio({ shop: agent });
   const page = await newPage();
   await page.goto(client.origin);
-  await page.getByRole('heading', { name: 'This address has no valid token' }).waitFor();
+  await page.getByRole('heading', { name: 'This address has no token' }).waitFor();
+});
+
+test('a page whose studio has a new token says so, and goes on when the new address is opened anywhere', async () => {
+  const { agent } = makeShop([]);
+  const first = await startStudio({ shop: agent }, { token: 'first' });
+  const { page } = await visit(first);
+  await page.getByRole('link', { name: 'Tools' }).click();
+  const restart = async (from: Client, token: string) => {
+    await from.close();
+    const client = await startStudio({ shop: agent }, { port: Number(new URL(from.origin).port), token });
+    await page.getByRole('heading', { name: 'The studio has a new token' }).waitFor();
+    return client;
+  };
+  const second = await restart(first, 'second');
+  const otherTab = await page.context().newPage();
+  await otherTab.goto(second.studio.url);
+  await page.getByRole('link', { name: 'refund' }).waitFor(); // where it was
+  const third = await restart(second, 'third');
+  await otherTab.close();
+  await page.evaluate(`location.hash = '${new URL(third.studio.url).hash}'`); // pasted into its address
+  await page.getByRole('link', { name: 'refund' }).waitFor();
+  expect(page.url()).not.toContain('third');
 });
 
 test('a tool is called from its form, with the question that the agent would ask', async () => {

@@ -163,7 +163,12 @@ test('the palette does what the buttons do', async () => {
   await choose('new shop');
   await page.getByRole('button', { name: 'Which tools do you have?' }).waitFor();
   await choose('refund order 17');
-  await choose('delete this');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('delete this');
+  await page.keyboard.press('Enter');
+  await page.getByRole('option', { name: 'Delete “Refund order 17”? Enter deletes it for good.' }).waitFor();
+  expect((await client.lines(() => true))[0]).toMatchObject({ chats: [{}, {}] });
+  await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Which tools do you have?' }).waitFor();
   expect(complaints.filter((text) => !text.includes('400'))).toEqual([]);
 });
@@ -314,5 +319,60 @@ test('views without content say how to fill them', async () => {
     await page.getByRole('link', { name: view }).click();
     await page.getByText(text).waitFor();
     expect(await faultsOf(page)).toEqual([]);
+  }
+});
+
+test('the trace shows each attempt, and the prompt of a sub-agent as it was sent', async () => {
+  const policy = new PocketAgent({
+    name: 'policy',
+    roleDescription: 'Knows the rules',
+    llmModel: new ScriptedModel(['You may.'], { modelId: 'rules' }),
+  });
+  const busy = () => {
+    throw Object.assign(new Error('overloaded'), { isRetryable: true, responseHeaders: { 'retry-after-ms': '20' } });
+  };
+  const question = { toolCalls: [{ name: 'policy-message', arguments: { message: 'May I pay it back?' } }] };
+  const { agent } = makeShop([question, busy, 'Done.'], { subAgents: [policy] });
+  const { page } = await visit(await startStudio({ shop: agent }));
+  await say(page, 'Refund order 17');
+  await page.locator(answer, { hasText: 'Done.' }).waitFor();
+  await page.getByRole('option', { name: /^rules/ }).click();
+  const details = page.getByRole('region', { name: /^Details of rules/ });
+  await details.getByText('May I pay it back?').waitFor();
+  await expect.poll(() => page.getByRole('option', { name: /^script/ }).allTextContents()).toHaveLength(3);
+  await page.getByRole('option', { name: /^script overloaded/ }).click();
+  await page
+    .getByRole('region', { name: /^Details of script/ })
+    .getByText('Refund order 17')
+    .waitFor();
+});
+
+test('calls, approvals and sub-agents of two runs with the same ids of calls stay with their runs', async () => {
+  const helper = (text: string) =>
+    new PocketAgent({ name: 'helper', roleDescription: 'Helps', llmModel: new ScriptedModel([text, text]) });
+  const call = (id: string, name: string, args: object) => ({
+    content: [{ type: 'tool-call' as const, toolCallId: id, toolName: name, input: JSON.stringify(args) }],
+  });
+  const step = (eur: number) => call('same', 'refund', { id: 17, eur });
+  const ask = call('inner', 'helper-message', { message: 'Help' });
+  const { agent } = makeShop([step(1), ask, 'One.', step(2), ask, 'Two.'], { subAgents: [helper('Yes.')] });
+  const { page } = await visit(await startStudio({ shop: agent }));
+  await say(page, 'First');
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.locator(answer, { hasText: 'One.' }).waitFor();
+  await say(page, 'Second');
+  await page.getByRole('button', { name: 'Deny' }).click();
+  await page.locator(answer, { hasText: 'Two.' }).waitFor();
+  const calls = page.locator('.items details.tool', { hasText: 'refund' });
+  expect(await calls.locator('summary').allTextContents()).toEqual([
+    expect.stringMatching(/eur: 1.*allowed.*✓/),
+    expect.stringMatching(/eur: 2.*denied.*not called/),
+  ]);
+  for (const run of ['First', 'Second']) {
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.getByRole('main').getByRole('link', { name: run }).click();
+    await page.getByRole('heading', { level: 1, name: run }).waitFor();
+    expect(await page.getByRole('option', { name: /^helper/ }).allTextContents()).toHaveLength(2); // its call, its run
+    expect(await page.getByRole('option', { name: /^approval/ }).allTextContents()).toHaveLength(1);
   }
 });
