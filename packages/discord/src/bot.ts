@@ -13,11 +13,13 @@ import type { BotOptions } from './config/options.ts';
 import { LiveRuns } from './conversation/live-runs.ts';
 import type { BotParts } from './conversation/parts.ts';
 import { QueueNotices } from './conversation/queue-notices.ts';
-import { deleteLeftGuilds } from './events/left-guilds.ts';
+import { deleteLeftGuilds, removeLeftSchedules } from './events/left-guilds.ts';
 import { type CatchUpOptions, Listeners } from './events/listeners.ts';
 import { registerCommands } from './events/register.ts';
 import { Connection } from './gateway/connection.ts';
+import { receivesMessagesOf } from './gateway/shard-events.ts';
 import { type HealthServer, serveHealth } from './health.ts';
+import { ScheduledPrompts } from './schedules/scheduled-prompts.ts';
 import { Claims } from './store/claims.ts';
 import { deleteGuildData } from './store/guild-data.ts';
 import { SettingsStore } from './store/guild-settings.ts';
@@ -62,6 +64,7 @@ export class Bot {
   readonly #closing = new AbortController();
   #starting: Promise<void> | undefined;
   #queue: QuestionQueue | undefined;
+  #schedules: ScheduledPrompts | undefined;
   #listeners: Listeners | undefined;
   #health: HealthServer | undefined;
 
@@ -137,6 +140,7 @@ export class Bot {
     if (client.ws.shards.has(0)) await this.#unlessClosed(registerCommands(client));
     await claims.deleteOld();
     await deleteLeftGuilds(store, client);
+    await this.#openSchedules(parts);
     await this.#takeOver(claims);
     await this.#unlessClosed(listeners.caughtUp);
     this.#logger.info('Ready', {
@@ -190,7 +194,11 @@ export class Bot {
     const ownership = new ConversationOwnership(db, processes.id);
     const claims = new Claims(db, ownership);
     this.#closers.push(() => processes.stop());
-    await processes.start(() => void this.#logFailure('taking over conversations', this.#takeOver(claims)));
+    await processes.start(() => {
+      void this.#logFailure('taking over conversations', this.#takeOver(claims));
+      // another process may have added the first schedule
+      if (this.#schedules) void this.#logFailure('opening schedules', this.#schedules.openIfUsed());
+    });
     return { ownership, claims };
   }
 
@@ -200,6 +208,19 @@ export class Bot {
     const { db } = store;
     const { client, claims, ownership } = opened;
     const afterMs = NOTICE_EDITS * (options.reply?.editIntervalMs ?? EDIT_INTERVAL_MS);
+    const settings = new SettingsStore(db);
+    const schedules = new ScheduledPrompts({
+      botId: client.user.id,
+      location: options.database,
+      db,
+      claims,
+      settings,
+      logger,
+      onAsked: ({ conversation, guildId }) => {
+        // the process with the shard of another guild finds the question at its next heartbeat
+        if (receivesMessagesOf(client, guildId)) this.#queue?.process(conversation);
+      },
+    });
     return {
       ...opened,
       options,
@@ -212,28 +233,39 @@ export class Bot {
       chats: botConversations(store),
       history: new History(store, ownership),
       spending: new Spending(db),
-      settings: new SettingsStore(db),
+      settings,
+      schedules,
       approvals: new Approvals(logger),
     };
   }
 
   #listen(parts: BotParts, { store, ...catchUp }: CatchUpOptions & { store: BotStore }): Listeners {
-    const { claims, notices } = parts;
+    const { claims, notices, schedules } = parts;
     const { closeGraceMs = CLOSE_GRACE_MS } = this.#options;
     const queue = new QuestionQueue(parts);
     this.#queue = queue;
-    const cleanup = setInterval(() => void this.#logFailure('cleanup', claims.deleteOld()), CLEANUP_MS).unref();
+    const deleteOld = () => Promise.all([claims.deleteOld(), schedules.deleteOld()]);
+    const cleanup = setInterval(() => void this.#logFailure('cleanup', deleteOld()), CLEANUP_MS).unref();
     this.#closers.push(() => clearInterval(cleanup));
     this.#closers.push(() => this.#drain(closeGraceMs));
     this.#closers.push(() => settlesWithin(LAST_EDIT_MS, notices.close()));
     const onGuildLeft = async (guildId: string) => {
       await queue.stopGuild(guildId);
+      await schedules.removeIn({ guildId });
       await deleteGuildData(store, guildId);
     };
     const listeners = new Listeners(parts, { ...catchUp, queue, onGuildLeft });
     this.#listeners = listeners;
     this.#closers.push(() => listeners.stopMessages());
     return listeners;
+  }
+
+  /** Asks what was due while no process ran. */
+  async #openSchedules({ schedules, client }: BotParts): Promise<void> {
+    this.#schedules = schedules;
+    this.#closers.push(() => schedules.close());
+    await this.#unlessClosed(schedules.openIfUsed());
+    await removeLeftSchedules(schedules, client);
   }
 
   async #unlessClosed<Result>(work: Promise<Result>): Promise<Result> {
@@ -262,7 +294,7 @@ export class Bot {
     await this.#queue?.takeOver();
   }
 
-  async #logFailure(what: string, work: Promise<void>): Promise<void> {
+  async #logFailure(what: string, work: Promise<unknown>): Promise<void> {
     await work.catch((error) => this.#logger.error(`Failed: ${what}`, { reason: errorText(error) }));
   }
 }

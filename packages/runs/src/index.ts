@@ -6,7 +6,14 @@ export type {
   RunEvent,
   RunEventType,
 } from './journal/events.ts';
-export type { ListRunsOptions, QuestionFilter, RunsOptions, ScheduleOptions, StartOptions } from './journal/options.ts';
+export type {
+  ListRunsOptions,
+  ListSchedulesOptions,
+  QuestionFilter,
+  RunsOptions,
+  ScheduleOptions,
+  StartOptions,
+} from './journal/options.ts';
 export { RunError, type RunErrorCode } from './journal/run-error.ts';
 export type { RunInfo, RunPage } from './journal/run-list.ts';
 export type { Schedule } from './journal/schedules.ts';

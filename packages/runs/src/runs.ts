@@ -12,7 +12,9 @@ import {
   checkFilter,
   checkListOptions,
   checkSchedule,
+  checkScheduleList,
   type ListRunsOptions,
+  type ListSchedulesOptions,
   type QuestionFilter,
   readStartOptions,
   type ScheduleOptions,
@@ -203,8 +205,10 @@ export class Runs {
     return this.#parts.schedules.remove(name);
   }
 
-  schedules(): Promise<Schedule[]> {
-    return this.#parts.schedules.list();
+  /** By name; with `prefix`, those whose names begin with it. */
+  async schedules(options: ListSchedulesOptions = {}): Promise<Schedule[]> {
+    checkScheduleList(options);
+    return this.#parts.schedules.list(options.prefix);
   }
 
   /** Deletes runs that have been over for this long, with their journals, and returns their number. */

@@ -41,6 +41,20 @@ export function testRuns(newUrl: () => Promise<string>): void {
     await expect(runs.start('greter', 'Hi')).rejects.toThrow('Available: greeter');
   });
 
+  test('tools find the id of the run in its metadata, such as for an idempotency key', async () => {
+    const seen: unknown[] = [];
+    const look = tool({
+      name: 'look',
+      description: 'Looks',
+      annotations: { readOnlyHint: true },
+      run: (_args: object, { metadata }) => void seen.push(metadata),
+    });
+    const agents = { a: () => agentOf([{ toolCalls: [{ name: 'look' }] }, 'Done'], { tools: [look] }) };
+    const runs = await open(await newUrl(), { agents });
+    await runs.result((await runs.start('a', 'Go', { id: 'first' })).id);
+    expect(seen).toEqual([{ run: 'first' }]);
+  });
+
   test('a question waits while no process runs, and newer code goes on with the answer', async () => {
     const url = await newUrl();
     const effects: unknown[] = [];
@@ -393,6 +407,8 @@ export function testRuns(newUrl: () => Promise<string>): void {
     });
     await expect.poll(async () => (await one.list({ status: 'finished' })).runs.length).toBeGreaterThan(2);
     expect(await two.schedules()).toMatchObject([{ name: 'tick', missed: 'skip', timeZone: 'Asia/Tokyo' }]);
+    expect(await two.schedules({ prefix: 'ti' })).toHaveLength(1);
+    expect(await two.schedules({ prefix: 'tock' })).toEqual([]);
     expect(await two.unschedule('tick')).toBe(true);
     expect(await two.unschedule('tick')).toBe(false);
     const { runs } = await one.list({ caller: 'clock' });

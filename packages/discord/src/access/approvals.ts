@@ -11,7 +11,7 @@ import {
 } from 'discord.js';
 import { type ApprovalAnswer, type ApprovalRequest, isPocketError, type Logger } from 'pocket-agent';
 import { buttons } from '../reply/buttons.ts';
-import { botCan } from './bot-permissions.ts';
+import { botCan } from './channel-permissions.ts';
 
 /** Without a full stop, because they become part of a sentence for the model. */
 const outcomeTexts = {

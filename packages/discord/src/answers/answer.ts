@@ -2,13 +2,12 @@
 
 import { errorText } from '@pocket-agent/kit';
 import { PermissionFlagsBits } from 'discord.js';
-import { botCan } from '../access/bot-permissions.ts';
+import { botCan } from '../access/channel-permissions.ts';
 import { DiscordBotError } from '../base/errors.ts';
 import { failureFields, failureText } from '../conversation/failure-text.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, TurnLog } from '../conversation/turn-log.ts';
 import { LiveReply } from '../reply/live-reply.ts';
-import { quoted } from '../reply/texts.ts';
 import { keepTyping } from '../reply/typing.ts';
 import type { Claim } from '../store/schema.ts';
 import { runAgent } from './agent-run.ts';
@@ -42,7 +41,7 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
   let hasModelChoice = false;
   try {
     // replaces a "queued" note in the reply of a command
-    if (claim.kind === 'ask') reply.show('', progress.status);
+    if (claim.kind === 'ask' || claim.kind === 'scheduled') reply.show('', progress.status);
     await history.remove(conversation, [claim.id]);
     const settings = await parts.settings.get(claim.guild_id);
     hasModelChoice = parts.models.hasChoice(settings);
@@ -82,13 +81,13 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
 }
 
 export function createReply({ claims, options, logger }: BotParts, { claim, source }: Question): LiveReply {
-  const { channel, message, text, replies } = source;
+  const { channel, message, heading, replies } = source;
   return new LiveReply(
     {
       channel,
       // Discord accepts replies only where the bot may read the history
       replyTo: botCan(channel, PermissionFlagsBits.ReadMessageHistory) ? message?.id : undefined,
-      heading: message ? '' : `> ${quoted(text)}\n`,
+      heading,
       claim: claim.id,
       ids: replies,
       isResumed: claim.state !== 'queued',

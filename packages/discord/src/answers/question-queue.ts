@@ -8,6 +8,7 @@ import type { Claim } from '../store/schema.ts';
 import { answer } from './answer.ts';
 import { findSource } from './question-source.ts';
 import { recover } from './recovery.ts';
+import { mayAskStill } from './scheduled-question.ts';
 
 export class QuestionQueue {
   readonly #parts: BotParts;
@@ -88,8 +89,10 @@ export class QuestionQueue {
     // remove the notice, so that the answer appears below newer messages
     if (isMessage) await notices.remove(claim, noticeIds);
     if (!source) return true;
-    if (isMessage && claim.state === 'queued') source.replies = [];
-    const answerOrRecover = claim.state === 'queued' ? answer : recover;
+    const isNew = claim.state === 'queued';
+    if (claim.kind === 'scheduled' && isNew && !(await mayAskStill(this.#parts, { claim, source }))) return true;
+    if (isMessage && isNew) source.replies = [];
+    const answerOrRecover = isNew ? answer : recover;
     const isFinished = await answerOrRecover(this.#parts, { claim, source });
     // a killed process may have sent a notice after the first search
     if (isMessage && noticeIds.includes(SENDING)) await notices.remove(claim, noticeIds);

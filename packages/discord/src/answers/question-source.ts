@@ -2,20 +2,23 @@
 
 import { errorText } from '@pocket-agent/kit';
 import type { SendableChannels, User } from 'discord.js';
-import { type Guild, type GuildMember, type Message, PermissionFlagsBits } from 'discord.js';
-import { botCan } from '../access/bot-permissions.ts';
-import { isRefusal } from '../base/discord-errors.ts';
+import { type Guild, type GuildMember, type Message, PermissionFlagsBits, RESTJSONErrorCodes } from 'discord.js';
+import { botCan } from '../access/channel-permissions.ts';
+import { hasErrorCode, isRefusal } from '../base/discord-errors.ts';
 import type { AttachedFile } from '../context/attachments.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { ownMessagesAfter } from '../reply/own-messages.ts';
+import { quoted } from '../reply/texts.ts';
 import { replyIds } from '../store/claims.ts';
 import type { Claim } from '../store/schema.ts';
 
 export interface QuestionSource {
   /** The message with the question; undefined for a command. */
   message: Message | undefined;
-  /** The question of a command. */
+  /** The question of a command or a schedule. */
   text: string;
+  /** Shown above the answer if there is no message to reply to. */
+  heading: string;
   /** The files of a command. */
   files: readonly AttachedFile[];
   channel: SendableChannels;
@@ -40,12 +43,16 @@ export async function findSource(parts: BotParts, claim: Claim): Promise<Questio
     const message = origin.kind === 'message' ? await channel.messages.fetch(origin.id) : undefined;
     const user = await client.users.fetch(claim.user_id);
     const guild = claim.guild_id === null ? null : (client.guilds.cache.get(claim.guild_id) ?? null);
-    const member = message?.member ?? (await guild?.members.fetch(claim.user_id)) ?? null;
+    // Discord tells the bot about changes of members only when they do something
+    const force = origin.kind === 'scheduled';
+    const member = message?.member ?? (await guild?.members.fetch({ user: claim.user_id, force })) ?? null;
     const { text, files } = requestOf(origin);
+    const by = origin.kind === 'scheduled' ? `-# Scheduled by <@${user.id}>\n` : '';
+    const heading = message ? '' : `${by}> ${quoted(text)}\n`;
     const replaces = chain.slice(1).map(({ id }) => id);
     const recorded = chain.map(replyIds).find((ids) => ids.length > 0);
     const replies = recorded ?? (origin.kind === 'ask' ? await commandReplies(origin.id, channel) : []);
-    return { message, text, files, channel, user, member, guild, replaces, replies };
+    return { message, text, heading, files, channel, user, member, guild, replaces, replies };
   } catch (error) {
     // Discord would refuse it again, and other questions wait
     if (!isRefusal(error)) throw error;
@@ -53,6 +60,8 @@ export async function findSource(parts: BotParts, claim: Claim): Promise<Questio
       claim: claim.id,
       reason: errorText(error),
     });
+    const isForGood = hasErrorCode(error, RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.UnknownMember);
+    if (origin.run !== null && isForGood) await parts.schedules.removeOf(origin.run);
     return undefined;
   }
 }
@@ -73,7 +82,7 @@ export async function regenerationChain({ claims }: BotParts, claim: Claim): Pro
     last = replaced;
   }
   const origin = chain.at(-1);
-  return origin?.kind === 'ask' && origin.request === null ? undefined : chain;
+  return origin && origin.kind !== 'message' && origin.request === null ? undefined : chain;
 }
 
 function requestOf({ request }: Claim): { text: string; files: AttachedFile[]; of?: string } {

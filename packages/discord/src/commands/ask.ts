@@ -1,6 +1,6 @@
 // /ask: asks a question without a mention.
 import { type Attachment, SlashCommandBuilder } from 'discord.js';
-import { botCanSend } from '../access/bot-permissions.ts';
+import { botCanSend } from '../access/channel-permissions.ts';
 import type { AttachedFile } from '../context/attachments.ts';
 import { failureFields } from '../conversation/failure-text.ts';
 import { QUEUED_TEXT } from '../conversation/queue-notices.ts';

@@ -6,6 +6,7 @@ import type { Logger } from 'pocket-agent';
 import type { Approvals } from '../access/approvals.ts';
 import type { Models } from '../config/models.ts';
 import type { BotOptions } from '../config/options.ts';
+import type { ScheduledPrompts } from '../schedules/scheduled-prompts.ts';
 import type { Claims } from '../store/claims.ts';
 import type { SettingsStore } from '../store/guild-settings.ts';
 import type { History } from '../store/history.ts';
@@ -31,6 +32,7 @@ export interface BotParts {
   readonly history: History;
   readonly spending: Spending;
   readonly settings: SettingsStore;
+  readonly schedules: ScheduledPrompts;
   readonly models: Models;
   readonly catalogue: Catalogue;
   readonly servers: McpServers;

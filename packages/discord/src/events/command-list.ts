@@ -7,6 +7,7 @@ import { helpCommand } from '../commands/help.ts';
 import { memoryCommand } from '../commands/memory.ts';
 import { messageApps } from '../commands/message-apps.ts';
 import { modelCommand } from '../commands/model.ts';
+import { scheduleCommand } from '../commands/schedule/schedule.ts';
 import { setupCommand } from '../commands/setup/setup.ts';
 import { summarizeCommand } from '../commands/summarize.ts';
 import { sweepCommand } from '../commands/sweep.ts';
@@ -18,6 +19,7 @@ export const chatCommands: readonly ChatCommand[] = [
   agentCommand,
   modelCommand,
   summarizeCommand,
+  scheduleCommand,
   sweepCommand,
   costCommand,
   memoryCommand,

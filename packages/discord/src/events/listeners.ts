@@ -81,6 +81,12 @@ export class Listeners {
         this.#catchUpAfter(time).catch((error) => this.#logFailure('catching up', error));
         disconnectedAt.delete(shard);
       }),
+      on(client, Events.ChannelDelete, (channel) => {
+        if (channel.isDMBased()) return;
+        const { id: channelId, guildId } = channel;
+        const removing = this.#parts.schedules.removeIn({ guildId, channelId });
+        removing.catch((error) => this.#logFailure('removing the schedules of a channel', error));
+      }),
       on(client, Events.GuildDelete, ({ id }) => {
         this.#options.onGuildLeft(id).catch((error) => this.#logFailure('deleting data of a guild', error));
       }),

@@ -3,7 +3,7 @@
 import { errorText } from '@pocket-agent/kit';
 import type { GuildMember, Message } from 'discord.js';
 import { isServed } from '../access/allowlist.ts';
-import { botCanSend } from '../access/bot-permissions.ts';
+import { botCanSend } from '../access/channel-permissions.ts';
 import { channelIdsOf, isAllowed } from '../access/profile.ts';
 import type { QuestionQueue } from '../answers/question-queue.ts';
 import { isRefusal } from '../base/discord-errors.ts';

@@ -16,6 +16,7 @@ export function help(name: string): string {
     '`/agent` turns tools on and off and keeps the conversation. `Disabled` turns all of them off',
     '`/model` shows and changes the model of this conversation',
     '`/summarize` summarizes recent messages of this channel, or those of a date',
+    '`/schedule` answers a question at certain times, such as every Monday',
     '`/sweep` deletes this conversation after a confirmation',
     "`/cost` shows today's spending",
     '`/memory` shows and erases what I remember about you',

@@ -1,9 +1,10 @@
 // Claims: one row per question, so that each is answered once. All processes share one queue per conversation.
+import { SnowflakeUtil } from 'discord.js';
 import { sql } from 'kysely';
 import { type ConversationOwnership, OPEN_STATES } from './ownership.ts';
 import type { BotDatabase, Claim } from './schema.ts';
 
-type NewClaim = Omit<Claim, 'state' | 'replies' | 'created_at'>;
+type NewClaim = Omit<Claim, 'state' | 'replies' | 'created_at' | 'run'> & { run?: string };
 
 /** Orders snowflakes by age: a longer id is newer, ids of the same length sort as strings. */
 const byAge = sql`length(id), id`;
@@ -30,7 +31,17 @@ export class Claims {
     this.#ownership = ownership;
   }
 
-  /** False if the message is claimed already. */
+  /** Adds the question of a scheduled run. False if the run has asked already. */
+  async addScheduled(claim: Omit<NewClaim, 'id'> & { run: string }): Promise<boolean> {
+    for (;;) {
+      if (await this.add({ ...claim, id: String(SnowflakeUtil.generate()) })) return true;
+      const asked = this.#db.selectFrom('discord_claims').select('id').where('run', '=', claim.run);
+      if (await asked.executeTakeFirst()) return false;
+      // another process generated the same id
+    }
+  }
+
+  /** False if the message is claimed already, or the run has asked. */
   async add(claim: NewClaim, state: Claim['state'] = 'queued'): Promise<boolean> {
     const now = Date.now();
     await this.#db
@@ -41,7 +52,7 @@ export class Claims {
     const { numInsertedOrUpdatedRows } = await this.#db
       .insertInto('discord_claims')
       .values({ ...claim, state, replies: '[]', created_at: now })
-      .onConflict((conflict) => conflict.column('id').doNothing())
+      .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow();
     return (numInsertedOrUpdatedRows ?? 0n) > 0n;
   }
@@ -65,12 +76,15 @@ export class Claims {
     return this.#db.selectFrom('discord_claims').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** How many questions of a user or a guild were accepted and refused after the time `since`. */
+  /** How many questions of a user or a guild were accepted and refused after the time `since`. Those of schedules do not count. */
   async countSince(
     scope: { userId: string } | { guildId: string },
     since: number,
   ): Promise<{ accepted: number; refused: number }> {
-    const query = this.#db.selectFrom('discord_claims').where('created_at', '>', since);
+    const query = this.#db
+      .selectFrom('discord_claims')
+      .where('created_at', '>', since)
+      .where('kind', '!=', 'scheduled');
     const scoped =
       'userId' in scope ? query.where('user_id', '=', scope.userId) : query.where('guild_id', '=', scope.guildId);
     const { all, refused } = await scoped
@@ -87,6 +101,7 @@ export class Claims {
     const { count } = await this.#db
       .selectFrom('discord_claims')
       .where('user_id', '=', userId)
+      .where('kind', '!=', 'scheduled')
       .where('state', 'in', OPEN_STATES)
       .where('created_at', '>', Date.now() - PENDING_MS)
       .select(({ fn }) => fn.countAll<number>().as('count'))

@@ -55,7 +55,7 @@ export class History {
     return turns.flatMap(({ turn, messages }) => (turn === claim ? messages : []));
   }
 
-  /** Also deletes the text of `/ask` questions. */
+  /** Also deletes the text of questions that are not messages. */
   async clear(conversation: string, { preferences = false } = {}): Promise<void> {
     const { db, kind } = this.#store;
     await db.transaction().execute(async (transaction) => {
@@ -63,7 +63,7 @@ export class History {
       await transaction.updateTable('discord_conversations').set(cleared).where('id', '=', conversation).execute();
       await botConversations({ db: transaction, kind }).delete(conversation);
       const requests = transaction.updateTable('discord_claims').set({ request: null }).where('state', '=', 'done');
-      await requests.where('conversation', '=', conversation).where('kind', '=', 'ask').execute();
+      await requests.where('conversation', '=', conversation).where('kind', 'in', ['ask', 'scheduled']).execute();
     });
   }
 

@@ -69,4 +69,14 @@ async function oldMessages(db: Kysely<unknown>, conversation: string) {
   return { messages, turns: rows.map(({ claim }) => claim) };
 }
 
-export const migrations: readonly Migration[] = [tables, claimIndexes, bots, conversations];
+/** A run of a schedule asks once, and bots without schedules need not look for any. */
+const schedules: Migration = {
+  name: 'schedules',
+  up: async (run) => {
+    await run('alter table discord_claims add column run text');
+    await run('create unique index discord_claims_run on discord_claims (run) where run is not null');
+    await run('alter table discord_bots add column schedules integer');
+  },
+};
+
+export const migrations: readonly Migration[] = [tables, claimIndexes, bots, conversations, schedules];

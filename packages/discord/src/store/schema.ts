@@ -1,7 +1,7 @@
 // The tables of the bot, in SQLite and PostgreSQL. Messages are in the conversations of `@pocket-agent/store`.
 import { errorText } from '@pocket-agent/kit';
 import { type Conversations, conversationsIn, conversationTables, openStore, type Store } from '@pocket-agent/store';
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import { DiscordBotError, networkError } from '../base/errors.ts';
 import { DISCORD_SCOPE, migrations } from './migrations.ts';
 
@@ -18,9 +18,9 @@ interface BotSchema {
     updated_at: number;
   };
   discord_claims: {
-    /** The id of the Discord message or interaction with the question. */
+    /** The id of the Discord message or interaction with the question; for `scheduled` an id of its own. */
     id: string;
-    kind: 'message' | 'ask' | 'again';
+    kind: 'message' | 'ask' | 'again' | 'scheduled';
     conversation: string;
     channel_id: string;
     guild_id: string | null;
@@ -29,12 +29,14 @@ interface BotSchema {
     state: 'asked' | 'queued' | 'running' | 'acting' | 'done' | 'refused';
     /** The ids of the messages that show the answer, as a JSON list. */
     replies: string;
-    /** The question of `/ask`, or the claim that a regenerated answer replaces. */
+    /** The question of `/ask` or of a schedule, or the claim that a regenerated answer replaces. */
     request: string | null;
+    /** The run of a schedule that asked it. */
+    run: Generated<string | null>;
     created_at: number;
   };
-  /** Every bot that has used these tables. */
-  discord_bots: { id: string };
+  /** Every bot that has used these tables. `schedules`: 1 if it has had some. */
+  discord_bots: { id: string; schedules: Generated<number | null> };
   discord_processes: { id: string; host: string; pid: number; seen_at: number };
   discord_spending: { day: string; who: string; cost_usd: number; tokens: number; runs: number };
 }

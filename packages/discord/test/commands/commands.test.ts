@@ -88,6 +88,7 @@ test('/agent chooses several tools and keeps the conversation; Disabled turns al
     'get_user_info',
     'pull_knowledge_base',
     'react_message',
+    'read_messages',
     'send_user_dm_message',
   ]);
   expect((await agent({ name: 'Disabled' })).content).toContain('All tools are off');

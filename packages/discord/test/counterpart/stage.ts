@@ -32,6 +32,13 @@ export class Stage {
     return user;
   }
 
+  /** A member leaves, or is removed. */
+  removeMember(guild: Guild, { id }: { id: string }): void {
+    guild.members.delete(id);
+    const data = { guild_id: guild.id, user: this.#world.user(id) };
+    this.#world.dispatch({ event: GatewayDispatchEvents.GuildMemberRemove, data, guildId: guild.id });
+  }
+
   /** Turns direct messages of the bot to a person off (50007) or on. */
   closeDms(user: { id: string }, closed = true): void {
     if (closed) this.#world.closedDms.add(user.id);

@@ -116,9 +116,10 @@ export class HeldRun {
   }
 
   #runOptions(agent: PocketAgent<unknown>, timeoutMs: number | undefined): RunOptions {
-    const { caller, profile } = this.row;
+    const { id: run, caller, profile } = this.row;
     return {
       signal: this.#abort.signal,
+      metadata: { run },
       onEvent: (event) => this.#options.live.add(this.row.id, event),
       approve: this.#approver(agent),
       elicit: async (request, { server, signal }) => {

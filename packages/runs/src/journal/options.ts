@@ -90,6 +90,12 @@ export interface ScheduleOptions {
   missed?: 'once' | 'skip';
 }
 
+/** Which schedules to list. */
+export interface ListSchedulesOptions {
+  /** The first characters of the names. */
+  prefix?: string;
+}
+
 /** Which open questions to list. */
 export interface QuestionFilter {
   agent?: string;
@@ -147,6 +153,7 @@ const listOptions = new OptionSet<ListRunsOptions>('A list of runs', {
   limit,
   cursor: nullableString,
 });
+const scheduleList = new OptionSet<ListSchedulesOptions>('A list of schedules', { prefix: nullableString });
 const filter = new OptionSet<QuestionFilter>('A list of questions', {
   agent: nullableString,
   caller: nullableString,
@@ -172,6 +179,10 @@ export function checkSchedule(name: string, options: ScheduleOptions): void {
   checkValue('A schedule', options, objectRule);
   schedule.check(options);
   checkValue('cron', options.cron, nonEmptyRule);
+}
+
+export function checkScheduleList(options: ListSchedulesOptions): void {
+  scheduleList.check(options);
 }
 
 export function readStartOptions(options: StartOptions): StartOptions {
