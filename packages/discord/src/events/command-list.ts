@@ -7,7 +7,7 @@ import { helpCommand } from '../commands/help.ts';
 import { memoryCommand } from '../commands/memory.ts';
 import { messageApps } from '../commands/message-apps.ts';
 import { modelCommand } from '../commands/model.ts';
-import { scheduleCommand } from '../commands/schedule/schedule.ts';
+import { scheduleCommand } from '../commands/schedule.ts';
 import { setupCommand } from '../commands/setup/setup.ts';
 import { summarizeCommand } from '../commands/summarize.ts';
 import { sweepCommand } from '../commands/sweep.ts';

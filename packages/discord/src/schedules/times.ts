@@ -1,5 +1,5 @@
 // The times of schedules: from the options of a command to cron, and from cron to words.
-import { DiscordBotError } from '../../base/errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
 
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 /** The days in cron, by what users choose. */

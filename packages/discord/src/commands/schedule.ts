@@ -6,13 +6,13 @@ import {
   PermissionFlagsBits,
   SlashCommandBuilder,
 } from 'discord.js';
-import { botCanSend, memberCanSend } from '../../access/channel-permissions.ts';
-import { channelIdsOf, isAllowed } from '../../access/profile.ts';
-import type { BotParts } from '../../conversation/parts.ts';
-import { quoted } from '../../reply/texts.ts';
-import type { ScheduledPrompt } from '../../schedules/scheduled-prompts.ts';
-import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from '../command.ts';
-import { cronOf, intervals, timesText, timeZones, zoneOf } from './times.ts';
+import { botCanSend, memberCanSend } from '../access/channel-permissions.ts';
+import { channelIdsOf, isAllowed } from '../access/profile.ts';
+import type { BotParts } from '../conversation/parts.ts';
+import { quoted } from '../reply/texts.ts';
+import type { ScheduledPrompt } from '../schedules/scheduled-prompts.ts';
+import { cronOf, intervals, timesText, timeZones, zoneOf } from '../schedules/times.ts';
+import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
 
 const MAX_PROMPT = 2_000;
 
