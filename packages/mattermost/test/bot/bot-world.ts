@@ -51,7 +51,7 @@ export async function world({
   const { log, logLines } = memoryLog();
   const bot = await createMattermostBot({
     config: configFor(fake, { user: 'helper', environment, config }),
-    agent: () => ({ agentConfig: { llmModel: model ?? new ScriptedModel([]) } }),
+    ...(options.durable ? {} : { agent: () => ({ agentConfig: { llmModel: model ?? new ScriptedModel([]) } }) }),
     editMs: 20,
     log,
     ...options,

@@ -70,6 +70,7 @@ test('a click of the person who asked allows a call, and the buttons disappear',
     '@alice, may I use **refund**? It can delete something.\n```json\n{\n  "order": 17\n}\n```',
   );
   expect(actionsOf(post).map(({ name }) => name)).toEqual(['Allow', 'Deny']);
+  expect(post.props.attachments).toMatchObject([{ text: 'Or react with :+1: or :-1:.' }]);
   expect(await click('bob', post, 'allow')).toMatchObject({ ephemeral_text: 'Only @alice can answer this.' });
   expect(effects).toEqual([]);
   expect(await click('alice', post, 'allow')).not.toHaveProperty('ephemeral_text');
@@ -106,6 +107,20 @@ test('a reaction answers as well as a button; a late click is told so', async ()
   await until(() => actionsOf(fake.world.post(post.id))).toEqual([]);
   fake.world.post(post.id).props = old.props; // a client that has not seen the change
   expect(await click('alice', post, 'deny')).toMatchObject({ ephemeral_text: 'This question is no longer open.' });
+});
+
+test('a reaction answers where Mattermost cannot reach the buttons', async () => {
+  const effects: unknown[] = [];
+  const { fake, start, asking } = await buttonWorld(effects);
+  await start();
+  fake.say('alice', 'town-square', '@helper refund order 17');
+  const post = await asking();
+  for (const { integration } of actionsOf(post) as { integration: { url: string } }[])
+    integration.url = 'http://127.0.0.1:9/actions';
+  const clicked = await userOf(fake, 'alice').post(`/posts/${post.id}/actions/allow`);
+  expect(clicked).toMatchObject({ status: 400, body: { message: 'Action integration error.' } });
+  await react(fake, 'alice', post.id, '+1');
+  await until(() => effects).toEqual([{ order: 17 }]);
 });
 
 test('a request that does not come from a button of the bot changes nothing', async () => {

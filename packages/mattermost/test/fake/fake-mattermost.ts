@@ -18,6 +18,7 @@ import { userRoutes } from './api/users.ts';
 import { addFeatures } from './features/all.ts';
 import type { Fault, FaultHandle } from './http/faults.ts';
 import { HttpCore, type RecordedRequest } from './http/http-core.ts';
+import { RateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 import { RouteTable } from './http/routes.ts';
 import { type Names, named, plant } from './plant.ts';
 import { Sockets } from './websocket.ts';
@@ -35,6 +36,8 @@ export interface FakeOptions extends Partial<WorldOptions> {
   tls?: { key: string; cert: string };
   /** The OAuth application; a public one has no secret. */
   oauthApp?: Partial<OAuthApp>;
+  /** Default: none. */
+  rateLimit?: RateLimitOptions;
 }
 
 export class FakeMattermost {
@@ -173,7 +176,7 @@ export async function startFakeMattermost(options: FakeOptions = {}): Promise<Fa
   addFeatures(routes, world);
   routes.add('/api/v4', openSystemRoutes, { open: true });
   routes.add('', oauthRoutes(oauthApp), { open: true });
-  const core = new HttpCore(world, routes);
+  const core = new HttpCore(world, routes, options.rateLimit && new RateLimit(options.rateLimit));
   const sockets = new Sockets(world, (authorization) => core.userOf(authorization));
   const server = options.tls ? createSecureServer(options.tls, core.listener) : createServer(core.listener);
   server.on('upgrade', sockets.upgrade);

@@ -1,6 +1,6 @@
 // Faults of the fake occur on command and leave nothing behind.
 import { get } from 'node:https';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type FakeMattermost, startFakeMattermost } from './fake-mattermost.ts';
 import { selfSigned } from './self-signed.ts';
 import { userOf } from './test-client.ts';
@@ -27,6 +27,17 @@ test('a fault hits matching requests the given number of times', async () => {
   expect(fault.hits).toBe(2);
   fake.fail({ status: 503, times: Infinity }).cancel();
   expect((await me()).status).toBe(200);
+});
+
+test('above the rate limit requests of a token are refused, with the time to wait', async () => {
+  const limited = await startFakeMattermost({ rateLimit: { perSecond: 0.01, burst: 2 } });
+  onTestFinished(() => limited.close());
+  const statuses: number[] = [];
+  for (let count = 0; count < 4; count++) statuses.push((await userOf(limited, 'alice').get('/users/me')).status);
+  expect(statuses).toEqual([200, 200, 200, 429]);
+  expect((await userOf(limited, 'bob').get('/users/me')).status).toBe(200);
+  const refused = await fetch(limited.url, { headers: { Authorization: `Bearer ${limited.token('alice')}` } });
+  expect(refused.headers.get('retry-after')).toMatch(/^(100|99)$/);
 });
 
 test('a post can be stored although the response is an error', async () => {

@@ -24,7 +24,8 @@ export function userOf(fake: FakeMattermost, name: string) {
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     });
     const text = await response.text();
-    return { status: response.status, body: JSON.parse(text), headers: response.headers };
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
   };
   return {
     call,

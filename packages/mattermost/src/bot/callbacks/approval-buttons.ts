@@ -27,7 +27,8 @@ export class ApprovalButtons {
         context: { question, answer, signature: this.#sign(question, answer) },
       },
     });
-    return [{ text: '', actions: [button('allow', 'Allow', 'primary'), button('deny', 'Deny', 'danger')] }];
+    // reactions answer also if Mattermost cannot reach the bot
+    return [{ text: 'Or react with :+1: or :-1:.', actions: [button('allow', 'Allow', 'primary'), button('deny', 'Deny', 'danger')] }];
   }
 
   /** Undefined if this bot did not make the button. */

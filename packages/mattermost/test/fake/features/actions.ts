@@ -29,11 +29,11 @@ async function click(call: Call): Promise<Record<string, unknown>> {
       ...{ team_id: channel.team_id, team_domain: '', post_id: post.id, trigger_id: world.newId() },
       ...{ type: 'button', data_source: '', context: integration.context },
     }),
-  });
-  if (response.status !== 200) {
+  }).catch(() => undefined);
+  if (response?.status !== 200) {
     throw new ApiError(400, 'api.post.do_action.action_integration.app_error', {
       message: 'Action integration error.',
-      detail: `status=${response.status}`,
+      detail: response ? `status=${response.status}` : 'unreachable',
     });
   }
   // the text is sent to the user as an ephemeral post; here it is part of the response

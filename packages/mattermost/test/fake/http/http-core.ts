@@ -7,6 +7,7 @@ import type { User } from '../world/model.ts';
 import type { World } from '../world/world.ts';
 import { Call, checkParams, noSuchRoute, type Reply } from './call.ts';
 import { type Fault, Faults, faultReply } from './faults.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { RouteTable } from './routes.ts';
 
 /** A recorded request; instead of the token it has the username. */
@@ -51,11 +52,13 @@ export class HttpCore {
   maxInFlight = 0;
   readonly #world: World;
   readonly #routes: RouteTable;
+  readonly #rateLimit: RateLimit | undefined;
   readonly #closing = new AbortController();
 
-  constructor(world: World, routes: RouteTable) {
+  constructor(world: World, routes: RouteTable, rateLimit?: RateLimit) {
     this.#world = world;
     this.#routes = routes;
+    this.#rateLimit = rateLimit;
   }
 
   close(): void {
@@ -93,6 +96,11 @@ export class HttpCore {
     }
     fault?.meanwhile?.();
     const requestId = this.#world.newId();
+    const refusal = this.#rateLimit?.refusal(request.headers.authorization ?? '', requestId);
+    if (refusal) {
+      record.status = refusal.status;
+      return this.#send({ request, response, reply: refusal, requestId, fault: undefined });
+    }
     const skip = fault?.status !== undefined && !fault.afterHandling;
     const answer = skip ? undefined : await this.#handle({ request, url, body, user, requestId });
     if (fault?.restart) this.#world.restart();
