@@ -43,6 +43,9 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
   const closing = new AbortController();
   let bot: Bot | undefined;
   let callbacks: BotCallbacks | undefined;
+  /** Clicks wait for it, because Mattermost can reach the bot before it has read its runs. */
+  const recovered = Promise.withResolvers<Bot>();
+  recovered.promise.catch(() => {});
   const account = new Account({
     config,
     pool,
@@ -63,12 +66,14 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
       options.callbacks &&
       (await openCallbacks({
         ...{ options: options.callbacks, context, log, me: id, token },
-        decide: async (question, userId, isAllowed) => bot?.decide(question, userId, isAllowed),
+        decide: async (...click) => (await recovered.promise).decide(...click),
       }));
     bot = new Bot({ options, context, pool, closing, log, token, me, since, callbacks });
     await bot.recover();
+    recovered.resolve(bot);
     return bot;
   } catch (error) {
+    recovered.reject(error);
     await (bot ?? callbacks)?.close();
     pool.close();
     throw error;

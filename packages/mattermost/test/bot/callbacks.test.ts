@@ -95,6 +95,24 @@ test('buttons work after a restart of the bot, and a click denies a call', async
   expect(effects).toEqual([]);
 });
 
+test('a click right after a restart counts, although the bot has not read the thread yet', async () => {
+  const effects: unknown[] = [];
+  const { fake, start, asking, click } = await buttonWorld(effects);
+  const close = await start();
+  fake.say('alice', 'town-square', '@helper refund order 17');
+  const post = await asking();
+  await close();
+  const reading = Promise.withResolvers<void>();
+  const held = fake.fail({ path: /\/thread/, user: 'helper', times: 50, status: 503, meanwhile: reading.resolve });
+  const starting = start();
+  await reading.promise;
+  expect(await click('alice', post, 'allow')).not.toHaveProperty('ephemeral_text');
+  await until(() => effects).toEqual([{ order: 17 }]);
+  held.cancel();
+  await starting;
+  await until(() => fake.world.post(post.id).message).toContain('*Allowed by alice.*');
+});
+
 test('a reaction answers as well as a button; a late click is told so', async () => {
   const effects: unknown[] = [];
   const { fake, start, asking, click } = await buttonWorld(effects);

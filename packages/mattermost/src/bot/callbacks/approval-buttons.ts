@@ -28,7 +28,12 @@ export class ApprovalButtons {
       },
     });
     // reactions answer also if Mattermost cannot reach the bot
-    return [{ text: 'Or react with :+1: or :-1:.', actions: [button('allow', 'Allow', 'primary'), button('deny', 'Deny', 'danger')] }];
+    return [
+      {
+        text: 'Or react with :+1: or :-1:.',
+        actions: [button('allow', 'Allow', 'primary'), button('deny', 'Deny', 'danger')],
+      },
+    ];
   }
 
   /** Undefined if this bot did not make the button. */

@@ -19,7 +19,6 @@ interface ApprovalPostsOptions {
   /** What the person asked. */
   question: Question;
   me: string;
-  posts: OwnPosts;
   /** Default: reactions answer. */
   buttons: ApprovalButtons | undefined;
 }
@@ -53,10 +52,10 @@ export class ApprovalPosts {
     return this.#asked.size > 0;
   }
 
-  /** Asks, unless an earlier process did; a question that is not open any more gets no new post. */
-  async ask(asked: BotRunQuestion): Promise<void> {
-    const { runs, run, posts, log, question, buttons } = this.#options;
-    const isOpen = (await runs.questions({ run })).some(({ id }) => id === asked.id);
+  /** Asks, unless an earlier process did in `posts`; a question that is not open any more gets no new post. */
+  async ask(asked: BotRunQuestion, posts: OwnPosts): Promise<void> {
+    const { log, question, buttons } = this.#options;
+    const isOpen = await this.#isOpen(asked.id);
     const { call } = asked;
     if (!call) {
       log.warning('elicitation_cancelled', { post_id: question.postId });
@@ -113,13 +112,19 @@ export class ApprovalPosts {
     return true;
   }
 
-  /** Undefined if the question is not one of this run; otherwise what to tell the user. */
+  /** Undefined if the question is not an open one of this run; otherwise what to tell the user. */
   async decide(id: string, userId: string, isAllowed: boolean): Promise<string | undefined> {
-    if (!this.#asked.has(id)) return undefined;
+    // after a restart a click may come before the run has been read again
+    if (!(await this.#isOpen(id))) return undefined;
     const { question } = this.#options;
     if (userId !== question.userId) return `Only @${question.username} can answer this.`;
     await this.#answer(id, isAllowed ? 'allow' : { deny: 'the user denied it' }, question.username);
     return '';
+  }
+
+  async #isOpen(question: string): Promise<boolean> {
+    const { runs, run } = this.#options;
+    return (await runs.questions({ run })).some(({ id }) => id === question);
   }
 
   async #answer(id: string, answer: Parameters<BotRuns['answer']>[1], by: string): Promise<void> {

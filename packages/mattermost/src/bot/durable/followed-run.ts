@@ -35,16 +35,19 @@ const TYPING_INTERVAL_MS = 4000;
 
 export class FollowedRun {
   readonly options: FollowedRunOptions;
+  readonly #approvals: ApprovalPosts;
   #answer: AnswerPost | undefined;
-  #approvals: ApprovalPosts | undefined;
 
   constructor(options: FollowedRunOptions) {
+    const { context, log, runs, id: run, question, me, buttons } = options;
     this.options = options;
+    this.#approvals = new ApprovalPosts({ api: context.api, log, runs, run, question, me, buttons });
   }
 
   /** Resolves when the answer is posted. With `isNew`, no earlier process has posted anything. */
   async follow({ isNew }: { isNew: boolean }): Promise<void> {
-    const { context, log, runs, id, question, me, editMs, linkHosts, buttons, typing, signal } = this.options;
+    const { context, log, runs, id, question, me, editMs, linkHosts, typing, signal } = this.options;
+    const approvals = this.#approvals;
     const { api, config } = context;
     const { channelId, rootId, postId: questionId } = question;
     const posts = isNew ? new OwnPosts() : await OwnPosts.read(api, question, me);
@@ -52,9 +55,7 @@ export class FollowedRun {
     const allowsLink = (url: URL) => linkHosts.allows(url);
     const target = { channelId, rootId, questionId, pendingId, written: posts.parts(pendingId) };
     const answer = new AnswerPost({ api, log, ...target, editMs, backoffMs: config.backoffMs, signal, allowsLink });
-    const approvals = new ApprovalPosts({ api, log, runs, run: id, question, me, posts, buttons });
     this.#answer = answer;
-    this.#approvals = approvals;
     const stillTyping = setInterval(() => approvals.isWaiting || typing(question), TYPING_INTERVAL_MS);
     typing(question);
     try {
@@ -64,7 +65,7 @@ export class FollowedRun {
       };
       for await (const event of runs.events(id, { signal, onEvent })) {
         if (text.handleJournaled(event) && text.progress !== '') answer.show(text.progress);
-        const end = await this.#handle(event, approvals);
+        const end = await this.#handle(event, posts);
         if (end === undefined) continue;
         await approvals.close();
         const said = [text.answer, end.note].filter((part) => part !== '').join('\n\n');
@@ -80,16 +81,16 @@ export class FollowedRun {
   }
 
   async readReactions(): Promise<void> {
-    await this.#approvals?.readReactions();
+    await this.#approvals.readReactions();
   }
 
-  async react(userId: string, postId: string, emoji: string): Promise<boolean> {
-    return (await this.#approvals?.react(userId, postId, emoji)) === true;
+  react(userId: string, postId: string, emoji: string): Promise<boolean> {
+    return this.#approvals.react(userId, postId, emoji);
   }
 
-  /** Undefined if the approval question is not one of this run. */
-  async decide(question: string, userId: string, isAllowed: boolean): Promise<string | undefined> {
-    return this.#approvals?.decide(question, userId, isAllowed);
+  /** Undefined if the approval question is not an open one of this run. */
+  decide(question: string, userId: string, isAllowed: boolean): Promise<string | undefined> {
+    return this.#approvals.decide(question, userId, isAllowed);
   }
 
   /** Whether the post is the question or part of its answer. */
@@ -104,14 +105,11 @@ export class FollowedRun {
   }
 
   /** How the run has ended, if it has. */
-  async #handle(
-    { type, data }: BotRunEvent,
-    approvals: ApprovalPosts,
-  ): Promise<{ note: string; result: string } | undefined> {
-    if (type === 'question') await approvals.ask(data as BotRunQuestion);
+  async #handle({ type, data }: BotRunEvent, posts: OwnPosts): Promise<{ note: string; result: string } | undefined> {
+    if (type === 'question') await this.#approvals.ask(data as BotRunQuestion, posts);
     else if (type === 'answer') {
       const { question, text } = outcomeOf(data);
-      await approvals.settle(question, text);
+      await this.#approvals.settle(question, text);
     } else if (type === 'cancelled') return { note: '*(stopped)*', result: '' };
     else if (type === 'failed') {
       const { code } = data as { code: string };
