@@ -1,4 +1,6 @@
 // Collects the updates of one call: the task with its artifacts, or the message that answers without a task.
+
+import { ChunkedParts } from '../wire/chunked-parts.ts';
 import {
   type Artifact,
   isAtRest,
@@ -20,7 +22,7 @@ const OVERHEAD_BYTES = 100;
 
 export class TaskCollector {
   readonly #maxBytes: number;
-  readonly #artifacts = new Map<string, Artifact>();
+  readonly #artifacts = new Map<string, { about: Omit<Artifact, 'parts'>; parts: ChunkedParts; bytes: number }>();
   #bytes = 0;
   taskId: string | undefined;
   contextId: string | undefined;
@@ -51,7 +53,7 @@ export class TaskCollector {
   }
 
   get artifacts(): Artifact[] {
-    return [...this.#artifacts.values()];
+    return [...this.#artifacts.values()].map(({ about, parts }) => ({ ...about, parts: parts.all }));
   }
 
   take(update: Update): void {
@@ -103,34 +105,35 @@ export class TaskCollector {
 
   #put(artifact: Artifact, append: boolean): void {
     this.#keepMetadata(artifact.metadata);
-    const { artifactId, parts } = artifact;
+    const { parts, ...about } = artifact;
+    const { artifactId } = about;
     const existing = this.#artifacts.get(artifactId);
     if (existing && append) {
-      for (const part of parts) this.#append(existing.parts, part);
+      for (const part of parts) existing.bytes += this.#append(existing.parts, part);
       return;
     }
-    if (existing) this.#bytes -= this.#sizeOf(existing.parts);
+    if (existing) this.#bytes -= existing.bytes;
     if (!existing && (this.#isFull || this.#artifacts.size >= MAX_ARTIFACTS)) {
       this.isTruncated = true;
       return;
     }
     if (parts.length > MAX_PARTS) this.isTruncated = true;
     const kept = parts.slice(0, MAX_PARTS);
-    this.#artifacts.set(artifactId, { ...artifact, parts: kept });
-    this.#bytes += this.#sizeOf(kept);
+    const bytes = this.#sizeOf(kept);
+    this.#artifacts.set(artifactId, { about, parts: new ChunkedParts(kept), bytes });
+    this.#bytes += bytes;
   }
 
-  #append(parts: Part[], part: Part): void {
-    const last = parts.at(-1);
-    const lastText = part.text === undefined ? undefined : last?.text;
-    if (this.#isFull || (lastText === undefined && parts.length >= MAX_PARTS)) {
+  /** Returns the size of what was added. */
+  #append(parts: ChunkedParts, part: Part): number {
+    if (this.#isFull || (!parts.continues(part) && parts.length >= MAX_PARTS)) {
       this.isTruncated = true;
-      return;
+      return 0;
     }
-    this.#bytes += this.#sizeOf([part]);
-    // chunks of a text are joined
-    if (last && lastText !== undefined) last.text = lastText + part.text;
-    else parts.push(part);
+    const bytes = this.#sizeOf([part]);
+    this.#bytes += bytes;
+    parts.append(part);
+    return bytes;
   }
 
   get #isFull(): boolean {

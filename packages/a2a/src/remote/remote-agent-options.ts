@@ -3,6 +3,7 @@ import {
   booleanRule,
   httpUrlHint,
   type Logger,
+  nonEmptyRule,
   OptionSet,
   PocketError,
   positiveNumber,
@@ -39,6 +40,11 @@ export interface RemoteAgentOptions {
    * taken over.
    */
   trustedKeys?: readonly SigningKey[];
+  /**
+   * Files of answers are saved in this folder, and the model may send files from it, at most 10 MB in a message. Default: files
+   * that are not text are only named.
+   */
+  folder?: string;
   /** Receives warnings, for example if the agent cannot be reached. Default: stderr. */
   logger?: Logger;
 }
@@ -55,6 +61,7 @@ const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
   approvals: booleanRule,
   maxResultBytes: positiveNumber,
   trustedKeys: { expected: 'a list of public keys (JWK)', accepts: Array.isArray },
+  folder: nonEmptyRule,
   logger: true,
 });
 

@@ -5,6 +5,7 @@ import {
   abortable,
   errorText,
   isPocketError,
+  isRecord,
   type Logger,
   PocketError,
   settlesWithin,
@@ -29,6 +30,13 @@ const RETRY_MS = 5_000;
 const MAX_NAME_LENGTH = 100;
 /** Time for canceling the tasks of aborted calls. */
 const CLOSE_MS = 1_000;
+/** Room for a file of 10 MB as base64. */
+const MAX_STRING_BYTES = 14_000_000;
+const filesSchema = {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'Files to send along: paths in the folder for files, such as report.pdf',
+};
 /** Questions of one task for the person. */
 const MAX_QUESTIONS = 100;
 
@@ -123,17 +131,24 @@ class RemoteAgent implements ToolSource {
   }
 
   async callTool(_name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    const { message, taskId } = args;
+    const { message, taskId, data, files } = args;
+    const { folder } = this.#options;
     if (typeof message !== 'string')
       throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} needs a string "message".`);
     const conversation = this.#conversations.forCall(context);
     let to = recipientOf(conversation, taskId === undefined ? undefined : String(taskId), this.#label);
-    let parts: Part[] = [{ text: message }];
+    let parts: Part[] = [
+      { text: message },
+      ...(isRecord(data) ? [{ data, mediaType: 'application/json' }] : []),
+      ...(folder && Array.isArray(files)
+        ? await (await import('./remote-files.ts')).readFiles(folder, files.map(String))
+        : []),
+    ];
     for (let round = 0; ; round++) {
       const call = await this.#send(conversation, { messageId: randomUUID(), parts, ...to }, context);
       const { elicit, signal } = context;
       const answer = elicit && (await this.#askUser(call, { conversation, elicit, signal, round }));
-      if (!answer) return remoteResult(call.collected, { name: this.#label, maxBytes: this.#maxResultBytes });
+      if (!answer) return remoteResult(call.collected, { name: this.#label, maxBytes: this.#maxResultBytes, folder });
       parts = answer;
       to = recipientOf(conversation, call.collected.taskId, this.#label);
     }
@@ -192,7 +207,8 @@ class RemoteAgent implements ToolSource {
     let progress = 0;
     const onProgress = (text: string) => context.progress({ progress: ++progress, message: text });
     const link = await abortable(this.#open(), context.signal);
-    const call = new RemoteCall(link, { signal: context.signal, maxBytes: this.#maxResultBytes, onProgress });
+    const maxBytes = this.#options.folder === undefined ? this.#maxResultBytes : MAX_STRING_BYTES;
+    const call = new RemoteCall(link, { signal: context.signal, maxBytes, onProgress });
     try {
       await call.send(message);
       const { approvals = false } = this.#options;
@@ -219,7 +235,7 @@ class RemoteAgent implements ToolSource {
   }
 
   #open(): Promise<RemoteLink> {
-    const { url, token, headers = {}, allowHosts = [], trustedKeys } = this.#options;
+    const { url, token, headers = {}, allowHosts = [], trustedKeys, folder } = this.#options;
     const all = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
     this.#link ??= import('./remote-link.ts')
       .then(({ openLink }) => {
@@ -229,7 +245,7 @@ class RemoteAgent implements ToolSource {
           timeoutMs: CARD_MS,
         });
         // JSON may write one byte of a string in six
-        const maxStringBytes = 6 * (this.#maxResultBytes + 1);
+        const maxStringBytes = folder === undefined ? 6 * (this.#maxResultBytes + 1) : MAX_STRING_BYTES;
         return openLink({ url, headers: all, allowHosts, maxStringBytes, trustedKeys }, deadline.signal).finally(() =>
           deadline.release(),
         );
@@ -258,7 +274,7 @@ class RemoteAgent implements ToolSource {
   }
 
   #describe({ name: cardName, description }: RemoteLink): Tool {
-    const name = this.#options.name ?? cardName;
+    const { name = cardName, folder } = this.#options;
     return {
       name: validToolName(`${name}-message`),
       description: `Send a message to the ${name} agent. Purpose of the ${name} agent: ${description}`,
@@ -266,6 +282,8 @@ class RemoteAgent implements ToolSource {
         type: 'object',
         properties: {
           message: { type: 'string', description: `The message to send to the ${name} agent` },
+          data: { type: 'object', description: 'JSON for the agent, beside the message' },
+          ...(folder === undefined ? {} : { files: filesSchema }),
           taskId: { type: 'string', description: 'Only to answer a question of the agent: the task that asked it' },
         },
         required: ['message'],

@@ -7,10 +7,18 @@ import { type Part, type TaskStateName, textOfParts } from '../wire/task.ts';
 
 type Block = CallToolResult['content'][number];
 
-export function remoteResult(
+interface ResultOptions {
+  /** The name of the remote agent. */
+  name: string;
+  maxBytes: number;
+  /** Where files are saved. */
+  folder: string | undefined;
+}
+
+export async function remoteResult(
   { status, message, artifacts, isTruncated, taskId }: TaskCollector,
-  { name, maxBytes }: { name: string; maxBytes: number },
-): CallToolResult {
+  { name, maxBytes, folder }: ResultOptions,
+): Promise<CallToolResult> {
   const messageParts = status?.message?.parts ?? message?.parts ?? [];
   switch (status?.state) {
     case 'auth-required':
@@ -29,13 +37,35 @@ export function remoteResult(
     }
     default: {
       const artifactParts = artifacts.flatMap(({ parts }) => parts);
-      const parts = artifactParts.length > 0 ? artifactParts : messageParts;
+      const received = artifactParts.length > 0 ? artifactParts : messageParts;
+      const parts = folder === undefined ? received : await withSavedFiles(received, folder);
       const isDone = status === undefined || status.state === 'completed';
       if (isDone) return { content: bounded(parts, maxBytes, isTruncated), ...structured(parts, maxBytes) };
       const ending = `The task of ${name} ${endings[status.state] ?? `ended as ${status.state}`}.`;
       return { isError: true, content: bounded([{ text: ending }, ...messageParts], maxBytes) };
     }
   }
+}
+
+/** Files are saved; pictures and text files are also shown. */
+async function withSavedFiles(parts: readonly Part[], folder: string): Promise<Part[]> {
+  const { MAX_FILE_BYTES, MAX_FILES, saveFile } = await import('./remote-files.ts');
+  const shown: Part[] = [];
+  let count = 0;
+  for (const part of parts) {
+    const { raw, mediaType = '', filename } = part;
+    if (raw === undefined) {
+      shown.push(part);
+      continue;
+    }
+    const isShown = mediaType.startsWith('image/') || fileText(raw, mediaType) !== undefined;
+    if (isShown) shown.push(part);
+    const bytes = Buffer.byteLength(raw, 'base64');
+    const isTooMuch = bytes > MAX_FILE_BYTES || ++count > MAX_FILES;
+    const saved = isTooMuch ? 'too large or too many to be saved' : `saved as ${await saveFile(folder, part)}`;
+    shown.push({ text: `(${[filename, mediaType, `${bytes} bytes`].filter(Boolean).join(', ')}: ${saved})` });
+  }
+  return shown;
 }
 
 const endings: Partial<Record<TaskStateName, string>> = {

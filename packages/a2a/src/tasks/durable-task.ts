@@ -3,6 +3,7 @@ import { PocketError, type PocketErrorCode, publicErrorText, sha256 } from '@poc
 import type { DurableTasksOptions, PocketAgent, TaskRun, TaskRunAnswer, TaskRunQuestion } from 'pocket-agent';
 import { agentResult, savedRequest } from 'pocket-agent/internal';
 import {
+  type Artifact,
   agentMessage,
   isAtRest,
   isOver,
@@ -12,6 +13,7 @@ import {
   type TaskStateName,
   type Update,
 } from '../wire/task.ts';
+import { ANSWER, generatedFiles } from './sent-artifacts.ts';
 import { partsOf } from './served-task.ts';
 import {
   approvalQuestion,
@@ -58,8 +60,9 @@ export class DurableTask {
     this.#options = options;
   }
 
-  async snapshot(): Promise<Task> {
-    return (await this.#read()).task;
+  /** `withFiles`: also finds the files that the model generated, which takes a look at the whole run. */
+  async snapshot({ withFiles = true } = {}): Promise<Task> {
+    return (await this.#read({ withFiles })).task;
   }
 
   /**
@@ -106,7 +109,7 @@ export class DurableTask {
     };
   }
 
-  async #read(): Promise<{ task: Task; events: number }> {
+  async #read({ withFiles = true } = {}): Promise<{ task: Task; events: number }> {
     const { runs, runId, id } = this.#options;
     const run = await runs.get(runId);
     if (!run) throw new Error(`The run of task ${id} was deleted.`);
@@ -115,7 +118,7 @@ export class DurableTask {
     const about = { id, contextId };
     const questionParts = [...open.values()].flatMap(({ parts }) => parts);
     const [first] = open.keys();
-    const end = await this.#end(run);
+    const end = await this.#end(run, withFiles);
     const messageParts = open.size > 0 ? [...questionParts, { text: howToAnswer(first, count) }] : end.messageParts;
     const status: Task['status'] = {
       state: open.size > 0 ? 'input-required' : states[run.status],
@@ -129,7 +132,10 @@ export class DurableTask {
   }
 
   /** The outcome of a finished run, from its last event. */
-  async #end(run: TaskRun): Promise<{ artifacts: NonNullable<Task['artifacts']>; messageParts?: Part[] }> {
+  async #end(
+    run: TaskRun,
+    withFiles: boolean,
+  ): Promise<{ artifacts: NonNullable<Task['artifacts']>; messageParts?: Part[] }> {
     if (!isOver(states[run.status])) return { artifacts: [] };
     const { runs, served } = this.#options;
     const signal = new AbortController().signal;
@@ -137,7 +143,8 @@ export class DurableTask {
       if (type === 'finished') {
         const { answer } = data as { answer: unknown };
         const result = agentResult(served, answer ?? undefined);
-        return { artifacts: [{ artifactId: 'answer', name: 'answer', parts: partsOf(result) }] };
+        const files = withFiles ? await this.#files(run) : [];
+        return { artifacts: [{ artifactId: ANSWER, name: ANSWER, parts: partsOf(result) }, ...files] };
       }
       if (type === 'failed') {
         const { code, message } = data as { code: PocketErrorCode; message: string };
@@ -145,6 +152,16 @@ export class DurableTask {
       }
     }
     return { artifacts: [] };
+  }
+
+  async #files({ id, events }: TaskRun): Promise<Artifact[]> {
+    const found: Artifact[] = [];
+    const signal = new AbortController().signal;
+    for await (const { number, type, data, subAgent } of this.#options.runs.events(id, { after: 0, signal })) {
+      if (type === 'message' && subAgent === undefined) found.push(...generatedFiles(data, found.length + 1));
+      if (number >= events) break;
+    }
+    return found;
   }
 
   /** The questions by the ids that the caller sees. Questions of a run are numbered in the order in which they were asked. */

@@ -105,7 +105,9 @@ export class DurableTasks implements TaskService, Pick<TaskRepository, 'list'> {
     );
     const tasks: Task[] = [];
     for (const { id } of all) {
-      const task = await this.#taskOf(call, id.slice(prefix.length)).snapshot();
+      const task = await this.#taskOf(call, id.slice(prefix.length)).snapshot({
+        withFiles: filter.includeArtifacts === true,
+      });
       if (!status || stateToJson(task.status.state) === status) tasks.push(task);
     }
     return pageOf(tasks, filter);

@@ -3,6 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { EventQueue, isPublicError, onAbort, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
 import {
+  type Artifact,
   agentMessage,
   isAtRest,
   isOver,
@@ -14,8 +15,8 @@ import {
   type Update,
 } from '../wire/task.ts';
 import { Questions } from './questions.ts';
+import { ANSWER, type Chunk, filesInEvent, SentArtifacts } from './sent-artifacts.ts';
 
-const ANSWER = 'answer';
 /** A watcher with more unread updates is disconnected; it can subscribe again. */
 const MAX_UNREAD = 10_000;
 
@@ -33,7 +34,10 @@ interface ServedTaskOptions {
 export class ServedTask {
   readonly questions: Questions;
   readonly #options: ServedTaskOptions;
-  readonly #task: Task;
+  readonly #task: Omit<Task, 'artifacts'>;
+  readonly #artifacts = new SentArtifacts();
+  #answerText = '';
+  #files = 0;
   readonly #controller = new AbortController();
   readonly #watchers = new Set<(update: Update) => void>();
   /** The next text replaces the answer: the text so far led to a tool call. */
@@ -43,7 +47,7 @@ export class ServedTask {
   constructor(options: ServedTaskOptions) {
     const { id, contextId, message, inputTimeoutMs } = options;
     this.#options = options;
-    this.#task = { id, contextId, status: status('submitted'), artifacts: [], history: [] };
+    this.#task = { id, contextId, status: status('submitted'), history: [] };
     this.remember(message);
     this.questions = new Questions({ timeoutMs: inputTimeoutMs, changed: () => this.#questionsChanged() });
   }
@@ -65,7 +69,7 @@ export class ServedTask {
   }
 
   snapshot(): Task {
-    return structuredClone(this.#task);
+    return structuredClone({ ...this.#task, artifacts: this.#artifacts.all });
   }
 
   /** Adds a message of the caller to the history, without the bytes of files. */
@@ -95,12 +99,25 @@ export class ServedTask {
   show(event: AgentEvent): void {
     if (isOver(this.state)) return;
     const { path, isSubAgent } = event.meta;
+    for (const artifact of filesInEvent(event, this.#files + 1)) {
+      this.#files++;
+      this.send(artifact, { append: false, lastChunk: true });
+    }
     if (event.type === 'text_delta' && !isSubAgent) this.#chunk(event.data.delta, false);
     if (event.type === 'tool_call') {
       this.#restarts ||= !isSubAgent;
       this.#report(`${path.join(' → ')} calls "${event.data.toolName}".`);
     }
     if (event.type === 'tool_progress' && event.data.message) this.#report(redactSecrets(event.data.message));
+  }
+
+  /** Sends an artifact beside the answer. Returns false if the task has ended. */
+  send(artifact: Artifact, chunk: Chunk): boolean {
+    if (isOver(this.state)) return false;
+    const { id: taskId, contextId } = this.#task;
+    this.#artifacts.set(artifact, chunk);
+    this.#publish({ kind: 'artifact', taskId, contextId, artifact, ...chunk });
+    return true;
   }
 
   cancel(): void {
@@ -159,8 +176,8 @@ export class ServedTask {
     const append = !this.#restarts;
     const before = append ? this.#answerText : '';
     this.#restarts = false;
-    this.#setAnswer([{ text: before + text }]);
-    this.#publishAnswer([{ text }], { append, lastChunk });
+    this.#answerText = before + text;
+    this.#sendAnswer([{ text }], { append, lastChunk });
   }
 
   /** Ends the streamed answer, or replaces it if the final answer differs. */
@@ -171,22 +188,11 @@ export class ServedTask {
       this.#chunk('', true);
       return;
     }
-    this.#setAnswer(parts);
-    this.#publishAnswer(parts, { append: false, lastChunk: true });
+    this.#sendAnswer(parts, { append: false, lastChunk: true });
   }
 
-  get #answerText(): string {
-    return this.#task.artifacts?.[0]?.parts[0]?.text ?? '';
-  }
-
-  #setAnswer(parts: Part[]): void {
-    this.#task.artifacts = [{ artifactId: ANSWER, name: ANSWER, parts }];
-  }
-
-  #publishAnswer(parts: Part[], how: { append: boolean; lastChunk: boolean }): void {
-    const { id: taskId, contextId } = this.#task;
-    const artifact = { artifactId: ANSWER, name: ANSWER, parts };
-    this.#publish({ kind: 'artifact', taskId, contextId, artifact, ...how });
+  #sendAnswer(parts: Part[], chunk: Chunk): void {
+    this.send({ artifactId: ANSWER, name: ANSWER, parts }, chunk);
   }
 
   /** Questions of the same moment are shown in one message. */
@@ -233,9 +239,18 @@ export function partsOf({ content, structuredContent }: CallToolResult): Part[] 
   const parts = content.map((block): Part => {
     if (block.type === 'text') return { text: block.text };
     if (block.type === 'image' || block.type === 'audio') return { raw: block.data, mediaType: block.mimeType };
+    if (block.type === 'resource') return partOfResource(block.resource);
+    if (block.type === 'resource_link' && /^https?:/.test(block.uri))
+      return { url: block.uri, filename: block.name, ...(block.mimeType ? { mediaType: block.mimeType } : {}) };
     return { data: block, mediaType: 'application/json' };
   });
   return structuredContent === undefined
     ? parts
     : [...parts, { data: structuredContent, mediaType: 'application/json' }];
+}
+
+function partOfResource(resource: Extract<CallToolResult['content'][number], { type: 'resource' }>['resource']): Part {
+  const filename = resource.uri.split('/').at(-1) || 'file';
+  const about = { filename, ...(resource.mimeType ? { mediaType: resource.mimeType } : {}) };
+  return 'text' in resource ? { text: resource.text, ...about } : { raw: resource.blob, ...about };
 }

@@ -8,11 +8,12 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import { dropOldest, errorText, estimateBytes, isTextual, matchesType, sha256 } from '@pocket-agent/kit';
-import type { FileInput, ImageInput, PocketAgent, UserInput } from 'pocket-agent';
+import type { FileInput, ImageInput, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import { agentResult, servedApproval } from 'pocket-agent/internal';
 import { type Conversations, MAX_FILES, MAX_ID_LENGTH, RunLimit } from 'pocket-agent/internal/serve';
 import { isOver, type Message, type Part, type PushConfig, type Task, type Update } from '../wire/task.ts';
 import type { PushNotifications } from './push.ts';
+import { whileReceiving } from './sent-artifacts.ts';
 import { ServedTask } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
 import type { TaskRepository } from './task-memory.ts';
@@ -180,7 +181,8 @@ export class Tasks implements TaskService {
     const profile = [call.caller.profile, this.#options.profile].filter((profile) => profile !== undefined);
     const conversation = { owner: call.caller.id, id: JSON.stringify([call.tenant, task.contextId]) };
     return this.#options.conversations.use(conversation, async (agent) => {
-      const answer = await agent.run(inputOf(message), {
+      const receive = (...sent: Parameters<ServedTask['send']>) => task.send(...sent);
+      const options = {
         signal: task.signal,
         ...servedApproval(this.#options.approvals, (request) => task.questions.approve(request)),
         elicit: (params, from) => task.questions.elicit(params, from),
@@ -188,7 +190,8 @@ export class Tasks implements TaskService {
         ...(profile.length > 0 ? { profile } : {}),
         ...(call.isAuthenticated ? { caller: call.caller.id } : {}),
         ...(call.traceparent ? { traceparent: call.traceparent } : {}),
-      });
+      } satisfies RunOptions;
+      const answer = await whileReceiving(receive, () => agent.run(inputOf(message), options));
       return agentResult(agent, answer);
     });
   }
@@ -280,9 +283,9 @@ export function storedTask(task: Task): FoundTask {
 }
 
 export function inputOf({ parts }: Message): UserInput {
-  const texts = parts.flatMap(({ text, data, raw, mediaType }) => {
+  const texts = parts.flatMap(({ text, data, raw, mediaType, filename }) => {
     if (data !== undefined) return [JSON.stringify(data)];
-    if (raw !== undefined && isTextual(mediaType)) return [Buffer.from(raw, 'base64').toString('utf8')];
+    if (raw !== undefined && !filename && isTextual(mediaType)) return [Buffer.from(raw, 'base64').toString('utf8')];
     return text ? [text] : [];
   });
   const images = parts.flatMap(({ raw, url, mediaType }): ImageInput[] => {
@@ -293,9 +296,9 @@ export function inputOf({ parts }: Message): UserInput {
   return { text: texts.join('\n'), images, files: parts.flatMap(fileOf) };
 }
 
-/** PDF, audio and video; images and text are elsewhere in the input. */
+/** Images, and text without a name, are elsewhere in the input. */
 function fileOf({ raw, url, mediaType = '', filename }: Part): FileInput[] {
-  if (mediaType.startsWith('image/') || (url === undefined && isTextual(mediaType))) return [];
+  if (mediaType.startsWith('image/') || (url === undefined && !filename && isTextual(mediaType))) return [];
   const about = { mediaType, ...(filename ? { name: filename } : {}) };
   if (url !== undefined) return [{ url, ...about }];
   return raw === undefined ? [] : [{ data: raw, ...about }];

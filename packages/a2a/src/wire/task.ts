@@ -35,6 +35,7 @@ export type SentMessage = Message & Required<Pick<Message, 'messageId' | 'role'>
 export interface Artifact {
   artifactId: string;
   name?: string;
+  description?: string;
   parts: Part[];
   metadata?: Metadata;
 }

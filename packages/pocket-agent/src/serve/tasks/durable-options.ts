@@ -19,6 +19,8 @@ export interface TaskRunEvent {
   number: number;
   type: string;
   data: unknown;
+  /** Whose event it is, if it is not the agent's of the run. */
+  subAgent?: string;
 }
 
 /** A question of a run for a person. */
