@@ -13,6 +13,7 @@ export type { RemoteAgentOptions } from './remote/remote-agent-options.ts';
 export { A2aServer } from './server/server.ts';
 export { generateSigningKey, type SigningKey } from './signing/signing-key.ts';
 export type { KeyList, SigningOptions } from './signing/signing-keys.ts';
+export { askCaller } from './tasks/ask-caller.ts';
 export { type SentArtifact, sendArtifact } from './tasks/sent-artifacts.ts';
 export type {
   A2aAccessOptions,

@@ -63,7 +63,7 @@ export {
   WindowShape,
   type WindowUse,
 } from './router/rate-window.ts';
-export { currentRun, type ElicitationHandler, type RunContext } from './run/run-context.ts';
+export { currentRun, type ElicitationHandler, type RunContext, whileAsking } from './run/run-context.ts';
 export { closedError, closedResponse } from './serve/agent-server.ts';
 export { storeRule } from './serve/server-options.ts';
 export { agentResult } from './tools/agent-tool.ts';

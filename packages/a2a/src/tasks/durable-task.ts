@@ -19,6 +19,7 @@ import {
   approvalQuestion,
   elicitationQuestion,
   howToAnswer,
+  questionParts,
   readAnswers,
   type ShownQuestion,
 } from './shown-questions.ts';
@@ -101,7 +102,7 @@ export class DurableTask {
     const { open, count } = await this.#questions();
     if (open.size === 0) return undefined;
     const answers = readAnswers<TaskRunAnswer, OpenQuestion>({ open, count, parts });
-    if (!answers) return { howTo: howToAnswer([...open.keys()][0], count) };
+    if (!answers) return { howTo: howToAnswer(open, count) };
     return {
       give: async (by) => {
         for (const { question, answer } of answers) await this.#options.runs.answer(question.question, answer, { by });
@@ -116,10 +117,8 @@ export class DurableTask {
     const { contextId, message } = run.about as unknown as About;
     const { open, count } = isOver(states[run.status]) ? noQuestions : await this.#questions();
     const about = { id, contextId };
-    const questionParts = [...open.values()].flatMap(({ parts }) => parts);
-    const [first] = open.keys();
     const end = await this.#end(run, withFiles);
-    const messageParts = open.size > 0 ? [...questionParts, { text: howToAnswer(first, count) }] : end.messageParts;
+    const messageParts = open.size > 0 ? questionParts(open, count) : end.messageParts;
     const status: Task['status'] = {
       state: open.size > 0 ? 'input-required' : states[run.status],
       timestamp: run.updatedAt,

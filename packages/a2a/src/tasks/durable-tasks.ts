@@ -1,6 +1,6 @@
 // Tasks whose runs outlive the process: a restarted server finds them, shows their questions, and takes the answers.
 import { RequestMalformedError, TaskNotCancelableError, TaskNotFoundError } from '@a2a-js/sdk/errors';
-import { configError, errorText, sha256 } from '@pocket-agent/kit';
+import { configError, dropOldest, errorText, sha256 } from '@pocket-agent/kit';
 import type { DurableTasksOptions, PocketAgent } from 'pocket-agent';
 import { agentMessage, isOver, type Message, type PushConfig, stateToJson, type Task } from '../wire/task.ts';
 import { DurableTask } from './durable-task.ts';
@@ -22,6 +22,7 @@ import {
 /** Maximum number of tasks of one caller in a list. */
 const MAX_LISTED = 1_000;
 const OPEN = ['queued', 'running', 'waiting'] as const;
+const MAX_MESSAGES = 10_000;
 const DEFAULT_MAX_TASKS = 1_000;
 
 interface DurableTasksParts
@@ -34,6 +35,8 @@ interface DurableTasksParts
 export class DurableTasks implements TaskService, Pick<TaskRepository, 'list'> {
   readonly #options: DurableTasksParts;
   readonly #closing = new AbortController();
+  /** Hashes of the latest messages with answers. */
+  readonly #answered = new Set<string>();
   /** Running tasks that have webhooks. */
   readonly #followed = new Map<string, Promise<void>>();
 
@@ -138,13 +141,20 @@ export class DurableTasks implements TaskService, Pick<TaskRepository, 'list'> {
     const run = await runs.get(this.#runId(call, id));
     if (!run) throw new TaskNotFoundError(`Task not found: ${id}`);
     const task = this.#taskOf(call, id);
+    const key = sha256(scopeOf(call) + JSON.stringify(message));
+    if (this.#answered.has(key)) return task; // a message that is sent again answers no further question
     const { contextId = '', status } = await task.snapshot();
     checkContext(message, { id, contextId });
     if (isOver(status.state)) throw endedError(id);
     const answers = await task.readAnswers(message.parts);
     if (!answers) throw noQuestionError(id);
     if ('howTo' in answers) throw new RequestMalformedError(answers.howTo);
-    await answers.give(call.caller.id);
+    this.#answered.add(key);
+    dropOldest(this.#answered, MAX_MESSAGES);
+    await answers.give(call.caller.id).catch((error) => {
+      this.#answered.delete(key);
+      throw error;
+    });
     return task;
   }
 

@@ -9,6 +9,7 @@ import {
   approvalQuestion,
   elicitationQuestion,
   howToAnswer,
+  questionParts,
   readAnswers,
   type ShownQuestion,
 } from './shown-questions.ts';
@@ -40,13 +41,11 @@ export class Questions {
 
   /** The questions, as text and as data, and how to answer. */
   get parts(): Part[] {
-    const questions = [...this.#open.values()].flatMap(({ parts }) => parts);
-    return [...questions, { text: this.howTo }];
+    return questionParts(this.#open, this.#count);
   }
 
   get howTo(): string {
-    const [first] = this.#open.keys();
-    return howToAnswer(first, this.#count);
+    return howToAnswer(this.#open, this.#count);
   }
 
   approve(request: ApprovalRequest): Promise<ApprovalAnswer> {
@@ -74,7 +73,7 @@ export class Questions {
   }
 
   #ask<Answer>(question: ShownQuestion<Answer> & { unanswered: Answer; signal: AbortSignal }): Promise<Answer> {
-    const { id, parts, unanswered, signal } = question;
+    const { id, parts, freeText, unanswered, signal } = question;
     return new Promise((resolve) => {
       const end = (answer: Answer) => {
         clearTimeout(timer);
@@ -90,7 +89,7 @@ export class Questions {
         const answer = question.read(input);
         return answer === undefined ? undefined : () => end(answer);
       };
-      this.#open.set(id, { id, parts, read, expire });
+      this.#open.set(id, { id, parts, ...(freeText === undefined ? {} : { freeText }), read, expire });
       this.#options.changed();
     });
   }

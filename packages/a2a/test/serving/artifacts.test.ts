@@ -140,12 +140,13 @@ test('files that the model generates are artifacts of a durable task, too', asyn
 
 test('a tool result that is the answer keeps its files, links and their names', async () => {
   const agent = world.agent([]);
-  agent.run = async () => ({
+  const result = {
     content: [
       { type: 'resource', resource: { uri: 'file:///reports/q3.pdf', mimeType: 'application/pdf', blob: 'AAAA' } },
       { type: 'resource_link', uri: 'https://files.example/q3.csv', name: 'q3.csv', mimeType: 'text/csv' },
     ],
-  });
+  };
+  agent.run = (async () => result) as never; // as a class may override it
   const { url } = await world.serve(agent, { createAgent: () => agent });
   const { id } = await send(await clientOf(url), message('go'));
   expect((await artifactsOf(url, id))[0]?.parts).toEqual([
